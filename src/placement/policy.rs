@@ -1,0 +1,82 @@
+//! The scheduling policy of the whole service, as configuration gives it once it is checked.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::SignedDuration;
+
+use crate::placement::balance::Normalization;
+use crate::profile::ProfileTable;
+use crate::units::{Amount, Ratio, Resources};
+
+/// What happens to a Pod for which no node has headroom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoHeadroom {
+    /// It waits.
+    Reject,
+    /// The least loaded nodes take it.
+    Relax,
+}
+
+impl NoHeadroom {
+    /// The name in annotations and configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reject => "reject",
+            Self::Relax => "relax",
+        }
+    }
+}
+
+impl fmt::Display for NoHeadroom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A text that is neither `reject` nor `relax`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not accepted: reject or relax")]
+pub struct UnknownNoHeadroom(pub String);
+
+impl FromStr for NoHeadroom {
+    type Err = UnknownNoHeadroom;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "reject" => Ok(Self::Reject),
+            "relax" => Ok(Self::Relax),
+            other => Err(UnknownNoHeadroom(other.to_owned())),
+        }
+    }
+}
+
+/// Cluster-wide scheduling policy; a namespace may override the fields it has annotations for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    /// h in (4.1): the largest load / capacity allowed after placement.
+    pub headroom: Ratio,
+    /// h for Pods of these priority classes, before the namespace's own.
+    pub headroom_by_priority_class: BTreeMap<String, Ratio>,
+    /// Share of the free capacity from which a resource is dominant (4.2).
+    pub profile_threshold: Ratio,
+    /// What happens when no node has headroom.
+    pub no_headroom: NoHeadroom,
+    /// Under `reject`, how long a Pod waits before the least loaded nodes take it all the same;
+    /// `None` for ever.
+    pub relax_after: Option<SignedDuration>,
+    /// How the deviations of several resources become one score.
+    pub normalization: Normalization,
+    /// The weights of each profile.
+    pub profiles: ProfileTable,
+    /// Whether the CNI bandwidth annotations count as demand where nothing better is known.
+    pub caps_as_demand: bool,
+    /// Capacity of nodes that do not tell theirs, used for network and disk I/O.
+    pub default_capacity: Resources<Option<Amount>>,
+    /// Set on Pods of opted-in namespaces that name no scheduler of their own.
+    pub scheduler_name: Option<String>,
+    /// Measurements older than this are not used.
+    pub max_age: SignedDuration,
+}

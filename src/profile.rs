@@ -1,0 +1,5 @@
+//! Under construction.
+
+/// The weights of each profile.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProfileTable;

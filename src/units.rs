@@ -1,0 +1,15 @@
+//! Quantities of the five resources, with their units in the types.
+//!
+//! Amounts are integers (millicores, bytes, bytes per second); a value that is not known is an
+//! `Option`, never a sentinel. Ratios are finite by construction.
+
+mod amount;
+mod quantity;
+mod rate;
+mod ratio;
+mod resource;
+
+pub use amount::{Amount, Bytes, BytesPerSecond, MilliCpu};
+
+pub use ratio::{Ratio, RatioError};
+pub use resource::{Resource, Resources, UnknownResource};
