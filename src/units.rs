@@ -10,6 +10,7 @@ mod ratio;
 mod resource;
 
 pub use amount::{Amount, Bytes, BytesPerSecond, MilliCpu};
-
+pub use quantity::{Quantity, QuantityError, QuantityFormat};
+pub use rate::RateError;
 pub use ratio::{Ratio, RatioError};
 pub use resource::{Resource, Resources, UnknownResource};

@@ -1,1 +1,146 @@
-//! Under construction.
+//! The headroom rule (thesis 4.1): a node takes a Pod only if every resource stays below the
+//! headroom ratio of its capacity afterwards, also those of which the Pod demands nothing.
+//!
+//! A resource whose capacity is unknown takes no part. Compared in floats, exactly as (4.1) is
+//! written, so that the figures shown by `explain` are those that decided.
+
+use crate::placement::NodeLoad;
+use crate::units::{Amount, Ratio, Resources};
+
+/// What the rule found for one resource of one node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Term {
+    /// R: what the Pod demands.
+    pub demand: Amount,
+    /// N: what the node uses.
+    pub load: Amount,
+    /// T: what the node can give, if known.
+    pub capacity: Option<Amount>,
+    /// h T: what R + N must stay below; `None` where T is unknown.
+    pub limit: Option<f64>,
+    /// Whether the rule holds, or takes no part.
+    pub fits: bool,
+}
+
+impl Term {
+    fn new(demand: Amount, load: Amount, capacity: Option<Amount>, headroom: Ratio) -> Self {
+        let limit = capacity.map(|capacity| headroom.get() * capacity.as_f64());
+        Self {
+            demand,
+            load,
+            capacity,
+            limit,
+            fits: limit.is_none_or(|limit| demand.as_f64() + load.as_f64() < limit),
+        }
+    }
+}
+
+/// Whether `R + N < h T` holds for every resource of known capacity (thesis 4.1).
+#[must_use]
+pub fn fits(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> bool {
+    let parts = demand.values().iter().zip(node.load.values());
+    parts
+        .zip(node.capacity.values())
+        .all(|((&demand, &load), &capacity)| Term::new(demand, load, capacity, headroom).fits)
+}
+
+/// The terms of (4.1) for each resource, for explanations; [`fits`] is the conjunction of them.
+#[must_use]
+pub fn terms(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> Resources<Term> {
+    Resources::from_fn(|resource| {
+        Term::new(
+            demand[resource],
+            node.load[resource],
+            node.capacity[resource],
+            headroom,
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::units::Resource;
+
+    const H: fn() -> Ratio = || Ratio::share(0.8).unwrap();
+
+    fn all(value: u64) -> Resources<Amount> {
+        Resources::new([Amount::new(value); 5])
+    }
+
+    fn node(capacity: u64, load: u64) -> NodeLoad {
+        NodeLoad {
+            capacity: all(capacity).map(Some),
+            load: all(load),
+        }
+    }
+
+    #[test]
+    fn the_limit_itself_is_too_much() {
+        for (demand, load, fit) in [
+            (99, 700, true),
+            (100, 700, false),
+            (101, 700, false),
+            (0, 800, false),
+            (0, 799, true),
+        ] {
+            let found = fits(&all(demand), &node(1000, load), H());
+            assert_eq!(found, fit, "{demand} + {load}");
+        }
+        assert!(!fits(&all(0), &node(0, 0), H()));
+    }
+
+    #[test]
+    fn only_known_capacities_take_part_and_one_is_enough_to_refuse() {
+        for resource in Resource::ALL {
+            let mut crowded = node(1000, 100);
+            crowded.load[resource] = Amount::new(800);
+            assert!(!fits(&all(0), &crowded, H()), "{resource}");
+            let refused = terms(&all(0), &crowded, H());
+            assert!(refused.iter().all(|(r, term)| term.fits == (r != resource)));
+            crowded.capacity[resource] = None;
+            assert!(fits(&all(0), &crowded, H()), "{resource}");
+            assert_eq!(terms(&all(0), &crowded, H())[resource].limit, None);
+        }
+    }
+
+    fn arbitrary() -> impl Strategy<Value = (Resources<Amount>, NodeLoad, Ratio)> {
+        let five =
+            || prop::array::uniform5(0_u64..2000).prop_map(|v| Resources::new(v).map(Amount::new));
+        let some = prop::array::uniform5(prop::option::of(0_u64..3000));
+        let capacity = some.prop_map(|v| Resources::new(v).map(|t| t.map(Amount::new)));
+        let headroom = (1_u8..=100).prop_map(|h| Ratio::share(f64::from(h) / 100.0).unwrap());
+        (five(), capacity, five(), headroom)
+            .prop_map(|(demand, capacity, load, h)| (demand, NodeLoad { capacity, load }, h))
+    }
+
+    proptest! {
+        #[test]
+        fn an_overloaded_node_never_passes(
+            (demand, mut node, h) in arbitrary(), at in 0_usize..5, over in 0_u64..100
+        ) {
+            let resource = Resource::ALL[at];
+            let load = node.load[resource];
+            node.capacity[resource] = Some(Amount::new(load.get().saturating_sub(over)));
+            prop_assert!(!fits(&demand, &node, h));
+        }
+
+        #[test]
+        fn more_load_never_makes_a_node_pass(
+            (demand, node, h) in arbitrary(), at in 0_usize..5, more in 0_u64..100
+        ) {
+            let mut fuller = node;
+            let resource = Resource::ALL[at];
+            fuller.load[resource] = node.load[resource].saturating_add(Amount::new(more));
+            prop_assert!(fits(&demand, &node, h) || !fits(&demand, &fuller, h));
+        }
+
+        #[test]
+        fn the_rule_is_the_conjunction_of_its_terms((demand, node, h) in arbitrary()) {
+            let every = terms(&demand, &node, h).values().iter().all(|term| term.fits);
+            prop_assert_eq!(fits(&demand, &node, h), every);
+        }
+    }
+}

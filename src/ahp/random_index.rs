@@ -1,0 +1,81 @@
+//! Random indices: the mean consistency index of matrices filled at random, by size.
+
+use super::{AhpError, MAX_SIZE};
+
+/// Saaty's table for sizes 1 to 15.
+const SAATY: [f64; MAX_SIZE] = [
+    0.0, 0.0, 0.58, 0.90, 1.12, 1.24, 1.32, 1.41, 1.45, 1.49, 1.51, 1.48, 1.56, 1.57, 1.59,
+];
+
+/// RI in (4.17) for each size of matrix.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RandomIndex([f64; MAX_SIZE]);
+
+impl RandomIndex {
+    /// The table of T. L. Saaty.
+    #[must_use]
+    pub const fn saaty() -> Self {
+        Self(SAATY)
+    }
+
+    /// Saaty's table with the 1.11 that the thesis takes for five rows.
+    #[must_use]
+    pub const fn thesis() -> Self {
+        let mut table = SAATY;
+        table[4] = 1.11;
+        Self(table)
+    }
+
+    /// The same table with `value` for matrices of `size` rows.
+    ///
+    /// # Errors
+    /// [`AhpError::RandomIndex`] when `value` is not finite and above 0, or `size` is not within
+    /// 3..=15 (smaller matrices are always consistent).
+    pub fn with(mut self, size: usize, value: f64) -> Result<Self, AhpError> {
+        if (3..=MAX_SIZE).contains(&size) && value > 0.0 && value.is_finite() {
+            self.0[size - 1] = value;
+            Ok(self)
+        } else {
+            Err(AhpError::RandomIndex { size, value })
+        }
+    }
+
+    /// CR (4.17) of a matrix of `size` rows, which is at most [`MAX_SIZE`].
+    pub(super) fn ratio(&self, size: usize, consistency_index: f64) -> f64 {
+        if size <= 2 {
+            0.0
+        } else {
+            consistency_index / self.0[size - 1]
+        }
+    }
+}
+
+impl Default for RandomIndex {
+    /// The thesis's table, by which the shipped weights were accepted.
+    fn default() -> Self {
+        Self::thesis()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_is_replaced_only_where_it_counts() {
+        let index = RandomIndex::saaty().with(5, 1.11);
+        assert_eq!(index, Ok(RandomIndex::thesis()));
+        for (size, value) in [
+            (2, 1.0),
+            (16, 1.0),
+            (5, 0.0),
+            (5, f64::NAN),
+            (5, f64::INFINITY),
+        ] {
+            assert!(
+                RandomIndex::saaty().with(size, value).is_err(),
+                "{size} {value}"
+            );
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The spread of one resource over the nodes, and how placing the Pod on each would move it.
+//!
+//! The arrays are kept from one resource to the next, and every loop over them is free of branches,
+//! so that the compiler turns it into vector instructions.
+
+use super::{BEST, EQUAL};
+use crate::placement::NodeLoad;
+use crate::units::{Amount, Resource};
+
+/// Independent partial results of a reduction: floats are not reordered by the compiler, so one
+/// accumulator would make every addition wait for the one before.
+const LANES: usize = 8;
+
+/// A variance this much smaller than the one before is computed anew, for what is left of it after
+/// the subtraction is rounding. At most two nodes can be such outliers.
+const CANCELLED: f64 = 1e-6;
+
+/// One resource over all nodes; positions are distances from the mean usage.
+#[derive(Default)]
+pub(super) struct Spread {
+    /// P - mean P (4.4), of no meaning where the capacity is unknown.
+    position: Vec<f64>,
+    /// R / T: what the Pod adds to P; 0 where the capacity is unknown.
+    step: Vec<f64>,
+    /// 1 / T, or 0 where the capacity is unknown.
+    inverse: Vec<f64>,
+    /// The change of the variance when the Pod goes to this node.
+    change: Vec<f64>,
+    /// How many capacities are known.
+    count: f64,
+}
+
+impl Spread {
+    /// Reads a resource of all nodes, and fills in [`Self::changes`].
+    pub(super) fn measure(&mut self, nodes: &[NodeLoad], resource: Resource, demand: Amount) {
+        let demand = demand.as_f64();
+        self.inverse.clear();
+        self.inverse.extend(nodes.iter().map(|node| {
+            let capacity = node.capacity[resource].unwrap_or(Amount::ZERO).as_f64();
+            if capacity > 0.0 { 1.0 / capacity } else { 0.0 }
+        }));
+        self.step.clear();
+        self.step
+            .extend(self.inverse.iter().map(|inverse| demand * inverse));
+        self.position.clear();
+        let loads = nodes.iter().map(|node| node.load[resource].as_f64());
+        let usage = loads
+            .zip(&self.inverse)
+            .map(|(load, inverse)| load * inverse);
+        self.position.extend(usage);
+        self.count = self.sum_known(|_| 1.0);
+        self.centre();
+        self.fill_changes();
+    }
+
+    /// Shifts positions by the mean, twice: the second round takes away the rounding of the first.
+    fn centre(&mut self) {
+        for _ in 0..2 {
+            let total = self.sum_known(|position| position);
+            let mean = total / self.count.max(1.0);
+            for position in &mut self.position {
+                *position -= mean;
+            }
+        }
+    }
+
+    fn fill_changes(&mut self) {
+        let share = 1.0 / self.count.max(1.0);
+        self.change.clear();
+        let places = self.position.iter().zip(&self.step);
+        self.change.extend(
+            places.map(|(position, step)| step * (2.0 * position + step * (1.0 - share)) * share),
+        );
+    }
+
+    fn sum_known(&self, of: impl Fn(f64) -> f64) -> f64 {
+        let mut lanes = [0.0; LANES];
+        let (positions, last_positions) = self.position.as_chunks::<LANES>();
+        let (inverses, last_inverses) = self.inverse.as_chunks::<LANES>();
+        for (positions, inverses) in positions.iter().zip(inverses) {
+            for lane in 0..LANES {
+                lanes[lane] += if inverses[lane] > 0.0 {
+                    of(positions[lane])
+                } else {
+                    0.0
+                };
+            }
+        }
+        let last = last_positions.iter().zip(last_inverses);
+        let last = last.filter(|&(_, &inverse)| inverse > 0.0);
+        lanes.iter().sum::<f64>() + last.map(|(&position, _)| of(position)).sum::<f64>()
+    }
+
+    /// The change of the variance by placing the Pod on each node; 0 where capacity is unknown.
+    pub(super) fn changes(&self) -> &[f64] {
+        &self.change
+    }
+
+    /// Whether the capacity of each node is known.
+    pub(super) fn known(&self) -> impl Iterator<Item = bool> {
+        self.inverse.iter().map(|&inverse| inverse > 0.0)
+    }
+
+    /// D (4.9) of the known nodes with the Pod on each node.
+    pub(super) fn deviations(&self) -> Vec<f64> {
+        let variance = self.sum_known(|position| position * position) / self.count.max(1.0);
+        let after = |(node, change): (usize, &f64)| {
+            let after = variance + change;
+            if after < CANCELLED * variance {
+                self.variance_with(node).sqrt()
+            } else {
+                after.sqrt()
+            }
+        };
+        self.change.iter().enumerate().map(after).collect()
+    }
+
+    /// The variance with the Pod on one node, the long way.
+    fn variance_with(&self, node: usize) -> f64 {
+        let mean = self.step[node] / self.count;
+        let moved = self.position[node] + self.step[node] - mean;
+        let others = self.position.iter().zip(self.known()).enumerate();
+        let others = others.filter(|&(other, (_, known))| known && other != node);
+        let squares = others.map(|(_, (position, _))| (position - mean).powi(2));
+        (squares.sum::<f64>() + moved.powi(2)) / self.count
+    }
+
+    /// S (4.10) from [`Self::deviations`]: 10 for the least of the known nodes, 0 for the largest.
+    ///
+    /// The difference of two deviations is taken from that of their variances, which is known to
+    /// full precision: `a - b = (a² - b²) / (a + b)`.
+    pub(super) fn scores(&self, deviations: &[f64]) -> Vec<f64> {
+        let known = || self.known().zip(&self.change).zip(deviations);
+        let of_known = known().filter_map(|((known, &change), &d)| known.then_some((change, d)));
+        let lowest = (f64::INFINITY, 0.0);
+        let highest = (f64::NEG_INFINITY, 0.0);
+        let (least, most) = of_known.fold((lowest, highest), |(least, most), (change, d)| {
+            (
+                if change < least.0 { (change, d) } else { least },
+                if change > most.0 { (change, d) } else { most },
+            )
+        });
+        let above_least = |change: f64, deviation: f64| {
+            (change - least.0) / (deviation + least.1).max(f64::MIN_POSITIVE)
+        };
+        let range = above_least(most.0, most.1);
+        let score = |(&change, &deviation)| {
+            if range > EQUAL {
+                normalised(above_least(change, deviation) / range)
+            } else {
+                BEST
+            }
+        };
+        self.change.iter().zip(deviations).map(score).collect()
+    }
+}
+
+/// The score of a value that lies at `share` of the way from the best to the worst.
+pub(super) fn normalised(share: f64) -> f64 {
+    (BEST - BEST * share).clamp(0.0, BEST)
+}
+
+/// The least or the largest value, as `with` picks, in [`LANES`] independent chains.
+pub(super) fn extreme(values: &[f64], start: f64, with: impl Fn(f64, f64) -> f64) -> f64 {
+    let mut lanes = [start; LANES];
+    let (chunks, last) = values.as_chunks::<LANES>();
+    for chunk in chunks {
+        for lane in 0..LANES {
+            lanes[lane] = with(lanes[lane], chunk[lane]);
+        }
+    }
+    for (lane, &value) in lanes.iter_mut().zip(last) {
+        *lane = with(*lane, value);
+    }
+    lanes.into_iter().fold(start, with)
+}

@@ -1,0 +1,235 @@
+//! The weights of the five resources for each profile.
+//!
+//! The published judgements compare five roles; each built-in profile gives these roles to the
+//! resources in an order of its own. Weights are used unrounded. `normal` has fixed weights.
+
+use std::collections::BTreeMap;
+
+use crate::ahp::{AhpError, Analysis, JudgementMatrix, RandomIndex};
+use crate::profile::Profile;
+use crate::units::{Resource, Resources};
+
+/// How far a sum of weights may be from 1 by the rounding of the weights themselves.
+const SUM_TOLERANCE: f64 = 1e-6;
+
+/// The published judgements of the compute profile, from the most important role to the least.
+/// They give, to every digit, the published weights and CR = 0.038.
+const PUBLISHED: [[f64; 5]; 5] = [
+    [1.0, 3.0, 3.0, 5.0, 7.0],
+    [1.0 / 3.0, 1.0, 2.0, 4.0, 7.0],
+    [1.0 / 3.0, 1.0 / 2.0, 1.0, 1.0, 3.0],
+    [1.0 / 5.0, 1.0 / 4.0, 1.0, 1.0, 3.0],
+    [1.0 / 7.0, 1.0 / 7.0, 1.0 / 3.0, 1.0 / 3.0, 1.0],
+];
+
+/// Weights of the five resources: none negative, their sum 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights(Resources<f64>);
+
+/// Why weights are refused.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum WeightsError {
+    /// A weight is negative or not finite.
+    #[error("weight {value} of {resource} is not accepted: it is at least 0")]
+    Negative {
+        /// The resource.
+        resource: Resource,
+        /// Its weight.
+        value: f64,
+    },
+    /// The weights do not sum to 1.
+    #[error("weights with the sum {0} are not accepted: they sum to 1")]
+    Sum(f64),
+    /// A matrix of another size than five.
+    #[error(
+        "a judgement matrix of {0} rows is not accepted: it has a row for each of cpu, memory, networkIo, diskIo and disk"
+    )]
+    Size(usize),
+    /// The judgements are refused.
+    #[error(transparent)]
+    Judgements(#[from] AhpError),
+}
+
+impl WeightsError {
+    /// The kind of error, for conditions, Events and metrics.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Negative { .. } => "NegativeWeight",
+            Self::Sum(_) => "WeightSum",
+            Self::Size(_) => "MatrixSize",
+            Self::Judgements(error) => error.reason(),
+        }
+    }
+}
+
+impl Weights {
+    /// These weights.
+    ///
+    /// # Errors
+    /// [`WeightsError::Negative`] or [`WeightsError::Sum`].
+    pub fn new(weights: Resources<f64>) -> Result<Self, WeightsError> {
+        for (resource, &value) in weights.iter() {
+            if !(value >= 0.0 && value.is_finite()) {
+                return Err(WeightsError::Negative { resource, value });
+            }
+        }
+        let sum: f64 = weights.values().iter().sum();
+        if (sum - 1.0).abs() > SUM_TOLERANCE {
+            return Err(WeightsError::Sum(sum));
+        }
+        Ok(Self(weights))
+    }
+
+    /// The weights that follow from judgements in the order of [`Resource::ALL`].
+    ///
+    /// # Errors
+    /// [`WeightsError::Size`], or [`WeightsError::Judgements`] when CR >= 0.1.
+    pub fn from_matrix(
+        matrix: &JudgementMatrix,
+        random_index: &RandomIndex,
+    ) -> Result<Self, WeightsError> {
+        let analysis = matrix.analyse(random_index);
+        let weights = analysis.accept()?;
+        let weights =
+            <[f64; 5]>::try_from(weights).map_err(|_| WeightsError::Size(weights.len()))?;
+        Self::new(Resources::new(weights))
+    }
+
+    /// The weight of each resource.
+    #[must_use]
+    pub const fn get(&self) -> &Resources<f64> {
+        &self.0
+    }
+
+    /// The weights of a built-in profile.
+    #[must_use]
+    pub fn built_in(profile: Profile) -> Self {
+        let Some(roles) = roles(profile) else {
+            return Self(Resources::new([0.30, 0.30, 0.20, 0.10, 0.10]));
+        };
+        let mut weights = Resources::default();
+        for (role, weight) in roles.into_iter().zip(published().weights) {
+            weights[role] = weight;
+        }
+        Self(weights)
+    }
+}
+
+fn published() -> Analysis {
+    let rows = PUBLISHED.map(|row| row.to_vec()).to_vec();
+    JudgementMatrix::new(rows)
+        .expect("the published judgements are positive and reciprocal")
+        .analyse(&RandomIndex::thesis())
+}
+
+/// The resources of a profile from the most important role to the least; none for `normal`, whose
+/// weights do not come from judgements.
+const fn roles(profile: Profile) -> Option<[Resource; 5]> {
+    use Resource::{Cpu, Disk, DiskIo, Memory, NetworkIo};
+    match profile {
+        Profile::Compute => Some([Cpu, Memory, NetworkIo, DiskIo, Disk]),
+        Profile::Memory => Some([Memory, Cpu, NetworkIo, DiskIo, Disk]),
+        Profile::Io => Some([DiskIo, Cpu, Memory, NetworkIo, Disk]),
+        Profile::Network => Some([NetworkIo, Cpu, Memory, DiskIo, Disk]),
+        Profile::Normal => None,
+    }
+}
+
+/// The weights of every profile: the five built in and those that configuration adds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProfileTable(BTreeMap<String, Weights>);
+
+impl ProfileTable {
+    /// The weights of the profile `name`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Weights> {
+        self.0.get(name)
+    }
+
+    /// The names of all profiles, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// The same table with a profile added, or the weights of one replaced.
+    #[must_use]
+    pub fn with(mut self, name: &str, weights: Weights) -> Self {
+        self.0.insert(name.to_owned(), weights);
+        self
+    }
+}
+
+impl Default for ProfileTable {
+    /// The five built-in profiles.
+    fn default() -> Self {
+        let built_in = |profile: Profile| (profile.to_string(), Weights::built_in(profile));
+        Self(Profile::ALL.into_iter().map(built_in).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_weights_are_the_published_ones() {
+        for (profile, published) in [
+            (Profile::Compute, [0.46, 0.26, 0.13, 0.10, 0.04]),
+            (Profile::Memory, [0.26, 0.46, 0.13, 0.10, 0.04]),
+            (Profile::Network, [0.26, 0.13, 0.46, 0.10, 0.04]),
+            (Profile::Io, [0.26, 0.13, 0.10, 0.46, 0.04]),
+            (Profile::Normal, [0.30, 0.30, 0.20, 0.10, 0.10]),
+        ] {
+            let table = ProfileTable::default();
+            let weights = table.get(profile.as_str()).unwrap().get();
+            for (found, published) in weights.values().iter().zip(published) {
+                assert!((found - published).abs() < 0.005, "{profile} {found}");
+            }
+            assert!(Weights::new(*weights).is_ok(), "{profile}");
+        }
+    }
+
+    #[test]
+    fn the_compute_weights_are_not_rounded() {
+        let weights = Weights::built_in(Profile::Compute);
+        for (found, percent) in weights
+            .get()
+            .values()
+            .iter()
+            .zip([46.426, 26.382, 12.791, 10.054, 4.347])
+        {
+            assert!((found * 100.0 - percent).abs() < 0.0006, "{found}");
+        }
+    }
+
+    #[test]
+    fn weights_that_are_none_are_refused() {
+        for weights in [
+            [0.5, 0.5, 0.5, 0.0, 0.0],
+            [0.0; 5],
+            [1.2, -0.2, 0.0, 0.0, 0.0],
+            [f64::NAN, 1.0, 0.0, 0.0, 0.0],
+        ] {
+            assert!(
+                Weights::new(Resources::new(weights)).is_err(),
+                "{weights:?}"
+            );
+        }
+        let three = JudgementMatrix::new(vec![vec![1.0; 3]; 3]).unwrap();
+        let refused = Weights::from_matrix(&three, &RandomIndex::saaty());
+        assert_eq!(refused, Err(WeightsError::Size(3)));
+    }
+
+    #[test]
+    fn profiles_are_added_and_replaced() {
+        let ones = JudgementMatrix::new(vec![vec![1.0; 5]; 5]).unwrap();
+        let even = Weights::from_matrix(&ones, &RandomIndex::saaty()).unwrap();
+        let table = ProfileTable::default()
+            .with("gpu", even)
+            .with("normal", even);
+        assert_eq!(table.get("gpu"), table.get("normal"));
+        assert_eq!(table.names().count(), 6);
+        assert_eq!(table.get("other"), None);
+    }
+}
