@@ -1,1 +1,345 @@
-//! Under construction.
+//! What every node uses now, Pods that are still starting included.
+//!
+//! Measurements lag: a Pod that was placed a moment ago is in no sample yet, and one that has just
+//! finished still is. The table keeps, for each node, the newest measurement, the demand of Pods
+//! in flight and the usage of Pods since gone, so that N = measured + in flight − gone. Each event
+//! costs O(resources); readers share immutable [`NodeSet`]s and never wait.
+
+mod entry;
+mod mean;
+mod node_set;
+mod pod;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use jiff::{SignedDuration, Timestamp};
+
+pub use entry::{NodeDetail, NodeFacts};
+pub use mean::MeanLoad;
+pub use node_set::{Freshness, NodeSet, NodeState};
+pub use pod::PodFacts;
+
+use crate::placement::usage::UsageSample;
+use crate::units::Resources;
+use entry::{Moment, NodeEntry};
+use pod::{Gone, PodEntry, Stage};
+
+type Map<K, V> = HashMap<K, V, RandomState>;
+
+/// How long things are believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Measurements older than this are not used.
+    pub max_age: SignedDuration,
+    /// How long a Pod counts on the node that was proposed for it while its binding is not seen.
+    pub provisional: SignedDuration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_age: SignedDuration::from_mins(3),
+            provisional: SignedDuration::from_secs(10),
+        }
+    }
+}
+
+/// The nodes of the cluster with their loads, and the Pods that the loads are derived from.
+#[derive(Debug, Default)]
+pub struct NodeTable {
+    settings: Settings,
+    nodes: Map<Arc<str>, NodeEntry>,
+    pods: Map<Box<str>, PodEntry>,
+    provisional: Vec<(Timestamp, Box<str>)>,
+    sample: Arc<UsageSample>,
+    set: NodeSet,
+}
+
+impl NodeTable {
+    /// An empty table.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            ..Self::default()
+        }
+    }
+
+    /// The nodes as they stand: cheap to clone, never changed afterwards.
+    #[must_use]
+    pub const fn nodes(&self) -> &NodeSet {
+        &self.set
+    }
+
+    /// Adds or changes a node.
+    pub fn apply_node(&mut self, name: &str, facts: NodeFacts, now: Timestamp) {
+        let name = self.intern(name);
+        if let Some(node) = self.nodes.get_mut(&name) {
+            node.facts = Some(facts);
+        }
+        self.adopt_measurements(&name);
+        self.resolve(&name, now);
+    }
+
+    /// Removes a node. What its Pods demand is kept, in case it comes back before they go.
+    pub fn remove_node(&mut self, name: &str) {
+        let Some(node) = self.nodes.get_mut(name) else {
+            return;
+        };
+        node.facts = None;
+        self.set.remove(name);
+        self.forget_if_unused(name);
+    }
+
+    /// Removes the nodes that `keep` does not name, after a complete list was received.
+    pub fn retain_nodes(&mut self, keep: impl Fn(&str) -> bool) {
+        let vanished: Vec<Arc<str>> = self
+            .set
+            .iter()
+            .filter(|node| !keep(&node.name))
+            .map(|node| Arc::clone(&node.name))
+            .collect();
+        for name in vanished {
+            self.remove_node(&name);
+        }
+    }
+
+    /// Adds or changes a Pod: bound, started, resized, finished.
+    ///
+    /// A Pod that waits for a node changes nothing; where it is counted provisionally it stays so.
+    pub fn apply_pod(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
+        let Some(node) = facts.node else {
+            return;
+        };
+        if self.pods.get(uid).is_some_and(|pod| pod.shows(facts)) {
+            return;
+        }
+        let node = self.intern(node);
+        let before = self.detach(uid);
+        let started = before
+            .as_ref()
+            .and_then(PodEntry::started)
+            .or(facts.started);
+        let pod = PodEntry {
+            name: facts.name.clone(),
+            node: Arc::clone(&node),
+            demand: facts.demand,
+            counted: Resources::default(),
+            stage: facts
+                .finished
+                .map_or(Stage::Bound { started }, |at| Stage::Finished { at }),
+        };
+        self.attach(uid, pod, now);
+        let moved = before.filter(|pod| pod.node != node);
+        if let Some(pod) = moved {
+            self.resolve(&pod.node, now);
+            self.forget_if_unused(&pod.node);
+        }
+        self.resolve(&node, now);
+    }
+
+    /// Removes a Pod that the API server no longer has.
+    pub fn remove_pod(&mut self, uid: &str, now: Timestamp) {
+        let Some(pod) = self.detach(uid) else {
+            return;
+        };
+        if let (Stage::Bound { .. }, Some(node)) = (&pod.stage, self.nodes.get_mut(&pod.node)) {
+            node.bury(Gone::new(pod.name, now), &self.sample);
+        }
+        self.resolve(&pod.node, now);
+        self.forget_if_unused(&pod.node);
+    }
+
+    /// Removes the Pods that `keep` does not name, after a complete list was received. Pods that
+    /// are counted provisionally stay until their time is over.
+    pub fn retain_pods(&mut self, keep: impl Fn(&str) -> bool, now: Timestamp) {
+        let vanished: Vec<Box<str>> = self
+            .pods
+            .iter()
+            .filter(|(uid, pod)| !matches!(pod.stage, Stage::Provisional) && !keep(uid))
+            .map(|(uid, _)| uid.clone())
+            .collect();
+        for uid in vanished {
+            self.remove_pod(&uid, now);
+        }
+    }
+
+    /// Counts a Pod on the node that it will most likely get, until its binding is seen, it is
+    /// asked about again, or [`Settings::provisional`] has passed.
+    pub fn reserve(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
+        let bound = |pod: &PodEntry| !matches!(pod.stage, Stage::Provisional);
+        let Some(node) = facts.node else { return };
+        if self.pods.get(uid).is_some_and(bound) || !self.nodes.contains_key(node) {
+            return;
+        }
+        self.release(uid, now);
+        let node = self.intern(node);
+        let pod = PodEntry {
+            name: facts.name.clone(),
+            node: Arc::clone(&node),
+            demand: facts.demand,
+            counted: Resources::default(),
+            stage: Stage::Provisional,
+        };
+        self.attach(uid, pod, now);
+        self.provisional.push((
+            now.saturating_add_duration(self.settings.provisional),
+            uid.into(),
+        ));
+        self.resolve(&node, now);
+    }
+
+    /// Takes back what [`Self::reserve`] counted for a Pod that is not bound.
+    pub fn release(&mut self, uid: &str, now: Timestamp) {
+        let provisional = |pod: &PodEntry| matches!(pod.stage, Stage::Provisional);
+        if self.pods.get(uid).is_some_and(provisional)
+            && let Some(pod) = self.detach(uid)
+        {
+            self.provisional.retain(|(_, reserved)| **reserved != *uid);
+            self.resolve(&pod.node, now);
+        }
+    }
+
+    /// Whether a Pod is counted on a node that it is not bound to.
+    #[must_use]
+    pub fn is_reserved(&self, uid: &str) -> bool {
+        self.pods
+            .get(uid)
+            .is_some_and(|pod| matches!(pod.stage, Stage::Provisional))
+    }
+
+    /// Takes a new round of measurements.
+    pub fn apply_sample(&mut self, sample: Arc<UsageSample>, now: Timestamp) {
+        self.sample = sample;
+        let names: Vec<Arc<str>> = self.nodes.keys().cloned().collect();
+        for name in names {
+            self.adopt_measurements(&name);
+            self.recount(&name, now);
+            self.resolve(&name, now);
+        }
+    }
+
+    /// Lets time pass: measurements grow stale and provisional Pods are given up.
+    pub fn advance(&mut self, now: Timestamp) {
+        let due: Vec<Box<str>> = self
+            .provisional
+            .iter()
+            .filter(|(until, _)| *until <= now)
+            .map(|(_, uid)| uid.clone())
+            .collect();
+        self.provisional.retain(|(until, _)| *until > now);
+        for uid in due {
+            self.release(&uid, now);
+        }
+        let names: Vec<Arc<str>> = self.nodes.keys().cloned().collect();
+        for name in names {
+            self.resolve(&name, now);
+        }
+    }
+
+    /// The terms that a node's load is made of, for explanations.
+    #[must_use]
+    pub fn detail(&self, name: &str) -> Option<NodeDetail> {
+        self.nodes.get(name).and_then(NodeEntry::detail)
+    }
+
+    /// How many Pods are counted, by whether they are in flight.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.nodes.values().map(NodeEntry::in_flight_pods).sum()
+    }
+
+    fn intern(&mut self, name: &str) -> Arc<str> {
+        if let Some((known, _)) = self.nodes.get_key_value(name) {
+            return Arc::clone(known);
+        }
+        let name: Arc<str> = name.into();
+        self.nodes.insert(Arc::clone(&name), NodeEntry::default());
+        name
+    }
+
+    /// Takes a Pod out of its node's sums.
+    fn detach(&mut self, uid: &str) -> Option<PodEntry> {
+        let pod = self.pods.remove(uid)?;
+        if let Some(node) = self.nodes.get_mut(&pod.node) {
+            node.detach(uid, &pod);
+        }
+        Some(pod)
+    }
+
+    /// Puts a Pod into its node's sums.
+    fn attach(&mut self, uid: &str, mut pod: PodEntry, now: Timestamp) {
+        let moment = Moment {
+            sample: &self.sample,
+            settings: &self.settings,
+            now,
+        };
+        if let Some(node) = self.nodes.get_mut(&pod.node) {
+            node.attach(uid, &mut pod, &moment);
+        }
+        self.pods.insert(uid.into(), pod);
+    }
+
+    fn adopt_measurements(&mut self, name: &Arc<str>) {
+        if let (Some(measured), Some(node)) =
+            (self.sample.nodes.get(&**name), self.nodes.get_mut(name))
+        {
+            node.measure(measured);
+        }
+        if let (Some(speed), Some(node)) = (
+            self.sample.network_capacity.get(&**name),
+            self.nodes.get_mut(name),
+        ) {
+            node.measured_network_capacity = Some(*speed);
+        }
+    }
+
+    /// Counts the Pods in flight and the Pods gone against a new measurement.
+    fn recount(&mut self, name: &Arc<str>, now: Timestamp) {
+        let moment = Moment {
+            sample: &self.sample,
+            settings: &self.settings,
+            now,
+        };
+        let Some(node) = self.nodes.get_mut(name) else {
+            return;
+        };
+        for uid in node.begin_recount(&moment) {
+            if let Some(pod) = self.pods.get_mut(&uid) {
+                node.count(&uid, pod, &moment);
+            }
+        }
+    }
+
+    fn resolve(&mut self, name: &Arc<str>, now: Timestamp) {
+        if let Some(state) = self
+            .nodes
+            .get(name)
+            .and_then(|node| node.state(name, &self.settings, now))
+        {
+            self.set.put(state);
+        }
+    }
+
+    fn forget_if_unused(&mut self, name: &str) {
+        if self.nodes.get(name).is_some_and(NodeEntry::is_unused) {
+            self.nodes.remove(name);
+        }
+    }
+}
+
+/// Timestamps near the ends of time stay there.
+trait SaturatingAdd {
+    fn saturating_add_duration(self, duration: SignedDuration) -> Self;
+}
+
+impl SaturatingAdd for Timestamp {
+    fn saturating_add_duration(self, duration: SignedDuration) -> Self {
+        self.checked_add(duration).unwrap_or(Self::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests;

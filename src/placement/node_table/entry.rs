@@ -1,0 +1,227 @@
+//! One node's sums, kept incrementally.
+//!
+//! Sums are 128 bits wide, so that what was added can be taken out again exactly.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::Settings;
+use super::node_set::{Freshness, NodeState};
+use super::pod::{Gone, PodEntry, Stage};
+use crate::placement::NodeLoad;
+use crate::placement::usage::{Measurement, UsageSample};
+use crate::units::{Amount, Resource, Resources};
+
+/// What is known of a node from its object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NodeFacts {
+    /// T, where the object or the configuration tells it.
+    pub capacity: Resources<Option<Amount>>,
+    /// Whether [`Self::capacity`] for the network is only the configured default, which a measured
+    /// interface speed replaces.
+    pub network_is_default: bool,
+    /// Whether the node is Ready and not cordoned.
+    pub schedulable: bool,
+}
+
+/// The terms of a node's load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeDetail {
+    /// The newest measurement of each resource.
+    pub measured: Resources<Option<Measurement>>,
+    /// What Pods in flight will add to it.
+    pub in_flight: Resources<Amount>,
+    /// What it still holds of Pods that have ended.
+    pub gone: Resources<Amount>,
+    /// The demands of all Pods on the node, which stand in where nothing fresh is measured.
+    pub committed: Resources<Amount>,
+    /// How many Pods are in flight.
+    pub pods_in_flight: usize,
+}
+
+type Sums = Resources<u128>;
+
+/// What Pods are counted against.
+#[derive(Clone, Copy)]
+pub(super) struct Moment<'a> {
+    pub(super) sample: &'a UsageSample,
+    pub(super) settings: &'a Settings,
+    pub(super) now: Timestamp,
+}
+
+/// One node: its object's facts, its measurements, and sums over its Pods.
+#[derive(Debug, Default)]
+pub(super) struct NodeEntry {
+    /// `None` while Pods name a node that the API server has not shown.
+    pub(super) facts: Option<NodeFacts>,
+    pub(super) measured_network_capacity: Option<Amount>,
+    measured: Resources<Option<Measurement>>,
+    committed: Sums,
+    in_flight: Sums,
+    gone_usage: Sums,
+    recent: Vec<Box<str>>,
+    gone: Vec<Gone>,
+    pods: usize,
+}
+
+impl NodeEntry {
+    /// Takes new measurements; what a round lacks keeps its last value and its age.
+    pub(super) fn measure(&mut self, round: &Resources<Option<Measurement>>) {
+        for (resource, new) in round.iter() {
+            let known = &mut self.measured[resource];
+            if let Some(new) = new
+                && known.is_none_or(|known| known.at <= new.at)
+            {
+                *known = Some(*new);
+            }
+        }
+    }
+
+    pub(super) fn attach(&mut self, uid: &str, pod: &mut PodEntry, moment: &Moment<'_>) {
+        self.pods += 1;
+        if let Stage::Finished { at } = pod.stage {
+            self.bury(Gone::new(pod.name.clone(), at), moment.sample);
+            return;
+        }
+        add(&mut self.committed, &pod.demand);
+        self.count(uid, pod, moment);
+    }
+
+    pub(super) fn detach(&mut self, uid: &str, pod: &PodEntry) {
+        self.pods = self.pods.saturating_sub(1);
+        if matches!(pod.stage, Stage::Finished { .. }) {
+            return;
+        }
+        subtract(&mut self.committed, &pod.demand);
+        subtract(&mut self.in_flight, &pod.counted);
+        if let Some(position) = self.recent.iter().position(|recent| **recent == *uid) {
+            self.recent.swap_remove(position);
+        }
+    }
+
+    /// Adds a Pod to the in-flight sum, for as long as a sample may not tell all of it.
+    pub(super) fn count(&mut self, uid: &str, pod: &mut PodEntry, moment: &Moment<'_>) {
+        pod.counted = Resources::default();
+        if self.is_settled(pod, moment) {
+            return;
+        }
+        pod.counted = pod.contribution(&self.measured, moment.sample);
+        add(&mut self.in_flight, &pod.counted);
+        self.recent.push(uid.into());
+    }
+
+    /// Remembers a Pod that has ended, as long as measurements hold some of its usage.
+    pub(super) fn bury(&mut self, gone: Gone, sample: &UsageSample) {
+        let measured = self.measured.values().iter().flatten();
+        if !measured
+            .clone()
+            .all(|measurement| gone.is_past(measurement))
+        {
+            add(&mut self.gone_usage, &gone.residue(&self.measured, sample));
+            self.gone.push(gone);
+        }
+    }
+
+    /// Starts the sums over Pods anew after a measurement, and gives the Pods to be counted again.
+    pub(super) fn begin_recount(&mut self, moment: &Moment<'_>) -> Vec<Box<str>> {
+        self.in_flight = Sums::default();
+        self.gone_usage = Sums::default();
+        for gone in std::mem::take(&mut self.gone) {
+            if moment.now.duration_since(gone.at) <= moment.settings.max_age {
+                self.bury(gone, moment.sample);
+            }
+        }
+        std::mem::take(&mut self.recent)
+    }
+
+    /// Whether the samples tell all of a Pod: a whole window of each measured resource lies after
+    /// its start, and what is not measured had time enough to be.
+    fn is_settled(&self, pod: &PodEntry, moment: &Moment<'_>) -> bool {
+        let Some(started) = pod.started() else {
+            return false;
+        };
+        let old = moment.now.duration_since(started) > moment.settings.max_age;
+        self.measured
+            .values()
+            .iter()
+            .all(|measured| measured.map_or(old, |measured| pod.is_covered_by(&measured)))
+    }
+
+    /// The node as decisions see it; `None` while its object is unknown.
+    pub(super) fn state(
+        &self,
+        name: &Arc<str>,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> Option<NodeState> {
+        let facts = self.facts?;
+        let freshness = Resources::from_fn(|resource| self.freshness(resource, settings, now));
+        let load =
+            Resources::from_fn(
+                |resource| match (freshness[resource], self.measured[resource]) {
+                    (Freshness::Fresh, Some(measured)) => clamp(
+                        (u128::from(measured.value.get()) + self.in_flight[resource])
+                            .saturating_sub(self.gone_usage[resource]),
+                    ),
+                    _ => clamp(self.committed[resource]),
+                },
+            );
+        let mut capacity = facts.capacity;
+        if facts.network_is_default || capacity[Resource::NetworkIo].is_none() {
+            let network = &mut capacity[Resource::NetworkIo];
+            *network = self.measured_network_capacity.or(*network);
+        }
+        Some(NodeState {
+            name: Arc::clone(name),
+            schedulable: facts.schedulable,
+            load: NodeLoad { capacity, load },
+            freshness,
+        })
+    }
+
+    fn freshness(&self, resource: Resource, settings: &Settings, now: Timestamp) -> Freshness {
+        match self.measured[resource] {
+            None => Freshness::Absent,
+            // A time far in the future is a wrong clock, and no fresher than one far in the past.
+            Some(measured) if now.duration_since(measured.at).abs() <= settings.max_age => {
+                Freshness::Fresh
+            }
+            Some(_) => Freshness::Stale,
+        }
+    }
+
+    pub(super) fn detail(&self) -> Option<NodeDetail> {
+        self.facts.map(|_| NodeDetail {
+            measured: self.measured,
+            in_flight: self.in_flight.map(clamp),
+            gone: self.gone_usage.map(clamp),
+            committed: self.committed.map(clamp),
+            pods_in_flight: self.recent.len(),
+        })
+    }
+
+    pub(super) const fn in_flight_pods(&self) -> usize {
+        self.recent.len()
+    }
+
+    pub(super) const fn is_unused(&self) -> bool {
+        self.facts.is_none() && self.pods == 0
+    }
+}
+
+fn add(sums: &mut Sums, amounts: &Resources<Amount>) {
+    for (resource, amount) in amounts.iter() {
+        sums[resource] += u128::from(amount.get());
+    }
+}
+
+fn subtract(sums: &mut Sums, amounts: &Resources<Amount>) {
+    for (resource, amount) in amounts.iter() {
+        sums[resource] = sums[resource].saturating_sub(u128::from(amount.get()));
+    }
+}
+
+fn clamp(sum: u128) -> Amount {
+    Amount::new(u64::try_from(sum).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,210 @@
+//! Nodes as decisions see them, in chunks that successive versions share.
+//!
+//! A change copies one chunk and the list of chunks, not the whole cluster; the index by name is
+//! copied only when a node comes or goes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+
+use super::mean::MeanLoad;
+use crate::placement::NodeLoad;
+use crate::units::Resources;
+
+/// Nodes that are copied together when one of them changes.
+const CHUNK: usize = 32;
+
+/// How far a measurement can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Freshness {
+    /// Measured lately; used.
+    Fresh,
+    /// Measured too long ago; the sum of demands is used instead.
+    Stale,
+    /// Never measured; the sum of demands is used instead.
+    Absent,
+}
+
+impl Freshness {
+    /// The name in metrics and answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Stale => "stale",
+            Self::Absent => "absent",
+        }
+    }
+}
+
+/// One node as decisions see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeState {
+    /// The node's name.
+    pub name: Arc<str>,
+    /// Whether it is Ready and not cordoned.
+    pub schedulable: bool,
+    /// Its capacity T and load N.
+    pub load: NodeLoad,
+    /// What its load rests on.
+    pub freshness: Resources<Freshness>,
+}
+
+impl NodeState {
+    /// Whether some part of the load is a sum of demands, for want of a fresh measurement of a
+    /// resource whose capacity is known.
+    #[must_use]
+    pub fn is_estimated(&self) -> bool {
+        self.load.capacity.iter().any(|(resource, known)| {
+            known.is_some() && self.freshness[resource] != Freshness::Fresh
+        })
+    }
+
+    /// Whether any resource was measured lately.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.freshness.values().contains(&Freshness::Fresh)
+    }
+}
+
+/// An immutable set of nodes, found by name.
+#[derive(Debug, Clone, Default)]
+pub struct NodeSet {
+    chunks: Vec<Arc<Vec<NodeState>>>,
+    index: Arc<HashMap<Arc<str>, usize, RandomState>>,
+    version: u64,
+    measured: usize,
+    mean: MeanLoad,
+}
+
+impl NodeSet {
+    /// Grows with every change.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// How many nodes have a fresh measurement of some resource.
+    #[must_use]
+    pub const fn measured(&self) -> usize {
+        self.measured
+    }
+
+    /// The mean node of those that are schedulable.
+    #[must_use]
+    pub fn mean(&self) -> NodeLoad {
+        self.mean.get()
+    }
+
+    /// Where a node stands; valid for this version only.
+    #[must_use]
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.index.get(name).copied()
+    }
+
+    /// The node at a position that [`Self::position`] gave.
+    #[must_use]
+    pub fn at(&self, position: usize) -> Option<&NodeState> {
+        self.chunks
+            .get(position / CHUNK)
+            .and_then(|chunk| chunk.get(position % CHUNK))
+    }
+
+    /// The node called `name`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&NodeState> {
+        self.at(self.position(name)?)
+    }
+
+    /// All nodes, in the order of their positions.
+    pub fn iter(&self) -> impl Iterator<Item = &NodeState> {
+        self.chunks.iter().flat_map(|chunk| chunk.iter())
+    }
+
+    /// Adds or replaces a node.
+    pub(super) fn put(&mut self, state: NodeState) {
+        let Some(position) = self.position(&state.name) else {
+            self.insert(state);
+            return;
+        };
+        let Some(chunk) = self.chunks.get_mut(position / CHUNK) else {
+            return;
+        };
+        let unchanged = chunk.get(position % CHUNK) == Some(&state);
+        if !unchanged && let Some(place) = Arc::make_mut(chunk).get_mut(position % CHUNK) {
+            let before = std::mem::replace(place, state.clone());
+            self.discount(&before);
+            self.count(&state);
+        }
+    }
+
+    fn insert(&mut self, state: NodeState) {
+        self.count(&state);
+        let position = self.index.len();
+        Arc::make_mut(&mut self.index).insert(Arc::clone(&state.name), position);
+        match self.chunks.last_mut() {
+            Some(chunk) if chunk.len() < CHUNK => Arc::make_mut(chunk).push(state),
+            _ => self.chunks.push(Arc::new(vec![state])),
+        }
+    }
+
+    /// Removes a node; the last one takes its place.
+    pub(super) fn remove(&mut self, name: &str) {
+        let Some(position) = self.position(name) else {
+            return;
+        };
+        let Some(last) = self.pop() else { return };
+        let index = Arc::make_mut(&mut self.index);
+        index.remove(name);
+        let place = self
+            .chunks
+            .get_mut(position / CHUNK)
+            .and_then(|chunk| Arc::make_mut(chunk).get_mut(position % CHUNK));
+        let removed = match place {
+            Some(place) => {
+                index.insert(Arc::clone(&last.name), position);
+                std::mem::replace(place, last)
+            }
+            None => last,
+        };
+        self.discount(&removed);
+    }
+
+    fn pop(&mut self) -> Option<NodeState> {
+        let chunk = Arc::make_mut(self.chunks.last_mut()?);
+        let last = chunk.pop();
+        if chunk.is_empty() {
+            self.chunks.pop();
+        }
+        last
+    }
+
+    fn count(&mut self, state: &NodeState) {
+        self.version += 1;
+        self.measured += usize::from(state.is_measured());
+        if state.schedulable {
+            self.mean.add(&state.load);
+        }
+    }
+
+    fn discount(&mut self, state: &NodeState) {
+        self.version += 1;
+        self.measured -= usize::from(state.is_measured());
+        if state.schedulable {
+            self.mean.remove(&state.load);
+        }
+    }
+}

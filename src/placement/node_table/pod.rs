@@ -1,0 +1,139 @@
+//! A Pod as far as its node's load depends on it.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::placement::usage::{Measurement, PodName, UsageSample};
+use crate::units::{Amount, Resources};
+
+/// What is known of a Pod from its object.
+#[derive(Debug, Clone, Copy)]
+pub struct PodFacts<'a> {
+    /// Namespace and name, by which metrics know the Pod.
+    pub name: &'a PodName,
+    /// The node it is bound to, or will most likely get.
+    pub node: Option<&'a str>,
+    /// R: what it asks for.
+    pub demand: Resources<Amount>,
+    /// When the last of its containers started; `None` while one has not, for example while its
+    /// image is pulled.
+    pub started: Option<Timestamp>,
+    /// When it ended.
+    pub finished: Option<Timestamp>,
+}
+
+/// Where a Pod stands between placement and its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Proposed for a node; the binding has not been seen.
+    Provisional,
+    /// Bound. `started` stays once it is known: a container that restarts is in the samples.
+    Bound {
+        /// When the last container started.
+        started: Option<Timestamp>,
+    },
+    /// Ended, while the object is still there.
+    Finished {
+        /// When it ended.
+        at: Timestamp,
+    },
+}
+
+/// A Pod with its share of its node's sums.
+#[derive(Debug, Clone)]
+pub(super) struct PodEntry {
+    pub(super) name: PodName,
+    pub(super) node: Arc<str>,
+    pub(super) demand: Resources<Amount>,
+    /// What the node's in-flight sum holds of it.
+    pub(super) counted: Resources<Amount>,
+    pub(super) stage: Stage,
+}
+
+impl PodEntry {
+    pub(super) const fn started(&self) -> Option<Timestamp> {
+        match self.stage {
+            Stage::Bound { started } => started,
+            Stage::Provisional | Stage::Finished { .. } => None,
+        }
+    }
+
+    /// Whether `facts` say nothing new.
+    pub(super) fn shows(&self, facts: &PodFacts<'_>) -> bool {
+        let same_stage = match self.stage {
+            Stage::Provisional => false,
+            Stage::Bound { started } => {
+                facts.finished.is_none() && (started.is_some() || facts.started.is_none())
+            }
+            Stage::Finished { .. } => facts.finished.is_some(),
+        };
+        same_stage && self.demand == facts.demand && facts.node == Some(&*self.node)
+    }
+
+    /// Whether one whole sample window lies after the containers' start, so that the sample tells
+    /// all there is to tell of this Pod.
+    pub(super) fn is_covered_by(&self, measurement: &Measurement) -> bool {
+        self.started()
+            .is_some_and(|started| window_start(measurement) >= started)
+    }
+
+    /// What this Pod will add to the measured usage: its demand less what the sample shows.
+    ///
+    /// Resources without a measurement count nothing here, since the node's load is then the sum
+    /// of demands.
+    pub(super) fn contribution(
+        &self,
+        measured: &Resources<Option<Measurement>>,
+        sample: &UsageSample,
+    ) -> Resources<Amount> {
+        let shown = sample.pods.get(&self.name);
+        Resources::from_fn(|resource| match &measured[resource] {
+            Some(measurement) if !self.is_covered_by(measurement) => {
+                let shown = shown.and_then(|usage| usage[resource]).unwrap_or_default();
+                self.demand[resource].saturating_sub(shown)
+            }
+            _ => Amount::ZERO,
+        })
+    }
+}
+
+/// A Pod that has ended, while samples still hold some of its usage.
+#[derive(Debug, Clone)]
+pub(super) struct Gone {
+    name: PodName,
+    pub(super) at: Timestamp,
+}
+
+impl Gone {
+    pub(super) const fn new(name: PodName, at: Timestamp) -> Self {
+        Self { name, at }
+    }
+
+    /// Whether no part of the measurement's span lies before the end of the Pod.
+    pub(super) fn is_past(&self, measurement: &Measurement) -> bool {
+        window_start(measurement) >= self.at
+    }
+
+    /// The usage of this Pod that the measurements still hold.
+    pub(super) fn residue(
+        &self,
+        measured: &Resources<Option<Measurement>>,
+        sample: &UsageSample,
+    ) -> Resources<Amount> {
+        let shown = sample.pods.get(&self.name);
+        Resources::from_fn(|resource| match &measured[resource] {
+            Some(measurement) if !self.is_past(measurement) => {
+                shown.and_then(|usage| usage[resource]).unwrap_or_default()
+            }
+            _ => Amount::ZERO,
+        })
+    }
+}
+
+fn window_start(measurement: &Measurement) -> Timestamp {
+    measurement
+        .at
+        .checked_sub(measurement.window)
+        .unwrap_or(Timestamp::MIN)
+}

@@ -1,0 +1,477 @@
+use std::collections::{BTreeMap, HashMap};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::placement::usage::{Measurement, PodName};
+use crate::units::{Amount, Resource};
+
+const WINDOW: SignedDuration = SignedDuration::from_secs(60);
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_000_000 + second).unwrap()
+}
+
+fn cpu(value: u64) -> Resources<Amount> {
+    let mut amounts = Resources::default();
+    amounts[Resource::Cpu] = Amount::new(value);
+    amounts
+}
+
+fn node(capacity: u64) -> NodeFacts {
+    let mut facts = NodeFacts {
+        schedulable: true,
+        ..NodeFacts::default()
+    };
+    facts.capacity[Resource::Cpu] = Some(Amount::new(capacity));
+    facts
+}
+
+fn table() -> NodeTable {
+    let mut table = NodeTable::new(Settings::default());
+    table.apply_node("a", node(1000), at(0));
+    table.apply_node("b", node(1000), at(0));
+    table
+}
+
+/// A sample taken at `second` over the minute before it.
+fn sample(second: i64, nodes: &[(&str, u64)], pods: &[(&str, u64)]) -> Arc<UsageSample> {
+    let measurement = |value: u64| {
+        let mut measured = Resources::default();
+        measured[Resource::Cpu] = Some(Measurement {
+            value: Amount::new(value),
+            at: at(second),
+            window: WINDOW,
+        });
+        measured
+    };
+    let shown = |value: u64| {
+        let mut usage = Resources::default();
+        usage[Resource::Cpu] = Some(Amount::new(value));
+        usage
+    };
+    Arc::new(UsageSample {
+        nodes: nodes
+            .iter()
+            .map(|(name, value)| ((*name).into(), measurement(*value)))
+            .collect(),
+        pods: pods
+            .iter()
+            .map(|(name, value)| (PodName::new("default", name), shown(*value)))
+            .collect(),
+        network_capacity: HashMap::new(),
+    })
+}
+
+struct Pod {
+    name: PodName,
+    node: Option<&'static str>,
+    demand: u64,
+    started: Option<i64>,
+    finished: Option<i64>,
+}
+
+impl Pod {
+    fn bound(name: &str, node: &'static str, demand: u64) -> Self {
+        Self {
+            name: PodName::new("default", name),
+            node: Some(node),
+            demand,
+            started: None,
+            finished: None,
+        }
+    }
+
+    fn started(mut self, second: i64) -> Self {
+        self.started = Some(second);
+        self
+    }
+
+    fn finished(mut self, second: i64) -> Self {
+        self.finished = Some(second);
+        self
+    }
+
+    fn facts(&self) -> PodFacts<'_> {
+        PodFacts {
+            name: &self.name,
+            node: self.node,
+            demand: cpu(self.demand),
+            started: self.started.map(at),
+            finished: self.finished.map(at),
+        }
+    }
+}
+
+fn load(table: &NodeTable, name: &str) -> u64 {
+    table.nodes().get(name).unwrap().load.load[Resource::Cpu].get()
+}
+
+fn freshness(table: &NodeTable, name: &str) -> Freshness {
+    table.nodes().get(name).unwrap().freshness[Resource::Cpu]
+}
+
+#[test]
+fn without_a_measurement_the_load_is_the_sum_of_demands() {
+    let mut table = table();
+    let pod = Pod::bound("p", "a", 300).started(-1000);
+    table.apply_pod("1", &pod.facts(), at(0));
+    assert_eq!((load(&table, "a"), load(&table, "b")), (300, 0));
+    assert_eq!(freshness(&table, "a"), Freshness::Absent);
+    assert!(table.nodes().get("a").unwrap().is_estimated());
+}
+
+#[test]
+fn a_pod_is_in_flight_until_a_whole_window_lies_after_its_start() {
+    let mut table = table();
+    table.apply_sample(sample(0, &[("a", 100), ("b", 0)], &[]), at(0));
+    let pod = Pod::bound("p", "a", 300);
+    table.apply_pod("1", &pod.facts(), at(5));
+    assert_eq!(load(&table, "a"), 400, "bound, pulling its image");
+
+    table.apply_sample(sample(200, &[("a", 100), ("b", 0)], &[]), at(200));
+    assert_eq!(load(&table, "a"), 400, "still pulling long afterwards");
+
+    table.apply_pod("1", &pod.started(210).facts(), at(211));
+    table.apply_sample(sample(230, &[("a", 200), ("b", 0)], &[("p", 100)]), at(230));
+    assert_eq!(load(&table, "a"), 400, "the sample shows a third of it");
+
+    table.apply_sample(sample(270, &[("a", 350), ("b", 0)], &[("p", 250)]), at(270));
+    assert_eq!(load(&table, "a"), 350, "the sample tells all of it");
+    table.apply_sample(sample(500, &[("a", 350), ("b", 0)], &[]), at(500));
+    assert_eq!(
+        table.in_flight(),
+        0,
+        "what is never measured had time enough"
+    );
+}
+
+#[test]
+fn a_pod_that_uses_more_than_it_asked_for_is_not_counted_twice() {
+    let mut table = table();
+    let pod = Pod::bound("p", "a", 300).started(0);
+    table.apply_pod("1", &pod.facts(), at(1));
+    table.apply_sample(sample(30, &[("a", 500)], &[("p", 450)]), at(30));
+    assert_eq!(load(&table, "a"), 500);
+}
+
+#[test]
+fn usage_of_a_finished_pod_is_taken_off_until_the_window_has_passed_it() {
+    let mut table = table();
+    let pod = Pod::bound("p", "a", 300).started(-500);
+    table.apply_pod("1", &pod.facts(), at(0));
+    table.apply_sample(sample(0, &[("a", 700)], &[("p", 250)]), at(0));
+    assert_eq!(load(&table, "a"), 700);
+
+    table.apply_pod("1", &pod.finished(10).facts(), at(11));
+    assert_eq!(load(&table, "a"), 450);
+    table.remove_pod("1", at(12));
+    assert_eq!(
+        load(&table, "a"),
+        450,
+        "removing the object changes nothing more"
+    );
+
+    table.apply_sample(sample(40, &[("a", 560)], &[("p", 110)]), at(40));
+    assert_eq!(load(&table, "a"), 450, "the window still holds some of it");
+    table.apply_sample(sample(70, &[("a", 450)], &[]), at(70));
+    assert_eq!(load(&table, "a"), 450);
+    assert_eq!(table.detail("a").unwrap().gone, Resources::default());
+}
+
+#[test]
+fn a_deleted_pod_is_a_finished_one() {
+    let mut table = table();
+    let pod = Pod::bound("p", "a", 300).started(-500);
+    table.apply_pod("1", &pod.facts(), at(0));
+    table.apply_sample(sample(0, &[("a", 700)], &[("p", 900)]), at(0));
+    table.remove_pod("1", at(10));
+    assert_eq!(load(&table, "a"), 0, "never below zero");
+}
+
+#[test]
+fn a_reservation_counts_at_once_and_gives_way_to_the_binding() {
+    let mut table = table();
+    table.apply_sample(sample(0, &[("a", 100), ("b", 100)], &[]), at(0));
+    let guess = Pod::bound("p", "a", 300);
+    table.reserve("1", &guess.facts(), at(1));
+    assert_eq!((load(&table, "a"), load(&table, "b")), (400, 100));
+
+    let pending = Pod {
+        node: None,
+        ..Pod::bound("p", "a", 300)
+    };
+    table.apply_pod("1", &pending.facts(), at(2));
+    assert_eq!(load(&table, "a"), 400, "a status update is no binding");
+
+    table.apply_pod("1", &Pod::bound("p", "b", 300).facts(), at(3));
+    assert_eq!((load(&table, "a"), load(&table, "b")), (100, 400));
+    table.advance(at(30));
+    assert_eq!((load(&table, "a"), load(&table, "b")), (100, 400));
+}
+
+#[test]
+fn a_reservation_ends_when_asked_again_deleted_or_too_old() {
+    for end in ["release", "remove", "reserve elsewhere", "time"] {
+        let mut table = table();
+        table.apply_sample(sample(0, &[("a", 0), ("b", 0)], &[]), at(0));
+        table.reserve("1", &Pod::bound("p", "a", 300).facts(), at(1));
+        assert!(table.is_reserved("1"));
+        match end {
+            "release" => table.release("1", at(2)),
+            "remove" => table.remove_pod("1", at(2)),
+            "reserve elsewhere" => {
+                table.reserve("1", &Pod::bound("p", "b", 300).facts(), at(2));
+            }
+            _ => table.advance(at(11)),
+        }
+        assert_eq!(load(&table, "a"), 0, "{end}");
+    }
+    let mut table = table();
+    table.reserve("1", &Pod::bound("p", "a", 300).facts(), at(1));
+    table.advance(at(10));
+    assert!(table.is_reserved("1"), "not before its time");
+}
+
+#[test]
+fn a_bound_pod_cannot_be_reserved_nor_released() {
+    let mut table = table();
+    table.apply_pod("1", &Pod::bound("p", "a", 300).facts(), at(0));
+    table.reserve("1", &Pod::bound("p", "b", 300).facts(), at(1));
+    table.release("1", at(1));
+    assert_eq!((load(&table, "a"), load(&table, "b")), (300, 0));
+}
+
+#[test]
+fn a_measurement_grows_stale_and_a_clock_far_ahead_is_stale_too() {
+    let mut table = table();
+    table.apply_pod("1", &Pod::bound("p", "a", 300).started(-900).facts(), at(0));
+    table.apply_sample(sample(0, &[("a", 100)], &[]), at(0));
+    for (second, expected) in [(0, 100), (180, 100), (181, 300), (-181, 300)] {
+        table.advance(at(second));
+        assert_eq!(load(&table, "a"), expected, "after {second} s");
+    }
+}
+
+#[test]
+fn an_older_round_does_not_replace_a_newer_one() {
+    let mut table = table();
+    table.apply_sample(sample(60, &[("a", 100)], &[]), at(60));
+    table.apply_sample(sample(30, &[("a", 900)], &[]), at(61));
+    assert_eq!(load(&table, "a"), 100);
+    table.apply_sample(sample(90, &[], &[]), at(90));
+    assert_eq!(
+        load(&table, "a"),
+        100,
+        "a round without the node keeps its last value"
+    );
+}
+
+#[test]
+fn pods_may_be_seen_before_their_node_and_outlive_it() {
+    let mut table = NodeTable::new(Settings::default());
+    table.apply_pod("1", &Pod::bound("p", "a", 300).facts(), at(0));
+    assert!(table.nodes().is_empty());
+    table.apply_node("a", node(1000), at(1));
+    assert_eq!(load(&table, "a"), 300);
+    table.remove_node("a");
+    assert!(table.nodes().get("a").is_none());
+    table.apply_node("a", node(2000), at(2));
+    assert_eq!(load(&table, "a"), 300);
+}
+
+#[test]
+fn a_complete_list_removes_what_it_does_not_hold() {
+    let mut table = table();
+    table.apply_pod("1", &Pod::bound("p", "a", 300).facts(), at(0));
+    table.apply_pod("2", &Pod::bound("q", "a", 200).facts(), at(0));
+    table.reserve("3", &Pod::bound("r", "a", 100).facts(), at(0));
+    table.retain_pods(|uid| uid == "2", at(1));
+    assert_eq!(load(&table, "a"), 300, "the listed one and the reservation");
+    table.retain_nodes(|name| name == "b");
+    assert_eq!(table.nodes().len(), 1);
+    assert!(table.nodes().get("a").is_none());
+}
+
+#[test]
+fn a_resize_changes_the_load() {
+    let mut table = table();
+    table.apply_pod("1", &Pod::bound("p", "a", 300).facts(), at(0));
+    table.apply_pod("1", &Pod::bound("p", "a", 500).facts(), at(1));
+    assert_eq!(load(&table, "a"), 500);
+}
+
+#[test]
+fn a_measured_interface_speed_replaces_a_default_and_no_annotation() {
+    let mut fast = UsageSample::default();
+    fast.network_capacity
+        .insert("a".into(), Amount::new(125_000_000));
+    let fast = Arc::new(fast);
+    for (annotated, is_default, expected) in [
+        (None, false, Some(125_000_000)),
+        (Some(10), true, Some(125_000_000)),
+        (Some(10), false, Some(10)),
+    ] {
+        let mut table = NodeTable::new(Settings::default());
+        let mut facts = node(1000);
+        facts.capacity[Resource::NetworkIo] = annotated.map(Amount::new);
+        facts.network_is_default = is_default;
+        table.apply_node("a", facts, at(0));
+        table.apply_sample(Arc::clone(&fast), at(0));
+        assert_eq!(
+            table.nodes().get("a").unwrap().load.capacity[Resource::NetworkIo],
+            expected.map(Amount::new)
+        );
+    }
+}
+
+#[test]
+fn readers_keep_the_version_they_took() {
+    let mut table = table();
+    let before = table.nodes().clone();
+    table.apply_pod("1", &Pod::bound("p", "a", 300).facts(), at(0));
+    assert_eq!(
+        before.get("a").unwrap().load.load[Resource::Cpu],
+        Amount::ZERO
+    );
+    assert!(table.nodes().version() > before.version());
+    let version = table.nodes().version();
+    table.apply_pod("1", &Pod::bound("p", "a", 300).facts(), at(1));
+    table.advance(at(2));
+    assert_eq!(table.nodes().version(), version, "nothing changed");
+}
+
+#[test]
+fn the_set_finds_every_node_however_many_come_and_go() {
+    let mut table = NodeTable::new(Settings::default());
+    let name = |number: usize| format!("node-{number}");
+    for number in 0..200 {
+        let mut facts = node(number as u64);
+        facts.schedulable = number % 2 == 0;
+        table.apply_node(&name(number), facts, at(0));
+    }
+    for number in (0..200).filter(|number| number % 3 == 0) {
+        table.remove_node(&name(number));
+    }
+    let left: BTreeMap<String, u64> = (0..200)
+        .filter(|number| number % 3 != 0)
+        .map(|number| (name(number), number as u64))
+        .collect();
+    assert_eq!(table.nodes().len(), left.len());
+    assert_eq!(table.nodes().iter().count(), left.len());
+    for (name, capacity) in &left {
+        let state = table.nodes().get(name).unwrap();
+        assert_eq!(
+            state.load.capacity[Resource::Cpu],
+            Some(Amount::new(*capacity))
+        );
+    }
+    let schedulable: Vec<u64> = left.values().copied().filter(|n| n % 2 == 0).collect();
+    let mean = schedulable.iter().sum::<u64>() / schedulable.len() as u64;
+    assert_eq!(
+        table.nodes().mean().capacity[Resource::Cpu],
+        Some(Amount::new(mean))
+    );
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Bind { pod: u8, node: bool, demand: u16 },
+    Start { pod: u8 },
+    Finish { pod: u8 },
+    Remove { pod: u8 },
+    Reserve { pod: u8, node: bool, demand: u16 },
+    Sample { a: u16, b: u16 },
+    Wait { seconds: u8 },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let pod = 0..6_u8;
+    prop_oneof![
+        (pod.clone(), any::<bool>(), any::<u16>()).prop_map(|(pod, node, demand)| Step::Bind {
+            pod,
+            node,
+            demand
+        }),
+        pod.clone().prop_map(|pod| Step::Start { pod }),
+        pod.clone().prop_map(|pod| Step::Finish { pod }),
+        pod.clone().prop_map(|pod| Step::Remove { pod }),
+        (pod, any::<bool>(), any::<u16>()).prop_map(|(pod, node, demand)| Step::Reserve {
+            pod,
+            node,
+            demand
+        }),
+        (any::<u16>(), any::<u16>()).prop_map(|(a, b)| Step::Sample { a, b }),
+        (0..90_u8).prop_map(|seconds| Step::Wait { seconds }),
+    ]
+}
+
+proptest! {
+    /// Whatever happens, the sums end where a table that starts with the last state would begin.
+    #[test]
+    fn incremental_sums_equal_sums_from_scratch(steps in prop::collection::vec(step(), 1..60)) {
+        let mut table = table();
+        let mut now = 0_i64;
+        let mut pods: BTreeMap<u8, Pod> = BTreeMap::new();
+        for step in steps {
+            match step {
+                Step::Bind { pod, node, demand } => {
+                    let entry = pods.entry(pod).or_insert_with(|| {
+                        Pod::bound(&pod.to_string(), if node { "a" } else { "b" }, 0)
+                    });
+                    if entry.finished.is_none() {
+                        entry.demand = u64::from(demand);
+                    }
+                    table.apply_pod(&pod.to_string(), &entry.facts(), at(now));
+                }
+                Step::Start { pod } => {
+                    if let Some(entry) = pods.get_mut(&pod) {
+                        entry.started = entry.started.or(Some(now));
+                        table.apply_pod(&pod.to_string(), &entry.facts(), at(now));
+                    }
+                }
+                Step::Finish { pod } => {
+                    if let Some(entry) = pods.get_mut(&pod) {
+                        entry.finished = entry.finished.or(Some(now));
+                        table.apply_pod(&pod.to_string(), &entry.facts(), at(now));
+                    }
+                }
+                Step::Remove { pod } => {
+                    pods.remove(&pod);
+                    table.remove_pod(&pod.to_string(), at(now));
+                }
+                Step::Reserve { pod, node, demand } => {
+                    let guess = Pod::bound(&pod.to_string(), if node { "a" } else { "b" }, u64::from(demand));
+                    table.reserve(&pod.to_string(), &guess.facts(), at(now));
+                }
+                Step::Sample { a, b } => {
+                    let round = sample(now, &[("a", a.into()), ("b", b.into())], &[("0", 50), ("1", 7)]);
+                    table.apply_sample(round, at(now));
+                }
+                Step::Wait { seconds } => {
+                    now += i64::from(seconds);
+                    table.advance(at(now));
+                }
+            }
+        }
+        // Let reservations run out and Pods that have gone leave every window.
+        now += 100;
+        table.advance(at(now));
+        let (a, b) = (1234, 567);
+        let last = sample(now, &[("a", a), ("b", b)], &[("0", 50), ("1", 7)]);
+        table.apply_sample(Arc::clone(&last), at(now));
+
+        let mut fresh = self::table();
+        fresh.apply_sample(last, at(now));
+        for (pod, entry) in &pods {
+            fresh.apply_pod(&pod.to_string(), &entry.facts(), at(now));
+        }
+        for name in ["a", "b"] {
+            prop_assert_eq!(load(&table, name), load(&fresh, name));
+            prop_assert_eq!(
+                table.detail(name).unwrap().committed,
+                fresh.detail(name).unwrap().committed
+            );
+        }
+    }
+}
