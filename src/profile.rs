@@ -4,12 +4,14 @@
 //! The thesis has weights for memory but no rule that finds it; here memory is taken when no other
 //! resource is dominant and its own share reaches the threshold.
 
+mod table;
 mod weights;
 
 use std::fmt;
 use std::str::FromStr;
 
-pub use weights::{ProfileTable, Weights, WeightsError};
+pub use table::ProfileTable;
+pub use weights::{Weights, WeightsError};
 
 use crate::placement::NodeLoad;
 use crate::units::{Amount, Ratio, Resource, Resources};
@@ -38,6 +40,16 @@ impl Profile {
         Self::Network,
         Self::Normal,
     ];
+
+    const fn index(self) -> usize {
+        match self {
+            Self::Compute => 0,
+            Self::Memory => 1,
+            Self::Io => 2,
+            Self::Network => 3,
+            Self::Normal => 4,
+        }
+    }
 
     /// The name in annotations and configuration.
     #[must_use]

@@ -57,6 +57,22 @@ pub fn terms(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> Re
     })
 }
 
+/// (R + N) / T of the fullest resource once the Pod is there: what the least loaded nodes are found
+/// by when none has headroom. `None` where no capacity is known.
+#[must_use]
+pub fn fullest(demand: &Resources<Amount>, node: &NodeLoad) -> Option<f64> {
+    let ratios = node.capacity.iter().filter_map(|(resource, capacity)| {
+        let used = demand[resource].as_f64() + node.load[resource].as_f64();
+        let capacity = capacity.as_ref()?.as_f64();
+        Some(if capacity > 0.0 {
+            used / capacity
+        } else {
+            f64::INFINITY
+        })
+    });
+    ratios.max_by(f64::total_cmp)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -104,6 +120,17 @@ mod tests {
             assert!(fits(&all(0), &crowded, H()), "{resource}");
             assert_eq!(terms(&all(0), &crowded, H())[resource].limit, None);
         }
+    }
+
+    #[test]
+    fn the_fullest_resource_is_found() {
+        let mut crowded = node(1000, 100);
+        crowded.load[Resource::DiskIo] = Amount::new(700);
+        assert_eq!(fullest(&all(50), &crowded), Some(0.75));
+        crowded.capacity[Resource::DiskIo] = None;
+        assert_eq!(fullest(&all(50), &crowded), Some(0.15));
+        assert_eq!(fullest(&all(50), &NodeLoad::default()), None);
+        assert_eq!(fullest(&all(0), &node(0, 0)), Some(f64::INFINITY));
     }
 
     fn arbitrary() -> impl Strategy<Value = (Resources<Amount>, NodeLoad, Ratio)> {

@@ -3,8 +3,6 @@
 //! The published judgements compare five roles; each built-in profile gives these roles to the
 //! resources in an order of its own. Weights are used unrounded. `normal` has fixed weights.
 
-use std::collections::BTreeMap;
-
 use crate::ahp::{AhpError, Analysis, JudgementMatrix, RandomIndex};
 use crate::profile::Profile;
 use crate::units::{Resource, Resources};
@@ -136,38 +134,6 @@ const fn roles(profile: Profile) -> Option<[Resource; 5]> {
     }
 }
 
-/// The weights of every profile: the five built in and those that configuration adds.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ProfileTable(BTreeMap<String, Weights>);
-
-impl ProfileTable {
-    /// The weights of the profile `name`.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Weights> {
-        self.0.get(name)
-    }
-
-    /// The names of all profiles, sorted.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
-    }
-
-    /// The same table with a profile added, or the weights of one replaced.
-    #[must_use]
-    pub fn with(mut self, name: &str, weights: Weights) -> Self {
-        self.0.insert(name.to_owned(), weights);
-        self
-    }
-}
-
-impl Default for ProfileTable {
-    /// The five built-in profiles.
-    fn default() -> Self {
-        let built_in = |profile: Profile| (profile.to_string(), Weights::built_in(profile));
-        Self(Profile::ALL.into_iter().map(built_in).collect())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,12 +147,11 @@ mod tests {
             (Profile::Io, [0.26, 0.13, 0.10, 0.46, 0.04]),
             (Profile::Normal, [0.30, 0.30, 0.20, 0.10, 0.10]),
         ] {
-            let table = ProfileTable::default();
-            let weights = table.get(profile.as_str()).unwrap().get();
+            let weights = *Weights::built_in(profile).get();
             for (found, published) in weights.values().iter().zip(published) {
                 assert!((found - published).abs() < 0.005, "{profile} {found}");
             }
-            assert!(Weights::new(*weights).is_ok(), "{profile}");
+            assert!(Weights::new(weights).is_ok(), "{profile}");
         }
     }
 
@@ -219,17 +184,5 @@ mod tests {
         let three = JudgementMatrix::new(vec![vec![1.0; 3]; 3]).unwrap();
         let refused = Weights::from_matrix(&three, &RandomIndex::saaty());
         assert_eq!(refused, Err(WeightsError::Size(3)));
-    }
-
-    #[test]
-    fn profiles_are_added_and_replaced() {
-        let ones = JudgementMatrix::new(vec![vec![1.0; 5]; 5]).unwrap();
-        let even = Weights::from_matrix(&ones, &RandomIndex::saaty()).unwrap();
-        let table = ProfileTable::default()
-            .with("gpu", even)
-            .with("normal", even);
-        assert_eq!(table.get("gpu"), table.get("normal"));
-        assert_eq!(table.names().count(), 6);
-        assert_eq!(table.get("other"), None);
     }
 }

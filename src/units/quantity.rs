@@ -1,8 +1,8 @@
 //! Kubernetes quantities on integers.
 //!
-//! Everything that the API server accepts parses (and a suffix alone, which it mostly takes for 0), and prints in the server's canonical form. The
-//! value is held in billionths (the finest that Kubernetes keeps, rounded away from zero) in 128
-//! bits, so nothing a quantity is used for here can lose a digit; 10^29 units bound it.
+//! Everything that the API server accepts parses (also a sign or a suffix alone, which are 0), and
+//! prints in the server's canonical form. The value is held in billionths, the finest that
+//! Kubernetes keeps, rounded away from zero, in 128 bits; 10^29 units bound it.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -1,0 +1,206 @@
+//! Metadata of objects, without what only people and other controllers read.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+
+use super::annotations;
+use super::json::{lenient_time, list, null_is_default};
+
+/// The metadata that rules read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Meta {
+    /// The name; a new Pod of a controller has none yet.
+    pub name: Option<String>,
+    /// What the API server makes a name from where there is none.
+    pub generate_name: Option<String>,
+    /// The namespace; absent from objects of the cluster, and from Pods in some admission requests.
+    pub namespace: Option<String>,
+    /// The identity over time; an object of the same name made anew has another.
+    pub uid: Option<String>,
+    /// The version of the object in the store.
+    pub resource_version: Option<String>,
+    /// The annotations that rules read; all others are left out.
+    #[serde(deserialize_with = "relevant")]
+    pub annotations: BTreeMap<String, String>,
+    /// The labels that rules read; all others are left out.
+    #[serde(deserialize_with = "relevant")]
+    pub labels: BTreeMap<String, String>,
+    /// Who the object belongs to.
+    #[serde(deserialize_with = "list")]
+    pub owner_references: Vec<OwnerReference>,
+    /// When the object was made.
+    #[serde(deserialize_with = "lenient_time")]
+    pub creation_timestamp: Option<Timestamp>,
+    /// When the object is gone at the latest; set once it is being deleted.
+    #[serde(deserialize_with = "lenient_time")]
+    pub deletion_timestamp: Option<Timestamp>,
+}
+
+/// One owner of an object.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct OwnerReference {
+    /// Group and version of the owner's kind.
+    #[serde(deserialize_with = "null_is_default")]
+    pub api_version: String,
+    /// The kind.
+    #[serde(deserialize_with = "null_is_default")]
+    pub kind: String,
+    /// The name.
+    #[serde(deserialize_with = "null_is_default")]
+    pub name: String,
+    /// The identity over time.
+    #[serde(deserialize_with = "null_is_default")]
+    pub uid: String,
+    /// Whether it is the one owner that manages the object.
+    #[serde(deserialize_with = "null_is_default")]
+    pub controller: bool,
+}
+
+impl Meta {
+    /// The value of an annotation that rules read.
+    #[must_use]
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations.get(key).map(String::as_str)
+    }
+
+    /// The owner that manages the object.
+    #[must_use]
+    pub fn controller(&self) -> Option<&OwnerReference> {
+        self.owner_references.iter().find(|owner| owner.controller)
+    }
+
+    /// What a store and its watch know an object by.
+    #[must_use]
+    pub fn identity(&self) -> ObjectMeta {
+        ObjectMeta {
+            name: self.name.clone(),
+            namespace: self.namespace.clone(),
+            uid: self.uid.clone(),
+            resource_version: self.resource_version.clone(),
+            ..ObjectMeta::default()
+        }
+    }
+}
+
+fn relevant<'de, D>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    Option::<Relevant>::deserialize(deserializer).map(|map| map.unwrap_or_default().0)
+}
+
+/// A map of texts from which only what rules read is kept.
+#[derive(Default)]
+struct Relevant(BTreeMap<String, String>);
+
+impl<'de> Deserialize<'de> for Relevant {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(RelevantVisitor)
+    }
+}
+
+struct RelevantVisitor;
+
+impl<'de> Visitor<'de> for RelevantVisitor {
+    type Value = Relevant;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("keys with their values")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut kept = BTreeMap::new();
+        while let Some(Key(key)) = map.next_key()? {
+            if let Some(key) = key {
+                kept.extend(
+                    map.next_value::<Option<String>>()?
+                        .map(|value| (key, value)),
+                );
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(Relevant(kept))
+    }
+}
+
+/// A key that is only copied where it is kept.
+struct Key(Option<String>);
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(KeyVisitor)
+    }
+}
+
+struct KeyVisitor;
+
+impl Visitor<'_> for KeyVisitor {
+    type Value = Key;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(Key(annotations::is_read(key).then(|| key.to_owned())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_rules_read_is_kept() {
+        let meta: Meta = serde_json::from_value(json!({
+            "name": "web-0",
+            "annotations": {
+                "evenkeel.dev/skip": "true",
+                "kubectl.kubernetes.io/last-applied-configuration": {"not": "a text"},
+                "kubernetes.io/ingress-bandwidth": "1M",
+                "evenkeel.dev/profile": null,
+            },
+            "labels": {"app": "web", "evenkeel.dev/enabled": "true"},
+            "managedFields": 5,
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+        }))
+        .unwrap();
+        assert_eq!(meta.annotation("evenkeel.dev/skip"), Some("true"));
+        assert_eq!(meta.annotations.len(), 2);
+        assert_eq!(meta.labels.len(), 1);
+        assert!(meta.creation_timestamp.is_some());
+        assert_eq!(meta.identity().name.as_deref(), Some("web-0"));
+    }
+
+    #[test]
+    fn null_equals_absent() {
+        let nulls: Meta = serde_json::from_value(json!({
+            "name": null, "generateName": null, "namespace": null, "uid": null,
+            "resourceVersion": null, "annotations": null, "labels": null,
+            "ownerReferences": null, "creationTimestamp": null, "deletionTimestamp": null,
+        }))
+        .unwrap();
+        assert_eq!(nulls, Meta::default());
+    }
+
+    #[test]
+    fn the_controller_is_the_owner_that_manages() {
+        let meta: Meta = serde_json::from_value(json!({"ownerReferences": [
+            null,
+            {"kind": "Other", "name": "a", "controller": null},
+            {"kind": "ReplicaSet", "name": "b", "controller": true},
+        ]}))
+        .unwrap();
+        assert_eq!(meta.controller().unwrap().name, "b");
+    }
+}

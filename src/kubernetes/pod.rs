@@ -1,0 +1,281 @@
+//! Pods, with the fields that admission and scheduling read.
+
+mod status;
+
+use serde::Deserialize;
+
+use super::annotations::{MIRROR, PROFILE, PROFILE_SOURCE, PROFILE_SOURCE_DECLARED, SKIP};
+use super::json::{list, null_is_default};
+use super::meta::Meta;
+use super::resource_list::ResourceList;
+
+pub use status::{Condition, ContainerState, ContainerStatus, Phase, PodStatus};
+
+/// A Pod.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Pod {
+    /// Name, annotations and owners.
+    #[serde(deserialize_with = "null_is_default")]
+    pub metadata: Meta,
+    /// What it is to be.
+    #[serde(deserialize_with = "null_is_default")]
+    pub spec: PodSpec,
+    /// What it is.
+    #[serde(deserialize_with = "null_is_default")]
+    pub status: PodStatus,
+}
+
+/// What a Pod is to be.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PodSpec {
+    /// The node that it is bound to.
+    pub node_name: Option<String>,
+    /// The containers.
+    #[serde(deserialize_with = "list")]
+    pub containers: Vec<Container>,
+    /// The containers that run before them or, with a restart policy of `Always`, beside them.
+    #[serde(deserialize_with = "list")]
+    pub init_containers: Vec<Container>,
+    /// What the Pod asks for as a whole.
+    #[serde(deserialize_with = "null_is_default")]
+    pub resources: ResourceRequirements,
+    /// What running a Pod of this runtime class takes beside its containers.
+    #[serde(deserialize_with = "null_is_default")]
+    pub overhead: ResourceList,
+    /// The name of its priority class.
+    pub priority_class_name: Option<String>,
+    /// The priority that the class stands for.
+    pub priority: Option<i32>,
+    /// The scheduler that places it.
+    pub scheduler_name: Option<String>,
+}
+
+/// One container of a Pod.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Container {
+    /// What it asks for.
+    #[serde(deserialize_with = "null_is_default")]
+    pub resources: ResourceRequirements,
+    /// Of an init container: whether it goes on running beside the others.
+    pub restart_policy: Option<RestartPolicy>,
+}
+
+/// When a container is started again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum RestartPolicy {
+    /// Whenever it ends; an init container with it is a sidecar.
+    Always,
+    /// As the Pod's own policy says.
+    #[serde(other)]
+    Other,
+}
+
+/// Requests and limits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ResourceRequirements {
+    /// What is set aside.
+    #[serde(deserialize_with = "null_is_default")]
+    pub requests: ResourceList,
+    /// What is never exceeded.
+    #[serde(deserialize_with = "null_is_default")]
+    pub limits: ResourceList,
+}
+
+impl Container {
+    /// Whether it is an init container that runs beside the containers of the Pod.
+    #[must_use]
+    pub fn is_sidecar(&self) -> bool {
+        self.restart_policy == Some(RestartPolicy::Always)
+    }
+}
+
+impl Pod {
+    /// The namespace; empty where the object does not name it.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        self.metadata.namespace.as_deref().unwrap_or_default()
+    }
+
+    /// The name, or what it will be made from; empty where there is neither.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        let name = self.metadata.name.as_deref();
+        name.or(self.metadata.generate_name.as_deref())
+            .unwrap_or_default()
+    }
+
+    /// Whether the user asks to leave it alone.
+    #[must_use]
+    pub fn is_skipped(&self) -> bool {
+        self.metadata.annotation(SKIP) == Some("true")
+    }
+
+    /// The name of its profile, the user's own or found at admission.
+    #[must_use]
+    pub fn annotated_profile(&self) -> Option<&str> {
+        self.metadata.annotation(PROFILE)
+    }
+
+    /// The name of the profile that the user chose.
+    #[must_use]
+    pub fn declared_profile(&self) -> Option<&str> {
+        let source = self.metadata.annotation(PROFILE_SOURCE);
+        self.annotated_profile()
+            .filter(|_| source.is_none_or(|source| source == PROFILE_SOURCE_DECLARED))
+    }
+
+    /// Whether a DaemonSet put it on its node, which no scheduler can change.
+    #[must_use]
+    pub fn is_daemon_set(&self) -> bool {
+        let owner = self.metadata.controller();
+        owner.is_some_and(|owner| owner.kind == "DaemonSet")
+    }
+
+    /// Whether it only shows a Pod that kubelet runs from a file.
+    #[must_use]
+    pub fn is_mirror(&self) -> bool {
+        self.metadata.annotations.contains_key(MIRROR)
+    }
+
+    /// Whether the cluster depends on it, by the two priority classes that Kubernetes makes for this.
+    #[must_use]
+    pub fn is_system_critical(&self) -> bool {
+        matches!(
+            self.spec.priority_class_name.as_deref(),
+            Some("system-cluster-critical" | "system-node-critical")
+        )
+    }
+
+    /// Whether all of its containers have ended for good, so that it uses nothing any more.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        matches!(self.status.phase, Phase::Succeeded | Phase::Failed)
+    }
+
+    /// Whether it is being deleted.
+    #[must_use]
+    pub const fn is_terminating(&self) -> bool {
+        self.metadata.deletion_timestamp.is_some()
+    }
+
+    /// When the last of its containers started; `None` while one of them has not.
+    #[must_use]
+    pub fn started_at(&self) -> Option<jiff::Timestamp> {
+        let statuses = &self.status.container_statuses;
+        if statuses.len() < self.spec.containers.len() {
+            return None;
+        }
+        let starts: Option<Vec<_>> = statuses.iter().map(ContainerStatus::started_at).collect();
+        starts?.into_iter().max()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(value: serde_json::Value) -> Pod {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn null_equals_absent() {
+        let nulls = pod(json!({
+            "metadata": null,
+            "spec": {
+                "nodeName": null, "containers": null, "initContainers": null, "resources": null,
+                "overhead": null, "priorityClassName": null, "priority": null,
+                "schedulerName": null,
+            },
+            "status": {
+                "phase": null, "startTime": null, "conditions": null, "containerStatuses": null,
+            },
+        }));
+        assert_eq!(nulls, Pod::default());
+        let resources = json!({"requests": null, "limits": null});
+        let container = json!({"resources": resources, "restartPolicy": null});
+        let nulls = pod(json!({"spec": {"containers": [container, null], "resources": resources}}));
+        assert_eq!(nulls.spec.containers, [Container::default()]);
+    }
+
+    #[test]
+    fn parts_that_no_rule_reads_may_be_malformed() {
+        let odd = pod(json!({
+            "apiVersion": 5,
+            "metadata": {"name": "a", "finalizers": "x"},
+            "spec": {"volumes": 7, "containers": [{"name": [], "env": 1, "ports": "80"}]},
+            "status": {"qosClass": {}, "phase": "Exploded", "podIPs": 0},
+        }));
+        assert_eq!(odd.spec.containers.len(), 1);
+        assert_eq!(odd.status.phase, Phase::Unknown);
+    }
+
+    #[test]
+    fn exempt_kinds_are_recognised() {
+        let owned = |kind, controller: bool| {
+            pod(
+                json!({"metadata": {"ownerReferences": [{"kind": kind, "controller": controller}]}}),
+            )
+        };
+        assert!(owned("DaemonSet", true).is_daemon_set());
+        assert!(!owned("DaemonSet", false).is_daemon_set());
+        assert!(!owned("ReplicaSet", true).is_daemon_set());
+        let annotated = |key: &str, value| pod(json!({"metadata": {"annotations": {key: value}}}));
+        assert!(annotated("kubernetes.io/config.mirror", "5f").is_mirror());
+        assert!(annotated("evenkeel.dev/skip", "true").is_skipped());
+        assert!(!annotated("evenkeel.dev/skip", "yes").is_skipped());
+        for (class, critical) in [
+            ("system-cluster-critical", true),
+            ("system-node-critical", true),
+            ("system-critical", false),
+            ("high", false),
+        ] {
+            let classed = pod(json!({"spec": {"priorityClassName": class}}));
+            assert_eq!(classed.is_system_critical(), critical, "{class}");
+        }
+    }
+
+    #[test]
+    fn a_profile_is_declared_unless_admission_found_it() {
+        for (source, declared) in [
+            (None, Some("io")),
+            (Some("declared"), Some("io")),
+            (Some("requests"), None),
+            (Some("history"), None),
+        ] {
+            let found = pod(json!({"metadata": {"annotations": {
+                "evenkeel.dev/profile": "io", "evenkeel.dev/profile-source": source,
+            }}}));
+            assert_eq!(found.declared_profile(), declared, "{source:?}");
+            assert_eq!(found.annotated_profile(), Some("io"));
+        }
+    }
+
+    #[test]
+    fn a_pod_has_started_with_the_last_of_its_containers() {
+        let running = json!({"state": {"running": {"startedAt": "2026-01-01T00:00:10Z"}}});
+        let ended = json!({"state": {"terminated": {
+            "startedAt": "2026-01-01T00:00:20Z", "finishedAt": "2026-01-01T00:00:30Z"}}});
+        let waiting = json!({"state": {"waiting": {"reason": "ImagePullBackOff"}}});
+        for (statuses, started) in [
+            (vec![&running, &ended], Some("2026-01-01T00:00:20Z")),
+            (vec![&running, &waiting], None),
+            (vec![&running], None),
+            (vec![], None),
+        ] {
+            let found = pod(json!({
+                "spec": {"containers": [{}, {}]},
+                "status": {"containerStatuses": statuses},
+            }));
+            let started = started.map(|time| time.parse().unwrap());
+            assert_eq!(found.started_at(), started, "{statuses:?}");
+        }
+        assert_eq!(Pod::default().started_at(), None);
+    }
+}
