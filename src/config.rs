@@ -6,6 +6,7 @@
 
 mod certificates;
 mod check;
+mod environment;
 mod error;
 mod file;
 mod layers;
@@ -18,9 +19,14 @@ mod shape;
 mod sources;
 mod value;
 
+use std::path::PathBuf;
+
 use jiff::SignedDuration;
 use serde::Serialize;
 use serde_json::Value;
+
+pub(crate) use environment::{environment, no_colour};
+pub(crate) use profiles::parse_judgement;
 
 pub use certificates::{CertificateFiles, Certificates, SelfManaged, Serving};
 pub use error::{ConfigError, Origin, Problem};
@@ -58,10 +64,21 @@ pub struct Config {
     pub wake: Wake,
     /// What is logged.
     pub log: Log,
+    /// How the cluster is reached; from the command line, not from the file.
+    pub connection: Connection,
     /// Variables with our prefix that name no field, for a warning.
     pub unknown_variables: Vec<String>,
     effective: File,
     sources: Sources,
+}
+
+/// How the cluster is reached.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Connection {
+    /// A kubeconfig file; without one, the Pod's service account or the user's own file.
+    pub kubeconfig: Option<PathBuf>,
+    /// The namespace of Evenkeel's own objects; without one, that of the service account.
+    pub namespace: Option<String>,
 }
 
 impl Config {
@@ -132,6 +149,7 @@ impl Config {
             writer: file.writer.check(check),
             wake: file.wake.check(check),
             log: file.log.check(check),
+            connection: Connection::default(),
             unknown_variables: layered.unknown_variables.clone(),
             effective: file,
             sources: sources.clone(),

@@ -9,7 +9,7 @@ mod weights;
 use std::fmt;
 use std::str::FromStr;
 
-pub use weights::{ProfileTable, Weights, WeightsError};
+pub use weights::{ProfileTable, Weights, WeightsError, judgements};
 
 use crate::placement::NodeLoad;
 use crate::units::{Amount, Ratio, Resource, Resources};
