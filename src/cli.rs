@@ -1,1 +1,100 @@
-//! Under construction.
+//! The command line: a file per subcommand, and here what they share.
+//!
+//! Each subcommand turns its arguments into a report and prints it as a table for people or as
+//! JSON or YAML for programs. The exit code is 0 when the work is done, 1 when it failed, and 2
+//! when the call, an input file or the configuration is wrong.
+
+mod ahp;
+mod output;
+mod serve;
+mod settings;
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use output::Failure;
+
+const AFTER_HELP: &str = "\
+Exit codes: 0 the work is done, 1 it failed, 2 the call, an input file or the configuration is wrong.
+Tables have no colour when the output is not a terminal or NO_COLOR is set.";
+
+/// Keeps Kubernetes clusters on an even keel: classifies Pods at admission and places them by the
+/// real load of five resources.
+#[derive(Debug, Parser)]
+#[command(
+    name = "evenkeel",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true,
+    after_help = AFTER_HELP
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Serve(Box<serve::Args>),
+    Ahp(ahp::Args),
+}
+
+/// Runs the program with `arguments`, of which the first is its name.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    match run(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads a table through `head` has seen what they wanted.
+        Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Nobody is left to tell if standard error is closed.
+            let _ = writeln!(std::io::stderr(), "evenkeel: {failure}");
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Serve(args) => serve::run(*args),
+        Command::Ahp(args) => ahp::run(args),
+    }
+}
+
+/// Prints help, the version, or what is wrong with the call.
+fn usage(error: &clap::Error) -> ExitCode {
+    let printed = error.print();
+    if error.use_stderr() || printed.is_err() {
+        ExitCode::from(Failure::WRONG_CALL)
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_subcommand_shows_an_example() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.clone().render_long_help().to_string();
+            let name = command.get_name();
+            assert!(help.contains(&format!("evenkeel {name}")), "{name}: {help}");
+            assert!(help.contains("Examples:"), "{name}: {help}");
+        }
+    }
+}

@@ -1,3 +1,7 @@
-//! The `evenkeel` program.
+//! The `evenkeel` program: everything it does is in the library.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    evenkeel::cli::main(std::env::args_os())
+}

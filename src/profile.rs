@@ -11,7 +11,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use table::ProfileTable;
-pub use weights::{Weights, WeightsError};
+pub use weights::{Weights, WeightsError, judgements};
 
 use crate::placement::NodeLoad;
 use crate::units::{Amount, Ratio, Resource, Resources};

@@ -40,6 +40,14 @@ impl RandomIndex {
         }
     }
 
+    /// RI for matrices of `size` rows; 0 where none is needed or known.
+    #[must_use]
+    pub fn get(&self, size: usize) -> f64 {
+        let position = size.checked_sub(1);
+        let index = position.and_then(|position| self.0.get(position));
+        index.copied().unwrap_or_default()
+    }
+
     /// CR (4.17) of a matrix of `size` rows, which is at most [`MAX_SIZE`].
     pub(super) fn ratio(&self, size: usize, consistency_index: f64) -> f64 {
         if size <= 2 {

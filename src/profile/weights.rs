@@ -121,6 +121,20 @@ fn published() -> Analysis {
         .analyse(&RandomIndex::thesis())
 }
 
+/// The judgements that the weights of a built-in profile follow from, in the order of
+/// [`Resource::ALL`]; none for `normal`, whose weights are fixed.
+#[must_use]
+pub fn judgements(profile: Profile) -> Option<JudgementMatrix> {
+    let roles = roles(profile)?;
+    let role = |resource| roles.iter().position(|&role| role == resource);
+    let row = |resource| {
+        let judged = Resource::ALL.map(|other| Some(PUBLISHED[role(resource)?][role(other)?]));
+        judged.into_iter().collect()
+    };
+    let rows: Option<Vec<Vec<f64>>> = Resource::ALL.into_iter().map(row).collect();
+    JudgementMatrix::new(rows?).ok()
+}
+
 /// The resources of a profile from the most important role to the least; none for `normal`, whose
 /// weights do not come from judgements.
 const fn roles(profile: Profile) -> Option<[Resource; 5]> {
@@ -137,6 +151,24 @@ const fn roles(profile: Profile) -> Option<[Resource; 5]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_judgements_of_a_profile_give_its_weights() {
+        for profile in Profile::ALL {
+            let weights = Weights::built_in(profile);
+            let Some(matrix) = judgements(profile) else {
+                assert_eq!(profile, Profile::Normal);
+                continue;
+            };
+            let judged = Weights::from_matrix(&matrix, &RandomIndex::thesis()).unwrap();
+            for (resource, weight) in judged.get().iter() {
+                assert!(
+                    (weight - weights.get()[resource]).abs() < 1e-12,
+                    "{profile} {resource}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn the_built_in_weights_are_the_published_ones() {

@@ -1,0 +1,159 @@
+//! How results and failures reach whoever called: tables for people, JSON and YAML for programs.
+
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::ValueEnum;
+use comfy_table::{Attribute, Cell, Table, presets};
+use serde::Serialize;
+
+use crate::config::ConfigError;
+
+/// How a report is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(super) enum Format {
+    /// For people
+    #[default]
+    Table,
+    /// For programs
+    Json,
+    /// For programs, and for people who read YAML
+    Yaml,
+}
+
+/// What a subcommand found out.
+pub(super) trait Report: Serialize {
+    /// Prints it for people.
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()>;
+}
+
+/// Why a subcommand did not do what was asked.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The call, an input file or the configuration is wrong.
+    Call(anyhow::Error),
+    /// The call was right and the work failed.
+    Work(anyhow::Error),
+}
+
+impl Failure {
+    /// The exit code of a wrong call.
+    pub(super) const WRONG_CALL: u8 = 2;
+
+    /// A wrong call.
+    pub(super) fn call(what: impl fmt::Display) -> Self {
+        Self::Call(anyhow::Error::msg(what.to_string()))
+    }
+
+    /// Work that failed.
+    pub(super) fn work(what: impl fmt::Display) -> Self {
+        Self::Work(anyhow::Error::msg(what.to_string()))
+    }
+
+    pub(super) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Call(_) => ExitCode::from(Self::WRONG_CALL),
+            Self::Work(_) => ExitCode::FAILURE,
+        }
+    }
+
+    /// Whether the reader of the output has gone away.
+    pub(super) fn is_closed_pipe(&self) -> bool {
+        let (Self::Call(error) | Self::Work(error)) = self;
+        error
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Call(error) | Self::Work(error)) = self;
+        write!(f, "{error:#}")
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::Call(error.into())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Work(error.into())
+    }
+}
+
+/// Whether cells may be coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    /// Text only.
+    Plain,
+    /// Emphasis by colour.
+    Colour,
+}
+
+impl Style {
+    /// The style of standard output.
+    fn of_stdout() -> Self {
+        if io::stdout().is_terminal() && !crate::config::no_colour() {
+            Self::Colour
+        } else {
+            Self::Plain
+        }
+    }
+
+    /// A table with this header.
+    pub(super) fn table(self, header: impl IntoIterator<Item = Cell>) -> Table {
+        let mut table = Table::new();
+        table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+        match self {
+            Self::Plain => table.force_no_tty(),
+            Self::Colour => table.enforce_styling(),
+        };
+        table.set_header(header.into_iter().map(|cell| self.bold(cell)));
+        table
+    }
+
+    pub(super) fn bold(self, cell: Cell) -> Cell {
+        match self {
+            Self::Plain => cell,
+            Self::Colour => cell.add_attribute(Attribute::Bold),
+        }
+    }
+}
+
+/// Prints a report on standard output.
+pub(super) fn print(report: &impl Report, format: Format) -> Result<(), Failure> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match format {
+        Format::Table => report.print(&mut out, Style::of_stdout())?,
+        Format::Json => print_json(&mut out, report)?,
+        Format::Yaml => out.write_all(yaml(report)?.as_bytes())?,
+    }
+    Ok(out.flush()?)
+}
+
+fn print_json(out: &mut dyn Write, report: &impl Serialize) -> Result<(), Failure> {
+    let json = serde_json::to_string_pretty(report).map_err(Failure::work)?;
+    Ok(writeln!(out, "{json}")?)
+}
+
+/// A value as a YAML document.
+pub(super) fn yaml(report: &impl Serialize) -> Result<String, Failure> {
+    serde_saphyr::to_string(report).map_err(Failure::work)
+}
+
+/// The text of an input file, or of standard input where `-` stands for the file.
+pub(super) fn read_input(path: &Path) -> Result<String, Failure> {
+    let text = if path == Path::new("-") {
+        io::read_to_string(io::stdin()).context("cannot read standard input")
+    } else {
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+    };
+    text.map_err(Failure::Call)
+}

@@ -1,0 +1,165 @@
+//! `evenkeel serve`: runs the service, or checks what it would run with.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use super::output::{self, Failure, Format, Report, Style};
+use super::settings::ConfigArgs;
+use crate::config::{Config, Connection, File, Override};
+
+/// Run the service: admission webhook, scheduler extender and the loops around both
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, after_long_help = long_help())]
+pub(super) struct Args {
+    /// Check the configuration, print the effective one and stop
+    #[arg(long)]
+    check: bool,
+
+    /// How `--check` prints the configuration; people get YAML
+    #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
+    output: Format,
+
+    /// Reach the cluster by this file instead of the Pod's service account or ~/.kube/config
+    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+
+    /// The namespace of the Lease, the Secret and the Services; by default the one it runs in
+    #[arg(long, short, value_name = "NAME", env = "EVENKEEL_NAMESPACE")]
+    namespace: Option<String>,
+
+    #[command(flatten)]
+    config: ConfigArgs,
+
+    #[command(flatten)]
+    fields: FieldArgs,
+}
+
+/// Flags for the fields that are set most; every other field has `--set`.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Fields of the configuration")]
+struct FieldArgs {
+    /// `disabled` decides, answers and reports, and writes nothing [writes]
+    #[arg(long, value_name = "enabled|disabled")]
+    writes: Option<String>,
+
+    /// Where webhook and extender listen [server.https]
+    #[arg(long, value_name = "ADDRESS")]
+    https: Option<String>,
+
+    /// Where probes and metrics listen [server.http]
+    #[arg(long, value_name = "ADDRESS")]
+    http: Option<String>,
+
+    /// Where the dashboard listens, on loopback [server.dashboard]
+    #[arg(long, value_name = "ADDRESS")]
+    dashboard: Option<String>,
+
+    /// The largest load / capacity after placement [scheduling.headroom]
+    #[arg(long, value_name = "RATIO")]
+    headroom: Option<String>,
+
+    /// Where usage is measured: prometheus, metrics-api, replay or none [metrics.source]
+    #[arg(long, value_name = "SOURCE")]
+    metrics_source: Option<String>,
+
+    /// The Prometheus server [metrics.prometheus.url]
+    #[arg(long, value_name = "URL")]
+    prometheus_url: Option<String>,
+
+    /// error, warn, info, debug, trace, or by module: info,evenkeel::extender=debug [log.level]
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
+
+    /// text or json [log.format]
+    #[arg(long, value_name = "FORMAT")]
+    log_format: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel serve --config /etc/evenkeel/config.yaml
+  evenkeel serve --config config.yaml --check          print what would be in force
+  evenkeel serve --kubeconfig ~/.kube/config --namespace evenkeel-system --writes disabled
+  evenkeel serve --set scheduling.profiles.batch='{weights: {cpu: 1, memory: 0, networkIo: 0, diskIo: 0, disk: 0}}'";
+
+fn long_help() -> String {
+    use std::fmt::Write as _;
+
+    let mut help = format!(
+        "{EXAMPLES}\n\n\
+         Flags win over the environment, that wins over the file, and that over the defaults.\n\
+         `writes` is read again when the file changes; all other fields need a restart.\n\n\
+         Environment variables, one for each field:\n"
+    );
+    for (variable, path) in Config::variables() {
+        // Writing to a text cannot fail.
+        let _ = writeln!(help, "  {variable:<52} {path}");
+    }
+    help
+}
+
+impl FieldArgs {
+    fn overrides(self) -> impl Iterator<Item = Override> {
+        let Self {
+            writes,
+            https,
+            http,
+            dashboard,
+            headroom,
+            metrics_source,
+            prometheus_url,
+            log_level,
+            log_format,
+        } = self;
+        [
+            ("--writes", "writes", writes),
+            ("--https", "server.https", https),
+            ("--http", "server.http", http),
+            ("--dashboard", "server.dashboard", dashboard),
+            ("--headroom", "scheduling.headroom", headroom),
+            ("--metrics-source", "metrics.source", metrics_source),
+            ("--prometheus-url", "metrics.prometheus.url", prometheus_url),
+            ("--log-level", "log.level", log_level),
+            ("--log-format", "log.format", log_format),
+        ]
+        .into_iter()
+        .filter_map(|(flag, path, value)| {
+            Some(Override {
+                flag: flag.to_owned(),
+                path: path.to_owned(),
+                value: value?,
+            })
+        })
+    }
+}
+
+impl Report for File {
+    /// The effective configuration is a file, so people get it as one.
+    fn print(&self, to: &mut dyn Write, _: Style) -> io::Result<()> {
+        let yaml = serde_saphyr::to_string(self).map_err(io::Error::other)?;
+        to.write_all(yaml.as_bytes())
+    }
+}
+
+pub(super) fn run(args: Args) -> Result<(), Failure> {
+    let Args {
+        check,
+        output,
+        kubeconfig,
+        namespace,
+        config,
+        fields,
+    } = args;
+    let mut config = Config::load(&config.sources(fields.overrides()))?;
+    if check {
+        return output::print(config.effective(), output);
+    }
+    config.connection = Connection {
+        kubeconfig,
+        namespace,
+    };
+    let runtime = tokio::runtime::Runtime::new()?;
+    runtime
+        .block_on(crate::service::run(config))
+        .map_err(Failure::Work)
+}

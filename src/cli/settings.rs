@@ -1,0 +1,53 @@
+//! From arguments and the environment to the sources of a configuration.
+
+use std::path::PathBuf;
+
+use crate::config::{Override, Sources};
+
+/// Where the configuration comes from; shared by the subcommands that read it.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Configuration")]
+pub(super) struct ConfigArgs {
+    /// The configuration file; without one, every field has its default
+    #[arg(long, short, value_name = "FILE", env = "EVENKEEL_CONFIG")]
+    config: Option<PathBuf>,
+
+    /// Sets one field, over the environment and the file; may be repeated
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = parse_assignment)]
+    assignments: Vec<(String, String)>,
+}
+
+/// Variables that name arguments rather than fields of the configuration.
+const ARGUMENT_VARIABLES: [&str; 3] = [
+    "EVENKEEL_CONFIG",
+    "EVENKEEL_KUBECONFIG",
+    "EVENKEEL_NAMESPACE",
+];
+
+impl ConfigArgs {
+    /// The sources of the configuration, with `flags` over all others.
+    pub(super) fn sources(self, flags: impl IntoIterator<Item = Override>) -> Sources {
+        let Self {
+            config,
+            assignments,
+        } = self;
+        let assigned = assignments.into_iter().map(|(path, value)| Override {
+            flag: "--set".to_owned(),
+            path,
+            value,
+        });
+        let mut environment = crate::config::environment();
+        environment.retain(|(name, _)| !ARGUMENT_VARIABLES.contains(&&**name));
+        Sources {
+            file: config,
+            environment,
+            flags: assigned.chain(flags).collect(),
+        }
+    }
+}
+
+fn parse_assignment(text: &str) -> Result<(String, String), String> {
+    text.split_once('=')
+        .map(|(path, value)| (path.to_owned(), value.to_owned()))
+        .ok_or_else(|| "accepted: a path and a value, such as scheduling.headroom=0.7".to_owned())
+}

@@ -1,0 +1,152 @@
+//! Collects what is wrong with values of the right shape.
+//!
+//! A check that fails gives a stand-in and goes on, so that one run reports every problem; the
+//! stand-ins never leave, because a configuration with a problem is refused as a whole.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::str::FromStr;
+
+use jiff::SignedDuration;
+
+use super::value::{Count, Number, Text};
+use crate::units::{Bytes, BytesPerSecond, Quantity, Ratio};
+
+/// A path and what is wrong there.
+#[derive(Debug)]
+pub(crate) struct Finding {
+    pub(crate) path: String,
+    pub(crate) message: String,
+}
+
+/// The findings so far.
+#[derive(Debug, Default)]
+pub(crate) struct Checker {
+    pub(crate) findings: Vec<Finding>,
+}
+
+const DURATIONS: &str = "a duration above zero, such as 10s, 3m or 1h30m";
+
+impl Checker {
+    /// Notes that the value at `path` is refused.
+    pub(crate) fn refuse(&mut self, path: &str, message: impl fmt::Display) {
+        self.findings.push(Finding {
+            path: path.to_owned(),
+            message: message.to_string(),
+        });
+    }
+
+    /// Notes `given` at `path` together with what would be accepted.
+    pub(crate) fn refuse_value(&mut self, path: &str, given: impl fmt::Debug, accepted: &str) {
+        self.refuse(path, format_args!("{given:?} is not accepted: {accepted}"));
+    }
+
+    /// The value, or a note of the error and `stand_in`.
+    pub(crate) fn take<T, E: fmt::Display>(
+        &mut self,
+        path: &str,
+        result: Result<T, E>,
+        stand_in: T,
+    ) -> T {
+        result.unwrap_or_else(|error| {
+            self.refuse(path, error);
+            stand_in
+        })
+    }
+
+    /// A share of a whole, in (0, 1].
+    pub(crate) fn share(&mut self, path: &str, value: Number) -> Ratio {
+        Ratio::share(value.0).unwrap_or_else(|error| {
+            self.refuse(path, error);
+            Ratio::share(1.0).expect("1 is a share")
+        })
+    }
+
+    /// A duration above zero.
+    pub(crate) fn duration(&mut self, path: &str, text: &Text) -> SignedDuration {
+        match SignedDuration::from_str(text.as_ref()) {
+            Ok(duration) if duration.is_positive() => duration,
+            _ => {
+                self.refuse_value(path, text.as_ref(), DURATIONS);
+                SignedDuration::ZERO
+            }
+        }
+    }
+
+    /// A duration above zero, or `None` where `0` is written.
+    pub(crate) fn duration_or_never(&mut self, path: &str, text: &Text) -> Option<SignedDuration> {
+        if matches!(text.as_ref(), "0" | "0s") {
+            return None;
+        }
+        match SignedDuration::from_str(text.as_ref()) {
+            Ok(duration) if duration.is_positive() => Some(duration),
+            _ => {
+                self.refuse_value(path, text.as_ref(), "a duration such as 5m, or 0 for never");
+                None
+            }
+        }
+    }
+
+    /// A size in bytes, above zero.
+    pub(crate) fn size(&mut self, path: &str, text: &Text) -> Bytes {
+        match Quantity::from_str(text.as_ref()).map(Quantity::to_bytes) {
+            Ok(bytes) if bytes > Bytes(0) => bytes,
+            Ok(_) => {
+                self.refuse_value(path, text.as_ref(), "a size above zero, such as 3Mi");
+                Bytes(1)
+            }
+            Err(error) => {
+                self.refuse(path, error);
+                Bytes(1)
+            }
+        }
+    }
+
+    /// A rate, where one is given.
+    pub(crate) fn rate(&mut self, path: &str, text: Option<&Text>) -> Option<BytesPerSecond> {
+        match BytesPerSecond::from_str(text?.as_ref()) {
+            Ok(rate) => Some(rate),
+            Err(error) => {
+                self.refuse(path, error);
+                None
+            }
+        }
+    }
+
+    /// An address with a port to listen on.
+    pub(crate) fn listen(&mut self, path: &str, text: &Text) -> SocketAddr {
+        text.as_ref().parse().unwrap_or_else(|_| {
+            self.refuse_value(
+                path,
+                text.as_ref(),
+                "an address with a port, such as 0.0.0.0:8443",
+            );
+            SocketAddr::from(([127, 0, 0, 1], 0))
+        })
+    }
+
+    /// A count of at least one.
+    pub(crate) fn at_least_one(&mut self, path: &str, count: Count) -> u32 {
+        if count.0 == 0 {
+            self.refuse_value(path, count.0, "a whole number of at least 1");
+        }
+        count.0
+    }
+
+    /// Notes when the first of two durations, given with their paths, is not below the second.
+    pub(crate) fn shorter(
+        &mut self,
+        (path, duration): (&str, SignedDuration),
+        (limit_path, limit): (&str, SignedDuration),
+    ) {
+        // A zero is the stand-in of a duration that was refused already.
+        if duration >= limit && limit.is_positive() && duration.is_positive() {
+            self.refuse(
+                path,
+                format_args!(
+                    "{duration:#} is not accepted: less than {limit_path}, which is {limit:#}"
+                ),
+            );
+        }
+    }
+}

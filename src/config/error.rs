@@ -1,0 +1,82 @@
+//! What is wrong with a configuration: every problem that was found, each with the file, variable
+//! or flag that brought the value, the path of the field, and what is accepted.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// The configuration file.
+    File(PathBuf),
+    /// An environment variable.
+    Environment(String),
+    /// A flag of the command line.
+    Flag(String),
+    /// The built-in default, when values contradict each other.
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Environment(name) => write!(f, "environment variable {name}"),
+            Self::Flag(name) => f.write_str(name),
+            Self::Default => f.write_str("configuration"),
+        }
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// What brought the value.
+    pub origin: Origin,
+    /// The field, such as `scheduling.headroom`; empty for the file as a whole.
+    pub path: String,
+    /// The value and what is accepted.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            write!(f, "{}: {}", self.origin, self.message)
+        } else {
+            write!(f, "{}: {}: {}", self.origin, self.path, self.message)
+        }
+    }
+}
+
+/// A configuration that is refused, with all that was found wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", lines(.problems))]
+pub struct ConfigError {
+    /// At least one.
+    pub problems: Vec<Problem>,
+}
+
+impl ConfigError {
+    /// One problem of `origin` as a whole.
+    pub(crate) fn whole(origin: Origin, message: impl fmt::Display) -> Self {
+        Self {
+            problems: vec![Problem {
+                origin,
+                path: String::new(),
+                message: message.to_string(),
+            }],
+        }
+    }
+
+    /// The reason in metrics and events.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        "InvalidConfiguration"
+    }
+}
+
+fn lines(problems: &[Problem]) -> String {
+    let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
+    lines.join("\n")
+}

@@ -1,0 +1,304 @@
+//! Lays flags over the environment over the file, and remembers which of them brought each value.
+//!
+//! The variable of a field is its path: `scheduling.noHeadroom` is `EVENKEEL_SCHEDULING_NO_HEADROOM`.
+//! Names are derived from the default configuration, so a new field has a variable at once.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use super::error::{ConfigError, Origin, Problem};
+
+/// The prefix of all environment variables that are read.
+pub const ENVIRONMENT_PREFIX: &str = "EVENKEEL_";
+
+/// A value given on the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    /// The flag as the user wrote it, such as `--headroom`.
+    pub flag: String,
+    /// The path of the field.
+    pub path: String,
+    /// The value as text.
+    pub value: String,
+}
+
+/// Everything a configuration is made of, besides the defaults.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sources {
+    /// The file, if one is given.
+    pub file: Option<PathBuf>,
+    /// The environment; variables without the prefix are not looked at.
+    pub environment: Vec<(String, String)>,
+    /// Flags, later ones over earlier ones.
+    pub flags: Vec<Override>,
+}
+
+/// The values of all layers in one tree.
+#[derive(Debug, Default)]
+pub(crate) struct Layered {
+    pub(crate) tree: Map<String, Value>,
+    /// By path, for values that do not come from the file.
+    origins: Vec<(String, Origin)>,
+    file: Option<PathBuf>,
+    /// Variables with our prefix that name no field.
+    pub(crate) unknown_variables: Vec<String>,
+}
+
+impl Layered {
+    /// Reads the file and lays environment and flags over it.
+    pub(crate) fn read(sources: &Sources, defaults: &Value) -> Result<Self, ConfigError> {
+        let Sources {
+            file,
+            environment,
+            flags,
+        } = sources;
+        let mut layered = Self {
+            tree: file.as_ref().map_or(Ok(Map::new()), read_file)?,
+            file: file.clone(),
+            ..Self::default()
+        };
+        let leaves = leaves(defaults);
+        let mut problems = Vec::new();
+        for (name, text) in environment {
+            if !name.starts_with(ENVIRONMENT_PREFIX) || is_service_link(name) {
+                continue;
+            }
+            let origin = Origin::Environment(name.clone());
+            match leaves.iter().find(|leaf| leaf.variable() == *name) {
+                Some(leaf) => layered.lay(leaf, text, origin, &mut problems),
+                None => layered.unknown_variables.push(name.clone()),
+            }
+        }
+        for Override { flag, path, value } in flags {
+            let origin = Origin::Flag(flag.clone());
+            match leaves.iter().find(|leaf| leaf.path == *path) {
+                Some(leaf) => layered.lay(leaf, value, origin, &mut problems),
+                None => problems.push(Problem {
+                    origin,
+                    path: path.clone(),
+                    message: "no such field: `evenkeel serve --check` prints them all".to_owned(),
+                }),
+            }
+        }
+        if problems.is_empty() {
+            Ok(layered)
+        } else {
+            Err(ConfigError { problems })
+        }
+    }
+
+    /// What brought the value at `path`.
+    pub(crate) fn origin(&self, path: &str) -> Origin {
+        let covers = |field: &str| {
+            path.strip_prefix(field)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        let laid = self.origins.iter().rev().find(|(field, _)| covers(field));
+        match (laid, &self.file) {
+            (Some((_, origin)), _) => origin.clone(),
+            (None, Some(file)) => Origin::File(file.clone()),
+            (None, None) => Origin::Default,
+        }
+    }
+
+    fn lay(&mut self, leaf: &Leaf, text: &str, origin: Origin, problems: &mut Vec<Problem>) {
+        let value = match leaf.parse(text) {
+            Ok(value) => value,
+            Err(message) => {
+                problems.push(Problem {
+                    origin,
+                    path: leaf.path.clone(),
+                    message,
+                });
+                return;
+            }
+        };
+        if insert(&mut self.tree, &leaf.path, value) {
+            self.origins.push((leaf.path.clone(), origin));
+        }
+    }
+}
+
+/// How the text of a variable or flag becomes a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// It stands for itself.
+    Text,
+    /// It stands for itself, and an empty one for no value.
+    OptionalText,
+    /// Numbers, lists and mappings are YAML.
+    Yaml,
+}
+
+/// A field that can be set by itself.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Leaf {
+    pub(crate) path: String,
+    form: Form,
+}
+
+impl Leaf {
+    /// The name of its environment variable.
+    pub(crate) fn variable(&self) -> String {
+        let mut name = ENVIRONMENT_PREFIX.to_owned();
+        for letter in self.path.chars() {
+            match letter {
+                '.' => name.push('_'),
+                upper if upper.is_ascii_uppercase() => name.extend(['_', upper]),
+                other => name.push(other.to_ascii_uppercase()),
+            }
+        }
+        name
+    }
+
+    fn parse(&self, text: &str) -> Result<Value, String> {
+        match self.form {
+            Form::OptionalText if text.is_empty() => Ok(Value::Null),
+            Form::Text | Form::OptionalText => Ok(Value::from(text)),
+            Form::Yaml => serde_saphyr::from_str(text)
+                .map_err(|error| format!("{text:?} is not YAML: {error}")),
+        }
+    }
+}
+
+/// All fields of the default configuration that can be set by themselves.
+pub(crate) fn leaves(defaults: &Value) -> Vec<Leaf> {
+    fn walk(value: &Value, path: &str, found: &mut Vec<Leaf>) {
+        match value {
+            Value::Object(fields) if !fields.is_empty() => {
+                for (name, field) in fields {
+                    let path = if path.is_empty() {
+                        name.clone()
+                    } else {
+                        format!("{path}.{name}")
+                    };
+                    walk(field, &path, found);
+                }
+            }
+            leaf => found.push(Leaf {
+                path: path.to_owned(),
+                form: match leaf {
+                    Value::String(_) => Form::Text,
+                    Value::Null => Form::OptionalText,
+                    _ => Form::Yaml,
+                },
+            }),
+        }
+    }
+    let mut found = Vec::new();
+    walk(defaults, "", &mut found);
+    found.retain(|leaf| !matches!(leaf.path.as_str(), "apiVersion" | "kind"));
+    found
+}
+
+fn read_file(path: &PathBuf) -> Result<Map<String, Value>, ConfigError> {
+    let refuse = |message: String| ConfigError::whole(Origin::File(path.clone()), message);
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| refuse(format!("cannot be read: {error}")))?;
+    match serde_saphyr::from_str(&text) {
+        Ok(Value::Object(tree)) => Ok(tree),
+        Ok(Value::Null) => Ok(Map::new()),
+        Ok(_) => Err(refuse(
+            "is not accepted: a YAML mapping with the fields of EvenkeelConfiguration".to_owned(),
+        )),
+        Err(error) => Err(refuse(format!("is not YAML: {error}"))),
+    }
+}
+
+/// Sets the value at `path`; false where something that is not a mapping stands in the way, which
+/// the check of the shape then reports.
+fn insert(tree: &mut Map<String, Value>, path: &str, value: Value) -> bool {
+    let Some((head, rest)) = path.split_once('.') else {
+        tree.insert(path.to_owned(), value);
+        return true;
+    };
+    let branch = tree
+        .entry(head)
+        .or_insert_with(|| Value::Object(Map::new()));
+    match branch {
+        Value::Object(fields) => insert(fields, rest, value),
+        _ => false,
+    }
+}
+
+/// Kubernetes describes the Services of a namespace to its Pods in variables like
+/// `EVENKEEL_SERVICE_HOST` and `EVENKEEL_METRICS_PORT_8080_TCP`; they are none of ours.
+fn is_service_link(name: &str) -> bool {
+    let port = name.find("_PORT").map(|at| &name[at + "_PORT".len()..]);
+    name.ends_with("_SERVICE_HOST")
+        || name.contains("_SERVICE_PORT")
+        || port.is_some_and(|rest| {
+            let number = rest.strip_prefix('_');
+            rest.is_empty()
+                || number.is_some_and(|text| text.starts_with(|c: char| c.is_ascii_digit()))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn variables_are_named_after_paths() {
+        let leaves =
+            leaves(&json!({"a": {"bodyLimit": "3Mi", "on": true}, "kind": "X", "list": {}}));
+        let named: Vec<_> = leaves
+            .iter()
+            .map(|leaf| (leaf.variable(), leaf.form))
+            .collect();
+        assert_eq!(
+            named,
+            [
+                ("EVENKEEL_A_BODY_LIMIT".to_owned(), Form::Text),
+                ("EVENKEEL_A_ON".to_owned(), Form::Yaml),
+                ("EVENKEEL_LIST".to_owned(), Form::Yaml),
+            ]
+        );
+    }
+
+    #[test]
+    fn variables_of_service_links_are_left_alone() {
+        for name in [
+            "EVENKEEL_SERVICE_HOST",
+            "EVENKEEL_SERVICE_PORT_HTTPS",
+            "EVENKEEL_PORT",
+            "EVENKEEL_METRICS_PORT_8080_TCP_ADDR",
+        ] {
+            assert!(is_service_link(name), "{name}");
+        }
+        assert!(!is_service_link("EVENKEEL_SCHEDULING_HEADROOM"));
+    }
+
+    #[test]
+    fn a_later_layer_wins_and_is_named_as_the_origin() {
+        let sources = Sources {
+            file: None,
+            environment: vec![
+                ("EVENKEEL_A_B".to_owned(), "from the environment".to_owned()),
+                ("EVENKEEL_A_C".to_owned(), "kept".to_owned()),
+                ("EVENKEEL_TYPO".to_owned(), "1".to_owned()),
+                ("PATH".to_owned(), "/bin".to_owned()),
+            ],
+            flags: vec![Override {
+                flag: "--b".to_owned(),
+                path: "a.b".to_owned(),
+                value: "from the flag".to_owned(),
+            }],
+        };
+        let layered = Layered::read(&sources, &json!({"a": {"b": "", "c": ""}})).unwrap();
+        assert_eq!(
+            Value::Object(layered.tree.clone()),
+            json!({"a": {"b": "from the flag", "c": "kept"}})
+        );
+        assert_eq!(layered.origin("a.b"), Origin::Flag("--b".to_owned()));
+        assert_eq!(
+            layered.origin("a.c[0]"),
+            Origin::Environment("EVENKEEL_A_C".to_owned())
+        );
+        assert_eq!(layered.origin("a.d"), Origin::Default);
+        assert_eq!(layered.unknown_variables, ["EVENKEEL_TYPO"]);
+    }
+}

@@ -1,0 +1,76 @@
+//! Reads the configuration again while the service runs.
+//!
+//! Only `writes` takes effect; of everything else that has changed the paths are told, so that an
+//! operator sees what a restart would bring. `writes: disabled` is obeyed even in a file that is
+//! otherwise refused: a switch that stops everything must not wait for a typo elsewhere.
+
+use serde_json::Value;
+
+use super::file::Writes;
+use super::layers::Layered;
+use super::{Config, ConfigError, File, tree};
+
+/// What a changed file brings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reload {
+    /// Takes effect at once.
+    pub writes: Writes,
+    /// The paths of fields that have changed and take effect after a restart.
+    pub needs_restart: Vec<String>,
+    /// Why the rest of the file is refused, where only `writes: disabled` was taken from it.
+    pub refused: Option<ConfigError>,
+}
+
+impl Config {
+    /// Reads the same file again, under the same environment and flags.
+    ///
+    /// # Errors
+    /// What is wrong with the file; then nothing changes.
+    pub fn reload(&self) -> Result<Reload, ConfigError> {
+        match Self::load(&self.sources) {
+            Ok(new) => Ok(Reload {
+                writes: new.writes,
+                needs_restart: changes(&self.effective, &new.effective),
+                refused: None,
+            }),
+            Err(error) if self.asks_to_stop() => Ok(Reload {
+                writes: Writes::Disabled,
+                needs_restart: Vec::new(),
+                refused: Some(error),
+            }),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn asks_to_stop(&self) -> bool {
+        Layered::read(&self.sources, &tree(&File::default()))
+            .is_ok_and(|layered| layered.tree.get("writes") == Some(&Value::from("disabled")))
+    }
+}
+
+/// The paths at which two configurations differ, `writes` left out.
+fn changes(old: &File, new: &File) -> Vec<String> {
+    fn compare(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
+        match (old, new) {
+            (Value::Object(before), Value::Object(after)) => {
+                let added = after.keys().filter(|key| !before.contains_key(*key));
+                for key in before.keys().chain(added) {
+                    let path = if path.is_empty() {
+                        key.clone()
+                    } else {
+                        format!("{path}.{key}")
+                    };
+                    let of = |fields: &serde_json::Map<String, Value>| {
+                        fields.get(key).cloned().unwrap_or_default()
+                    };
+                    compare(&path, &of(before), &of(after), found);
+                }
+            }
+            _ if old != new && path != "writes" => found.push(path.to_owned()),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    compare("", &tree(old), &tree(new), &mut found);
+    found
+}

@@ -1,0 +1,471 @@
+#![allow(clippy::float_cmp)] // the values are read, not computed
+
+use std::path::Path;
+
+use jiff::SignedDuration;
+
+use super::*;
+use crate::placement::NoHeadroom;
+use crate::placement::balance::Normalization;
+use crate::units::{Amount, Resource, Resources};
+
+/// Loads `yaml` as a file called `config.yaml`.
+fn load(yaml: &str) -> Result<Config, ConfigError> {
+    let directory = tempfile::tempdir().unwrap();
+    load_file(&write(directory.path(), yaml))
+}
+
+fn write(directory: &Path, yaml: &str) -> Sources {
+    let path = directory.join("config.yaml");
+    std::fs::write(&path, yaml).unwrap();
+    Sources {
+        file: Some(path),
+        ..Sources::default()
+    }
+}
+
+fn load_file(sources: &Sources) -> Result<Config, ConfigError> {
+    Config::load(sources)
+}
+
+fn flag(path: &str, value: &str) -> Override {
+    Override {
+        flag: "--set".to_owned(),
+        path: path.to_owned(),
+        value: value.to_owned(),
+    }
+}
+
+#[test]
+fn an_empty_file_and_no_file_give_the_documented_defaults() {
+    let config = Config::load(&Sources::default()).unwrap();
+    assert_eq!(load("").unwrap().effective(), config.effective());
+    assert_eq!(config.writes, Writes::Enabled);
+    assert_eq!(config.policy.headroom.get(), 0.8);
+    assert_eq!(config.policy.profile_threshold.get(), 0.15);
+    assert_eq!(config.policy.no_headroom, NoHeadroom::Reject);
+    assert_eq!(
+        config.policy.relax_after,
+        Some(SignedDuration::from_mins(5))
+    );
+    assert_eq!(config.policy.normalization, Normalization::Joint);
+    assert_eq!(config.policy.max_age, SignedDuration::from_mins(3));
+    assert_eq!(config.in_flight_timeout, SignedDuration::from_secs(10));
+    assert_eq!(config.policy.default_capacity, Resources::default());
+    assert_eq!(
+        config.leader_election.lease_duration,
+        SignedDuration::from_secs(10)
+    );
+}
+
+#[test]
+fn the_effective_configuration_is_a_file_that_gives_itself() {
+    let config = Config::load(&Sources::default()).unwrap();
+    let printed = serde_saphyr::to_string(config.effective()).unwrap();
+    assert_eq!(load(&printed).unwrap().effective(), config.effective());
+}
+
+#[test]
+fn every_field_of_the_complete_example_is_read() {
+    let yaml = include_str!("../../tests/fixtures/config/complete.yaml");
+    let config = load(yaml).unwrap();
+    assert_eq!(config.writes, Writes::Disabled);
+    assert_eq!(config.policy.headroom_by_priority_class["batch"].get(), 0.6);
+    assert_eq!(config.policy.relax_after, None);
+    assert_eq!(config.policy.normalization, Normalization::PerResource);
+    assert_eq!(
+        config.policy.default_capacity[Resource::NetworkIo],
+        Some(Amount::new(1_250_000_000))
+    );
+    let weights = config.policy.profiles.get("batch").unwrap().get();
+    assert_eq!(weights[Resource::Cpu], 0.5);
+    let judged = config.policy.profiles.get("cache").unwrap().get();
+    assert!((judged[Resource::Memory] - 0.464_261_493_364_601_26).abs() < 1e-12);
+    assert!(matches!(config.certificates.serving, Serving::Files(_)));
+    assert!(matches!(config.metrics.source, Source::Replay(Replay { speed, .. }) if speed == 60.0));
+    // What the example leaves out would be untested, so it leaves out nothing.
+    let written: Value = serde_saphyr::from_str(yaml).unwrap();
+    for (variable, path) in Config::variables() {
+        let pointer = format!("/{}", path.replace('.', "/"));
+        assert!(written.pointer(&pointer).is_some(), "{path} ({variable})");
+    }
+}
+
+/// Files with one mistake each, the path of the field, and a part of what is said to be accepted.
+const REFUSED: &[(&str, &str, &str)] = &[
+    (
+        "apiVersion: v1",
+        "apiVersion",
+        "config.evenkeel.dev/v1alpha1",
+    ),
+    ("kind: Evenkeel", "kind", "EvenkeelConfiguration"),
+    ("writes: sometimes", "writes", "`enabled` or `disabled`"),
+    ("scheduling: 5", "scheduling", "a mapping of fields"),
+    ("shceduling: {}", "shceduling", "`scheduling`"),
+    (
+        "scheduling: {headrom: 0.8}",
+        "scheduling.headrom",
+        "`headroom`",
+    ),
+    (
+        "scheduling: {headroom: 0}",
+        "scheduling.headroom",
+        "above 0 and at most 1",
+    ),
+    (
+        "scheduling: {headroom: 1.01}",
+        "scheduling.headroom",
+        "above 0 and at most 1",
+    ),
+    (
+        "scheduling: {headroom: high}",
+        "scheduling.headroom",
+        "a number",
+    ),
+    (
+        "scheduling: {headroomByPriorityClass: {batch: 80}}",
+        "scheduling.headroomByPriorityClass.batch",
+        "above 0 and at most 1",
+    ),
+    (
+        "scheduling: {profileThreshold: -1}",
+        "scheduling.profileThreshold",
+        "above 0",
+    ),
+    (
+        "scheduling: {noHeadroom: wait}",
+        "scheduling.noHeadroom",
+        "`reject` or `relax`",
+    ),
+    (
+        "scheduling: {relaxAfter: soon}",
+        "scheduling.relaxAfter",
+        "0 for never",
+    ),
+    (
+        "scheduling: {relaxAfter: -5m}",
+        "scheduling.relaxAfter",
+        "0 for never",
+    ),
+    (
+        "scheduling: {normalization: both}",
+        "scheduling.normalization",
+        "`per-resource`",
+    ),
+    (
+        "scheduling: {randomIndex: mine}",
+        "scheduling.randomIndex",
+        "thesis, saaty",
+    ),
+    (
+        "scheduling: {randomIndex: 0}",
+        "scheduling.randomIndex",
+        "above 0",
+    ),
+    (
+        "scheduling: {inFlightTimeout: 10}",
+        "scheduling.inFlightTimeout",
+        "10s",
+    ),
+    (
+        "scheduling: {profiles: {a: {}}}",
+        "scheduling.profiles.a",
+        "`matrix` or `weights`",
+    ),
+    (
+        "scheduling: {profiles: {a: {weights: {cpu: 1}}}}",
+        "scheduling.profiles.a.weights",
+        "memory",
+    ),
+    (
+        "scheduling: {profiles: {a: {weights: {cpu: 1, memory: 1, networkIo: 0, diskIo: 0, disk: 0}}}}",
+        "scheduling.profiles.a.weights",
+        "sum to 1",
+    ),
+    (
+        "scheduling: {profiles: {a: {matrix: [[1, 2], [1/2, 1]]}}}",
+        "scheduling.profiles.a.matrix",
+        "a row for each of",
+    ),
+    (
+        "scheduling: {profiles: {a: {matrix: [[1, x]]}}}",
+        "scheduling.profiles.a.matrix[0][1]",
+        "a fraction such as 1/3",
+    ),
+    (
+        "scheduling: {profiles: {a: {matrix: [[1,9,1/9,9,9],[1/9,1,9,9,9],[9,1/9,1,9,9],[1/9,1/9,1/9,1,9],[1/9,1/9,1/9,1/9,1]]}}}",
+        "scheduling.profiles.a.matrix",
+        "below 0.1",
+    ),
+    ("network: {capacity: fast}", "network.capacity", "5Mbps"),
+    (
+        "network: {capsAsDemand: maybe}",
+        "network.capsAsDemand",
+        "a boolean",
+    ),
+    ("disk: {ioCapacity: -1}", "disk.ioCapacity", "5Mbps"),
+    (
+        "metrics: {source: graphite}",
+        "metrics.source",
+        "`metrics-api`",
+    ),
+    (
+        "metrics: {source: replay}",
+        "metrics.replay.file",
+        "the path of a trace",
+    ),
+    (
+        "metrics: {replay: {speed: 0}}",
+        "metrics.replay.speed",
+        "above 0",
+    ),
+    ("metrics: {interval: 0s}", "metrics.interval", "above zero"),
+    ("metrics: {maxAge: never}", "metrics.maxAge", "a duration"),
+    (
+        "metrics: {prometheus: {url: prom}}",
+        "metrics.prometheus.url",
+        "http or https URL",
+    ),
+    (
+        "metrics: {prometheus: {queries: {nodeGpu: up}}}",
+        "metrics.prometheus.queries.nodeGpu",
+        "`nodeCpu`",
+    ),
+    ("server: {https: 8443}", "server.https", "0.0.0.0:8443"),
+    ("server: {http: localhost}", "server.http", "0.0.0.0:8443"),
+    (
+        "server: {dashboard: '0.0.0.0:8081'}",
+        "server.dashboard",
+        "a loopback address",
+    ),
+    (
+        "server: {admissionBodyLimit: lots}",
+        "server.admissionBodyLimit",
+        "quantity",
+    ),
+    (
+        "server: {extenderBodyLimit: 0}",
+        "server.extenderBodyLimit",
+        "above zero",
+    ),
+    (
+        "server: {concurrency: {admission: 0}}",
+        "server.concurrency.admission",
+        "at least 1",
+    ),
+    (
+        "server: {concurrency: {extender: -1}}",
+        "server.concurrency.extender",
+        "from 0",
+    ),
+    (
+        "server: {drainTimeout: 1 fortnight}",
+        "server.drainTimeout",
+        "a duration",
+    ),
+    (
+        "certificates: {mode: none}",
+        "certificates.mode",
+        "`self-managed`",
+    ),
+    (
+        "certificates: {selfManaged: {ipAddresses: [10.0.0.1, here]}}",
+        "certificates.selfManaged.ipAddresses[1]",
+        "an IP address",
+    ),
+    (
+        "certificates: {selfManaged: {rotateBefore: 721h}}",
+        "certificates.selfManaged.rotateBefore",
+        "less than certificates.selfManaged.leafValidity",
+    ),
+    (
+        "leaderElection: {renewDeadline: 10s}",
+        "leaderElection.renewDeadline",
+        "less than leaderElection.leaseDuration",
+    ),
+    (
+        "leaderElection: {leaseDuration: 9500ms}",
+        "leaderElection.leaseDuration",
+        "whole seconds",
+    ),
+    ("writer: {queue: 0}", "writer.queue", "at least 1"),
+    ("wake: {minInterval: 0}", "wake.minInterval", "above zero"),
+    ("log: {level: loud=very}", "log.level", "error, warn, info"),
+    ("log: {format: xml}", "log.format", "`json` or `text`"),
+];
+
+#[test]
+fn wrong_values_are_refused_with_path_and_what_is_accepted() {
+    for (yaml, path, accepted) in REFUSED {
+        let refused = load(yaml).expect_err(yaml);
+        let [problem] = &refused.problems[..] else {
+            panic!("{yaml}: {refused}");
+        };
+        assert_eq!(problem.path, *path, "{yaml}: {refused}");
+        assert!(problem.message.contains(accepted), "{yaml}: {refused}");
+        assert!(refused.to_string().contains("config.yaml: "), "{refused}");
+    }
+}
+
+#[test]
+fn what_is_no_mapping_is_refused_as_a_whole() {
+    for (yaml, message) in [
+        ("[1, 2]", "a YAML mapping"),
+        ("a: [", "is not YAML"),
+        ("writes: enabled\nwrites: disabled\n", "duplicate"),
+    ] {
+        let refused = load(yaml).expect_err(yaml).to_string();
+        assert!(refused.contains(message), "{yaml}: {refused}");
+    }
+    let missing = Sources {
+        file: Some("/nowhere/config.yaml".into()),
+        ..Sources::default()
+    };
+    let refused = Config::load(&missing).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("/nowhere/config.yaml: cannot be read"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn all_problems_are_told_at_once() {
+    let yaml = "
+scheduling: {headroom: 2, headrom: 1, normalization: both}
+metrics: {interval: 0s}
+oops: 1
+";
+    let refused = load(yaml).unwrap_err();
+    let mut paths: Vec<_> = refused
+        .problems
+        .iter()
+        .map(|problem| &*problem.path)
+        .collect();
+    paths.sort_unstable();
+    assert_eq!(
+        paths,
+        [
+            "metrics.interval",
+            "oops",
+            "scheduling.headrom",
+            "scheduling.headroom",
+            "scheduling.normalization",
+        ]
+    );
+}
+
+#[test]
+fn flags_win_over_the_environment_and_that_over_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut sources = write(
+        directory.path(),
+        "scheduling: {headroom: 0.5, profileThreshold: 0.5, noHeadroom: relax}",
+    );
+    sources.environment = vec![
+        (
+            "EVENKEEL_SCHEDULING_PROFILE_THRESHOLD".to_owned(),
+            "0.6".to_owned(),
+        ),
+        (
+            "EVENKEEL_SCHEDULING_NO_HEADROOM".to_owned(),
+            "reject".to_owned(),
+        ),
+        (
+            "EVENKEEL_ADMISSION_SCHEDULER_NAME".to_owned(),
+            "42".to_owned(),
+        ),
+        ("EVENKEEL_SCHEDULNG_HEADROOM".to_owned(), "0.1".to_owned()),
+        (
+            "EVENKEEL_METRICS_PORT".to_owned(),
+            "tcp://10.0.0.1:8080".to_owned(),
+        ),
+    ];
+    sources.flags = vec![flag("scheduling.noHeadroom", "relax")];
+    let config = Config::load(&sources).unwrap();
+    assert_eq!(config.policy.headroom.get(), 0.5);
+    assert_eq!(config.policy.profile_threshold.get(), 0.6);
+    assert_eq!(config.policy.no_headroom, NoHeadroom::Relax);
+    assert_eq!(config.policy.scheduler_name.as_deref(), Some("42"));
+    assert_eq!(config.unknown_variables, ["EVENKEEL_SCHEDULNG_HEADROOM"]);
+}
+
+#[test]
+fn a_problem_names_the_variable_or_flag_that_brought_it() {
+    let sources = Sources {
+        file: None,
+        environment: vec![("EVENKEEL_SCHEDULING_HEADROOM".to_owned(), "2".to_owned())],
+        flags: vec![flag("log.format", "xml"), flag("log.colour", "red")],
+    };
+    let refused = Config::load(&sources).unwrap_err().to_string();
+    assert!(
+        refused.contains("--set: log.colour: no such field"),
+        "{refused}"
+    );
+    let sources = Sources {
+        flags: vec![flag("log.format", "xml")],
+        ..sources
+    };
+    let refused = Config::load(&sources).unwrap_err().to_string();
+    for expected in [
+        "environment variable EVENKEEL_SCHEDULING_HEADROOM: scheduling.headroom: ",
+        "--set: log.format: ",
+    ] {
+        assert!(refused.contains(expected), "{refused}");
+    }
+}
+
+#[test]
+fn no_variable_can_be_taken_for_a_service_link() {
+    for (variable, path) in Config::variables() {
+        let sources = Sources {
+            environment: vec![(variable.clone(), "[".to_owned())],
+            ..Sources::default()
+        };
+        // `[` is no value of any field but a free text; a variable that is passed over by mistake
+        // changes nothing.
+        let changed =
+            Config::load(&sources).map_or(true, |config| *config.effective() != File::default());
+        assert!(changed, "{variable} ({path})");
+    }
+}
+
+#[test]
+fn credentials_in_a_url_are_refused_and_not_repeated() {
+    let refused = load("metrics: {prometheus: {url: 'http://me:hunter2@prom:9090'}}").unwrap_err();
+    let refused = refused.to_string();
+    assert!(refused.contains("bearerTokenFile"), "{refused}");
+    assert!(!refused.contains("hunter2"), "{refused}");
+}
+
+#[test]
+fn a_reload_takes_writes_and_names_what_needs_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = load_file(&write(directory.path(), "writes: enabled")).unwrap();
+    write(
+        directory.path(),
+        "{writes: disabled, scheduling: {headroom: 0.7}, log: {level: debug}}",
+    );
+    let reload = config.reload().unwrap();
+    assert_eq!(reload.writes, Writes::Disabled);
+    assert_eq!(reload.needs_restart, ["log.level", "scheduling.headroom"]);
+    assert_eq!(reload.refused, None);
+    assert_eq!(config.policy.headroom.get(), 0.8);
+}
+
+#[test]
+fn a_refused_file_changes_nothing_but_still_stops_writes() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = load_file(&write(directory.path(), "writes: enabled")).unwrap();
+    write(
+        directory.path(),
+        "{writes: enabled, scheduling: {headroom: 7}}",
+    );
+    assert!(config.reload().is_err());
+    write(
+        directory.path(),
+        "{writes: disabled, scheduling: {headroom: 7}}",
+    );
+    let reload = config.reload().unwrap();
+    assert_eq!(reload.writes, Writes::Disabled);
+    assert!(reload.refused.is_some());
+}
