@@ -42,3 +42,118 @@ fn own(container: &Container) -> ResourceList {
     let ResourceRequirements { requests, limits } = container.resources;
     requests.or(limits)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::units::{Bytes, MilliCpu};
+
+    fn container(cpu: &str) -> Value {
+        json!({"resources": {"requests": {"cpu": cpu}}})
+    }
+
+    fn sidecar(cpu: &str) -> Value {
+        json!({"resources": {"requests": {"cpu": cpu}}, "restartPolicy": "Always"})
+    }
+
+    fn of(spec: Value) -> ResourceList {
+        effective(&serde_json::from_value(spec).unwrap())
+    }
+
+    #[test]
+    fn containers_add_up_and_init_containers_run_in_turn() {
+        let two = json!([container("1"), container("500m")]);
+        for (case, init, milli) in [
+            ("no init containers", json!([]), 1500),
+            ("a small one", json!([container("1")]), 1500),
+            ("a large one", json!([container("1"), container("4")]), 4000),
+            ("a sidecar runs on", json!([sidecar("300m")]), 1800),
+            (
+                "one beside a sidecar",
+                json!([sidecar("1"), container("2")]),
+                3000,
+            ),
+            (
+                "one before a sidecar",
+                json!([container("2"), sidecar("1")]),
+                2500,
+            ),
+            (
+                "one between sidecars",
+                json!([sidecar("1"), container("4"), sidecar("1")]),
+                5000,
+            ),
+        ] {
+            let found = of(json!({"containers": two, "initContainers": init}));
+            assert_eq!(found.cpu(), Some(MilliCpu(milli)), "{case}");
+        }
+    }
+
+    #[test]
+    fn the_pod_as_a_whole_comes_first_and_overhead_last() {
+        let containers = json!([container("1")]);
+        let pod_level = |resources: Value, overhead: Value| {
+            let spec =
+                json!({"containers": containers, "resources": resources, "overhead": overhead});
+            let found = of(spec);
+            (
+                found.cpu().map(|cpu| cpu.0),
+                found.memory().map(|memory| memory.0),
+            )
+        };
+        for (resources, overhead, expected) in [
+            (json!({}), json!({}), (Some(1000), None)),
+            (
+                json!({"requests": {"cpu": "3"}}),
+                json!({}),
+                (Some(3000), None),
+            ),
+            (
+                json!({"requests": {"cpu": "0"}}),
+                json!({}),
+                (Some(0), None),
+            ),
+            (
+                json!({"limits": {"cpu": "3"}}),
+                json!({}),
+                (Some(1000), None),
+            ),
+            (
+                json!({"limits": {"memory": "5"}}),
+                json!({}),
+                (Some(1000), Some(5)),
+            ),
+            (
+                json!({"requests": {"memory": "10"}}),
+                json!({"cpu": "250m", "memory": "1"}),
+                (Some(1250), Some(11)),
+            ),
+            (json!(null), json!({"memory": "7"}), (Some(1000), Some(7))),
+        ] {
+            let text = format!("{resources} {overhead}");
+            assert_eq!(pod_level(resources, overhead), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pod_as_a_whole_asks_for_no_storage() {
+        let spec = json!({"resources": {"requests": {"ephemeral-storage": "5"}}});
+        assert_eq!(of(spec).ephemeral_storage(), None);
+        let overhead = json!({"overhead": {"ephemeral-storage": "5"}});
+        assert_eq!(of(overhead).ephemeral_storage(), Some(Bytes(5)));
+    }
+
+    #[test]
+    fn limits_stand_for_requests_that_are_absent() {
+        let limits = |requests: Value| {
+            let resources = json!({"limits": {"cpu": "2", "memory": "5"}, "requests": requests});
+            let found = of(json!({"containers": [{"resources": resources}]}));
+            (found.cpu().unwrap().0, found.memory().unwrap().0)
+        };
+        assert_eq!(limits(json!(null)), (2000, 5));
+        assert_eq!(limits(json!({"cpu": "1"})), (1000, 5));
+        assert_eq!(limits(json!({"cpu": "0"})), (0, 5));
+    }
+}
