@@ -1,1 +1,13 @@
-//! Under construction.
+//! The live picture of the cluster: watches that feed the node table, and the snapshot that
+//! requests read.
+//!
+//! One lock guards the table; it is held for microseconds by the watch tasks and by the extender's
+//! reservations, never across an await. Readers take the newest [`Snapshot`] without a lock.
+
+pub mod metrics;
+pub mod owners;
+pub mod state;
+pub mod watch;
+
+pub use metrics::Metrics;
+pub use state::{ClusterState, Kind, Settings};

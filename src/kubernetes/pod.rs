@@ -108,6 +108,12 @@ impl Pod {
             .unwrap_or_default()
     }
 
+    /// The UID; empty for a Pod that does not exist yet.
+    #[must_use]
+    pub fn uid(&self) -> &str {
+        self.metadata.uid.as_deref().unwrap_or_default()
+    }
+
     /// Whether the user asks to leave it alone.
     #[must_use]
     pub fn is_skipped(&self) -> bool {

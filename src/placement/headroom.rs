@@ -44,6 +44,24 @@ pub fn fits(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> boo
         .all(|((&demand, &load), &capacity)| Term::new(demand, load, capacity, headroom).fits)
 }
 
+/// The resources for which `R + N < h T` does not hold: one bit each, in the order of
+/// [`Resource::ALL`](crate::units::Resource::ALL). 0 passes.
+#[must_use]
+pub fn refusing(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> u8 {
+    let mut refused = 0;
+    for (bit, ((&demand, &load), &capacity)) in demand
+        .values()
+        .iter()
+        .zip(node.load.values())
+        .zip(node.capacity.values())
+        .enumerate()
+    {
+        let fits = Term::new(demand, load, capacity, headroom).fits;
+        refused |= u8::from(!fits) << bit;
+    }
+    refused
+}
+
 /// The terms of (4.1) for each resource, for explanations; [`fits`] is the conjunction of them.
 #[must_use]
 pub fn terms(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> Resources<Term> {

@@ -115,6 +115,15 @@ impl ContainerStatus {
 }
 
 impl PodStatus {
+    /// When the last of the containers ended, as far as is told.
+    #[must_use]
+    pub fn finished_at(&self) -> Option<Timestamp> {
+        self.container_statuses
+            .iter()
+            .filter_map(|container| container.state.terminated?.finished_at)
+            .max()
+    }
+
     /// The condition of this type.
     #[must_use]
     pub fn condition(&self, kind: &str) -> Option<&Condition> {

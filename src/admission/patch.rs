@@ -1,0 +1,129 @@
+//! The JSON patch that annotates a Pod.
+//!
+//! `add` sets a member whether or not it is there, and the parent is created where it is missing:
+//! these are the operations that cannot fail. They are still tried on the object before they are
+//! sent.
+
+use std::collections::BTreeMap;
+
+use json_patch::jsonptr::PointerBuf;
+use json_patch::{AddOperation, Patch, PatchOperation};
+use serde_json::Value;
+
+/// What a patch is to set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Annotations by key.
+    pub annotations: BTreeMap<&'static str, String>,
+    /// `spec.schedulerName`.
+    pub scheduler_name: Option<String>,
+}
+
+/// The operations that bring `object` to what is wanted; none when it is there already.
+#[must_use]
+pub fn operations(object: &Value, wanted: &Wanted) -> Patch {
+    let mut operations = Vec::new();
+    let present = object
+        .pointer("/metadata/annotations")
+        .and_then(Value::as_object);
+    if present.is_none() && !wanted.annotations.is_empty() {
+        operations.push(add(
+            ["metadata", "annotations"],
+            Value::Object(serde_json::Map::new()),
+        ));
+    }
+    for (key, value) in &wanted.annotations {
+        let known = present.and_then(|annotations| annotations.get(*key));
+        if known.and_then(Value::as_str) != Some(value.as_str()) {
+            operations.push(add(
+                ["metadata", "annotations", key],
+                Value::from(value.as_str()),
+            ));
+        }
+    }
+    if let Some(name) = &wanted.scheduler_name {
+        operations.push(add(["spec", "schedulerName"], Value::from(name.as_str())));
+    }
+    Patch(operations)
+}
+
+fn add<'a>(path: impl IntoIterator<Item = &'a str>, value: Value) -> PatchOperation {
+    PatchOperation::Add(AddOperation {
+        path: PointerBuf::from_tokens(path),
+        value,
+    })
+}
+
+/// Applies a patch to an object, as the API server will.
+///
+/// # Errors
+/// The operation that does not apply. The object is then not to be used.
+pub fn apply(object: &mut Value, patch: &Patch) -> Result<(), json_patch::PatchError> {
+    json_patch::patch(object, patch)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn wanted() -> Wanted {
+        Wanted {
+            annotations: BTreeMap::from([
+                ("evenkeel.dev/profile", "compute".to_owned()),
+                ("evenkeel.dev/profile-source", "requests".to_owned()),
+            ]),
+            scheduler_name: Some("evenkeel-scheduler".to_owned()),
+        }
+    }
+
+    #[test]
+    fn missing_parents_are_created_and_others_keep_their_members() {
+        for object in [
+            json!({"metadata": {}, "spec": {}}),
+            json!({"metadata": {"annotations": null}, "spec": {"schedulerName": "default-scheduler"}}),
+            json!({"metadata": {"annotations": {"a/b~c": "kept", "evenkeel.dev/profile": "io"}}, "spec": {}}),
+        ] {
+            let mut patched = object.clone();
+            apply(&mut patched, &operations(&object, &wanted())).unwrap();
+            assert_eq!(
+                patched["metadata"]["annotations"]["evenkeel.dev/profile"],
+                "compute"
+            );
+            assert_eq!(patched["spec"]["schedulerName"], "evenkeel-scheduler");
+            assert_eq!(
+                patched["metadata"]["annotations"].get("a/b~c"),
+                object["metadata"]["annotations"].get("a/b~c"),
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_there_is_not_written_again() {
+        let object = json!({"metadata": {"annotations": {"evenkeel.dev/profile": "compute"}}});
+        let patch = operations(
+            &object,
+            &Wanted {
+                annotations: BTreeMap::from([("evenkeel.dev/profile", "compute".to_owned())]),
+                scheduler_name: None,
+            },
+        );
+        assert!(patch.0.is_empty());
+        assert!(operations(&object, &Wanted::default()).0.is_empty());
+    }
+
+    proptest! {
+        /// On any object with metadata and spec the patch applies, and a second one is empty.
+        #[test]
+        fn the_patch_applies_and_is_idempotent(present in prop::option::of(prop::collection::btree_map("[a-z./~-]{1,12}", ".{0,8}", 0..4))) {
+            let object = json!({"metadata": {"annotations": present}, "spec": {}});
+            let mut wanted = wanted();
+            wanted.scheduler_name = None;
+            let mut patched = object.clone();
+            apply(&mut patched, &operations(&object, &wanted)).unwrap();
+            prop_assert!(operations(&patched, &wanted).0.is_empty());
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! AdmissionReview bodies: the request read with its Pod left as raw text, and the response.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// A body that cannot be answered: there is no request in it whose UID an answer could carry.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// Not JSON, or not an AdmissionReview.
+    #[error("the body is not an AdmissionReview: {0}")]
+    Malformed(#[from] serde_json::Error),
+    /// Another version than the one that the webhook configuration asks for.
+    #[error(
+        "apiVersion {0:?} with kind {1:?} is not accepted: admission.k8s.io/v1, AdmissionReview"
+    )]
+    Version(String, String),
+}
+
+impl WireError {
+    /// The label of metrics.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Malformed(_) => "malformed",
+            Self::Version(..) => "version",
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Review<'a> {
+    #[serde(default, rename = "apiVersion")]
+    api_version: String,
+    #[serde(default)]
+    kind: String,
+    #[serde(borrow)]
+    request: Request<'a>,
+}
+
+/// The part of an AdmissionRequest that a review depends on.
+#[derive(Debug, Deserialize)]
+pub struct Request<'a> {
+    /// Names this request; the answer repeats it.
+    pub uid: String,
+    /// What kind of object it is about.
+    #[serde(default)]
+    pub resource: GroupVersionResource,
+    /// Set for `pods/binding`, `pods/eviction` and the like.
+    #[serde(default, rename = "subResource")]
+    pub subresource: Option<String>,
+    /// Where the object is to be.
+    #[serde(default)]
+    pub namespace: Option<String>,
+    /// CREATE, UPDATE, DELETE or CONNECT.
+    #[serde(default)]
+    pub operation: String,
+    /// The object, unread.
+    #[serde(borrow, default)]
+    pub object: Option<&'a RawValue>,
+}
+
+/// A kind of object, as the API server names it in requests.
+#[derive(Debug, Default, Deserialize)]
+pub struct GroupVersionResource {
+    /// The API group; empty for the core group.
+    #[serde(default)]
+    pub group: String,
+    /// The plural.
+    #[serde(default)]
+    pub resource: String,
+}
+
+impl<'a> Request<'a> {
+    /// Reads a body.
+    ///
+    /// # Errors
+    /// A body that is not JSON, holds no request, or is of another version.
+    pub fn parse(body: &'a [u8]) -> Result<Self, WireError> {
+        let review: Review<'a> = serde_json::from_slice(body)?;
+        if review.api_version == "admission.k8s.io/v1" && review.kind == "AdmissionReview" {
+            Ok(review.request)
+        } else {
+            Err(WireError::Version(review.api_version, review.kind))
+        }
+    }
+
+    /// Whether this is the creation of a Pod.
+    #[must_use]
+    pub fn creates_pod(&self) -> bool {
+        self.operation == "CREATE"
+            && self.resource.group.is_empty()
+            && self.resource.resource == "pods"
+            && self.subresource.as_deref().is_none_or(str::is_empty)
+    }
+}
+
+#[derive(Serialize)]
+struct Envelope<'a> {
+    #[serde(rename = "apiVersion")]
+    api_version: &'static str,
+    kind: &'static str,
+    response: Response<'a>,
+}
+
+#[derive(Serialize)]
+struct Response<'a> {
+    uid: &'a str,
+    allowed: bool,
+    #[serde(rename = "patchType", skip_serializing_if = "Option::is_none")]
+    patch_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<String>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    warnings: &'a [String],
+}
+
+/// The body of an answer that allows, with a patch (JSON text) and warnings where there are any.
+#[must_use]
+pub fn answer(uid: &str, patch: Option<&[u8]>, warnings: &[String]) -> Vec<u8> {
+    let envelope = Envelope {
+        api_version: "admission.k8s.io/v1",
+        kind: "AdmissionReview",
+        response: Response {
+            uid,
+            allowed: true,
+            patch_type: patch.map(|_| "JSONPatch"),
+            patch: patch.map(|patch| STANDARD.encode(patch)),
+            warnings,
+        },
+    };
+    serde_json::to_vec(&envelope).expect("strings and booleans are always JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_review_is_refused_with_a_reason() {
+        for (body, reason) in [
+            ("", "malformed"),
+            ("null", "malformed"),
+            ("{}", "malformed"),
+            (
+                r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}"#,
+                "malformed",
+            ),
+            (
+                r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{}}"#,
+                "malformed",
+            ),
+            (
+                r#"{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{"uid":"1"}}"#,
+                "version",
+            ),
+            (
+                r#"{"apiVersion":"admission.k8s.io/v1","kind":"Pod","request":{"uid":"1"}}"#,
+                "version",
+            ),
+        ] {
+            assert_eq!(
+                Request::parse(body.as_bytes()).unwrap_err().reason(),
+                reason,
+                "{body}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_the_creation_of_pods_counts() {
+        for (operation, group, resource, subresource, counts) in [
+            ("CREATE", "", "pods", None, true),
+            ("CREATE", "", "pods", Some(""), true),
+            ("CREATE", "", "pods", Some("binding"), false),
+            ("UPDATE", "", "pods", None, false),
+            ("CREATE", "", "services", None, false),
+            ("CREATE", "metrics.k8s.io", "pods", None, false),
+        ] {
+            let request = Request {
+                uid: "1".to_owned(),
+                resource: GroupVersionResource {
+                    group: group.to_owned(),
+                    resource: resource.to_owned(),
+                },
+                subresource: subresource.map(str::to_owned),
+                namespace: None,
+                operation: operation.to_owned(),
+                object: None,
+            };
+            assert_eq!(
+                request.creates_pod(),
+                counts,
+                "{operation} {group}/{resource}/{subresource:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Metrics of the watches and the node table.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+use super::state::{ClusterState, Kind};
+use crate::placement::node_table::Freshness;
+
+/// What came of one watch event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WatchOutcome {
+    /// An object was taken or removed.
+    Event,
+    /// An object could not be read and was left out.
+    Unreadable,
+    /// The watch was interrupted.
+    Error,
+}
+
+impl WatchOutcome {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Event => "event",
+            Self::Unreadable => "unreadable",
+            Self::Error => "error",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WatchLabels {
+    kind: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct KindLabel {
+    kind: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct FreshnessLabels {
+    resource: &'static str,
+    freshness: &'static str,
+}
+
+/// The cluster's metric families.
+#[derive(Debug, Clone, Default)]
+pub struct Metrics {
+    events: Family<WatchLabels, Counter>,
+    synced: Family<KindLabel, Gauge>,
+    nodes: Family<FreshnessLabels, Gauge>,
+    in_flight: Gauge,
+}
+
+impl Metrics {
+    /// Makes the families part of what `/metrics` shows.
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "evenkeel_watch_events",
+            "Events of the watches by kind of object and outcome",
+            self.events.clone(),
+        );
+        registry.register(
+            "evenkeel_watch_synced",
+            "1 once all objects of a kind have been listed",
+            self.synced.clone(),
+        );
+        registry.register(
+            "evenkeel_nodes",
+            "Nodes by how fresh the measurement of a resource is",
+            self.nodes.clone(),
+        );
+        registry.register(
+            "evenkeel_pods_in_flight",
+            "Pods whose load is not in the measurements yet",
+            self.in_flight.clone(),
+        );
+    }
+
+    pub(super) fn count(&self, kind: Kind, outcome: WatchOutcome) {
+        self.events
+            .get_or_create(&WatchLabels {
+                kind: kind.as_str(),
+                outcome: outcome.as_str(),
+            })
+            .inc();
+    }
+
+    pub(super) fn synced(&self, kind: Kind) {
+        self.synced
+            .get_or_create(&KindLabel {
+                kind: kind.as_str(),
+            })
+            .set(1);
+    }
+
+    /// Brings the gauges in line with the state.
+    pub fn observe(&self, state: &ClusterState) {
+        let snapshot = state.snapshot();
+        for resource in crate::units::Resource::ALL {
+            for freshness in [Freshness::Fresh, Freshness::Stale, Freshness::Absent] {
+                let nodes = snapshot
+                    .nodes
+                    .iter()
+                    .filter(|node| node.freshness[resource] == freshness)
+                    .count();
+                self.nodes
+                    .get_or_create(&FreshnessLabels {
+                        resource: resource.as_str(),
+                        freshness: freshness.as_str(),
+                    })
+                    .set(i64::try_from(nodes).unwrap_or(i64::MAX));
+            }
+        }
+        self.in_flight
+            .set(i64::try_from(state.in_flight()).unwrap_or(i64::MAX));
+    }
+}

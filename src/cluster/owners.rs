@@ -1,0 +1,76 @@
+//! Owner chains: from the ReplicaSet or Job that a Pod names to the workload behind it.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use serde::Serialize;
+
+use super::state::Kind;
+use crate::kubernetes::meta::OwnerReference;
+
+/// A controller of Pods.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Owner {
+    /// For example `Deployment`.
+    pub kind: String,
+    /// Its name, in the Pod's namespace.
+    pub name: String,
+}
+
+/// The owners of ReplicaSets and Jobs by UID.
+#[derive(Debug, Default)]
+pub struct Owners {
+    replica_sets: HashMap<Box<str>, Owner, RandomState>,
+    jobs: HashMap<Box<str>, Owner, RandomState>,
+}
+
+impl Owners {
+    /// Takes an object with what owns it; one without an owner is the end of its chain.
+    pub fn apply(&mut self, kind: Kind, uid: &str, owner: Option<Owner>) {
+        match (self.of(kind), owner) {
+            (Some(owners), Some(owner)) => {
+                owners.insert(uid.into(), owner);
+            }
+            (Some(owners), None) => {
+                owners.remove(uid);
+            }
+            (None, _) => {}
+        }
+    }
+
+    /// Forgets an object.
+    pub fn remove(&mut self, kind: Kind, uid: &str) {
+        if let Some(owners) = self.of(kind) {
+            owners.remove(uid);
+        }
+    }
+
+    /// Keeps only these objects of a kind.
+    pub fn retain(&mut self, kind: Kind, keep: &impl Fn(&str) -> bool) {
+        if let Some(owners) = self.of(kind) {
+            owners.retain(|uid, _| keep(uid));
+        }
+    }
+
+    /// The end of the chain that starts with a Pod's controller.
+    #[must_use]
+    pub fn resolve(&self, reference: &OwnerReference) -> Owner {
+        let known = match reference.kind.as_str() {
+            "ReplicaSet" => self.replica_sets.get(reference.uid.as_str()),
+            "Job" => self.jobs.get(reference.uid.as_str()),
+            _ => None,
+        };
+        known.cloned().unwrap_or_else(|| Owner {
+            kind: reference.kind.clone(),
+            name: reference.name.clone(),
+        })
+    }
+
+    fn of(&mut self, kind: Kind) -> Option<&mut HashMap<Box<str>, Owner, RandomState>> {
+        match kind {
+            Kind::ReplicaSet => Some(&mut self.replica_sets),
+            Kind::Job => Some(&mut self.jobs),
+            Kind::Node | Kind::Pod | Kind::Namespace => None,
+        }
+    }
+}

@@ -1,0 +1,469 @@
+//! What is known of the cluster, changed event by event and published as snapshots.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwap;
+use foldhash::fast::RandomState;
+use jiff::Timestamp;
+
+use super::owners::{Owner, Owners};
+use crate::extender::REFUSAL;
+use crate::kubernetes::annotations::{ENABLED, InvalidAnnotation};
+use crate::kubernetes::demand::demand;
+use crate::kubernetes::meta::Meta;
+use crate::kubernetes::namespace_policy::NamespacePolicy;
+use crate::kubernetes::node::{Node, node_capacity};
+use crate::kubernetes::pod::Pod;
+use crate::kubernetes::watched::Namespace;
+use crate::placement::node_table::{self, NodeDetail, NodeFacts, NodeTable, PodFacts};
+use crate::placement::usage::{PodName, UsageSample};
+use crate::snapshot::{Namespaces, Snapshot};
+use crate::units::{Amount, Resource, Resources};
+
+type Map<K, V> = HashMap<K, V, RandomState>;
+
+/// What the state is built with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// How long measurements and reservations are believed.
+    pub table: node_table::Settings,
+    /// Capacity of nodes that do not tell theirs.
+    pub default_capacity: Resources<Option<Amount>>,
+    /// Whether CNI caps count as demand.
+    pub caps_as_demand: bool,
+    /// Whether measurements are to be expected.
+    pub expects_metrics: bool,
+}
+
+/// The kinds of object that are watched; all must have been listed before anything is decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// Nodes.
+    Node,
+    /// Pods.
+    Pod,
+    /// Namespaces.
+    Namespace,
+    /// ReplicaSets, for the Deployments that own them.
+    ReplicaSet,
+    /// Jobs, for the CronJobs that own them.
+    Job,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [
+        Self::Node,
+        Self::Pod,
+        Self::Namespace,
+        Self::ReplicaSet,
+        Self::Job,
+    ];
+
+    /// The name in metrics and logs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Node => "node",
+            Self::Pod => "pod",
+            Self::Namespace => "namespace",
+            Self::ReplicaSet => "replicaset",
+            Self::Job => "job",
+        }
+    }
+}
+
+/// A Pod that no node had headroom for, by what kube-scheduler wrote into its status.
+#[derive(Debug, Clone)]
+pub struct WaitingPod {
+    /// Its name.
+    pub name: PodName,
+    /// The Pod, as far as rules read it.
+    pub pod: Arc<Pod>,
+    /// Since when it has been unschedulable.
+    pub since: Timestamp,
+}
+
+/// A namespace as plans need it.
+#[derive(Debug, Clone)]
+pub struct NamespaceRecord {
+    /// Its policy.
+    pub policy: Arc<NamespacePolicy>,
+    /// The version it was read at.
+    pub resource_version: String,
+    /// The mirror label as it stands.
+    pub label: Option<String>,
+}
+
+/// A value that was not understood, and on which object.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Misunderstood {
+    /// `Node`, `Namespace` or `Pod`.
+    pub kind: &'static str,
+    /// The namespace of a Pod.
+    pub namespace: Option<String>,
+    /// The object's name.
+    pub name: String,
+    /// Its UID.
+    pub uid: String,
+    /// What is said of the value.
+    pub note: String,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    table: NodeTable,
+    namespaces: Map<Box<str>, NamespaceRecord>,
+    policies: Arc<Namespaces>,
+    policies_changed: bool,
+    node_versions: Map<Box<str>, String>,
+    waiting: Map<Box<str>, WaitingPod>,
+    owners: Owners,
+    synced: HashSet<Kind>,
+    misunderstood: HashSet<Misunderstood>,
+}
+
+/// The live cluster; clones share it.
+#[derive(Debug, Clone)]
+pub struct ClusterState(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    settings: Settings,
+    inner: Mutex<Inner>,
+    snapshot: ArcSwap<Snapshot>,
+}
+
+impl ClusterState {
+    /// An empty cluster of which nothing is known yet.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        let inner = Inner {
+            table: NodeTable::new(settings.table),
+            ..Inner::default()
+        };
+        let snapshot = Snapshot {
+            expects_metrics: settings.expects_metrics,
+            ..Snapshot::default()
+        };
+        Self(Arc::new(Shared {
+            settings,
+            inner: Mutex::new(inner),
+            snapshot: ArcSwap::from_pointee(snapshot),
+        }))
+    }
+
+    /// The newest picture.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.0.snapshot.load_full()
+    }
+
+    /// Takes a node as it now is.
+    pub fn apply_node(&self, node: &Node, now: Timestamp) {
+        let (own, invalid) = node_capacity(node);
+        let defaults = &self.0.settings.default_capacity;
+        let facts = NodeFacts {
+            capacity: Resources::from_fn(|resource| own[resource].or(defaults[resource])),
+            network_is_default: own[Resource::NetworkIo].is_none(),
+            schedulable: node.is_schedulable(),
+        };
+        self.change(|inner| {
+            inner.table.apply_node(node.name(), facts, now);
+            inner
+                .node_versions
+                .insert(node.name().into(), version(&node.metadata));
+            inner.misunderstand("Node", &node.metadata, &invalid);
+        });
+    }
+
+    /// Forgets a node.
+    pub fn remove_node(&self, name: &str) {
+        self.change(|inner| {
+            inner.table.remove_node(name);
+            inner.node_versions.remove(name);
+        });
+    }
+
+    /// Keeps only these nodes, after a complete list.
+    pub fn retain_nodes(&self, keep: impl Fn(&str) -> bool) {
+        self.change(|inner| {
+            inner.table.retain_nodes(&keep);
+            inner.node_versions.retain(|name, _| keep(name));
+        });
+    }
+
+    /// Takes a Pod as it now is.
+    pub fn apply_pod(&self, pod: &Pod, now: Timestamp) {
+        let uid = pod.uid();
+        let demand = demand(pod, self.0.settings.caps_as_demand);
+        let name = PodName::new(pod.namespace(), pod.name());
+        let facts = PodFacts {
+            name: &name,
+            node: pod.spec.node_name.as_deref(),
+            demand: demand.amounts,
+            started: pod.started_at(),
+            finished: pod
+                .is_finished()
+                .then(|| pod.status.finished_at().unwrap_or(now)),
+        };
+        let waiting = waiting(pod);
+        self.change(|inner| {
+            inner.table.apply_pod(uid, &facts, now);
+            match waiting {
+                Some(waiting) => {
+                    inner.waiting.insert(uid.into(), waiting);
+                }
+                None => {
+                    inner.waiting.remove(uid);
+                }
+            }
+            if !demand.invalid.is_empty() && inner.has_opted_in(pod.namespace()) {
+                inner.misunderstand("Pod", &pod.metadata, &demand.invalid);
+            }
+        });
+    }
+
+    /// Forgets a Pod.
+    pub fn remove_pod(&self, uid: &str, now: Timestamp) {
+        self.change(|inner| {
+            inner.table.remove_pod(uid, now);
+            inner.waiting.remove(uid);
+        });
+    }
+
+    /// Keeps only these Pods, after a complete list.
+    pub fn retain_pods(&self, keep: impl Fn(&str) -> bool, now: Timestamp) {
+        self.change(|inner| {
+            inner.table.retain_pods(&keep, now);
+            inner.waiting.retain(|uid, _| keep(uid));
+        });
+    }
+
+    /// Takes a namespace as it now is.
+    pub fn apply_namespace(&self, namespace: &Namespace) {
+        let metadata = &namespace.metadata;
+        let (policy, invalid) = NamespacePolicy::parse(&metadata.annotations);
+        let record = NamespaceRecord {
+            policy: Arc::new(policy),
+            resource_version: version(metadata),
+            label: metadata.labels.get(ENABLED).cloned(),
+        };
+        self.change(|inner| {
+            inner.misunderstand("Namespace", metadata, &invalid);
+            inner.set_namespace(metadata.name.as_deref().unwrap_or_default(), record);
+        });
+    }
+
+    /// Forgets a namespace.
+    pub fn remove_namespace(&self, name: &str) {
+        self.retain_namespaces(|known| known != name);
+    }
+
+    /// Keeps only these namespaces, after a complete list.
+    pub fn retain_namespaces(&self, keep: impl Fn(&str) -> bool) {
+        self.change(|inner| {
+            let before = inner.namespaces.len();
+            inner.namespaces.retain(|name, _| keep(name));
+            inner.policies_changed |= inner.namespaces.len() != before;
+        });
+    }
+
+    /// Takes a ReplicaSet or a Job with what owns it.
+    pub fn apply_owner(&self, kind: Kind, uid: &str, owner: Option<Owner>) {
+        self.change(|inner| inner.owners.apply(kind, uid, owner));
+    }
+
+    /// Forgets a ReplicaSet or a Job.
+    pub fn remove_owner(&self, kind: Kind, uid: &str) {
+        self.change(|inner| inner.owners.remove(kind, uid));
+    }
+
+    /// Keeps only these ReplicaSets or Jobs, after a complete list.
+    pub fn retain_owners(&self, kind: Kind, keep: impl Fn(&str) -> bool) {
+        self.change(|inner| inner.owners.retain(kind, &keep));
+    }
+
+    /// The workload at the end of a Pod's owner chain, for example the Deployment behind its
+    /// ReplicaSet.
+    #[must_use]
+    pub fn workload(&self, pod: &Pod) -> Option<Owner> {
+        pod.metadata
+            .controller()
+            .map(|owner| self.lock().owners.resolve(owner))
+    }
+
+    /// Remembers that a kind of object has been listed completely.
+    pub fn set_synced(&self, kind: Kind) {
+        self.change(|inner| {
+            inner.synced.insert(kind);
+        });
+    }
+
+    /// The kinds that have not been listed completely.
+    #[must_use]
+    pub fn unsynced(&self) -> Vec<Kind> {
+        let inner = self.lock();
+        Kind::ALL
+            .into_iter()
+            .filter(|kind| !inner.synced.contains(kind))
+            .collect()
+    }
+
+    /// Takes a round of measurements.
+    pub fn apply_sample(&self, sample: Arc<UsageSample>, now: Timestamp) {
+        self.change(|inner| inner.table.apply_sample(sample, now));
+    }
+
+    /// Lets time pass.
+    pub fn advance(&self, now: Timestamp) {
+        self.change(|inner| inner.table.advance(now));
+    }
+
+    /// Takes back a reservation before its Pod is judged again.
+    pub fn release(&self, uid: &str, now: Timestamp) {
+        self.change(|inner| inner.table.release(uid, now));
+    }
+
+    /// Counts a Pod on the node that it will most likely get.
+    pub fn reserve(&self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
+        self.change(|inner| inner.table.reserve(uid, facts, now));
+    }
+
+    /// Since when a Pod has been refused by every node, if it has.
+    #[must_use]
+    pub fn refused_since(&self, uid: &str) -> Option<Timestamp> {
+        self.lock().waiting.get(uid).map(|pod| pod.since)
+    }
+
+    /// The Pods that no node had headroom for.
+    #[must_use]
+    pub fn waiting(&self) -> Vec<WaitingPod> {
+        self.lock().waiting.values().cloned().collect()
+    }
+
+    /// Every namespace.
+    #[must_use]
+    pub fn namespaces(&self) -> Vec<(Box<str>, NamespaceRecord)> {
+        let inner = self.lock();
+        inner
+            .namespaces
+            .iter()
+            .map(|(name, record)| (name.clone(), record.clone()))
+            .collect()
+    }
+
+    /// The version at which a node was read.
+    #[must_use]
+    pub fn node_version(&self, name: &str) -> Option<String> {
+        self.lock().node_versions.get(name).cloned()
+    }
+
+    /// The names of all nodes.
+    #[must_use]
+    pub fn node_names(&self) -> Vec<Box<str>> {
+        self.lock().node_versions.keys().cloned().collect()
+    }
+
+    /// The terms of a node's load.
+    #[must_use]
+    pub fn node_detail(&self, name: &str) -> Option<NodeDetail> {
+        self.lock().table.detail(name)
+    }
+
+    /// How many Pods are in flight.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.lock().table.in_flight()
+    }
+
+    /// Takes the values that were not understood since the last call.
+    #[must_use]
+    pub fn take_misunderstood(&self) -> Vec<Misunderstood> {
+        self.lock().misunderstood.drain().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic while the lock was held leaves sums that the next sample sets right.
+        self.0.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a change, and publishes a new picture if it shows.
+    fn change(&self, with: impl FnOnce(&mut Inner)) {
+        let mut inner = self.lock();
+        with(&mut inner);
+        let published = self.0.snapshot.load();
+        let synced = inner.synced.len() == Kind::ALL.len();
+        if inner.table.nodes().version() == published.nodes.version()
+            && !inner.policies_changed
+            && synced == published.synced
+        {
+            return;
+        }
+        if std::mem::take(&mut inner.policies_changed) {
+            inner.policies = Arc::new(
+                inner
+                    .namespaces
+                    .iter()
+                    .map(|(name, record)| (name.clone(), Arc::clone(&record.policy)))
+                    .collect(),
+            );
+        }
+        self.0.snapshot.store(Arc::new(Snapshot {
+            nodes: inner.table.nodes().clone(),
+            namespaces: Arc::clone(&inner.policies),
+            expects_metrics: self.0.settings.expects_metrics,
+            synced,
+        }));
+    }
+}
+
+impl Inner {
+    fn set_namespace(&mut self, name: &str, record: NamespaceRecord) {
+        let known = self.namespaces.get(name).map(|known| &known.policy);
+        self.policies_changed |= known != Some(&record.policy);
+        self.namespaces.insert(name.into(), record);
+    }
+
+    fn has_opted_in(&self, namespace: &str) -> bool {
+        self.namespaces
+            .get(namespace)
+            .is_some_and(|record| record.policy.enabled)
+    }
+
+    fn misunderstand(
+        &mut self,
+        kind: &'static str,
+        metadata: &Meta,
+        invalid: &[InvalidAnnotation],
+    ) {
+        self.misunderstood
+            .extend(invalid.iter().map(|invalid| Misunderstood {
+                kind,
+                namespace: metadata.namespace.clone(),
+                name: metadata.name.clone().unwrap_or_default(),
+                uid: metadata.uid.clone().unwrap_or_default(),
+                note: invalid.to_string(),
+            }));
+    }
+}
+
+fn version(metadata: &Meta) -> String {
+    metadata.resource_version.clone().unwrap_or_default()
+}
+
+/// A Pod whose condition says that Evenkeel refused it.
+fn waiting(pod: &Pod) -> Option<WaitingPod> {
+    let condition = pod.status.condition("PodScheduled")?;
+    let refused = pod.spec.node_name.is_none()
+        && condition.status == "False"
+        && condition.message.contains(REFUSAL);
+    refused.then(|| WaitingPod {
+        name: PodName::new(pod.namespace(), pod.name()),
+        pod: Arc::new(pod.clone()),
+        since: condition
+            .last_transition_time
+            .unwrap_or(Timestamp::UNIX_EPOCH),
+    })
+}

@@ -1,0 +1,260 @@
+//! The watches: one task a kind, tolerant of single bad objects, resynchronised after losses.
+//!
+//! A list after a loss is applied object by object while the old picture stands, and what it did
+//! not hold is removed at its end: there is never a moment with half a cluster.
+
+use std::collections::HashSet;
+use std::fmt::Debug;
+use std::marker::PhantomData;
+
+use futures::{Stream, StreamExt as _};
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::core::{DeserializeGuard, PartialObjectMeta};
+use kube::runtime::watcher::{Config, Error, Event};
+use kube::runtime::{WatchStreamExt as _, watcher};
+use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
+use tokio::task::JoinSet;
+use tracing::warn;
+
+use super::metrics::{Metrics, WatchOutcome};
+use super::owners::Owner;
+use super::state::{ClusterState, Kind};
+use crate::clock;
+use crate::kubernetes::watched::{WatchedNamespace, WatchedNode, WatchedPod};
+
+/// Starts all watches; they run until the set is dropped.
+pub fn start(client: &Client, state: &ClusterState, metrics: &Metrics, tasks: &mut JoinSet<()>) {
+    let watch = |kind| Watch {
+        kind,
+        state: state.clone(),
+        metrics: metrics.clone(),
+    };
+    tasks.spawn(objects::<WatchedNode>(client.clone(), watch(Kind::Node)));
+    tasks.spawn(objects::<WatchedPod>(client.clone(), watch(Kind::Pod)));
+    tasks.spawn(objects::<WatchedNamespace>(
+        client.clone(),
+        watch(Kind::Namespace),
+    ));
+    tasks.spawn(owners::<ReplicaSet>(
+        client.clone(),
+        watch(Kind::ReplicaSet),
+    ));
+    tasks.spawn(owners::<Job>(client.clone(), watch(Kind::Job)));
+}
+
+struct Watch {
+    kind: Kind,
+    state: ClusterState,
+    metrics: Metrics,
+}
+
+async fn objects<K>(client: Client, watch: Watch)
+where
+    K: Observed + Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
+{
+    let api: Api<DeserializeGuard<K>> = Api::all(client);
+    let events = watcher(api, Config::default()).default_backoff();
+    watch.follow(events, &Objects::<K>(PhantomData)).await;
+}
+
+async fn owners<K>(client: Client, watch: Watch)
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+{
+    let api: Api<PartialObjectMeta<K>> = Api::all(client);
+    let events = watcher(api, Config::default()).default_backoff();
+    let sink = Owned::<K>(watch.kind, PhantomData);
+    watch.follow(events, &sink).await;
+}
+
+/// Where the objects of a watch go.
+trait Sink<T> {
+    /// What the object is known by when it goes.
+    fn key(&self, object: &T) -> String;
+    /// Takes the object; false if it could not be read.
+    fn apply(&self, state: &ClusterState, object: &T) -> bool;
+    /// Forgets the object.
+    fn remove(&self, state: &ClusterState, key: &str);
+    /// Forgets all but these.
+    fn retain(&self, state: &ClusterState, keep: &HashSet<String>);
+}
+
+impl Watch {
+    async fn follow<T>(
+        &self,
+        events: impl Stream<Item = Result<Event<T>, Error>>,
+        sink: &impl Sink<T>,
+    ) {
+        let mut events = std::pin::pin!(events);
+        let mut listed = HashSet::new();
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(Event::Init) => listed.clear(),
+                Ok(Event::InitApply(object)) => {
+                    listed.insert(sink.key(&object));
+                    self.apply(sink, &object);
+                }
+                Ok(Event::InitDone) => {
+                    sink.retain(&self.state, &std::mem::take(&mut listed));
+                    self.state.set_synced(self.kind);
+                    self.metrics.synced(self.kind);
+                }
+                Ok(Event::Apply(object)) => self.apply(sink, &object),
+                Ok(Event::Delete(object)) => {
+                    self.metrics.count(self.kind, WatchOutcome::Event);
+                    sink.remove(&self.state, &sink.key(&object));
+                }
+                Err(error) => {
+                    // The stream goes on by itself, from a new list where it must.
+                    self.metrics.count(self.kind, WatchOutcome::Error);
+                    warn!(kind = self.kind.as_str(), %error, "a watch was interrupted");
+                }
+            }
+        }
+    }
+
+    fn apply<T>(&self, sink: &impl Sink<T>, object: &T) {
+        let outcome = if sink.apply(&self.state, object) {
+            WatchOutcome::Event
+        } else {
+            WatchOutcome::Unreadable
+        };
+        self.metrics.count(self.kind, outcome);
+    }
+}
+
+/// Objects that are taken whole, as far as rules read them.
+struct Objects<K>(PhantomData<fn() -> K>);
+
+impl<K: Observed + Resource<DynamicType = ()>> Sink<DeserializeGuard<K>> for Objects<K> {
+    fn key(&self, guard: &DeserializeGuard<K>) -> String {
+        let metadata = match &guard.0 {
+            Ok(object) => object.meta(),
+            Err(invalid) => &invalid.metadata,
+        };
+        K::key(metadata).to_owned()
+    }
+
+    fn apply(&self, state: &ClusterState, guard: &DeserializeGuard<K>) -> bool {
+        match &guard.0 {
+            Ok(object) => {
+                object.apply(state);
+                true
+            }
+            Err(invalid) => {
+                let name = invalid.metadata.name.as_deref().unwrap_or_default();
+                warn!(
+                    name,
+                    error = invalid.error,
+                    "an object could not be read and is left out"
+                );
+                false
+            }
+        }
+    }
+
+    fn remove(&self, state: &ClusterState, key: &str) {
+        K::remove(state, key);
+    }
+
+    fn retain(&self, state: &ClusterState, keep: &HashSet<String>) {
+        K::retain(state, keep);
+    }
+}
+
+/// Objects of which only the owner matters.
+struct Owned<K>(Kind, PhantomData<fn() -> K>);
+
+impl<K> Sink<PartialObjectMeta<K>> for Owned<K> {
+    fn key(&self, object: &PartialObjectMeta<K>) -> String {
+        object.metadata.uid.clone().unwrap_or_default()
+    }
+
+    fn apply(&self, state: &ClusterState, object: &PartialObjectMeta<K>) -> bool {
+        let owner = object
+            .metadata
+            .owner_references
+            .iter()
+            .flatten()
+            .find(|owner| owner.controller == Some(true))
+            .map(|owner| Owner {
+                kind: owner.kind.clone(),
+                name: owner.name.clone(),
+            });
+        state.apply_owner(self.0, &self.key(object), owner);
+        true
+    }
+
+    fn remove(&self, state: &ClusterState, key: &str) {
+        state.remove_owner(self.0, key);
+    }
+
+    fn retain(&self, state: &ClusterState, keep: &HashSet<String>) {
+        state.retain_owners(self.0, |uid| keep.contains(uid));
+    }
+}
+
+/// An object that the state takes.
+trait Observed {
+    fn apply(&self, state: &ClusterState);
+    fn key(metadata: &ObjectMeta) -> &str;
+    fn remove(state: &ClusterState, key: &str);
+    fn retain(state: &ClusterState, keep: &HashSet<String>);
+}
+
+impl Observed for WatchedNode {
+    fn apply(&self, state: &ClusterState) {
+        state.apply_node(&self.node, clock::now());
+    }
+
+    fn key(metadata: &ObjectMeta) -> &str {
+        metadata.name.as_deref().unwrap_or_default()
+    }
+
+    fn remove(state: &ClusterState, key: &str) {
+        state.remove_node(key);
+    }
+
+    fn retain(state: &ClusterState, keep: &HashSet<String>) {
+        state.retain_nodes(|name| keep.contains(name));
+    }
+}
+
+impl Observed for WatchedPod {
+    fn apply(&self, state: &ClusterState) {
+        state.apply_pod(&self.pod, clock::now());
+    }
+
+    fn key(metadata: &ObjectMeta) -> &str {
+        metadata.uid.as_deref().unwrap_or_default()
+    }
+
+    fn remove(state: &ClusterState, key: &str) {
+        state.remove_pod(key, clock::now());
+    }
+
+    fn retain(state: &ClusterState, keep: &HashSet<String>) {
+        state.retain_pods(|uid| keep.contains(uid), clock::now());
+    }
+}
+
+impl Observed for WatchedNamespace {
+    fn apply(&self, state: &ClusterState) {
+        state.apply_namespace(&self.namespace);
+    }
+
+    fn key(metadata: &ObjectMeta) -> &str {
+        metadata.name.as_deref().unwrap_or_default()
+    }
+
+    fn remove(state: &ClusterState, key: &str) {
+        state.remove_namespace(key);
+    }
+
+    fn retain(state: &ClusterState, keep: &HashSet<String>) {
+        state.retain_namespaces(|name| keep.contains(name));
+    }
+}

@@ -1,0 +1,107 @@
+//! Metrics of the writer and the election.
+
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+use crate::plan::Purpose;
+
+/// How a write ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done.
+    Written,
+    /// The object has changed since, or is there already.
+    Conflict,
+    /// The object is not there.
+    Gone,
+    /// The API server refused.
+    Failed,
+    /// The API server did not answer in time.
+    TimedOut,
+    /// Not sent: another replica leads.
+    NotLeader,
+    /// Not sent: writes are disabled.
+    SwitchedOff,
+    /// Not queued: too many wait.
+    Dropped,
+}
+
+impl Outcome {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Written => "written",
+            Self::Conflict => "conflict",
+            Self::Gone => "gone",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed_out",
+            Self::NotLeader => "not_leader",
+            Self::SwitchedOff => "switched_off",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WriteLabels {
+    purpose: &'static str,
+    outcome: &'static str,
+}
+
+/// The controller's metric families.
+#[derive(Debug, Clone, Default)]
+pub struct Metrics {
+    writes: Family<WriteLabels, Counter>,
+    leader: Gauge,
+    refused_pods: Gauge,
+    refused_oldest_seconds: Gauge<f64, AtomicU64>,
+}
+
+impl Metrics {
+    /// Makes the families part of what `/metrics` shows.
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "evenkeel_writes",
+            "Writes to the API server by purpose and outcome",
+            self.writes.clone(),
+        );
+        registry.register(
+            "evenkeel_leader",
+            "1 while this replica leads",
+            self.leader.clone(),
+        );
+        registry.register(
+            "evenkeel_refused_pods",
+            "Pods that wait because no node has headroom for them",
+            self.refused_pods.clone(),
+        );
+        registry.register(
+            "evenkeel_refused_pods_oldest_seconds",
+            "How long the longest waiting of them has waited",
+            self.refused_oldest_seconds.clone(),
+        );
+    }
+
+    pub(super) fn count(&self, purpose: Purpose, outcome: Outcome) {
+        self.writes
+            .get_or_create(&WriteLabels {
+                purpose: purpose.as_str(),
+                outcome: outcome.as_str(),
+            })
+            .inc();
+    }
+
+    pub(super) fn lead(&self, leads: bool) {
+        self.leader.set(i64::from(leads));
+    }
+
+    pub(super) fn refused(&self, pods: usize, oldest_seconds: f64) {
+        self.refused_pods
+            .set(i64::try_from(pods).unwrap_or(i64::MAX));
+        self.refused_oldest_seconds.set(oldest_seconds);
+    }
+}

@@ -1,0 +1,206 @@
+//! The one writer: everything that Evenkeel changes in the cluster goes through here.
+//!
+//! Plans are queued without waiting; the queue is bounded, and what does not fit is planned again
+//! later. Right before each request the writer looks whether the kill switch allows it and
+//! whether this replica leads, and each request has a deadline.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::{Api, Client};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use super::leadership::Leadership;
+use super::metrics::{Metrics, Outcome};
+use super::switch::WriteSwitch;
+use crate::clock;
+use crate::plan::{Operation, Target, Write};
+
+/// Limits of the writer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Writes that may wait. At some 10 ms a write, 1,000 are ten seconds of work.
+    pub queue: usize,
+    /// The deadline of one request. It is shorter than the time between the end of a holder's
+    /// right to act and the end of its lease, so that no request outlives the lease.
+    pub timeout: Duration,
+    /// The least time between two writes: 20 a second are enough for everything planned here, and
+    /// no burden for an API server.
+    pub pause: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            queue: 1000,
+            timeout: Duration::from_secs(3),
+            pause: Duration::from_millis(50),
+        }
+    }
+}
+
+/// Puts plans into the writer's queue.
+#[derive(Debug, Clone)]
+pub struct WriteQueue {
+    sender: mpsc::Sender<Write>,
+    pending: Arc<Mutex<HashSet<Target>>>,
+    metrics: Metrics,
+}
+
+impl WriteQueue {
+    /// Queues a write, unless one for the same object waits already: the plan is then made again
+    /// on what that one leaves behind.
+    pub fn put(&self, write: Write) {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if pending.contains(&write.target) {
+            return;
+        }
+        let (target, purpose) = (write.target.clone(), write.purpose);
+        if self.sender.try_send(write).is_ok() {
+            pending.insert(target);
+        } else {
+            self.metrics.count(purpose, Outcome::Dropped);
+        }
+    }
+}
+
+/// Makes the queued writes, one after the other.
+pub struct Writer {
+    client: Client,
+    settings: Settings,
+    queue: mpsc::Receiver<Write>,
+    pending: Arc<Mutex<HashSet<Target>>>,
+    leadership: Leadership,
+    switch: WriteSwitch,
+    metrics: Metrics,
+}
+
+impl Writer {
+    /// A writer and the queue that feeds it.
+    #[must_use]
+    pub fn new(
+        client: Client,
+        settings: Settings,
+        leadership: Leadership,
+        switch: WriteSwitch,
+        metrics: Metrics,
+    ) -> (Self, WriteQueue) {
+        let (sender, queue) = mpsc::channel(settings.queue);
+        let pending = Arc::new(Mutex::new(HashSet::new()));
+        let writer = Self {
+            client,
+            settings,
+            queue,
+            pending: Arc::clone(&pending),
+            leadership,
+            switch,
+            metrics: metrics.clone(),
+        };
+        let queue = WriteQueue {
+            sender,
+            pending,
+            metrics,
+        };
+        (writer, queue)
+    }
+
+    /// Writes until `cancel`.
+    pub async fn run(mut self, cancel: CancellationToken) {
+        loop {
+            let write = tokio::select! {
+                write = self.queue.recv() => write,
+                () = cancel.cancelled() => None,
+            };
+            let Some(write) = write else { return };
+            let outcome = self.make(&write).await;
+            self.metrics.count(write.purpose, outcome);
+            self.pending
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .remove(&write.target);
+            if outcome != Outcome::NotLeader && outcome != Outcome::SwitchedOff {
+                tokio::time::sleep(self.settings.pause).await;
+            }
+        }
+    }
+
+    async fn make(&self, write: &Write) -> Outcome {
+        if !self.switch.is_enabled() {
+            return Outcome::SwitchedOff;
+        }
+        if !self.leadership.is_leader(clock::instant()) {
+            return Outcome::NotLeader;
+        }
+        let sent: Instant = clock::instant();
+        let outcome = match tokio::time::timeout(self.settings.timeout, self.send(write)).await {
+            Ok(Ok(())) => Outcome::Written,
+            Ok(Err(kube::Error::Api(status))) if status.code == 409 => {
+                // For a patch the object has changed since the plan; for a new one it is there.
+                Outcome::Conflict
+            }
+            Ok(Err(kube::Error::Api(status))) if status.code == 404 => Outcome::Gone,
+            Ok(Err(error)) => {
+                warn!(purpose = write.purpose.as_str(), target = ?write.target, %error, "a write failed");
+                Outcome::Failed
+            }
+            Err(_) => {
+                warn!(purpose = write.purpose.as_str(), target = ?write.target, "a write was not answered in time");
+                Outcome::TimedOut
+            }
+        };
+        let took = clock::instant().duration_since(sent);
+        debug!(purpose = write.purpose.as_str(), target = ?write.target, ?outcome, ?took, "wrote");
+        outcome
+    }
+
+    async fn send(&self, write: &Write) -> Result<(), kube::Error> {
+        let (api, name) = self.api(&write.target);
+        match &write.operation {
+            Operation::Merge(patch) => api
+                .patch(&name, &PatchParams::default(), &Patch::Merge(patch))
+                .await
+                .map(drop),
+            Operation::Create(body) => {
+                let object: DynamicObject =
+                    serde_json::from_value(Value::clone(body)).map_err(kube::Error::SerdeError)?;
+                api.create(&PostParams::default(), &object).await.map(drop)
+            }
+        }
+    }
+
+    fn api(&self, target: &Target) -> (Api<DynamicObject>, String) {
+        let all = |group, version, kind| {
+            let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+            Api::all_with(self.client.clone(), &resource)
+        };
+        let within = |namespace: &str, group, version, kind| {
+            let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+            Api::namespaced_with(self.client.clone(), namespace, &resource)
+        };
+        match target {
+            Target::Namespace(name) => (all("", "v1", "Namespace"), name.clone()),
+            Target::Node(name) => (all("", "v1", "Node"), name.clone()),
+            Target::Webhook(name) => (
+                all(
+                    "admissionregistration.k8s.io",
+                    "v1",
+                    "MutatingWebhookConfiguration",
+                ),
+                name.clone(),
+            ),
+            Target::Secret(namespace, name) => {
+                (within(namespace, "", "v1", "Secret"), name.clone())
+            }
+            Target::Event { namespace, name } => (
+                within(namespace, "events.k8s.io", "v1", "Event"),
+                name.clone(),
+            ),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The name of a node object, read from its raw text without parsing the rest.
+//!
+//! Node objects are large (some 6 KB each) and the extender needs one word of them. Go writes
+//! `metadata` first and `name` first in it, so reading stops within the first bytes; an object
+//! written in another order is read as far as needed.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+
+/// `metadata.name` of a JSON object; `None` when it has none.
+#[must_use]
+pub(super) fn read(object: &str) -> Option<Cow<'_, str>> {
+    let mut found = None;
+    let mut deserializer = serde_json::Deserializer::from_str(object);
+    // Reading is broken off with an error as soon as the name is known: the text was checked to be
+    // JSON when it was cut out of the body, and nothing after the name matters.
+    let _ = Find {
+        path: &["metadata", "name"],
+        found: &mut found,
+    }
+    .deserialize(&mut deserializer);
+    found
+}
+
+/// Walks down `path` and stores the string at its end.
+struct Find<'p, 'f, 'de> {
+    path: &'p [&'static str],
+    found: &'f mut Option<Cow<'de, str>>,
+}
+
+impl<'de> DeserializeSeed<'de> for Find<'_, '_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        if self.path.is_empty() {
+            *self.found = Some(Text::deserialize(deserializer)?.0);
+            return Ok(());
+        }
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Find<'_, '_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with metadata.name")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Some((wanted, rest)) = self.path.split_first() else {
+            return Ok(());
+        };
+        while let Some(key) = map.next_key::<Text<'de>>()? {
+            if key.0 != *wanted {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            map.next_value_seed(Find {
+                path: rest,
+                found: &mut *self.found,
+            })?;
+            if self.found.is_some() {
+                return Err(serde::de::Error::custom("found"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(serde::Deserialize)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_is_found_wherever_it_stands() {
+        for (object, name) in [
+            (
+                r#"{"metadata":{"name":"a","labels":{"name":"no"}},"spec":{}}"#,
+                Some("a"),
+            ),
+            (
+                r#"{"spec":{"name":"no"},"metadata":{"uid":"1","name":"a"}}"#,
+                Some("a"),
+            ),
+            (r#"{"metadata":{"labels":{"name":"no"}},"name":"no"}"#, None),
+            (r#"{"metadata":{"name":null}}"#, None),
+            (r#"{"metadata":null}"#, None),
+            (r#"{"metadata":{"name":"\u0061\"b"}}"#, Some("a\"b")),
+            (r#"[]"#, None),
+            (r#""metadata""#, None),
+        ] {
+            assert_eq!(read(object).as_deref(), name, "{object}");
+        }
+    }
+}

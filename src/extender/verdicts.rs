@@ -1,0 +1,94 @@
+//! The verdicts on all nodes for one demand, kept for as long as the nodes do not change.
+//!
+//! Every bind and delete in the cluster makes kube-scheduler ask again for each refused Pod; while
+//! the nodes are the same, the answer is looked up.
+
+use std::sync::Arc;
+
+use moka::sync::Cache;
+
+use crate::placement::headroom;
+use crate::placement::node_table::NodeSet;
+use crate::units::{Amount, Ratio, Resources};
+
+/// Verdicts kept at a time; at 5,000 nodes each takes 5 KB.
+const CAPACITY: u64 = 512;
+
+/// For each node, by position, which resources refuse.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdicts {
+    refused: Vec<u8>,
+    room_somewhere: bool,
+}
+
+impl Verdicts {
+    /// Judges every node by (4.1).
+    #[must_use]
+    pub fn of(nodes: &NodeSet, demand: &Resources<Amount>, headroom: Ratio) -> Self {
+        let mut room_somewhere = false;
+        let refused = nodes
+            .iter()
+            .map(|node| {
+                let refused = headroom::refusing(demand, &node.load, headroom);
+                room_somewhere |= node.schedulable && refused == 0;
+                refused
+            })
+            .collect();
+        Self {
+            refused,
+            room_somewhere,
+        }
+    }
+
+    /// The resources that refuse at a node, one bit each in the order of
+    /// [`Resource::ALL`](crate::units::Resource::ALL); a node that is not known refuses nothing.
+    #[must_use]
+    pub fn at(&self, position: Option<usize>) -> u8 {
+        position
+            .and_then(|position| self.refused.get(position))
+            .copied()
+            .unwrap_or(0)
+    }
+
+    /// Whether any schedulable node of the cluster has headroom.
+    #[must_use]
+    pub const fn room_somewhere(&self) -> bool {
+        self.room_somewhere
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    version: u64,
+    demand: [Amount; 5],
+    headroom: u64,
+}
+
+/// Verdicts by version of the nodes, demand and headroom ratio.
+#[derive(Debug, Clone)]
+pub struct VerdictCache(Cache<Key, Arc<Verdicts>>);
+
+impl Default for VerdictCache {
+    fn default() -> Self {
+        Self(Cache::new(CAPACITY))
+    }
+}
+
+impl VerdictCache {
+    /// The verdicts, computed if these nodes have not been asked for this demand.
+    #[must_use]
+    pub fn get(
+        &self,
+        nodes: &NodeSet,
+        demand: &Resources<Amount>,
+        headroom: Ratio,
+    ) -> Arc<Verdicts> {
+        let key = Key {
+            version: nodes.version(),
+            demand: *demand.values(),
+            headroom: headroom.get().to_bits(),
+        };
+        self.0
+            .get_with(key, || Arc::new(Verdicts::of(nodes, demand, headroom)))
+    }
+}

@@ -1,0 +1,291 @@
+//! Answers kept in memory by key, refreshed by one caller at a time.
+//!
+//! Reading never waits for the network. A refresh is satisfied by any attempt made at or after
+//! its own time, failed ones included, so that a hundred callers at one tick make one call; moka
+//! hands all of them the same outcome, also when the caller that began it goes away. A failed
+//! attempt keeps the value before it, with its age.
+
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use moka::future::Cache;
+use moka::policy::EvictionPolicy;
+
+use super::MetricsError;
+
+/// How much is kept and how long a refresh may take.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The most keys that are kept.
+    pub capacity: u64,
+    /// A key that nobody reads or refreshes for so long is forgotten; none where `None`.
+    pub time_to_idle: Option<Duration>,
+    /// The longest that one refresh may take.
+    pub timeout: Duration,
+}
+
+/// A value with the time at which it was asked for.
+#[derive(Debug)]
+pub struct Entry<V> {
+    /// The value.
+    pub value: Arc<V>,
+    /// The time of the refresh that brought it.
+    pub fetched_at: Timestamp,
+}
+
+impl<V> Clone for Entry<V> {
+    fn clone(&self) -> Self {
+        Self {
+            value: Arc::clone(&self.value),
+            fetched_at: self.fetched_at,
+        }
+    }
+}
+
+/// The last good value of a key, and how the last attempt to get a newer one ended.
+struct Slot<V> {
+    entry: Option<Entry<V>>,
+    attempted_at: Timestamp,
+    error: Option<Arc<MetricsError>>,
+}
+
+impl<V> Clone for Slot<V> {
+    fn clone(&self) -> Self {
+        Self {
+            entry: self.entry.clone(),
+            attempted_at: self.attempted_at,
+            error: self.error.clone(),
+        }
+    }
+}
+
+/// Values by key, such as the text of a query; clones share them.
+pub struct MetricsCache<K, V> {
+    slots: Cache<K, Slot<V>>,
+    timeout: Duration,
+}
+
+impl<K, V> Clone for MetricsCache<K, V> {
+    fn clone(&self) -> Self {
+        Self {
+            slots: self.slots.clone(),
+            timeout: self.timeout,
+        }
+    }
+}
+
+impl<K, V> MetricsCache<K, V>
+where
+    K: Clone + Eq + Hash + Send + Sync + 'static,
+    V: Send + Sync + 'static,
+{
+    /// An empty cache.
+    #[must_use]
+    pub fn new(settings: &Settings) -> Self {
+        let Settings {
+            capacity,
+            time_to_idle,
+            timeout,
+        } = settings;
+        // The default policy may refuse a new key for a popular old one; here the new one is the
+        // one that somebody waits for.
+        let mut slots = Cache::builder()
+            .max_capacity(*capacity)
+            .eviction_policy(EvictionPolicy::lru());
+        if let Some(idle) = time_to_idle {
+            slots = slots.time_to_idle(*idle);
+        }
+        Self {
+            slots: slots.build(),
+            timeout: *timeout,
+        }
+    }
+
+    /// The newest good value of `key`, whatever its age. Reads memory only, also while a refresh
+    /// is under way.
+    pub async fn get(&self, key: &K) -> Option<Entry<V>> {
+        self.slots.get(key).await?.entry
+    }
+
+    /// Gets a value that is asked for at `now` or later, by `fetch` unless another caller is
+    /// already at it or has been.
+    ///
+    /// # Errors
+    /// The attempt failed or took longer than the timeout; the value before it stays.
+    pub async fn refresh(
+        &self,
+        key: K,
+        now: Timestamp,
+        fetch: impl Future<Output = Result<V, MetricsError>> + Send,
+    ) -> Result<Entry<V>, Arc<MetricsError>> {
+        let attempt = self.attempt(&key, now, fetch);
+        let slot = self
+            .slots
+            .entry(key.clone())
+            .or_insert_with_if(attempt, |slot| slot.attempted_at < now)
+            .await
+            .into_value();
+        match (slot.error, slot.entry) {
+            (None, Some(entry)) => Ok(entry),
+            (error, _) => Err(error.unwrap_or_else(|| Arc::new(MetricsError::Aborted))),
+        }
+    }
+
+    async fn attempt(
+        &self,
+        key: &K,
+        now: Timestamp,
+        fetch: impl Future<Output = Result<V, MetricsError>>,
+    ) -> Slot<V> {
+        let outcome = tokio::time::timeout(self.timeout, fetch)
+            .await
+            .unwrap_or(Err(MetricsError::Timeout));
+        match outcome {
+            Ok(value) => Slot {
+                entry: Some(Entry {
+                    value: Arc::new(value),
+                    fetched_at: now,
+                }),
+                attempted_at: now,
+                error: None,
+            },
+            Err(error) => Slot {
+                entry: self.get(key).await,
+                attempted_at: now,
+                error: Some(Arc::new(error)),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use futures::future::join_all;
+    use tokio::sync::Barrier;
+
+    use super::*;
+
+    fn cache() -> MetricsCache<&'static str, u32> {
+        MetricsCache::new(&Settings {
+            capacity: 10,
+            time_to_idle: Some(Duration::from_secs(3600)),
+            timeout: Duration::from_secs(60),
+        })
+    }
+
+    fn second(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn a_hundred_refreshes_at_once_make_one_call_and_share_its_value() {
+        let (cache, calls, gate) = (cache(), AtomicU32::new(0), Barrier::new(100));
+        let outcomes = join_all((0..100).map(|_| async {
+            gate.wait().await;
+            let fetch = async {
+                tokio::task::yield_now().await;
+                Ok(calls.fetch_add(1, Ordering::Relaxed))
+            };
+            *cache.refresh("q", second(1), fetch).await.unwrap().value
+        }))
+        .await;
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
+        assert_eq!(outcomes, [0; 100]);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn a_hundred_refreshes_at_once_share_one_failure_too() {
+        let (cache, calls, gate) = (cache(), AtomicU32::new(0), Barrier::new(100));
+        let outcomes = join_all((0..100).map(|_| async {
+            gate.wait().await;
+            let fetch = async {
+                calls.fetch_add(1, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+                Err(MetricsError::Skipped)
+            };
+            cache.refresh("q", second(1), fetch).await
+        }))
+        .await;
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
+        assert!(
+            outcomes
+                .iter()
+                .all(|outcome| outcome.as_ref().unwrap_err().reason() == "Skipped")
+        );
+    }
+
+    #[tokio::test]
+    async fn a_failure_keeps_the_value_with_the_time_at_which_it_was_asked_for() {
+        let cache = cache();
+        assert!(cache.get(&"q").await.is_none());
+        cache
+            .refresh("q", second(1), async { Ok(7) })
+            .await
+            .unwrap();
+        let failed = cache
+            .refresh("q", second(2), async { Err(MetricsError::Skipped) })
+            .await;
+        assert_eq!(failed.unwrap_err().reason(), "Skipped");
+        let kept = cache.get(&"q").await.unwrap();
+        assert_eq!((*kept.value, kept.fetched_at), (7, second(1)));
+        let renewed = cache
+            .refresh("q", second(3), async { Ok(8) })
+            .await
+            .unwrap();
+        assert_eq!((*renewed.value, renewed.fetched_at), (8, second(3)));
+    }
+
+    #[tokio::test]
+    async fn a_refresh_for_the_past_takes_what_is_there() {
+        let cache = cache();
+        cache
+            .refresh("q", second(5), async { Ok(7) })
+            .await
+            .unwrap();
+        let asked = cache
+            .refresh("q", second(4), async { Ok(8) })
+            .await
+            .unwrap();
+        assert_eq!(*asked.value, 7);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refresh_that_hangs_ends_by_the_timeout_and_does_not_block_readers() {
+        let cache = cache();
+        cache
+            .refresh("q", second(1), async { Ok(7) })
+            .await
+            .unwrap();
+        let hanging = {
+            let cache = cache.clone();
+            tokio::spawn(async move { cache.refresh("q", second(2), std::future::pending()).await })
+        };
+        tokio::task::yield_now().await;
+        assert_eq!(*cache.get(&"q").await.unwrap().value, 7);
+        assert!(!hanging.is_finished());
+        let ended = hanging.await.unwrap();
+        assert_eq!(ended.unwrap_err().reason(), "Timeout");
+        assert_eq!(*cache.get(&"q").await.unwrap().value, 7);
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_goes_away_leaves_the_refresh_to_the_next() {
+        let cache = cache();
+        let gone = {
+            let cache = cache.clone();
+            tokio::spawn(async move { cache.refresh("q", second(1), std::future::pending()).await })
+        };
+        tokio::task::yield_now().await;
+        gone.abort();
+        assert!(gone.await.unwrap_err().is_cancelled());
+        let next = cache
+            .refresh("q", second(1), async { Ok(7) })
+            .await
+            .unwrap();
+        assert_eq!(*next.value, 7);
+    }
+}

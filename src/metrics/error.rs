@@ -1,0 +1,193 @@
+//! Why a source could not tell what was used.
+//!
+//! Each variant is a distinct thing for an operator to mend, which `reason` names in metrics and
+//! logs. Texts that come from the other side are cut short, and addresses are left out of
+//! transport errors, since they may hold credentials.
+
+use std::error::Error;
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::units::Bytes;
+
+/// The longest text of the other side that an error repeats, in characters.
+const EXCERPT: usize = 200;
+
+/// Why a source, or one query of it, has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum MetricsError {
+    /// The HTTP client could not be set up (TLS roots, CA file).
+    #[error("HTTP client: {0}")]
+    Client(#[source] Box<dyn Error + Send + Sync>),
+    /// A file with credentials could not be read or holds no usable text.
+    #[error("credentials in {}: {cause}", path.display())]
+    Credentials {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it; never its content.
+        cause: String,
+    },
+    /// No connection: refused, no such host, TLS handshake failed.
+    #[error("cannot connect: {}", chain(.0.as_ref()))]
+    Connect(#[source] Box<dyn Error + Send + Sync>),
+    /// No whole answer within the time allowed.
+    #[error("no answer within the timeout")]
+    Timeout,
+    /// The connection broke before the answer was whole.
+    #[error("connection broke: {}", chain(.0.as_ref()))]
+    Transport(#[source] Box<dyn Error + Send + Sync>),
+    /// The server sends the caller elsewhere, which is not followed: a login page or a wrong URL.
+    #[error("HTTP {status}: redirected to {location:?}; set the URL of the API itself")]
+    Redirect {
+        /// The status, 3xx.
+        status: u16,
+        /// Where to.
+        location: String,
+    },
+    /// The server does not let the caller in (401, 403).
+    #[error("HTTP {status}: not allowed; check the bearer token and its rights")]
+    Unauthorized {
+        /// 401 or 403.
+        status: u16,
+    },
+    /// The API is not served there (404).
+    #[error("HTTP 404: not served there: {excerpt}")]
+    NotServed {
+        /// The beginning of the answer.
+        excerpt: String,
+    },
+    /// Any other status that is not a success.
+    #[error("HTTP {status}: {excerpt}")]
+    Status {
+        /// The status.
+        status: u16,
+        /// The beginning of the answer.
+        excerpt: String,
+    },
+    /// The server understood and says that the query failed.
+    #[error("query refused ({kind}): {message}")]
+    Refused {
+        /// The server's class of error, such as `bad_data` or `execution`.
+        kind: String,
+        /// Its text.
+        message: String,
+    },
+    /// The answer is not what the API answers: not JSON, cut short, or of another shape.
+    #[error("answer not understood: {cause}; it begins with {excerpt:?}")]
+    Malformed {
+        /// What is wrong, and where.
+        cause: String,
+        /// The beginning of the answer.
+        excerpt: String,
+    },
+    /// The query gives something else than one value per series.
+    #[error("the query gives a {given}, not an instant vector")]
+    ResultType {
+        /// The type of the result.
+        given: String,
+    },
+    /// The answer is marked incomplete or doubtful, so a missing node may be anything.
+    #[error("answer with a warning: {first}")]
+    Warnings {
+        /// The first warning.
+        first: String,
+    },
+    /// The answer is longer than allowed.
+    #[error("answer longer than {} bytes", limit.0)]
+    TooLarge {
+        /// The most that is read.
+        limit: Bytes,
+    },
+    /// Not asked, because the queries before it could not reach the server.
+    #[error("not asked, as the server did not answer the queries before it")]
+    Skipped,
+    /// The process is shutting down.
+    #[error("given up, as the process shuts down")]
+    Aborted,
+}
+
+impl MetricsError {
+    /// The cause as one word of a closed set, for metric labels and conditions.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Client(_) => "ClientSetup",
+            Self::Credentials { .. } => "Credentials",
+            Self::Connect(_) => "Connect",
+            Self::Timeout => "Timeout",
+            Self::Transport(_) => "Transport",
+            Self::Redirect { .. } => "Redirect",
+            Self::Unauthorized { .. } => "Unauthorized",
+            Self::NotServed { .. } => "NotServed",
+            Self::Status { .. } => "HttpStatus",
+            Self::Refused { .. } => "QueryRefused",
+            Self::Malformed { .. } => "Malformed",
+            Self::ResultType { .. } => "ResultType",
+            Self::Warnings { .. } => "Warnings",
+            Self::TooLarge { .. } => "TooLarge",
+            Self::Skipped => "Skipped",
+            Self::Aborted => "Aborted",
+        }
+    }
+
+    /// Whether the server itself seems out of reach, so that asking it more is a waste of time.
+    #[must_use]
+    pub const fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Connect(_) | Self::Timeout)
+    }
+
+    pub(crate) fn malformed(cause: &dyn fmt::Display, body: &[u8]) -> Self {
+        Self::Malformed {
+            cause: excerpt(&cause.to_string()),
+            excerpt: excerpt(&String::from_utf8_lossy(
+                &body[..body.len().min(4 * EXCERPT)],
+            )),
+        }
+    }
+}
+
+/// The beginning of a foreign text, on one line.
+pub(crate) fn excerpt(text: &str) -> String {
+    let mut characters = text.trim().chars().map(|character| {
+        if character.is_control() {
+            ' '
+        } else {
+            character
+        }
+    });
+    let mut kept: String = characters.by_ref().take(EXCERPT).collect();
+    if characters.next().is_some() {
+        kept.push('…');
+    }
+    kept
+}
+
+/// An error with its causes; the HTTP client's own text names none of them.
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_texts_are_cut_and_kept_on_one_line() {
+        assert_eq!(excerpt("  <html>\n<body> "), "<html> <body>");
+        let long = excerpt(&"ä".repeat(10 * EXCERPT));
+        assert_eq!(long.chars().count(), EXCERPT + 1);
+        assert!(long.ends_with('…'));
+    }
+
+    #[test]
+    fn an_excerpt_of_bytes_that_are_no_text_does_not_panic() {
+        let error = MetricsError::malformed(&"line 1", &[0xff; 2000]);
+        assert_eq!(error.reason(), "Malformed");
+    }
+}

@@ -1,0 +1,223 @@
+//! What Evenkeel tells of its own measuring, as Prometheus metrics.
+//!
+//! Every label value comes from a closed set: queries, reasons, causes, resources, states.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use std::sync::atomic::AtomicU64;
+
+use jiff::Timestamp;
+
+use super::freshness::NodeCounts;
+use super::{MetricsError, Round};
+use crate::units::Resources;
+
+/// The query label of a round that failed as a whole.
+const WHOLE_ROUND: &str = "all";
+
+/// Upper bounds in seconds, from a small query on loopback to the usual timeout.
+const BUCKETS: [f64; 10] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct QueryLabel {
+    query: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct FailureLabels {
+    query: &'static str,
+    reason: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct DropLabels {
+    query: &'static str,
+    cause: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct NodeLabels {
+    resource: &'static str,
+    freshness: &'static str,
+}
+
+/// The metrics of the measuring itself.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    durations: Family<QueryLabel, Histogram, fn() -> Histogram>,
+    failures: Family<FailureLabels, Counter>,
+    dropped: Family<DropLabels, Counter>,
+    nodes: Family<NodeLabels, Gauge>,
+    age: Gauge<f64, AtomicU64>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            durations: Family::new_with_constructor(|| Histogram::new(BUCKETS)),
+            failures: Family::default(),
+            dropped: Family::default(),
+            nodes: Family::default(),
+            age: Gauge::default(),
+        }
+    }
+}
+
+impl Metrics {
+    /// Makes the metrics part of what the process exports.
+    #[must_use]
+    pub fn register(registry: &mut Registry) -> Self {
+        let metrics = Self::default();
+        let own = registry.sub_registry_with_prefix("evenkeel_metrics");
+        own.register_with_unit(
+            "query_duration",
+            "Time that a query to the metrics source took, its answer read",
+            Unit::Seconds,
+            metrics.durations.clone(),
+        );
+        own.register(
+            "query_failures",
+            "Queries to the metrics source without a usable answer; query=\"all\": the whole round",
+            metrics.failures.clone(),
+        );
+        own.register(
+            "values_dropped",
+            "Values in answers of the metrics source that were not taken",
+            metrics.dropped.clone(),
+        );
+        own.register(
+            "nodes",
+            "Nodes by whether their measured usage is fresh, stale or absent",
+            metrics.nodes.clone(),
+        );
+        own.register_with_unit(
+            "sample_age",
+            "Age of the newest measurement of any node, as of the last round",
+            Unit::Seconds,
+            metrics.age.clone(),
+        );
+        metrics
+    }
+
+    /// Counts what a round brought, or that it failed.
+    pub(crate) fn observe(&self, outcome: Result<&Round, &MetricsError>) {
+        match outcome {
+            Ok(round) => self.observe_round(round),
+            Err(error) => self.count_failure(WHOLE_ROUND, error),
+        }
+    }
+
+    fn observe_round(&self, round: &Round) {
+        for report in &round.reports {
+            let query = report.query.as_str();
+            let label = QueryLabel { query };
+            self.durations
+                .get_or_create(&label)
+                .observe(report.took.as_secs_f64());
+            for (cause, count) in report.dropped.iter().filter(|(_, count)| *count > 0) {
+                let cause = cause.as_str();
+                self.dropped
+                    .get_or_create(&DropLabels { query, cause })
+                    .inc_by(count);
+            }
+        }
+        for (query, error) in round.failures() {
+            self.count_failure(query.as_str(), error);
+        }
+    }
+
+    fn count_failure(&self, query: &'static str, error: &MetricsError) {
+        let reason = error.reason();
+        self.failures
+            .get_or_create(&FailureLabels { query, reason })
+            .inc();
+    }
+
+    /// Shows at `now` how old the newest measurement of the last good round is.
+    pub(crate) fn observe_age(&self, last: &Round, now: Timestamp) {
+        let measured = last.usage.nodes.values().flat_map(Resources::values);
+        if let Some(newest) = measured.flatten().map(|measurement| measurement.at).max() {
+            self.age.set(now.duration_since(newest).as_secs_f64());
+        }
+    }
+
+    /// Shows how many nodes are measured, for each resource.
+    pub fn observe_nodes(&self, counts: &Resources<NodeCounts>) {
+        for (resource, counts) in counts.iter() {
+            let NodeCounts {
+                fresh,
+                stale,
+                absent,
+            } = *counts;
+            for (freshness, count) in [("fresh", fresh), ("stale", stale), ("absent", absent)] {
+                let labels = NodeLabels {
+                    resource: resource.as_str(),
+                    freshness,
+                };
+                self.nodes.get_or_create(&labels).set(count.into());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::metrics::{DropCause, Dropped, Query, QueryReport};
+    use crate::placement::usage::Measurement;
+    use crate::units::{Amount, Resource};
+
+    #[test]
+    fn rounds_show_in_the_export() {
+        let mut registry = Registry::default();
+        let metrics = Metrics::register(&mut registry);
+        let mut dropped = Dropped::default();
+        dropped.add(DropCause::Negative);
+        let mut round = Round {
+            reports: vec![QueryReport {
+                query: Query::Node(Resource::Cpu),
+                took: Duration::from_millis(20),
+                dropped,
+                error: Some(MetricsError::Timeout),
+            }],
+            ..Round::default()
+        };
+        let now = Timestamp::from_second(1000).unwrap();
+        let mut row = Resources::default();
+        row[Resource::Cpu] = Some(Measurement {
+            value: Amount::ZERO,
+            at: Timestamp::from_second(990).unwrap(),
+            window: jiff::SignedDuration::ZERO,
+        });
+        round.usage.nodes.insert("a".into(), row);
+        metrics.observe(Ok(&round));
+        metrics.observe(Err(&MetricsError::Skipped));
+        metrics.observe_age(&round, now);
+        let counts = super::super::freshness::count_nodes(
+            ["a", "b"].into_iter(),
+            &round.usage,
+            now,
+            jiff::SignedDuration::from_secs(180),
+        );
+        metrics.observe_nodes(&counts);
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
+        for line in [
+            "evenkeel_metrics_query_duration_seconds_count{query=\"nodeCpu\"} 1",
+            "evenkeel_metrics_query_failures_total{query=\"nodeCpu\",reason=\"Timeout\"} 1",
+            "evenkeel_metrics_query_failures_total{query=\"all\",reason=\"Skipped\"} 1",
+            "evenkeel_metrics_values_dropped_total{query=\"nodeCpu\",cause=\"Negative\"} 1",
+            "evenkeel_metrics_nodes{resource=\"cpu\",freshness=\"fresh\"} 1",
+            "evenkeel_metrics_nodes{resource=\"cpu\",freshness=\"absent\"} 1",
+            "evenkeel_metrics_sample_age_seconds 10.0",
+        ] {
+            assert!(text.contains(line), "{line}\n{text}");
+        }
+    }
+}

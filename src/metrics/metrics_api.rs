@@ -1,0 +1,377 @@
+//! Usage from `metrics.k8s.io/v1beta1`, which metrics-server or a Prometheus adapter serves.
+//!
+//! It knows cpu and memory only; the other resources stay absent, and with them their rules fall
+//! back to estimates. Time and window are those that the objects carry. The API has no pages, so
+//! both lists are read whole and parsed with borrowed text.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::{Request, Response, StatusCode};
+use jiff::{SignedDuration, Timestamp};
+use kube::client::Body;
+use serde::Deserialize;
+
+use super::error::excerpt;
+use super::{DropCause, Dropped, MetricsError, MetricsSource, Query, QueryReport, Round};
+use crate::clock;
+use crate::placement::usage::{Measurement, PodName, UsageSample};
+use crate::units::{Amount, Bytes, Quantity, Resource, Resources};
+
+/// How to read the metrics API.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The longest that one list may take.
+    pub timeout: Duration,
+    /// The longest answer that is read.
+    pub body_limit: Bytes,
+}
+
+/// Usage from the cluster's own metrics API.
+pub struct MetricsApiSource {
+    client: kube::Client,
+    settings: Settings,
+}
+
+impl MetricsApiSource {
+    /// A source that reads through `client`.
+    #[must_use]
+    pub fn new(client: kube::Client, settings: Settings) -> Self {
+        Self { client, settings }
+    }
+
+    async fn list(&self, path: &str) -> Result<Vec<u8>, MetricsError> {
+        let reading = async {
+            let request = Request::get(path)
+                .header("accept", "application/json")
+                .body(Body::empty())
+                .map_err(|error| MetricsError::Client(error.into()))?;
+            let sent = self.client.send(request).await;
+            let response = sent.map_err(|error| MetricsError::Connect(error.into()))?;
+            self.body(response).await
+        };
+        tokio::time::timeout(self.settings.timeout, reading)
+            .await
+            .unwrap_or(Err(MetricsError::Timeout))
+    }
+
+    async fn body(&self, response: Response<Body>) -> Result<Vec<u8>, MetricsError> {
+        let (head, body) = response.into_parts();
+        let limit = self.settings.body_limit;
+        let most = usize::try_from(limit.0).unwrap_or(usize::MAX);
+        let body = match Limited::new(body, most).collect().await {
+            Ok(body) => body.to_bytes().to_vec(),
+            Err(error) if error.is::<LengthLimitError>() => {
+                return Err(MetricsError::TooLarge { limit });
+            }
+            Err(error) => return Err(MetricsError::Transport(error)),
+        };
+        let status = head.status.as_u16();
+        let text = || excerpt(&String::from_utf8_lossy(&body));
+        match head.status {
+            StatusCode::OK => Ok(body),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                Err(MetricsError::Unauthorized { status })
+            }
+            StatusCode::NOT_FOUND => Err(MetricsError::NotServed { excerpt: text() }),
+            _ => Err(MetricsError::Status {
+                status,
+                excerpt: text(),
+            }),
+        }
+    }
+
+    /// Reads one list and has `absorb` take it into the sample.
+    async fn part(
+        &self,
+        query: Query,
+        path: &str,
+        mut usage: UsageSample,
+        absorb: fn(&mut UsageSample, &[u8]) -> Result<Dropped, MetricsError>,
+    ) -> Result<(UsageSample, QueryReport), MetricsError> {
+        let begun = clock::instant();
+        let (usage, outcome) = match self.list(path).await {
+            Ok(body) => tokio::task::spawn_blocking(move || {
+                let outcome = absorb(&mut usage, &body);
+                (usage, outcome)
+            })
+            .await
+            .map_err(|_| MetricsError::Aborted)?,
+            Err(error) => (usage, Err(error)),
+        };
+        let (dropped, error) = match outcome {
+            Ok(dropped) => (dropped, None),
+            Err(error) => (Dropped::default(), Some(error)),
+        };
+        let report = QueryReport {
+            query,
+            took: begun.elapsed(),
+            dropped,
+            error,
+        };
+        Ok((usage, report))
+    }
+}
+
+#[async_trait]
+impl MetricsSource for MetricsApiSource {
+    fn name(&self) -> &'static str {
+        "metrics-api"
+    }
+
+    /// # Errors
+    /// The nodes cannot be listed; without them the Pods' usage has no time.
+    async fn sample(&self, _now: Timestamp) -> Result<Round, MetricsError> {
+        const NODES: &str = "/apis/metrics.k8s.io/v1beta1/nodes";
+        const PODS: &str = "/apis/metrics.k8s.io/v1beta1/pods";
+        let (usage, mut nodes) = self
+            .part(
+                Query::NodeMetrics,
+                NODES,
+                UsageSample::default(),
+                absorb_nodes,
+            )
+            .await?;
+        if let Some(error) = nodes.error.take() {
+            return Err(error);
+        }
+        let (usage, pods) = self
+            .part(Query::PodMetrics, PODS, usage, absorb_pods)
+            .await?;
+        Ok(Round {
+            usage,
+            reports: vec![nodes, pods],
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct List<T> {
+    items: Vec<T>,
+}
+
+#[derive(Deserialize)]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    namespace: Cow<'a, str>,
+}
+
+#[derive(Deserialize, Default)]
+struct Usage<'a> {
+    #[serde(borrow, default)]
+    cpu: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    memory: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct NodeMetrics<'a> {
+    #[serde(borrow)]
+    metadata: Metadata<'a>,
+    timestamp: Timestamp,
+    window: SignedDuration,
+    #[serde(borrow)]
+    usage: Usage<'a>,
+}
+
+#[derive(Deserialize)]
+struct PodMetrics<'a> {
+    #[serde(borrow)]
+    metadata: Metadata<'a>,
+    #[serde(borrow, default)]
+    containers: Vec<ContainerMetrics<'a>>,
+}
+
+#[derive(Deserialize)]
+struct ContainerMetrics<'a> {
+    #[serde(borrow, default)]
+    usage: Usage<'a>,
+}
+
+impl Usage<'_> {
+    /// The two amounts in base units; what is no quantity is counted and left out.
+    fn amounts(&self, dropped: &mut Dropped) -> Resources<Option<Amount>> {
+        let mut quantity = |text: &Option<Cow<'_, str>>| -> Option<Quantity> {
+            let parsed = text.as_ref()?.parse();
+            parsed
+                .inspect_err(|_| dropped.add(DropCause::NotANumber))
+                .ok()
+        };
+        let mut amounts = Resources::default();
+        amounts[Resource::Cpu] = quantity(&self.cpu).map(|cpu| cpu.to_milli_cpu().into());
+        amounts[Resource::Memory] = quantity(&self.memory).map(|memory| memory.to_bytes().into());
+        amounts
+    }
+}
+
+fn absorb_nodes(usage: &mut UsageSample, body: &[u8]) -> Result<Dropped, MetricsError> {
+    let list: List<NodeMetrics<'_>> =
+        serde_json::from_slice(body).map_err(|error| MetricsError::malformed(&error, body))?;
+    let mut dropped = Dropped::default();
+    for node in list.items {
+        let NodeMetrics {
+            metadata,
+            timestamp,
+            window,
+            usage: used,
+        } = node;
+        let amounts = used.amounts(&mut dropped);
+        let row = Resources::from_fn(|resource| {
+            amounts[resource].map(|value| Measurement {
+                value,
+                at: timestamp,
+                // Memory is read at the end of the window, not over it.
+                window: match resource {
+                    Resource::Memory => SignedDuration::ZERO,
+                    _ => window,
+                },
+            })
+        });
+        usage.nodes.insert(metadata.name.into(), row);
+    }
+    Ok(dropped)
+}
+
+fn absorb_pods(usage: &mut UsageSample, body: &[u8]) -> Result<Dropped, MetricsError> {
+    let list: List<PodMetrics<'_>> =
+        serde_json::from_slice(body).map_err(|error| MetricsError::malformed(&error, body))?;
+    let mut dropped = Dropped::default();
+    for pod in list.items {
+        let mut sums: Resources<Option<Amount>> = Resources::default();
+        for container in &pod.containers {
+            for (resource, amount) in container.usage.amounts(&mut dropped).iter() {
+                let (sum, Some(amount)) = (&mut sums[resource], amount) else {
+                    continue;
+                };
+                *sum = Some(sum.unwrap_or_default().saturating_add(*amount));
+            }
+        }
+        let name = PodName::new(&pod.metadata.namespace, &pod.metadata.name);
+        usage.pods.insert(name, sums);
+    }
+    Ok(dropped)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    const NODES: &str = include_str!("../../tests/fixtures/metrics/node-metrics-list.json");
+    const PODS: &str = include_str!("../../tests/fixtures/metrics/pod-metrics-list.json");
+
+    /// A client whose cluster answers with these bodies.
+    fn source(answer: fn(&str) -> (u16, &'static str)) -> MetricsApiSource {
+        let service = tower::service_fn(move |request: Request<Body>| async move {
+            let (status, body) = answer(request.uri().path());
+            Ok::<_, Infallible>(
+                Response::builder()
+                    .status(status)
+                    .body(Body::from(body.as_bytes().to_vec()))
+                    .unwrap(),
+            )
+        });
+        let settings = Settings {
+            timeout: Duration::from_secs(5),
+            body_limit: Bytes(64 * 1024),
+        };
+        MetricsApiSource::new(kube::Client::new(service, "default"), settings)
+    }
+
+    #[tokio::test]
+    async fn nodes_and_pods_are_read_with_their_own_times() {
+        let source = source(|path| match path {
+            "/apis/metrics.k8s.io/v1beta1/nodes" => (200, NODES),
+            "/apis/metrics.k8s.io/v1beta1/pods" => (200, PODS),
+            _ => (404, ""),
+        });
+        let round = source.sample(Timestamp::UNIX_EPOCH).await.unwrap();
+        let node = round.usage.nodes["worker-1"];
+        let cpu = node[Resource::Cpu].unwrap();
+        assert_eq!(cpu.value, Amount::new(157));
+        assert_eq!(cpu.at, "2026-03-02T09:15:04Z".parse().unwrap());
+        assert_eq!(cpu.window, SignedDuration::from_millis(20_061));
+        let memory = node[Resource::Memory].unwrap();
+        assert_eq!(memory.value, Amount::new(1_870_648 * 1024));
+        assert_eq!(memory.window, SignedDuration::ZERO);
+        assert_eq!(node[Resource::NetworkIo], None);
+        let minute = round.usage.nodes["worker-2"][Resource::Cpu].unwrap();
+        assert_eq!(minute.window, SignedDuration::from_millis(60_500));
+        let pod = round.usage.pods[&PodName::new("shop", "web-7d4b9c6f5-abcde")];
+        assert_eq!(pod[Resource::Cpu], Some(Amount::new(13 + 1)));
+        assert_eq!(pod[Resource::Memory], Some(Amount::new(30 * 1024 * 1024)));
+        assert_eq!(round.failures().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn pods_that_cannot_be_listed_leave_the_nodes() {
+        let source = source(|path| {
+            if path.ends_with("/nodes") {
+                (200, NODES)
+            } else {
+                (503, "try later")
+            }
+        });
+        let round = source.sample(Timestamp::UNIX_EPOCH).await.unwrap();
+        assert_eq!(round.usage.nodes.len(), 2);
+        let failures: Vec<_> = round
+            .failures()
+            .map(|(query, error)| (query.as_str(), error.reason()))
+            .collect();
+        assert_eq!(failures, [("podMetrics", "HttpStatus")]);
+    }
+
+    #[tokio::test]
+    async fn each_way_to_have_no_nodes_has_its_reason() {
+        type Answer = fn(&str) -> (u16, &'static str);
+        let cases: [(Answer, &str); 5] = [
+            (|_| (404, "404 page not found"), "NotServed"),
+            (
+                |_| (403, "nodes.metrics.k8s.io is forbidden"),
+                "Unauthorized",
+            ),
+            (|_| (503, "service unavailable"), "HttpStatus"),
+            (|_| (200, "{\"items\":[{}"), "Malformed"),
+            (
+                |_| {
+                    (
+                        200,
+                        "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"timestamp\":\"now\"}]}",
+                    )
+                },
+                "Malformed",
+            ),
+        ];
+        for (answer, reason) in cases {
+            let error = source(answer)
+                .sample(Timestamp::UNIX_EPOCH)
+                .await
+                .unwrap_err();
+            assert_eq!(error.reason(), reason, "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_beyond_the_limit_is_not_read_whole() {
+        let mut source = source(|_| (200, NODES));
+        source.settings.body_limit = Bytes(16);
+        let error = source.sample(Timestamp::UNIX_EPOCH).await.unwrap_err();
+        assert_eq!(error.reason(), "TooLarge");
+    }
+
+    #[test]
+    fn a_usage_that_is_no_quantity_is_dropped_and_counted() {
+        let body = br#"{"items":[{"metadata":{"name":"a"},"timestamp":"2026-03-02T09:15:04Z",
+            "window":"10s","usage":{"cpu":"lots","memory":"1Ki"}}]}"#;
+        let mut usage = UsageSample::default();
+        let dropped = absorb_nodes(&mut usage, body).unwrap();
+        assert_eq!(dropped.count(DropCause::NotANumber), 1);
+        assert_eq!(usage.nodes["a"][Resource::Cpu], None);
+        assert!(usage.nodes["a"][Resource::Memory].is_some());
+    }
+}

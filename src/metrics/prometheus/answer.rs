@@ -1,0 +1,325 @@
+//! The answer of `/api/v1/query`, read series by series.
+//!
+//! An answer for 150,000 Pods is some 25 MB of JSON. Nothing of it is copied but what the reader
+//! takes: labels borrow from the body, and no list of series is built. An answer is taken whole
+//! or not at all: marked as an error, of another result type or with warnings it is refused
+//! before its first series is looked at.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{
+    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+use serde_json::value::RawValue;
+
+use crate::metrics::MetricsError;
+use crate::metrics::error::excerpt;
+
+/// The labels of a series.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Labels<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
+
+impl Labels<'_> {
+    /// The value of a label; an empty one is the same as none, as in Prometheus.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.0.iter().find(|(label, _)| label == name)?;
+        (!value.is_empty()).then_some(value)
+    }
+
+    /// All labels with their values.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (&**name, &**value))
+    }
+
+    /// The labels on their own, to be looked at after the whole answer is read.
+    pub(super) fn detached(&self) -> Labels<'static> {
+        let own = |text: &str| Cow::Owned(text.to_owned());
+        Labels(
+            self.iter()
+                .map(|(name, value)| (own(name), own(value)))
+                .collect(),
+        )
+    }
+
+    #[cfg(test)]
+    pub(super) fn of<'a>(labels: &[(&'a str, &'a str)]) -> Labels<'a> {
+        Labels(
+            labels
+                .iter()
+                .map(|(name, value)| ((*name).into(), (*value).into()))
+                .collect(),
+        )
+    }
+}
+
+/// Hands each series of an instant vector to `each`, with its value; a histogram has none.
+///
+/// # Errors
+/// The answer is no whole, undoubted instant vector.
+pub(super) fn read(
+    body: &[u8],
+    mut each: impl FnMut(&Labels<'_>, Option<f64>),
+) -> Result<(), MetricsError> {
+    let envelope: Envelope<'_> =
+        serde_json::from_slice(body).map_err(|error| MetricsError::malformed(&error, body))?;
+    let result = envelope.into_vector(body)?;
+    let mut series = serde_json::Deserializer::from_str(result.get());
+    EachSeries(&mut each)
+        .deserialize(&mut series)
+        .map_err(|error| MetricsError::malformed(&error, body))
+}
+
+/// The refusal that an answer with an HTTP error status holds, if it is Prometheus's own.
+pub(super) fn refusal(body: &[u8]) -> Option<MetricsError> {
+    let envelope: Envelope<'_> = serde_json::from_slice(body).ok()?;
+    (envelope.status == "error").then(|| envelope.refused())
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    status: Cow<'a, str>,
+    #[serde(borrow)]
+    data: Option<Data<'a>>,
+    #[serde(default)]
+    error_type: String,
+    #[serde(default)]
+    error: String,
+    #[serde(default)]
+    warnings: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Data<'a> {
+    result_type: String,
+    #[serde(borrow)]
+    result: &'a RawValue,
+}
+
+impl<'a> Envelope<'a> {
+    fn refused(&self) -> MetricsError {
+        MetricsError::Refused {
+            kind: excerpt(&self.error_type),
+            message: excerpt(&self.error),
+        }
+    }
+
+    fn into_vector(self, body: &[u8]) -> Result<&'a RawValue, MetricsError> {
+        if self.status == "error" {
+            return Err(self.refused());
+        }
+        if let Some(first) = self.warnings.first() {
+            let first = excerpt(first);
+            return Err(MetricsError::Warnings { first });
+        }
+        match self.data {
+            Some(data) if self.status == "success" && data.result_type == "vector" => {
+                Ok(data.result)
+            }
+            Some(data) if self.status == "success" => Err(MetricsError::ResultType {
+                given: excerpt(&data.result_type),
+            }),
+            _ => Err(MetricsError::malformed(&"neither success nor error", body)),
+        }
+    }
+}
+
+/// Text that borrows from the body unless it holds escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// The value of a series, `[time, "number"]`.
+struct Value(Option<f64>);
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (_, text): (IgnoredAny, Text<'de>) = Deserialize::deserialize(deserializer)?;
+        let number = text
+            .0
+            .parse()
+            .map_err(|_| D::Error::custom("a value is no number"))?;
+        Ok(Self(Some(number)))
+    }
+}
+
+struct EachSeries<'f, F>(&'f mut F);
+
+impl<'de, F: FnMut(&Labels<'_>, Option<f64>)> DeserializeSeed<'de> for EachSeries<'_, F> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, F: FnMut(&Labels<'_>, Option<f64>)> Visitor<'de> for EachSeries<'_, F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of series")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let mut labels = Labels::default();
+        while let Some(value) = list.next_element_seed(OneSeries(&mut labels))? {
+            (self.0)(&labels, value);
+        }
+        Ok(())
+    }
+}
+
+/// Reads one series, its labels into a buffer that is used again for the next.
+struct OneSeries<'l, 'de>(&'l mut Labels<'de>);
+
+impl<'de> DeserializeSeed<'de> for OneSeries<'_, 'de> {
+    type Value = Option<f64>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<f64>, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for OneSeries<'_, 'de> {
+    type Value = Option<f64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a series")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut series: A) -> Result<Option<f64>, A::Error> {
+        self.0.0.clear();
+        let mut value = Value(None);
+        while let Some(Text(key)) = series.next_key()? {
+            match &*key {
+                "metric" => series.next_value_seed(LabelList(self.0))?,
+                "value" => value = series.next_value()?,
+                _ => drop(series.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(value.0)
+    }
+}
+
+struct LabelList<'l, 'de>(&'l mut Labels<'de>);
+
+impl<'de> DeserializeSeed<'de> for LabelList<'_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for LabelList<'_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the labels of a series")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut labels: A) -> Result<(), A::Error> {
+        while let Some((Text(name), Text(value))) = labels.next_entry()? {
+            self.0.0.push((name, value));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(body: &str) -> Result<Vec<(String, Option<f64>)>, MetricsError> {
+        let mut found = Vec::new();
+        read(body.as_bytes(), |labels, value| {
+            found.push((labels.get("pod").unwrap_or("-").to_owned(), value));
+        })?;
+        Ok(found)
+    }
+
+    #[test]
+    fn every_series_is_handed_over_with_its_own_labels() {
+        let body = r#"{"status":"success","data":{"resultType":"vector","result":[
+            {"metric":{"pod":"a","n\u006f":"x"},"value":[1700000000.1,"1.5"]},
+            {"metric":{},"value":[1700000000,"NaN"]},
+            {"metric":{"pod":"b\n"},"value":[1,"+Inf"],"new":{"field":[1]}},
+            {"metric":{"pod":"h"},"histogram":[1,{"count":"2"}]}]},"infos":["harmless"]}"#;
+        let found = values(body).unwrap();
+        assert_eq!(found[0], ("a".to_owned(), Some(1.5)));
+        assert_eq!(found[1].0, "-");
+        assert!(found[1].1.unwrap().is_nan());
+        assert_eq!(found[2], ("b\n".to_owned(), Some(f64::INFINITY)));
+        assert_eq!(found[3], ("h".to_owned(), None));
+        assert_eq!(found.len(), 4);
+    }
+
+    #[test]
+    fn what_is_no_whole_instant_vector_is_refused_with_its_reason() {
+        let success = |result: &str| {
+            format!(r#"{{"status":"success","data":{{"resultType":"vector","result":{result}}}}}"#)
+        };
+        for (body, reason) in [
+            (String::new(), "Malformed"),
+            ("garbage".to_owned(), "Malformed"),
+            ("<html><body>Sign in</body></html>".to_owned(), "Malformed"),
+            ("null".to_owned(), "Malformed"),
+            (r#"{"status":"success"}"#.to_owned(), "Malformed"),
+            (r#"{"status":"maybe","data":null}"#.to_owned(), "Malformed"),
+            (success("[{}")[..60].to_owned(), "Malformed"),
+            (success("{}"), "Malformed"),
+            (success("[1]"), "Malformed"),
+            (
+                success(r#"[{"metric":{"pod":1},"value":[1,"1"]}]"#),
+                "Malformed",
+            ),
+            (success(r#"[{"metric":{},"value":[1,"one"]}]"#), "Malformed"),
+            (success(r#"[{"metric":{},"value":[1]}]"#), "Malformed"),
+            (
+                r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#.to_owned(),
+                "ResultType",
+            ),
+            (
+                r#"{"status":"error","errorType":"bad_data","error":"parse error"}"#.to_owned(),
+                "QueryRefused",
+            ),
+            (
+                success("[]").replace("}}", r#"},"warnings":["partial"]}"#),
+                "Warnings",
+            ),
+        ] {
+            assert_eq!(values(&body).unwrap_err().reason(), reason, "{body}");
+        }
+        assert_eq!(values(&success("[]")).unwrap(), []);
+    }
+
+    #[test]
+    fn only_an_answer_of_prometheus_itself_is_a_refusal() {
+        let error =
+            refusal(br#"{"status":"error","errorType":"execution","error":"many-to-many"}"#);
+        assert_eq!(
+            error.unwrap().to_string(),
+            "query refused (execution): many-to-many"
+        );
+        assert!(refusal(b"{\"message\":\"no healthy upstream\"}").is_none());
+        assert!(refusal(b"upstream").is_none());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(body in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+            let _ = read(&body, |_, _| ());
+        }
+
+        #[test]
+        fn no_cut_makes_it_take_part_of_an_answer(cut in 0_usize..120) {
+            let whole = r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":{"a":"b"},"value":[1,"1"]},{"metric":{},"value":[1,"2"]}]}}"#;
+            let mut taken = 0;
+            proptest::prop_assert!(read(&whole.as_bytes()[..cut], |_, _| taken += 1).is_err());
+            proptest::prop_assert_eq!(taken, 0);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Which node a series belongs to.
+//!
+//! Unless a label is configured: the label `node` where the series has it (the plain Prometheus
+//! chart puts it on node_exporter, the Prometheus operator on kubelet); else `nodename`, the
+//! host name that node_exporter reports; else the node that the series' `instance` belongs to by
+//! those two (kube-prometheus-stack labels node_exporter by address only); else the `instance`
+//! itself without its port, which is the node's name where a relabelling made it so. Names of
+//! Kubernetes nodes are lower case, host names need not be.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+
+use super::answer::Labels;
+
+/// A label name of Prometheus.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabelName(Box<str>);
+
+/// A text that is no label name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is not accepted: a label name is of letters, digits and _, and begins with no digit"
+)]
+pub struct LabelNameError(pub String);
+
+impl FromStr for LabelName {
+    type Err = LabelNameError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let good = text.chars().all(word) && text.starts_with(|c: char| !c.is_ascii_digit());
+        good.then(|| Self(text.into()))
+            .ok_or_else(|| LabelNameError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for LabelName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The label whose value is the name of the node.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum NodeLabel {
+    /// Found out from `node`, `nodename` and `instance`.
+    #[default]
+    Automatic,
+    /// This one and no other.
+    Named(LabelName),
+}
+
+impl NodeLabel {
+    /// What `$node` stands for in a query.
+    pub(super) fn grouping(&self) -> Cow<'_, str> {
+        match self {
+            Self::Automatic => "node, instance".into(),
+            Self::Named(label) => (&*label.0).into(),
+        }
+    }
+}
+
+/// Finds the node of a series, having seen which `instance` is which node.
+#[derive(Debug, Default)]
+pub(super) struct NodeNames {
+    label: NodeLabel,
+    by_instance: HashMap<Box<str>, (Timestamp, Box<str>)>,
+}
+
+impl NodeNames {
+    pub(super) fn new(label: NodeLabel) -> Self {
+        Self {
+            label,
+            by_instance: HashMap::new(),
+        }
+    }
+
+    /// Learns from a series read at `at` which node its `instance` is. The newest word counts,
+    /// as addresses are given to other nodes in time.
+    pub(super) fn learn(&mut self, labels: &Labels<'_>, at: Timestamp) {
+        let named = labels.get("node").or_else(|| labels.get("nodename"));
+        let (Some(instance), Some(name)) = (labels.get("instance"), named) else {
+            return;
+        };
+        let known = self.by_instance.get(instance);
+        if known.is_none_or(|(learned_at, _)| *learned_at < at) {
+            self.by_instance
+                .insert(instance.into(), (at, lower_case(name).into()));
+        }
+    }
+
+    /// The node that the series belongs to.
+    pub(super) fn of<'s>(&'s self, labels: &'s Labels<'_>) -> Option<Cow<'s, str>> {
+        match &self.label {
+            NodeLabel::Named(label) => labels.get(&label.0).map(lower_case),
+            NodeLabel::Automatic => labels
+                .get("node")
+                .or_else(|| labels.get("nodename"))
+                .map(lower_case)
+                .or_else(|| Some(self.of_instance(labels.get("instance")?))),
+        }
+    }
+
+    fn of_instance<'s>(&'s self, instance: &'s str) -> Cow<'s, str> {
+        match self.by_instance.get(instance) {
+            Some((_, name)) => (&**name).into(),
+            None => lower_case(without_port(instance)),
+        }
+    }
+}
+
+/// The host of `host:port`, `[v6]:port` or `host`.
+pub(in crate::metrics) fn without_port(instance: &str) -> &str {
+    let host = match instance.rsplit_once(':') {
+        Some((host, port)) if is_port(port) && (!host.contains(':') || host.ends_with(']')) => host,
+        _ => instance,
+    };
+    host.strip_prefix('[')
+        .and_then(|inner| inner.strip_suffix(']'))
+        .unwrap_or(host)
+}
+
+fn is_port(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn lower_case(text: &str) -> Cow<'_, str> {
+    if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        text.to_ascii_lowercase().into()
+    } else {
+        text.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn second(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn the_node_is_found_as_the_usual_charts_label_it() {
+        let mut names = NodeNames::new(NodeLabel::Automatic);
+        names.learn(
+            &Labels::of(&[("instance", "10.0.0.1:9100"), ("nodename", "Worker-1")]),
+            second(1),
+        );
+        for (labels, node) in [
+            // kube-prometheus-stack, node_exporter
+            (&[("instance", "10.0.0.1:9100")][..], Some("worker-1")),
+            // the plain Prometheus chart, node_exporter
+            (
+                &[("instance", "10.0.0.2:9100"), ("node", "worker-2")],
+                Some("worker-2"),
+            ),
+            // kube-prometheus: relabelled
+            (&[("instance", "worker-3")], Some("worker-3")),
+            (
+                &[("instance", "worker-3:9100"), ("node", "")],
+                Some("worker-3"),
+            ),
+            // kubelet behind the Prometheus operator
+            (
+                &[("instance", "10.0.0.4:10250"), ("node", "worker-4")],
+                Some("worker-4"),
+            ),
+            (&[("instance", "10.0.0.9:9100")], Some("10.0.0.9")),
+            (&[("job", "node")], None),
+        ] {
+            assert_eq!(names.of(&Labels::of(labels)).as_deref(), node, "{labels:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_given_to_another_node_means_the_newer_one() {
+        let of = |order: [(&str, i64); 2]| {
+            let mut names = NodeNames::new(NodeLabel::Automatic);
+            for (node, at) in order {
+                let labels = Labels::of(&[("instance", "10.0.0.1:9100"), ("nodename", node)]);
+                names.learn(&labels, second(at));
+            }
+            let series = Labels::of(&[("instance", "10.0.0.1:9100")]);
+            names.of(&series).unwrap().into_owned()
+        };
+        assert_eq!(of([("old", 1), ("new", 2)]), "new");
+        assert_eq!(of([("new", 2), ("old", 1)]), "new");
+    }
+
+    #[test]
+    fn a_configured_label_is_the_only_one_looked_at() {
+        let names = NodeNames::new(NodeLabel::Named("host".parse().unwrap()));
+        let both = Labels::of(&[("host", "a"), ("node", "b")]);
+        assert_eq!(names.of(&both).as_deref(), Some("a"));
+        assert_eq!(names.of(&Labels::of(&[("node", "b")])), None);
+    }
+
+    #[test]
+    fn only_label_names_are_taken() {
+        for (text, good) in [
+            ("node", true),
+            ("_n0", true),
+            ("", false),
+            ("0n", false),
+            ("a-b", false),
+            ("a) or (b", false),
+        ] {
+            assert_eq!(text.parse::<LabelName>().is_ok(), good, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn ports_are_cut_off_and_addresses_left_whole() {
+        for (instance, host) in [
+            ("10.0.0.1:9100", "10.0.0.1"),
+            ("[fd00::1]:9100", "fd00::1"),
+            ("fd00::1", "fd00::1"),
+            ("node-1", "node-1"),
+            ("node:x", "node:x"),
+        ] {
+            assert_eq!(without_port(instance), host);
+        }
+    }
+}

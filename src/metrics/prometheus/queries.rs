@@ -1,0 +1,234 @@
+//! What Prometheus is asked, for all nodes or all Pods at once.
+//!
+//! The defaults read node_exporter for nodes and kubelet's cAdvisor for Pods and local storage.
+//! Each aggregates by `max` over the labels that name a device or container before it adds up,
+//! so that an exporter scraped by two jobs, or a replicated Prometheus, does not count twice.
+//! Two placeholders are filled in: `$window`, the span that rates are taken over, and `$node`,
+//! the labels that say which node a series belongs to. Queries give cores, bytes and bytes per
+//! second, as Prometheus's own conventions have it.
+
+use jiff::SignedDuration;
+
+use super::names::NodeLabel;
+use crate::units::{Resource, Resources};
+
+/// Network interfaces that are hardware, or that the hypervisor shows as such. Everything else
+/// (veth pairs, bridges, bonds, VLANs, tunnels) carries bytes that one of these carries too.
+macro_rules! nic {
+    () => {
+        "eth[0-9]+|en[opsx][0-9a-z]+|em[0-9]+|p[0-9]+p[0-9]+|ib[0-9]+|wl[opsx][0-9a-z]+"
+    };
+}
+
+/// Whole disks: partitions, device-mapper and RAID volumes repeat what these count.
+macro_rules! disk {
+    () => {
+        "[shv]d[a-z]+|xvd[a-z]+|nvme[0-9]+n[0-9]+|mmcblk[0-9]+|dasd[a-z]+"
+    };
+}
+
+/// Containers proper, without the Pod's cgroup above them and without its pause container.
+macro_rules! containers {
+    () => {
+        "container!=\"\",container!=\"POD\""
+    };
+}
+
+const NODE_CPU: &str = "sum by ($node) (clamp_min(1 - sum by ($node, cpu) (\
+     max by ($node, cpu, mode) (rate(node_cpu_seconds_total{mode=~\"idle|iowait|steal\"}[$window]))\
+     ), 0))";
+
+const NODE_MEMORY: &str = "max by ($node) (\
+     last_over_time(node_memory_MemTotal_bytes[$window]) \
+     - last_over_time(node_memory_MemAvailable_bytes[$window]))";
+
+const NODE_NETWORK: &str = concat!(
+    "sum by ($node) (max by ($node, device) (rate(node_network_receive_bytes_total{device=~\"",
+    nic!(),
+    "\"}[$window])) + max by ($node, device) (rate(node_network_transmit_bytes_total{device=~\"",
+    nic!(),
+    "\"}[$window])))"
+);
+
+const NODE_DISK_IO: &str = concat!(
+    "sum by ($node) (max by ($node, device) (rate(node_disk_read_bytes_total{device=~\"",
+    disk!(),
+    "\"}[$window])) + max by ($node, device) (rate(node_disk_written_bytes_total{device=~\"",
+    disk!(),
+    "\"}[$window])))"
+);
+
+const NODE_DISK: &str = concat!(
+    "sum by ($node) (max by ($node, namespace, pod, container) (container_fs_usage_bytes{",
+    containers!(),
+    "}))"
+);
+
+/// A scrape that failed once leaves no instant value but does leave the rate, so the newest
+/// time within the window is looked for behind the instant one.
+const NODE_TIME: &str = "max by ($node, nodename) (timestamp(node_uname_info)) \
+     or max by ($node, nodename) (max_over_time(timestamp(node_uname_info)[$window:10s]))";
+
+const NODE_DISK_TIME: &str = concat!(
+    "max by ($node) (timestamp(container_fs_usage_bytes{",
+    containers!(),
+    "}))"
+);
+
+const NETWORK_CAPACITY: &str = concat!(
+    "sum by ($node) (max by ($node, device) (last_over_time(node_network_speed_bytes{device=~\"",
+    nic!(),
+    "\"}[$window]) > 0))"
+);
+
+const POD_CPU: &str = concat!(
+    "sum by (namespace, pod) (max by (namespace, pod, container) (\
+     rate(container_cpu_usage_seconds_total{",
+    containers!(),
+    "}[$window])))"
+);
+
+const POD_MEMORY: &str = concat!(
+    "sum by (namespace, pod) (max by (namespace, pod, container) (\
+     container_memory_working_set_bytes{",
+    containers!(),
+    "}))"
+);
+
+/// cAdvisor gives a Pod on the host network the whole node's traffic; kube-state-metrics, where
+/// it is there, says which Pods those are.
+const POD_NETWORK: &str = "sum by (namespace, pod) (\
+     max by (namespace, pod, interface) \
+     (rate(container_network_receive_bytes_total{pod!=\"\",interface!=\"lo\"}[$window])) \
+     + max by (namespace, pod, interface) \
+     (rate(container_network_transmit_bytes_total{pod!=\"\",interface!=\"lo\"}[$window]))) \
+     unless on (namespace, pod) kube_pod_info{host_network=\"true\"}";
+
+const POD_DISK_IO: &str = concat!(
+    "sum by (namespace, pod) (max by (namespace, pod, container, device) \
+     (rate(container_fs_reads_bytes_total{",
+    containers!(),
+    ",device=~\"(/dev/)?(",
+    disk!(),
+    ")\"}[$window])) + max by (namespace, pod, container, device) \
+     (rate(container_fs_writes_bytes_total{",
+    containers!(),
+    ",device=~\"(/dev/)?(",
+    disk!(),
+    ")\"}[$window])))"
+);
+
+const POD_DISK: &str = concat!(
+    "sum by (namespace, pod) (max by (namespace, pod, container) (container_fs_usage_bytes{",
+    containers!(),
+    "}))"
+);
+
+/// Series whose labels show how nodes are named, for the self-check.
+const PROBE: &str = "node_uname_info or machine_memory_bytes";
+
+/// A query for each node's use of one resource, with the one that dates it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeQuery {
+    /// Gives one value for each node.
+    pub value: Box<str>,
+    /// Gives, for each node, when the exporter was last read, in seconds since 1970. Resources
+    /// with the same text share one call. Its labels `instance` and `nodename` together also say
+    /// which node an `instance` is.
+    pub sampled: Box<str>,
+}
+
+/// All queries of a round; `None` where a resource is not to be measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Queries {
+    /// What each node uses.
+    pub nodes: Resources<Option<NodeQuery>>,
+    /// What each Pod uses, with the labels `namespace` and `pod`.
+    pub pods: Resources<Option<Box<str>>>,
+    /// The speed of each node's network interfaces in bytes per second.
+    pub network_capacity: Option<Box<str>>,
+    /// Series with all their labels, by which the self-check finds the one that names nodes.
+    pub probe: Box<str>,
+}
+
+impl Default for Queries {
+    fn default() -> Self {
+        let node = |value: &str, sampled: &str| {
+            Some(NodeQuery {
+                value: value.into(),
+                sampled: sampled.into(),
+            })
+        };
+        Self {
+            nodes: Resources::from_fn(|resource| match resource {
+                Resource::Cpu => node(NODE_CPU, NODE_TIME),
+                Resource::Memory => node(NODE_MEMORY, NODE_TIME),
+                Resource::NetworkIo => node(NODE_NETWORK, NODE_TIME),
+                Resource::DiskIo => node(NODE_DISK_IO, NODE_TIME),
+                Resource::Disk => node(NODE_DISK, NODE_DISK_TIME),
+            }),
+            pods: Resources::from_fn(|resource| {
+                let query = match resource {
+                    Resource::Cpu => POD_CPU,
+                    Resource::Memory => POD_MEMORY,
+                    Resource::NetworkIo => POD_NETWORK,
+                    Resource::DiskIo => POD_DISK_IO,
+                    Resource::Disk => POD_DISK,
+                };
+                Some(query.into())
+            }),
+            network_capacity: Some(NETWORK_CAPACITY.into()),
+            probe: PROBE.into(),
+        }
+    }
+}
+
+/// Fills in the placeholders of a query.
+pub(super) fn render(query: &str, window: SignedDuration, node: &NodeLabel) -> String {
+    query
+        .replace("$window", &format!("{}ms", window.as_millis()))
+        .replace("$node", &node.grouping())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_filled_in_everywhere() {
+        let window = SignedDuration::from_secs(120);
+        let Queries {
+            nodes,
+            pods,
+            network_capacity,
+            probe,
+        } = Queries::default();
+        let mut texts: Vec<Box<str>> = pods.values().iter().flatten().cloned().collect();
+        texts.extend(network_capacity);
+        texts.push(probe);
+        for query in nodes.values().iter().flatten() {
+            texts.extend([query.value.clone(), query.sampled.clone()]);
+        }
+        assert_eq!(texts.len(), 17);
+        for text in texts {
+            let rendered = render(&text, window, &NodeLabel::Automatic);
+            assert!(!rendered.contains('$'), "{rendered}");
+            assert_eq!(
+                rendered.matches('(').count(),
+                rendered.matches(')').count(),
+                "{rendered}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_node_label_takes_the_place_of_the_automatic_ones() {
+        let named = NodeLabel::Named("host".parse().unwrap());
+        let rendered = render(
+            "sum by ($node) (x[$window])",
+            SignedDuration::from_secs(90),
+            &named,
+        );
+        assert_eq!(rendered, "sum by (host) (x[90000ms])");
+    }
+}

@@ -1,0 +1,172 @@
+//! Usage as a written trace has it, played against the clock that is handed in.
+//!
+//! For tests, for `score`, and for a cluster that lives on one machine. The newest row of a node
+//! or Pod holds until its next one, dated by its own time; so a trace that has ended grows stale
+//! like an exporter that has died.
+
+mod trace;
+
+pub use trace::{Trace, TraceError};
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+
+use self::trace::{Row, Subject};
+use super::{MetricsError, MetricsSource, Round};
+use crate::placement::usage::{Measurement, UsageSample};
+use crate::units::Ratio;
+
+/// What is played, and how.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The trace.
+    pub trace: Trace,
+    /// Seconds of the trace for each second of the clock, above 0.
+    pub speed: Ratio,
+    /// The time at which the trace's second 0 is.
+    pub started_at: Timestamp,
+}
+
+/// Usage from a trace.
+pub struct ReplaySource {
+    settings: Settings,
+}
+
+impl ReplaySource {
+    /// A source that plays the trace.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self { settings }
+    }
+
+    /// What the trace says at `now`.
+    #[must_use]
+    pub fn at(&self, now: Timestamp) -> UsageSample {
+        let Settings {
+            trace,
+            speed,
+            started_at,
+        } = &self.settings;
+        let position = now.duration_since(*started_at).as_secs_f64() * speed.get();
+        let mut usage = UsageSample::default();
+        for (subject, row) in trace.at(position) {
+            let since = SignedDuration::try_from_secs_f64(row.seconds / speed.get()).ok();
+            let at = since.and_then(|since| started_at.checked_add(since).ok());
+            if let Some(at) = at {
+                record(&mut usage, subject, row, at);
+            }
+        }
+        usage
+    }
+}
+
+fn record(usage: &mut UsageSample, subject: &Subject, row: &Row, at: Timestamp) {
+    match subject {
+        Subject::Pod(pod) => {
+            usage.pods.insert(pod.clone(), row.amounts);
+        }
+        Subject::Node(node) => {
+            let measured = row.amounts.map(|amount| {
+                amount.map(|value| Measurement {
+                    value,
+                    at,
+                    window: SignedDuration::ZERO,
+                })
+            });
+            if measured.values().iter().any(Option::is_some) {
+                usage.nodes.insert(node.clone(), measured);
+            }
+            if let Some(capacity) = row.network_capacity {
+                usage.network_capacity.insert(node.clone(), capacity);
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl MetricsSource for ReplaySource {
+    fn name(&self) -> &'static str {
+        "replay"
+    }
+
+    async fn sample(&self, now: Timestamp) -> Result<Round, MetricsError> {
+        Ok(Round {
+            usage: self.at(now),
+            reports: Vec::new(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placement::usage::PodName;
+    use crate::units::{Amount, Resource};
+
+    const TRACE: &str = include_str!("../../tests/fixtures/metrics/trace.csv");
+    const START: i64 = 1_700_000_000;
+
+    fn source(speed: f64) -> ReplaySource {
+        ReplaySource::new(Settings {
+            trace: TRACE.parse().unwrap(),
+            speed: Ratio::new(speed).unwrap(),
+            started_at: second(0),
+        })
+    }
+
+    fn second(offset: i64) -> Timestamp {
+        Timestamp::from_second(START + offset).unwrap()
+    }
+
+    #[test]
+    fn a_row_holds_until_the_next_with_its_own_time() {
+        for (speed, now, cpu, at) in [
+            (1.0, 0, 1500, 0),
+            (1.0, 59, 1500, 0),
+            (1.0, 60, 3200, 60),
+            (1.0, 9999, 3200, 60),
+            (60.0, 1, 3200, 1),
+            (0.5, 119, 1500, 0),
+            (0.5, 120, 3200, 120),
+        ] {
+            let usage = source(speed).at(second(now));
+            let measured = usage.nodes["worker-1"][Resource::Cpu].unwrap();
+            assert_eq!(measured.value, Amount::new(cpu), "{speed} {now}");
+            assert_eq!(measured.at, second(at), "{speed} {now}");
+        }
+    }
+
+    #[test]
+    fn all_columns_are_read_in_their_units() {
+        let usage = source(1.0).at(second(0));
+        let node = usage.nodes["worker-1"].map(|measured| measured.map(|m| m.value.get()));
+        assert_eq!(
+            node.values(),
+            &[
+                Some(1500),
+                Some(4 << 30),
+                Some(12_500_000),
+                Some(1 << 20),
+                None
+            ]
+        );
+        assert_eq!(
+            usage.network_capacity["worker-1"],
+            Amount::new(1_250_000_000)
+        );
+        let pod = usage.pods[&PodName::new("shop", "web-0")];
+        assert_eq!(pod[Resource::Cpu], Some(Amount::new(250)));
+        assert_eq!(pod[Resource::NetworkIo], None);
+    }
+
+    #[test]
+    fn an_empty_row_ends_the_measuring_of_a_node() {
+        assert!(source(1.0).at(second(59)).nodes.contains_key("worker-2"));
+        assert!(!source(1.0).at(second(90)).nodes.contains_key("worker-2"));
+    }
+
+    #[test]
+    fn nothing_is_measured_before_the_trace_begins() {
+        assert_eq!(source(1.0).at(second(-1)), UsageSample::default());
+    }
+}

@@ -1,0 +1,237 @@
+//! The file format of traces: CSV whose first row names the columns.
+//!
+//! `seconds` (since the beginning, fractions allowed) and `node`, or `pod` as `namespace/name`,
+//! say of what a row speaks; `cpu`, `memory` and `disk` are Kubernetes quantities, `networkIo`,
+//! `diskIo` and `networkCapacity` rates such as `10MB/s` or `5Mbps`. Columns may be left out and
+//! stand in any order; an empty value is one that was not measured. A row replaces all that the
+//! one before said of the node or Pod. Lines that begin with `#` are remarks.
+
+use std::collections::HashMap;
+use std::str::FromStr;
+
+use crate::placement::usage::PodName;
+use crate::units::{Amount, BytesPerSecond, Quantity, Resource, Resources};
+
+/// A text that is no trace, with the line and what is accepted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {given:?} is not accepted: {accepted}")]
+pub struct TraceError {
+    /// The line, from 1.
+    pub line: usize,
+    /// The text as given.
+    pub given: String,
+    /// What would have been accepted.
+    pub accepted: String,
+}
+
+/// What a row speaks of.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Subject {
+    Node(Box<str>),
+    Pod(PodName),
+}
+
+/// One row.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) seconds: f64,
+    pub(super) amounts: Resources<Option<Amount>>,
+    pub(super) network_capacity: Option<Amount>,
+}
+
+/// A trace in memory.
+#[derive(Debug, Clone, Default)]
+pub struct Trace {
+    /// The rows of each subject, in the order of time.
+    rows: HashMap<Subject, Vec<Row>>,
+}
+
+impl Trace {
+    /// The newest row of each subject at `position` seconds.
+    pub(super) fn at(&self, position: f64) -> impl Iterator<Item = (&Subject, &Row)> {
+        self.rows.iter().filter_map(move |(subject, rows)| {
+            let past = rows.partition_point(|row| row.seconds <= position);
+            Some((subject, rows.get(past.checked_sub(1)?)?))
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Seconds,
+    Node,
+    Pod,
+    Use(Resource),
+    NetworkCapacity,
+}
+
+impl FromStr for Column {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Ok(match name {
+            "seconds" => Self::Seconds,
+            "node" => Self::Node,
+            "pod" => Self::Pod,
+            "networkCapacity" => Self::NetworkCapacity,
+            resource => Self::Use(resource.parse().map_err(|_| {
+                "a column is seconds, node, pod, cpu, memory, networkIo, diskIo, disk or \
+                 networkCapacity"
+            })?),
+        })
+    }
+}
+
+impl FromStr for Trace {
+    type Err = TraceError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut lines = text
+            .lines()
+            .enumerate()
+            .map(|(index, line)| (index + 1, line.trim()))
+            .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        let (number, header) = lines
+            .next()
+            .ok_or_else(|| refused(1, "", "a row with the names of the columns"))?;
+        let columns = header
+            .split(',')
+            .map(|name| {
+                name.trim()
+                    .parse()
+                    .map_err(|accepted| refused(number, name, accepted))
+            })
+            .collect::<Result<Vec<Column>, TraceError>>()?;
+        if !columns.contains(&Column::Seconds) {
+            return Err(refused(number, header, "a column seconds is needed"));
+        }
+        let mut trace = Self::default();
+        for (number, line) in lines {
+            let (subject, row) = parse_row(&columns, line).map_err(|error| TraceError {
+                line: number,
+                ..error
+            })?;
+            trace.rows.entry(subject).or_default().push(row);
+        }
+        for rows in trace.rows.values_mut() {
+            rows.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        }
+        Ok(trace)
+    }
+}
+
+fn parse_row(columns: &[Column], line: &str) -> Result<(Subject, Row), TraceError> {
+    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+    if fields.len() != columns.len() {
+        let accepted = format!("{} values, as many as columns", columns.len());
+        return Err(refused(0, line, &accepted));
+    }
+    let mut subject = None;
+    let mut row = Row {
+        seconds: f64::NAN,
+        amounts: Resources::default(),
+        network_capacity: None,
+    };
+    for (column, field) in columns.iter().zip(fields) {
+        match column {
+            Column::Seconds => row.seconds = seconds(field)?,
+            _ if field.is_empty() => {}
+            Column::Node => name_once(&mut subject, Subject::Node(field.into()), field)?,
+            Column::Pod => name_once(&mut subject, Subject::Pod(pod(field)?), field)?,
+            Column::Use(resource) => row.amounts[*resource] = Some(amount(*resource, field)?),
+            Column::NetworkCapacity => row.network_capacity = Some(rate(field)?),
+        }
+    }
+    subject
+        .map(|subject| (subject, row))
+        .ok_or_else(|| refused(0, line, "a row names a node or a pod"))
+}
+
+fn name_once(known: &mut Option<Subject>, new: Subject, field: &str) -> Result<(), TraceError> {
+    match known.replace(new) {
+        None => Ok(()),
+        Some(_) => Err(refused(0, field, "a row names a node or a pod, not both")),
+    }
+}
+
+fn seconds(field: &str) -> Result<f64, TraceError> {
+    field
+        .parse()
+        .ok()
+        .filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0)
+        .ok_or_else(|| refused(0, field, "a number of seconds, 0 or more"))
+}
+
+fn pod(field: &str) -> Result<PodName, TraceError> {
+    match field.split_once('/') {
+        Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() => {
+            Ok(PodName::new(namespace, name))
+        }
+        _ => Err(refused(0, field, "a Pod as namespace/name")),
+    }
+}
+
+fn amount(resource: Resource, field: &str) -> Result<Amount, TraceError> {
+    let quantity = || -> Result<Quantity, TraceError> {
+        field
+            .parse()
+            .map_err(|_| refused(0, field, "a Kubernetes quantity such as 500m or 2Gi"))
+    };
+    Ok(match resource {
+        Resource::Cpu => quantity()?.to_milli_cpu().into(),
+        Resource::Memory | Resource::Disk => quantity()?.to_bytes().into(),
+        Resource::NetworkIo | Resource::DiskIo => rate(field)?,
+    })
+}
+
+fn rate(field: &str) -> Result<Amount, TraceError> {
+    field
+        .parse::<BytesPerSecond>()
+        .map(Amount::from)
+        .map_err(|_| refused(0, field, crate::units::RateError::ACCEPTED))
+}
+
+fn refused(line: usize, given: &str, accepted: &str) -> TraceError {
+    TraceError {
+        line,
+        given: given.to_owned(),
+        accepted: accepted.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_are_named_with_their_line() {
+        for (text, line, given) in [
+            ("", 1, ""),
+            ("node,cpu\n", 1, "node,cpu"),
+            ("seconds,host\n", 1, "host"),
+            ("# remark\n\nseconds,node\n1\n", 4, "1"),
+            ("seconds,node\nx,a\n", 2, "x"),
+            ("seconds,node\n-1,a\n", 2, "-1"),
+            ("seconds,node\nNaN,a\n", 2, "NaN"),
+            ("seconds,node\n1,\n", 2, "1,"),
+            ("seconds,node,pod\n1,a,b/c\n", 2, "b/c"),
+            ("seconds,pod\n1,b\n", 2, "b"),
+            ("seconds,node,cpu\n1,a,1x\n", 2, "1x"),
+            ("seconds,node,networkIo\n1,a,1xps\n", 2, "1xps"),
+        ] {
+            let error = text.parse::<Trace>().unwrap_err();
+            assert_eq!((error.line, &*error.given), (line, given), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn rows_need_not_stand_in_the_order_of_time() {
+        let trace: Trace = "seconds,node,cpu\n10,a,2\n0,a,1\n".parse().unwrap();
+        let cpu = |position| {
+            let (_, row) = trace.at(position).next().unwrap();
+            row.amounts[Resource::Cpu].unwrap().get()
+        };
+        assert_eq!(cpu(9.9), 1000);
+        assert_eq!(cpu(10.0), 2000);
+    }
+}

@@ -1,0 +1,175 @@
+//! One round of a source: what was measured, and what of it was not and why.
+
+use std::time::Duration;
+
+use super::MetricsError;
+use crate::placement::usage::UsageSample;
+use crate::units::Resource;
+
+/// What one call of a source brought.
+#[derive(Debug, Default)]
+pub struct Round {
+    /// What was measured.
+    pub usage: UsageSample,
+    /// How each query went, in the order asked.
+    pub reports: Vec<QueryReport>,
+}
+
+impl Round {
+    /// The queries that failed, whose part of the usage is absent.
+    pub fn failures(&self) -> impl Iterator<Item = (Query, &MetricsError)> {
+        self.reports
+            .iter()
+            .filter_map(|report| Some((report.query, report.error.as_ref()?)))
+    }
+}
+
+/// How one query went.
+#[derive(Debug)]
+pub struct QueryReport {
+    /// Which one.
+    pub query: Query,
+    /// How long it took, reading the answer included.
+    pub took: Duration,
+    /// Values of the answer that were not taken.
+    pub dropped: Dropped,
+    /// Why there is no answer.
+    pub error: Option<MetricsError>,
+}
+
+/// What a query asks for; a closed set, since it is a metric label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Query {
+    /// When the exporter behind this resource of the nodes was last read.
+    SampleTime(Resource),
+    /// What each node uses.
+    Node(Resource),
+    /// What each Pod uses.
+    Pod(Resource),
+    /// The speed of each node's network interfaces.
+    NetworkCapacity,
+    /// cpu and memory of all nodes in one list.
+    NodeMetrics,
+    /// cpu and memory of all Pods in one list.
+    PodMetrics,
+}
+
+impl Query {
+    /// The name in metrics, logs and the configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SampleTime(resource) => match resource {
+                Resource::Cpu => "sampleTimeCpu",
+                Resource::Memory => "sampleTimeMemory",
+                Resource::NetworkIo => "sampleTimeNetworkIo",
+                Resource::DiskIo => "sampleTimeDiskIo",
+                Resource::Disk => "sampleTimeDisk",
+            },
+            Self::Node(resource) => match resource {
+                Resource::Cpu => "nodeCpu",
+                Resource::Memory => "nodeMemory",
+                Resource::NetworkIo => "nodeNetworkIo",
+                Resource::DiskIo => "nodeDiskIo",
+                Resource::Disk => "nodeDisk",
+            },
+            Self::Pod(resource) => match resource {
+                Resource::Cpu => "podCpu",
+                Resource::Memory => "podMemory",
+                Resource::NetworkIo => "podNetworkIo",
+                Resource::DiskIo => "podDiskIo",
+                Resource::Disk => "podDisk",
+            },
+            Self::NetworkCapacity => "networkCapacity",
+            Self::NodeMetrics => "nodeMetrics",
+            Self::PodMetrics => "podMetrics",
+        }
+    }
+}
+
+/// Why a value of an answer was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DropCause {
+    /// It is not a number, or a histogram.
+    NotANumber,
+    /// It is infinite.
+    Infinite,
+    /// It is below zero.
+    Negative,
+    /// Its labels name no node, or no Pod.
+    Unnamed,
+    /// Two series speak of the same node or Pod, and neither can be believed; counted once for
+    /// the node or Pod.
+    Ambiguous,
+    /// Nothing says when it was measured.
+    Undated,
+}
+
+impl DropCause {
+    /// All causes.
+    pub const ALL: [Self; 6] = [
+        Self::NotANumber,
+        Self::Infinite,
+        Self::Negative,
+        Self::Unnamed,
+        Self::Ambiguous,
+        Self::Undated,
+    ];
+
+    /// The cause as one word of a closed set.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotANumber => "NotANumber",
+            Self::Infinite => "Infinite",
+            Self::Negative => "Negative",
+            Self::Unnamed => "Unnamed",
+            Self::Ambiguous => "Ambiguous",
+            Self::Undated => "Undated",
+        }
+    }
+}
+
+/// Values not taken, counted by cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Dropped([u64; DropCause::ALL.len()]);
+
+impl Dropped {
+    /// Counts one more.
+    pub(crate) fn add(&mut self, cause: DropCause) {
+        if let Some(position) = DropCause::ALL.iter().position(|known| *known == cause) {
+            self.0[position] += 1;
+        }
+    }
+
+    /// How many were dropped for this cause.
+    #[must_use]
+    pub fn count(&self, cause: DropCause) -> u64 {
+        self.iter()
+            .find_map(|(known, count)| (known == cause).then_some(count))
+            .unwrap_or(0)
+    }
+
+    /// All causes with their counts.
+    pub fn iter(&self) -> impl Iterator<Item = (DropCause, u64)> {
+        DropCause::ALL.into_iter().zip(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_cause_is_counted_for_itself() {
+        let mut dropped = Dropped::default();
+        for (times, cause) in DropCause::ALL.into_iter().enumerate() {
+            for _ in 0..times {
+                dropped.add(cause);
+            }
+        }
+        let counts: Vec<u64> = dropped.iter().map(|(_, count)| count).collect();
+        assert_eq!(counts, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(dropped.count(DropCause::Negative), 2);
+    }
+}

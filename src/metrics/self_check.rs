@@ -1,0 +1,375 @@
+//! Whether what is measured and the cluster's nodes are called the same, and if not, what to do.
+//!
+//! A node that no series names is scheduled by estimates, which looks like Evenkeel doing
+//! nothing. So the names are compared at start, the labels of real series are searched for one
+//! that does name the nodes, and each finding says which setting or relabelling mends it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use super::prometheus::{PrometheusSource, without_port};
+use super::{MetricsError, Query, Round};
+use crate::units::Resource;
+
+/// All labels of one series.
+pub type LabelSet = BTreeMap<String, String>;
+
+/// The most names that a finding repeats.
+const NAMES_SHOWN: usize = 5;
+
+/// What the cluster calls a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeIdentity {
+    /// The name of the Node object.
+    pub name: String,
+    /// Its addresses by type, such as `InternalIP`.
+    pub addresses: Vec<(String, String)>,
+}
+
+/// Something about the measuring that an operator should know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// No series that could name a node was found.
+    NoSeries,
+    /// Nodes without any measurement.
+    Unmeasured {
+        /// The nodes.
+        nodes: Vec<String>,
+        /// How many nodes there are in all.
+        of: usize,
+    },
+    /// A resource that is measured of no node at all, while others are.
+    ResourceUnmeasured {
+        /// The resource.
+        resource: Resource,
+    },
+    /// Measured names that are no node's.
+    Unmatched {
+        /// The names.
+        names: Vec<String>,
+    },
+    /// A label whose values are the names of nodes.
+    UseLabel {
+        /// The label.
+        label: String,
+        /// How many nodes it names.
+        names: usize,
+        /// How many nodes there are in all.
+        of: usize,
+    },
+    /// A label holds addresses of nodes, and none holds their names.
+    AddressOnly {
+        /// The label.
+        label: String,
+        /// A value of it.
+        value: String,
+        /// The node that has the address.
+        node: String,
+        /// The type of the address.
+        kind: String,
+    },
+}
+
+impl Finding {
+    /// The finding as one word of a closed set.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::NoSeries => "NoSeries",
+            Self::Unmeasured { .. } => "NodesUnmeasured",
+            Self::ResourceUnmeasured { .. } => "ResourceUnmeasured",
+            Self::Unmatched { .. } => "NamesUnmatched",
+            Self::UseLabel { .. } => "UseLabel",
+            Self::AddressOnly { .. } => "AddressOnly",
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSeries => f.write_str(
+                "Prometheus holds neither node_uname_info (node_exporter) nor \
+                 machine_memory_bytes (kubelet's cAdvisor): check that it scrapes both, and that \
+                 metrics.prometheus.url is the Prometheus of this cluster",
+            ),
+            Self::Unmeasured { nodes, of } => write!(
+                f,
+                "{} of {of} nodes have no measurement and are scheduled by estimates: {}",
+                nodes.len(),
+                listed(nodes)
+            ),
+            Self::ResourceUnmeasured { resource } => write!(
+                f,
+                "{resource} is measured of no node: check that the exporter behind the query is \
+                 scraped, or set metrics.prometheus.queries.{}",
+                Query::Node(*resource).as_str()
+            ),
+            Self::Unmatched { names } => write!(
+                f,
+                "{} measured names are no node of this cluster: {}",
+                names.len(),
+                listed(names)
+            ),
+            Self::UseLabel { label, names, of } => write!(
+                f,
+                "the label {label:?} holds the names of {names} of {of} nodes: set \
+                 metrics.prometheus.nodeLabel: {label}"
+            ),
+            Self::AddressOnly {
+                label,
+                value,
+                node,
+                kind,
+            } => write!(
+                f,
+                "{label}={value:?} is the {kind} of node {node:?}, but no label holds the node's \
+                 name: have the scrape job set one (relabel __meta_kubernetes_pod_node_name to \
+                 node), or set metrics.prometheus.nodeLabel to a label that has it"
+            ),
+        }
+    }
+}
+
+/// The first names of a list.
+fn listed(names: &[String]) -> String {
+    let shown = names.iter().take(NAMES_SHOWN).cloned().collect::<Vec<_>>();
+    match names.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// Compares the names in `round` with the `nodes` of the cluster, and looks for a better label
+/// in `series` where they differ.
+#[must_use]
+pub fn check(nodes: &[NodeIdentity], round: &Round, series: &[LabelSet]) -> Vec<Finding> {
+    let names: BTreeSet<&str> = nodes.iter().map(|node| &*node.name).collect();
+    let measured: BTreeSet<&str> = round.usage.nodes.keys().map(|name| &**name).collect();
+    let owned = |names: Vec<&&str>| names.into_iter().map(|name| (*name).to_owned()).collect();
+    let unmeasured: Vec<String> = owned(names.difference(&measured).collect());
+    let unmatched: Vec<String> = owned(measured.difference(&names).collect());
+    let mut findings = Vec::new();
+    if !unmeasured.is_empty() {
+        findings.push(Finding::Unmeasured {
+            nodes: unmeasured.clone(),
+            of: nodes.len(),
+        });
+    }
+    if !unmatched.is_empty() {
+        findings.push(Finding::Unmatched { names: unmatched });
+    }
+    if unmeasured.is_empty() {
+        findings.extend(unmeasured_resources(round));
+    } else {
+        let measured = nodes.len() - unmeasured.len();
+        findings.extend(better_label(nodes, series, measured));
+    }
+    findings
+}
+
+/// The resources that no node has, where nodes have others.
+fn unmeasured_resources(round: &Round) -> impl Iterator<Item = Finding> + '_ {
+    let any = !round.usage.nodes.is_empty();
+    Resource::ALL
+        .into_iter()
+        .filter(move |resource| {
+            any && round
+                .usage
+                .nodes
+                .values()
+                .all(|row| row[*resource].is_none())
+        })
+        .map(|resource| Finding::ResourceUnmeasured { resource })
+}
+
+/// The label that names more nodes than the `matched` ones, else one that holds addresses.
+fn better_label(nodes: &[NodeIdentity], series: &[LabelSet], matched: usize) -> Option<Finding> {
+    if series.is_empty() {
+        return Some(Finding::NoSeries);
+    }
+    let names: BTreeSet<&str> = nodes.iter().map(|node| &*node.name).collect();
+    let mut found_by: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (label, value) in series.iter().flatten() {
+        if let Some(name) = names.get(&**value) {
+            found_by.entry(label).or_default().insert(name);
+        }
+    }
+    let best = found_by.iter().max_by_key(|(_, nodes)| nodes.len());
+    match best {
+        Some((label, found)) if found.len() > matched => Some(Finding::UseLabel {
+            label: (*label).to_owned(),
+            names: found.len(),
+            of: nodes.len(),
+        }),
+        Some(_) => None,
+        None => address_label(nodes, series),
+    }
+}
+
+fn address_label(nodes: &[NodeIdentity], series: &[LabelSet]) -> Option<Finding> {
+    let mut owners = BTreeMap::new();
+    for node in nodes {
+        for (kind, address) in &node.addresses {
+            owners.insert(&**address, (node, kind));
+        }
+    }
+    series.iter().flatten().find_map(|(label, value)| {
+        let (node, kind) = owners.get(without_port(value))?;
+        Some(Finding::AddressOnly {
+            label: label.clone(),
+            value: value.clone(),
+            node: node.name.clone(),
+            kind: (*kind).clone(),
+        })
+    })
+}
+
+impl PrometheusSource {
+    /// Compares the nodes of the cluster with what a round measured. Asks Prometheus for the
+    /// labels of its series only if a node is missing.
+    ///
+    /// # Errors
+    /// The labels could not be asked for.
+    pub async fn self_check(
+        &self,
+        nodes: &[NodeIdentity],
+        round: &Round,
+    ) -> Result<Vec<Finding>, MetricsError> {
+        let complete = nodes
+            .iter()
+            .all(|node| round.usage.nodes.contains_key(&*node.name));
+        let series = if complete {
+            Vec::new()
+        } else {
+            self.probe().await?
+        };
+        Ok(check(nodes, round, &series))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placement::usage::Measurement;
+    use crate::units::{Amount, Resources};
+    use jiff::{SignedDuration, Timestamp};
+
+    fn nodes(count: usize) -> Vec<NodeIdentity> {
+        (1..=count)
+            .map(|number| NodeIdentity {
+                name: format!("node-{number}"),
+                addresses: vec![("InternalIP".to_owned(), format!("10.0.0.{number}"))],
+            })
+            .collect()
+    }
+
+    fn measured(names: &[&str]) -> Round {
+        let measurement = Measurement {
+            value: Amount::ZERO,
+            at: Timestamp::UNIX_EPOCH,
+            window: SignedDuration::ZERO,
+        };
+        let mut round = Round::default();
+        for name in names {
+            let row = Resources::from_fn(|_| Some(measurement));
+            round.usage.nodes.insert((*name).into(), row);
+        }
+        round
+    }
+
+    fn series(labels: &[(&str, &str)]) -> LabelSet {
+        labels
+            .iter()
+            .map(|(label, value)| ((*label).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    fn texts(findings: &[Finding]) -> Vec<String> {
+        findings.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_cluster_measured_whole_has_no_findings() {
+        assert_eq!(check(&nodes(2), &measured(&["node-1", "node-2"]), &[]), []);
+    }
+
+    #[test]
+    fn the_label_that_names_the_nodes_is_recommended() {
+        let findings = check(
+            &nodes(2),
+            &measured(&["10.0.0.1", "10.0.0.2"]),
+            &[
+                series(&[
+                    ("instance", "10.0.0.1:9100"),
+                    ("host", "node-1"),
+                    ("job", "x"),
+                ]),
+                series(&[
+                    ("instance", "10.0.0.2:9100"),
+                    ("host", "node-2"),
+                    ("job", "x"),
+                ]),
+            ],
+        );
+        assert_eq!(
+            texts(&findings),
+            [
+                "2 of 2 nodes have no measurement and are scheduled by estimates: node-1, node-2",
+                "2 measured names are no node of this cluster: 10.0.0.1, 10.0.0.2",
+                "the label \"host\" holds the names of 2 of 2 nodes: set \
+                 metrics.prometheus.nodeLabel: host",
+            ]
+        );
+    }
+
+    #[test]
+    fn where_only_addresses_are_told_the_scrape_job_must_name_the_node() {
+        let findings = check(
+            &nodes(1),
+            &measured(&["10.0.0.1"]),
+            &[series(&[("instance", "10.0.0.1:9100")])],
+        );
+        let last = texts(&findings).pop().unwrap();
+        assert!(
+            last.starts_with("instance=\"10.0.0.1:9100\" is the InternalIP of node \"node-1\""),
+            "{last}"
+        );
+        assert!(last.contains("__meta_kubernetes_pod_node_name"), "{last}");
+    }
+
+    #[test]
+    fn a_node_that_nobody_scrapes_gets_no_advice_about_labels() {
+        let findings = check(
+            &nodes(2),
+            &measured(&["node-1"]),
+            &[series(&[("node", "node-1")])],
+        );
+        let reasons: Vec<&str> = findings.iter().map(Finding::reason).collect();
+        assert_eq!(reasons, ["NodesUnmeasured"]);
+    }
+
+    #[test]
+    fn a_prometheus_without_the_exporters_is_named_as_such() {
+        let findings = check(&nodes(1), &Round::default(), &[]);
+        assert_eq!(findings.last(), Some(&Finding::NoSeries));
+    }
+
+    #[test]
+    fn a_resource_without_any_value_is_named() {
+        let mut round = measured(&["node-1"]);
+        for row in round.usage.nodes.values_mut() {
+            row[Resource::Disk] = None;
+        }
+        let findings = check(&nodes(1), &round, &[]);
+        let disk = Resource::Disk;
+        assert_eq!(findings, [Finding::ResourceUnmeasured { resource: disk }]);
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let findings = check(&nodes(7), &Round::default(), &[]);
+        let text = findings[0].to_string();
+        assert!(text.ends_with("node-5 and 2 more"), "{text}");
+    }
+}

@@ -1,0 +1,280 @@
+//! Who may write: leader election by a Lease, as a function of what was seen and when.
+//!
+//! A contender trusts no clock but its own: a lease is over when its record has not changed for
+//! the lease's duration *as seen here*. The holder stops earlier than that, after the renew
+//! deadline, counted from before its last successful renewal was sent; so between two holders
+//! there is always a time with none.
+
+use std::time::{Duration, Instant};
+
+/// Times of the election.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// How long others wait for a silent holder.
+    pub lease_duration: Duration,
+    /// How long the holder acts after its last renewal.
+    pub renew_deadline: Duration,
+    /// How often everyone looks.
+    pub retry_period: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            lease_duration: Duration::from_secs(10),
+            renew_deadline: Duration::from_secs(6),
+            retry_period: Duration::from_secs(2),
+        }
+    }
+}
+
+/// What the Lease object says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Who holds it; `None` when it was given back.
+    pub holder: Option<String>,
+    /// Changes with every write.
+    pub resource_version: String,
+    /// The duration that its holder promised to renew within.
+    pub duration: Duration,
+    /// How often it has changed hands.
+    pub transitions: i32,
+}
+
+/// What to do now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Create the Lease.
+    Create,
+    /// Take the Lease over; the record with this resourceVersion must still stand.
+    Take {
+        /// The version that was seen.
+        resource_version: String,
+        /// How often it has then changed hands.
+        transitions: i32,
+    },
+    /// Renew the Lease that is ours.
+    Renew {
+        /// The version that was seen.
+        resource_version: String,
+        /// How often it has changed hands.
+        transitions: i32,
+    },
+    /// Somebody else holds it.
+    Wait,
+}
+
+/// One contender's memory.
+#[derive(Debug, Clone)]
+pub struct Election {
+    identity: String,
+    timing: Timing,
+    seen: Option<(String, Instant)>,
+    renewed: Option<Instant>,
+}
+
+impl Election {
+    /// A contender called `identity`, which must be its own among all replicas.
+    #[must_use]
+    pub const fn new(identity: String, timing: Timing) -> Self {
+        Self {
+            identity,
+            timing,
+            seen: None,
+            renewed: None,
+        }
+    }
+
+    /// Decides on the record as it stands at `now`; `None` when there is no Lease.
+    pub fn decide(&mut self, record: Option<&Record>, now: Instant) -> Step {
+        let Some(record) = record else {
+            return Step::Create;
+        };
+        if self
+            .seen
+            .as_ref()
+            .is_none_or(|(version, _)| *version != record.resource_version)
+        {
+            self.seen = Some((record.resource_version.clone(), now));
+        }
+        let resource_version = record.resource_version.clone();
+        match &record.holder {
+            Some(holder) if *holder == self.identity => Step::Renew {
+                resource_version,
+                transitions: record.transitions,
+            },
+            Some(_) if !self.is_over(record, now) => Step::Wait,
+            _ => Step::Take {
+                resource_version,
+                transitions: record.transitions.saturating_add(1),
+            },
+        }
+    }
+
+    /// A write that was sent at `sent` has succeeded: this contender leads.
+    pub const fn won(&mut self, sent: Instant) {
+        self.renewed = Some(sent);
+    }
+
+    /// The Lease is somebody else's, or was given back.
+    pub const fn lost(&mut self) {
+        self.renewed = None;
+    }
+
+    /// Until when this contender may act; `None` when it may not.
+    #[must_use]
+    pub fn acts_until(&self) -> Option<Instant> {
+        self.renewed.map(|sent| sent + self.timing.renew_deadline)
+    }
+
+    fn is_over(&self, record: &Record, now: Instant) -> bool {
+        self.seen
+            .as_ref()
+            .is_some_and(|(_, since)| now.duration_since(*since) >= record.duration)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods)] // any instant will do as the origin of a simulated clock
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn record(holder: Option<&str>, version: u32) -> Record {
+        Record {
+            holder: holder.map(str::to_owned),
+            resource_version: version.to_string(),
+            duration: Duration::from_secs(10),
+            transitions: 3,
+        }
+    }
+
+    fn seconds(number: u64) -> Duration {
+        Duration::from_secs(number)
+    }
+
+    #[test]
+    fn each_record_has_one_answer() {
+        let start = Instant::now();
+        let mut election = Election::new("me".to_owned(), Timing::default());
+        assert_eq!(election.decide(None, start), Step::Create);
+        assert_eq!(
+            election.decide(Some(&record(Some("other"), 1)), start),
+            Step::Wait
+        );
+        assert_eq!(
+            election.decide(Some(&record(Some("me"), 2)), start),
+            Step::Renew {
+                resource_version: "2".to_owned(),
+                transitions: 3
+            }
+        );
+        assert_eq!(
+            election.decide(Some(&record(None, 3)), start),
+            Step::Take {
+                resource_version: "3".to_owned(),
+                transitions: 4
+            },
+            "a lease that was given back is free at once"
+        );
+    }
+
+    #[test]
+    fn a_silent_holder_is_waited_for_as_long_as_it_promised() {
+        let start = Instant::now();
+        let mut election = Election::new("me".to_owned(), Timing::default());
+        let silent = record(Some("other"), 1);
+        assert_eq!(election.decide(Some(&silent), start), Step::Wait);
+        assert_eq!(
+            election.decide(Some(&silent), start + seconds(9)),
+            Step::Wait
+        );
+        assert!(matches!(
+            election.decide(Some(&silent), start + seconds(10)),
+            Step::Take { .. }
+        ));
+        let renewed = record(Some("other"), 2);
+        assert_eq!(
+            election.decide(Some(&renewed), start + seconds(11)),
+            Step::Wait,
+            "a change starts the wait anew"
+        );
+    }
+
+    #[test]
+    fn the_holder_stops_before_anyone_may_take_over() {
+        let start = Instant::now();
+        let mut election = Election::new("me".to_owned(), Timing::default());
+        assert_eq!(election.acts_until(), None);
+        election.won(start);
+        assert_eq!(election.acts_until(), Some(start + seconds(6)));
+        election.lost();
+        assert_eq!(election.acts_until(), None);
+    }
+
+    /// A Lease as an API server keeps it: writes succeed only on the version they name.
+    struct Server {
+        record: Option<Record>,
+        version: u32,
+    }
+
+    impl Server {
+        fn write(&mut self, holder: &str, step: &Step) -> bool {
+            let expected = match step {
+                Step::Create => None,
+                Step::Take {
+                    resource_version, ..
+                }
+                | Step::Renew {
+                    resource_version, ..
+                } => Some(resource_version.clone()),
+                Step::Wait => return false,
+            };
+            let current = self
+                .record
+                .as_ref()
+                .map(|record| record.resource_version.clone());
+            if expected != current {
+                return false;
+            }
+            self.version += 1;
+            self.record = Some(record(Some(holder), self.version));
+            true
+        }
+    }
+
+    proptest! {
+        /// However contenders are delayed or cut off, no two may act at one time.
+        #[test]
+        fn never_two_leaders(rounds in prop::collection::vec((0..3_usize, 0..5000_u64, 0..9000_u64, any::<bool>()), 1..200)) {
+            let start = Instant::now();
+            let mut server = Server { record: None, version: 0 };
+            let names = ["a", "b", "c"];
+            let mut contenders = names.map(|name| Election::new(name.to_owned(), Timing::default()));
+            let mut now = start;
+            for (who, wait, delay, cut_off) in rounds {
+                now += Duration::from_millis(wait);
+                if cut_off {
+                    continue;
+                }
+                let seen = server.record.clone();
+                let step = contenders[who].decide(seen.as_ref(), now);
+                // The answer may take long: what counts is when the request was sent.
+                let sent = now;
+                let written = server.write(names[who], &step);
+                now += Duration::from_millis(delay);
+                if written {
+                    contenders[who].won(sent);
+                } else if step == Step::Wait {
+                    contenders[who].lost();
+                }
+                let acting = contenders
+                    .iter()
+                    .filter(|contender| contender.acts_until().is_some_and(|until| until > now))
+                    .count();
+                prop_assert!(acting <= 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Events that tell a user of a value that is not understood.
+//!
+//! The Event's name is a digest of object and text, so that however often and by however many
+//! replicas the same value is seen, it is told once.
+
+use jiff::Timestamp;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use super::{Operation, Purpose, Target, Write};
+
+/// The object that an Event is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    /// `Pod`, `Node` or `Namespace`.
+    pub kind: &'static str,
+    /// Its namespace; `None` for cluster objects.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Its UID.
+    pub uid: String,
+}
+
+/// A Warning Event with reason `InvalidAnnotation`.
+///
+/// `reporter` is the name of this replica.
+#[must_use]
+pub fn invalid_annotation(about: &About, note: &str, reporter: &str, now: Timestamp) -> Write {
+    let digest = Sha256::digest(format!("{} {} {note}", about.kind, about.uid));
+    let suffix: String = digest
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let name = format!("{}.{suffix}", about.name);
+    let namespace = about
+        .namespace
+        .clone()
+        .unwrap_or_else(|| "default".to_owned());
+    // Events of cluster objects stand in `default`, where `kubectl describe` looks for them.
+    let body = json!({
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": { "name": name, "namespace": namespace },
+        "eventTime": format!("{now:.6}"),
+        "type": "Warning",
+        "reason": "InvalidAnnotation",
+        "action": "Ignore",
+        "note": note,
+        "reportingController": "evenkeel.dev/evenkeel",
+        "reportingInstance": reporter,
+        "regarding": {
+            "apiVersion": "v1",
+            "kind": about.kind,
+            "namespace": about.namespace,
+            "name": about.name,
+            "uid": about.uid,
+        },
+    });
+    Write {
+        purpose: Purpose::Notice,
+        target: Target::Event { namespace, name },
+        operation: Operation::Create(body),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn about(uid: &str) -> About {
+        About {
+            kind: "Namespace",
+            namespace: None,
+            name: "shop".to_owned(),
+            uid: uid.to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_same_notice_is_the_same_object_and_another_is_another() {
+        let now = Timestamp::UNIX_EPOCH;
+        let target = |uid: &str, note: &str, reporter: &str| {
+            invalid_annotation(&about(uid), note, reporter, now).target
+        };
+        assert_eq!(target("1", "x", "pod-a"), target("1", "x", "pod-b"));
+        assert_ne!(target("1", "x", "pod-a"), target("1", "y", "pod-a"));
+        assert_ne!(target("1", "x", "pod-a"), target("2", "x", "pod-a"));
+    }
+
+    #[test]
+    fn the_event_is_one_that_the_api_server_takes() {
+        let write = invalid_annotation(&about("1"), "x", "pod-a", Timestamp::UNIX_EPOCH);
+        let Operation::Create(body) = write.operation else {
+            panic!("a new object")
+        };
+        let event: k8s_openapi::api::events::v1::Event = serde_json::from_value(body).unwrap();
+        assert_eq!(event.metadata.namespace.as_deref(), Some("default"));
+        assert_eq!(event.event_time.unwrap().0, Timestamp::UNIX_EPOCH);
+        assert_eq!(event.regarding.unwrap().name.as_deref(), Some("shop"));
+    }
+}
