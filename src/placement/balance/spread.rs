@@ -34,20 +34,22 @@ impl Spread {
     /// Reads a resource of all nodes, and fills in [`Self::changes`].
     pub(super) fn measure(&mut self, nodes: &[NodeLoad], resource: Resource, demand: Amount) {
         let demand = demand.as_f64();
-        self.inverse.clear();
-        self.inverse.extend(nodes.iter().map(|node| {
-            let capacity = node.capacity[resource].unwrap_or(Amount::ZERO).as_f64();
-            if capacity > 0.0 { 1.0 / capacity } else { 0.0 }
-        }));
-        self.step.clear();
-        self.step
-            .extend(self.inverse.iter().map(|inverse| demand * inverse));
-        self.position.clear();
-        let loads = nodes.iter().map(|node| node.load[resource].as_f64());
-        let usage = loads
-            .zip(&self.inverse)
-            .map(|(load, inverse)| load * inverse);
-        self.position.extend(usage);
+        for values in [&mut self.inverse, &mut self.position, &mut self.step] {
+            values.resize(nodes.len(), 0.0);
+        }
+        let places = self.inverse.iter_mut().zip(&mut self.position);
+        for (node, (capacity, load)) in nodes.iter().zip(places) {
+            // Something is no part of the infinite, which stands for what is not known.
+            let known = node.capacity[resource].filter(|&known| known > Amount::ZERO);
+            *capacity = known.map_or(f64::INFINITY, Amount::as_f64);
+            *load = node.load[resource].as_f64();
+        }
+        let places = self.position.iter_mut().zip(&mut self.step);
+        for (inverse, (position, step)) in self.inverse.iter_mut().zip(places) {
+            *inverse = 1.0 / *inverse;
+            *position *= *inverse;
+            *step = demand * *inverse;
+        }
         self.count = self.sum_known(|_| 1.0);
         self.centre();
         self.fill_changes();
