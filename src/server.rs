@@ -7,6 +7,7 @@
 //! of them through the end of the service. What a request means is decided elsewhere.
 
 mod activity;
+pub mod api;
 mod body;
 pub mod certificates;
 mod connection;
@@ -14,6 +15,7 @@ mod drain;
 mod error;
 mod listener;
 mod metrics;
+pub mod paths;
 mod probes;
 mod readiness;
 mod routes;

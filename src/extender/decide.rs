@@ -94,12 +94,44 @@ impl<'a> Judgement<'a> {
         if pod.is_skipped() {
             return Err(Pass::Skipped);
         }
-        Ok(Self {
-            demand: demand(pod, call.policy.caps_as_demand),
-            headroom: headroom_for(pod, namespace, call.policy),
-            namespace,
-        })
+        Ok(Self::within(namespace, pod, call.policy))
     }
+
+    /// What would hold for `pod` if it were judged; a namespace that is not known has no policy of
+    /// its own.
+    #[must_use]
+    pub fn if_judged(pod: &Pod, call: &Call<'a>) -> Self {
+        static NO_POLICY: NamespacePolicy = NamespacePolicy {
+            enabled: false,
+            headroom: None,
+            profile_threshold: None,
+            no_headroom: None,
+            relax_after: None,
+        };
+        let namespace = call.snapshot.namespaces.get(pod.namespace());
+        Self::within(
+            namespace.map_or(&NO_POLICY, |policy| policy),
+            pod,
+            call.policy,
+        )
+    }
+
+    fn within(namespace: &'a NamespacePolicy, pod: &Pod, policy: &Policy) -> Self {
+        Self {
+            demand: demand(pod, policy.caps_as_demand),
+            headroom: headroom_for(pod, namespace, policy),
+            namespace,
+        }
+    }
+}
+
+/// Why every node passes without a judgement, if so.
+#[must_use]
+pub fn unjudged(pod: &Pod, call: &Call<'_>) -> Option<Pass> {
+    Judgement::of(pod, call)
+        .err()
+        .or_else(|| exemption(pod))
+        .or_else(|| blind(call.snapshot))
 }
 
 /// h for a Pod: that of its priority class, else its namespace's, else the configured one.
