@@ -1,1 +1,13 @@
-//! Under construction.
+//! What the service says about itself: logs, and the registry that `/metrics` prints.
+//!
+//! Both are set up once, at the edge. The rest of the code logs through `tracing` and counts in
+//! metric handles that it owns; there is no global registry.
+
+mod log;
+mod rate_limited;
+mod registry;
+
+pub use log::{LogError, LogFilter, LogFormat, LogSettings, init};
+pub use prometheus_client::registry::Registry;
+pub use rate_limited::{PERIOD, RateLimited};
+pub use registry::{CONTENT_TYPE, encode, registry};

@@ -94,12 +94,63 @@ impl<'a> Judgement<'a> {
         if pod.is_skipped() {
             return Err(Pass::Skipped);
         }
-        Ok(Self {
-            demand: demand(pod, call.policy.caps_as_demand),
-            headroom: headroom_for(pod, namespace, call.policy),
-            namespace,
-        })
+        Ok(Self::within(namespace, pod, call.policy))
     }
+
+    /// What would hold for `pod` if it were judged; a namespace that is not known has no policy of
+    /// its own.
+    #[must_use]
+    pub fn if_judged(pod: &Pod, call: &Call<'a>) -> Self {
+        static NO_POLICY: NamespacePolicy = NamespacePolicy {
+            enabled: false,
+            headroom: None,
+            profile_threshold: None,
+            no_headroom: None,
+            relax_after: None,
+        };
+        let namespace = call.snapshot.namespaces.get(pod.namespace());
+        Self::within(
+            namespace.map_or(&NO_POLICY, |policy| policy),
+            pod,
+            call.policy,
+        )
+    }
+
+    /// Whether the Pod goes to the least loaded nodes where none has headroom: by its namespace's
+    /// policy, or because it has waited long enough.
+    #[must_use]
+    pub fn may_relax(&self, call: &Call<'_>) -> bool {
+        let mode = self
+            .namespace
+            .no_headroom
+            .unwrap_or(call.policy.no_headroom);
+        let limit: Option<SignedDuration> = match self.namespace.relax_after {
+            Some(RelaxAfter::Never) => None,
+            Some(RelaxAfter::After(limit)) => Some(limit),
+            None => call.policy.relax_after,
+        };
+        let waited_out = limit
+            .zip(call.refused_since)
+            .is_some_and(|(limit, since)| call.now.duration_since(since) >= limit);
+        mode == NoHeadroom::Relax || waited_out
+    }
+
+    fn within(namespace: &'a NamespacePolicy, pod: &Pod, policy: &Policy) -> Self {
+        Self {
+            demand: demand(pod, policy.caps_as_demand),
+            headroom: headroom_for(pod, namespace, policy),
+            namespace,
+        }
+    }
+}
+
+/// Why every node passes without a judgement, if so.
+#[must_use]
+pub fn unjudged(pod: &Pod, call: &Call<'_>) -> Option<Pass> {
+    Judgement::of(pod, call)
+        .err()
+        .or_else(|| exemption(pod))
+        .or_else(|| blind(call.snapshot))
 }
 
 /// h for a Pod: that of its priority class, else its namespace's, else the configured one.
@@ -197,7 +248,7 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
         demand: Some(demand),
     };
     let none_passes = nodes > 0 && filtered.refused.iter().all(|refused| *refused != 0);
-    if none_passes && !verdicts.room_somewhere() && may_relax(&judgement, call) {
+    if none_passes && !verdicts.room_somewhere() && judgement.may_relax(call) {
         relax(&mut filtered, request, call.snapshot, &demand);
     }
     filtered
@@ -208,23 +259,6 @@ fn blind(snapshot: &Snapshot) -> Option<Pass> {
         Blind::NotSynced => Pass::NotSynced,
         Blind::NoMetrics => Pass::NoMetrics,
     })
-}
-
-/// Whether a Pod for which no node has headroom goes to the least loaded ones.
-fn may_relax(judgement: &Judgement<'_>, call: &Call<'_>) -> bool {
-    let mode = judgement
-        .namespace
-        .no_headroom
-        .unwrap_or(call.policy.no_headroom);
-    let limit: Option<SignedDuration> = match judgement.namespace.relax_after {
-        Some(RelaxAfter::Never) => None,
-        Some(RelaxAfter::After(limit)) => Some(limit),
-        None => call.policy.relax_after,
-    };
-    let waited_out = limit
-        .zip(call.refused_since)
-        .is_some_and(|(limit, since)| call.now.duration_since(since) >= limit);
-    mode == NoHeadroom::Relax || waited_out
 }
 
 /// Lets the least loaded of the nodes asked about pass: those whose fullest resource would be

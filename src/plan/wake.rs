@@ -42,6 +42,8 @@ pub struct Waiting {
     pub demand: Resources<Amount>,
     /// The headroom ratio that holds for it.
     pub headroom: Ratio,
+    /// Whether it has waited so long that the least loaded nodes take it without headroom.
+    pub relaxed: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +75,7 @@ impl Wake {
             node.schedulable
                 && waiting
                     .iter()
-                    .any(|pod| headroom::fits(&pod.demand, &node.load, pod.headroom))
+                    .any(|pod| pod.relaxed || headroom::fits(&pod.demand, &node.load, pod.headroom))
         };
         let fitting: Vec<Arc<str>> = nodes
             .iter()
@@ -181,6 +183,7 @@ mod tests {
         vec![Waiting {
             demand: cpu(200),
             headroom: Ratio::share(0.8).unwrap(),
+            relaxed: false,
         }]
     }
 
@@ -218,6 +221,19 @@ mod tests {
             occupy(&mut table, 700);
             assert!(!plan(&mut wake, &table, round * 10 + 5));
         }
+    }
+
+    #[test]
+    fn a_pod_that_has_waited_long_enough_is_woken_without_headroom() {
+        let (mut wake, table) = (Wake::default(), table());
+        let mut waiting = waiting();
+        let settings = Settings::default();
+        assert_eq!(wake.plan(table.nodes(), &waiting, &settings, at(0)), None);
+        waiting[0].relaxed = true;
+        assert!(
+            wake.plan(table.nodes(), &waiting, &settings, at(1))
+                .is_some()
+        );
     }
 
     #[test]

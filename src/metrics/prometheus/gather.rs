@@ -56,6 +56,7 @@ impl Gathered {
             Query::Node(resource) => self.absorb_nodes(resource, body),
             Query::NetworkCapacity => self.absorb_capacity(body),
             Query::Pod(resource) => self.absorb_pods(resource, body),
+            // The metrics API's lists; no query of Prometheus has these names.
             Query::NodeMetrics | Query::PodMetrics => Ok(Dropped::default()),
         }
     }

@@ -1,0 +1,152 @@
+//! The leader's rounds: every second, from the cluster's state to plans for the writer.
+//!
+//! Every replica lets time pass in its own table; only the leader plans, and it plans on what it
+//! sees itself: kube-scheduler may be talking to another replica, but what it was told stands in
+//! the conditions of the Pods.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use super::leadership::Leadership;
+use super::metrics::Metrics;
+use super::writer::WriteQueue;
+use crate::clock;
+use crate::cluster::ClusterState;
+use crate::cluster::state::Misunderstood;
+use crate::extender::decide::{Call, Judgement};
+use crate::placement::Policy;
+use crate::plan::wake::{Settings as WakeSettings, Waiting, Wake};
+use crate::plan::{mirror, notice, wake};
+
+/// How often plans are made: a woken Pod waits no longer than this for its headroom to be seen.
+const ROUND: Duration = Duration::from_secs(1);
+
+/// What the rounds work with.
+pub struct Rounds {
+    /// The cluster.
+    pub cluster: ClusterState,
+    /// The policy that waiting Pods are judged by.
+    pub policy: Arc<Policy>,
+    /// When nodes are touched.
+    pub wake: WakeSettings,
+    /// Where plans go.
+    pub queue: WriteQueue,
+    /// Whether this replica plans.
+    pub leadership: Leadership,
+    /// This replica's name in Events.
+    pub identity: String,
+    /// What is counted.
+    pub metrics: Metrics,
+}
+
+impl Rounds {
+    /// Runs until cancelled; `observe` is called at the end of each round, for gauges.
+    pub async fn run(self, cancel: CancellationToken, observe: impl Fn(Timestamp) + Send) {
+        let mut ticks = tokio::time::interval(ROUND);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut wake = Wake::default();
+        let rounds = async {
+            loop {
+                ticks.tick().await;
+                let now = clock::now();
+                self.round(&mut wake, now);
+                observe(now);
+            }
+        };
+        cancel.run_until_cancelled(rounds).await;
+    }
+
+    fn round(&self, wake: &mut Wake, now: Timestamp) {
+        self.cluster.advance(now);
+        let leads = self.leadership.is_leader(clock::instant());
+        self.metrics.lead(leads);
+        let waiting = self.waiting(now);
+        if !leads || !self.cluster.snapshot().synced {
+            *wake = Wake::default();
+            return;
+        }
+        self.mirror();
+        self.tell(now);
+        self.wake(wake, &waiting, now);
+    }
+
+    fn mirror(&self) {
+        for (name, record) in self.cluster.namespaces() {
+            let namespace = mirror::Namespace {
+                name: &name,
+                resource_version: &record.resource_version,
+                enabled: record.policy.enabled,
+                label: record.label.as_deref(),
+            };
+            if let Some(write) = mirror::plan(&namespace) {
+                self.queue.put(write);
+            }
+        }
+    }
+
+    fn tell(&self, now: Timestamp) {
+        for Misunderstood {
+            kind,
+            namespace,
+            name,
+            uid,
+            note,
+        } in self.cluster.take_misunderstood()
+        {
+            let about = notice::About {
+                kind,
+                namespace,
+                name,
+                uid,
+            };
+            self.queue.put(notice::invalid_annotation(
+                &about,
+                &note,
+                &self.identity,
+                now,
+            ));
+        }
+    }
+
+    fn wake(&self, wake: &mut Wake, waiting: &[Waiting], now: Timestamp) {
+        let snapshot = self.cluster.snapshot();
+        let node = wake.plan(&snapshot.nodes, waiting, &self.wake, now);
+        let version = node
+            .as_deref()
+            .and_then(|node| self.cluster.node_version(node));
+        if let (Some(node), Some(version)) = (node, version) {
+            tracing::info!(node = %node, waiting = waiting.len(), "headroom returned, waking refused Pods");
+            self.queue.put(wake::write(&node, &version, now));
+        }
+    }
+
+    /// The refused Pods with what holds for each of them now.
+    fn waiting(&self, now: Timestamp) -> Vec<Waiting> {
+        let snapshot = self.cluster.snapshot();
+        let pods = self.cluster.waiting();
+        let oldest = pods
+            .iter()
+            .map(|pod| now.duration_since(pod.since).as_secs_f64())
+            .fold(0.0, f64::max);
+        self.metrics.refused(pods.len(), oldest);
+        pods.iter()
+            .map(|pod| {
+                let call = Call {
+                    snapshot: &snapshot,
+                    policy: &self.policy,
+                    now,
+                    refused_since: Some(pod.since),
+                };
+                let judgement = Judgement::if_judged(&pod.pod, &call);
+                Waiting {
+                    demand: judgement.demand.amounts,
+                    headroom: judgement.headroom,
+                    relaxed: judgement.may_relax(&call),
+                }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,242 @@
+//! What goes on on an HTTP/1.1 connection, as far as it decides how long it stays open.
+//!
+//! A client may keep a connection for minutes without a word, and expects to find it open; but
+//! one that has begun a request head must finish it. hyper's own timeout does not tell the two
+//! apart, so the bytes that arrive and the requests that begin are noted here, and looked at now
+//! and then. No clock is read on the way of a request.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// What is noted of a connection; clones share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Activity(Arc<Noted>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    calls: AtomicU64,
+    in_flight: AtomicUsize,
+    head_begun: AtomicBool,
+}
+
+/// A request being answered.
+pub(super) struct InFlight(Activity);
+
+impl Activity {
+    /// A request's head is complete.
+    pub fn call(&self) -> InFlight {
+        self.0.calls.fetch_add(1, Ordering::Relaxed);
+        self.0.in_flight.fetch_add(1, Ordering::Relaxed);
+        self.0.head_begun.store(false, Ordering::Relaxed);
+        InFlight(self.clone())
+    }
+
+    /// Whether a request has begun that is not answered yet.
+    pub fn is_busy(&self) -> bool {
+        self.0.in_flight.load(Ordering::Relaxed) > 0 || self.0.head_begun.load(Ordering::Relaxed)
+    }
+
+    fn received(&self) {
+        if self.0.in_flight.load(Ordering::Relaxed) == 0 {
+            self.0.head_begun.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn look(&self) -> Look {
+        Look {
+            calls: self.0.calls.load(Ordering::Relaxed),
+            in_flight: self.0.in_flight.load(Ordering::Relaxed),
+            head_begun: self.0.head_begun.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A connection as it was at one look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Look {
+    calls: u64,
+    in_flight: usize,
+    head_begun: bool,
+}
+
+/// What follows from the looks so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// The connection stays.
+    Keep,
+    /// A request head has been incomplete for more than a whole interval.
+    SlowHead,
+    /// Nothing has come for as many intervals as are allowed.
+    Idle,
+}
+
+/// Judges a connection by looks at a fixed interval.
+#[derive(Debug)]
+pub(super) struct Pace {
+    activity: Activity,
+    last: Option<Look>,
+    quiet: u32,
+    most_quiet: u32,
+}
+
+impl Pace {
+    /// A connection that may be quiet for `most_quiet` intervals.
+    pub fn new(activity: Activity, most_quiet: u32) -> Self {
+        Self {
+            activity,
+            last: None,
+            quiet: 0,
+            most_quiet,
+        }
+    }
+
+    /// The verdict at the end of an interval.
+    pub fn look(&mut self) -> Verdict {
+        let look = self.activity.look();
+        let unchanged = self.last.replace(look) == Some(look);
+        if !unchanged || look.in_flight > 0 {
+            self.quiet = 0;
+            return Verdict::Keep;
+        }
+        if look.head_begun {
+            return Verdict::SlowHead;
+        }
+        self.quiet += 1;
+        if self.quiet >= self.most_quiet {
+            Verdict::Idle
+        } else {
+            Verdict::Keep
+        }
+    }
+}
+
+/// A stream whose arriving bytes are noted.
+#[derive(Debug)]
+pub(super) struct Noting<I> {
+    stream: I,
+    activity: Activity,
+}
+
+impl<I> Noting<I> {
+    pub fn new(stream: I, activity: Activity) -> Self {
+        Self { stream, activity }
+    }
+}
+
+impl<I: AsyncRead + Unpin> AsyncRead for Noting<I> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.activity.received();
+        }
+        polled
+    }
+}
+
+impl<I: AsyncWrite + Unpin> AsyncWrite for Noting<I> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, buffer)
+    }
+
+    fn poll_flush(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffers: &[std::io::IoSlice<'_>],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, buffers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paced() -> (Activity, Pace) {
+        let activity = Activity::default();
+        let pace = Pace::new(activity.clone(), 3);
+        (activity, pace)
+    }
+
+    #[test]
+    fn a_silent_connection_is_idle_after_the_intervals_allowed() {
+        let (_, mut pace) = paced();
+        let looks: Vec<_> = (0..4).map(|_| pace.look()).collect();
+        assert_eq!(
+            looks,
+            [Verdict::Keep, Verdict::Keep, Verdict::Keep, Verdict::Idle],
+            "the first look only begins"
+        );
+    }
+
+    #[test]
+    fn a_request_now_and_then_keeps_it() {
+        let (activity, mut pace) = paced();
+        for _ in 0..20 {
+            activity.received();
+            drop(activity.call());
+            assert_eq!(pace.look(), Verdict::Keep);
+            assert_eq!(pace.look(), Verdict::Keep);
+        }
+    }
+
+    #[test]
+    fn a_head_may_take_one_interval_and_not_two() {
+        let (activity, mut pace) = paced();
+        pace.look();
+        activity.received();
+        assert_eq!(pace.look(), Verdict::Keep);
+        activity.received();
+        assert_eq!(pace.look(), Verdict::SlowHead);
+    }
+
+    #[test]
+    fn a_long_request_is_neither_idle_nor_slow() {
+        let (activity, mut pace) = paced();
+        activity.received();
+        let request = activity.call();
+        for _ in 0..9 {
+            activity.received();
+            assert_eq!(pace.look(), Verdict::Keep);
+            assert!(activity.is_busy());
+        }
+        drop(request);
+        assert!(!activity.is_busy());
+    }
+}

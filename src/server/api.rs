@@ -1,0 +1,142 @@
+//! The handlers: from a request's body to the pure decision and back.
+//!
+//! A handler takes the newest snapshot once, decides on it, notes what follows for the table, and
+//! answers. Nothing is awaited after the body is read.
+
+mod explain;
+mod metrics;
+mod mutate;
+mod schedule;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use hyper::header::CONTENT_TYPE;
+use moka::sync::Cache;
+
+pub use explain::DecisionRecord;
+pub use metrics::Metrics;
+
+use super::paths;
+use super::tls::Authority;
+use super::{Endpoint, Limits, Routes};
+use crate::cluster::ClusterState;
+use crate::extender::VerdictCache;
+use crate::kubernetes::json;
+use crate::placement::Policy;
+use crate::units::Bytes;
+
+/// Last decisions kept for explanations, one a Pod.
+const DECISIONS: u64 = 10_000;
+
+/// What the handlers share.
+#[derive(Debug, Clone)]
+pub struct Api {
+    cluster: ClusterState,
+    policy: Arc<Policy>,
+    verdicts: VerdictCache,
+    decisions: Cache<Box<str>, DecisionRecord>,
+    metrics: Metrics,
+}
+
+/// Bounds of the two callers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// The largest AdmissionReview; the API server itself takes objects of 3 MiB.
+    pub admission_body: Bytes,
+    /// The largest extender request: 5,000 whole nodes are some 30 MB.
+    pub extender_body: Bytes,
+    /// AdmissionReviews answered at a time.
+    pub admission_concurrency: NonZeroUsize,
+    /// Extender calls answered at a time.
+    pub extender_concurrency: NonZeroUsize,
+    /// How long a body may take to arrive.
+    pub body_time: Duration,
+}
+
+impl Api {
+    /// Handlers that decide on `cluster` by `policy`.
+    #[must_use]
+    pub fn new(cluster: ClusterState, policy: Arc<Policy>, metrics: Metrics) -> Self {
+        Self {
+            cluster,
+            policy,
+            verdicts: VerdictCache::default(),
+            decisions: Cache::new(DECISIONS),
+            metrics,
+        }
+    }
+
+    /// The paths of the HTTPS listener.
+    #[must_use]
+    pub fn routes(&self, settings: &Settings, metrics: super::Metrics) -> Router {
+        let Settings {
+            admission_body,
+            extender_body,
+            admission_concurrency,
+            extender_concurrency,
+            body_time,
+        } = *settings;
+        let endpoint = |path, body, concurrency, authority| Endpoint {
+            path,
+            limits: Limits {
+                body,
+                body_time,
+                concurrency,
+            },
+            authority,
+        };
+        let extender = |path| {
+            endpoint(
+                path,
+                extender_body,
+                extender_concurrency,
+                Some(Authority::Scheduler),
+            )
+        };
+        Routes::new(metrics)
+            .with(
+                endpoint(paths::MUTATE, admission_body, admission_concurrency, None),
+                post(mutate::mutate).with_state(self.clone()),
+            )
+            .with(
+                extender(paths::FILTER),
+                post(schedule::filter).with_state(self.clone()),
+            )
+            .with(
+                extender(paths::PRIORITIZE),
+                post(schedule::prioritize).with_state(self.clone()),
+            )
+            .into_router()
+    }
+
+    /// The paths of the dashboard's listener.
+    #[must_use]
+    pub fn explanations(&self) -> Router {
+        Router::new().route(
+            paths::EXPLAIN,
+            get(explain::stored)
+                .post(explain::what_if)
+                .with_state(self.clone()),
+        )
+    }
+}
+
+fn json_body(body: Vec<u8>) -> Response {
+    ([(CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+/// What a body that cannot be read is answered with: both callers treat it as a miss.
+fn unreadable(reason: &'static str, error: &dyn std::fmt::Display) -> super::ApiError {
+    super::ApiError::bad_request(reason, error.to_string())
+}
+
+impl From<json::ParseError> for super::ApiError {
+    fn from(error: json::ParseError) -> Self {
+        unreadable(error.reason(), &error)
+    }
+}

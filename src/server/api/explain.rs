@@ -1,0 +1,201 @@
+//! `/api/v1/explain`: why a Pod went where it went, or would go.
+//!
+//! `GET ?namespace=&pod=` takes a Pod that kube-scheduler has asked about and judges it again on
+//! the newest snapshot, beside the last answers that were given; `POST` does so for any Pod in the
+//! body.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::Api;
+use crate::clock;
+use crate::cluster::owners::Owner;
+use crate::extender::Request;
+use crate::extender::decide::{self, Filtered, Prioritized};
+use crate::extender::explain::{Explanation, explain};
+use crate::kubernetes::json;
+use crate::kubernetes::pod::Pod;
+use crate::server::ApiError;
+use crate::units::Resource;
+
+/// The last answers given for one Pod.
+#[derive(Debug, Clone)]
+pub struct DecisionRecord {
+    pod: Arc<Pod>,
+    filter: Option<Answered>,
+    prioritize: Option<Answered>,
+}
+
+/// One answer, as it is shown.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answered {
+    at: Timestamp,
+    #[serde(flatten)]
+    verdict: Verdict,
+}
+
+/// What was answered.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", untagged)]
+pub(super) enum Verdict {
+    /// The answer to filter.
+    Filtered {
+        /// How many nodes were asked about.
+        asked: usize,
+        /// How many of them passed.
+        passed: usize,
+        /// How many nodes each resource refused.
+        refused_by: Vec<(&'static str, usize)>,
+        /// Why nothing was judged.
+        unjudged: Option<&'static str>,
+        /// Whether nodes without headroom passed, because none had any.
+        relaxed: bool,
+    },
+    /// The answer to prioritize.
+    Prioritized {
+        /// How many nodes were asked about.
+        asked: usize,
+        /// The node with the highest score.
+        best: Option<String>,
+        /// Its score.
+        score: Option<u8>,
+        /// The profile whose weights counted.
+        profile: Option<String>,
+        /// Why nothing was judged.
+        unjudged: Option<&'static str>,
+    },
+}
+
+impl Verdict {
+    pub(super) fn filtered(filtered: &Filtered) -> Self {
+        let refusing = |bit: usize| {
+            filtered
+                .refused
+                .iter()
+                .filter(|mask| **mask >> bit & 1 == 1)
+                .count()
+        };
+        let asked = filtered.refused.len();
+        Self::Filtered {
+            asked,
+            passed: (0..asked)
+                .filter(|&position| filtered.passes(position))
+                .count(),
+            refused_by: Resource::ALL
+                .iter()
+                .enumerate()
+                .map(|(bit, resource)| (resource.as_str(), refusing(bit)))
+                .filter(|(_, nodes)| *nodes > 0)
+                .collect(),
+            unjudged: filtered.unjudged.map(decide::Pass::as_str),
+            relaxed: filtered.relaxed,
+        }
+    }
+
+    pub(super) fn prioritized(prioritized: &Prioritized, request: &Request<'_>) -> Self {
+        let best = prioritized.best;
+        Self::Prioritized {
+            asked: request.names.len(),
+            best: best
+                .and_then(|best| request.names.get(best))
+                .map(ToString::to_string),
+            score: best.and_then(|best| prioritized.scores.get(best)).copied(),
+            profile: prioritized.profile.clone(),
+            unjudged: prioritized.unjudged.map(decide::Pass::as_str),
+        }
+    }
+}
+
+impl DecisionRecord {
+    pub(super) fn new(pod: &Pod) -> Self {
+        Self {
+            pod: Arc::new(pod.clone()),
+            filter: None,
+            prioritize: None,
+        }
+    }
+
+    pub(super) fn take(&mut self, verdict: Verdict, at: Timestamp) {
+        let answered = Some(Answered { at, verdict });
+        match answered.as_ref().map(|answered| &answered.verdict) {
+            Some(Verdict::Prioritized { .. }) => self.prioritize = answered,
+            _ => self.filter = answered,
+        }
+    }
+}
+
+/// What is answered to a question why.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Answer {
+    /// The workload that the Pod belongs to.
+    workload: Option<Owner>,
+    /// The last answer to filter.
+    last_filter: Option<Answered>,
+    /// The last answer to prioritize.
+    last_prioritize: Option<Answered>,
+    /// The terms of a decision on the newest snapshot.
+    now: Explanation,
+}
+
+/// Which Pod is meant.
+#[derive(Debug, Deserialize)]
+pub(super) struct Which {
+    namespace: String,
+    pod: String,
+}
+
+pub(super) async fn stored(
+    State(api): State<Api>,
+    Query(which): Query<Which>,
+) -> Result<Json<Answer>, ApiError> {
+    let record = api
+        .decisions
+        .iter()
+        .map(|(_, record)| record)
+        .find(|record| record.pod.namespace() == which.namespace && record.pod.name() == which.pod)
+        .ok_or_else(|| {
+            let message = format!(
+                "kube-scheduler has not asked this replica about Pod {}/{} lately",
+                which.namespace, which.pod
+            );
+            ApiError::new(StatusCode::NOT_FOUND, "PodUnknown", message)
+        })?;
+    Ok(Json(Answer {
+        last_filter: record.filter,
+        last_prioritize: record.prioritize,
+        ..api.judge(&record.pod)
+    }))
+}
+
+pub(super) async fn what_if(
+    State(api): State<Api>,
+    body: bytes::Bytes,
+) -> Result<Json<Answer>, ApiError> {
+    let pod: Pod = json::from_slice(&body)?;
+    Ok(Json(api.judge(&pod)))
+}
+
+impl Api {
+    fn judge(&self, pod: &Pod) -> Answer {
+        let snapshot = self.cluster.snapshot();
+        let call = decide::Call {
+            snapshot: &snapshot,
+            policy: &self.policy,
+            now: clock::now(),
+            refused_since: self.cluster.refused_since(pod.uid()),
+        };
+        Answer {
+            workload: self.cluster.workload(pod),
+            last_filter: None,
+            last_prioritize: None,
+            now: explain(pod, &call),
+        }
+    }
+}

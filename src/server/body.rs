@@ -1,0 +1,147 @@
+//! Reads request bodies: JSON only, of bounded size, within a bounded time.
+//!
+//! What is too large is still read for a while and thrown away before the refusal is sent, since
+//! a client that is reset while it sends never sees the answer.
+
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, StatusCode, header};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::Body as _;
+use jiff::Timestamp;
+
+use super::{ApiError, Arrival, Load};
+
+/// What is read of an unwanted body before its connection is given up.
+const DISCARDED: u64 = 1024 * 1024;
+
+/// How long that may take.
+const DISCARD_TIME: Duration = Duration::from_secs(1);
+
+/// A request of one of the [`Routes`](super::Routes) with its whole JSON body.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The body, not parsed.
+    pub body: Bytes,
+    /// Whether the handler should do its work or fail open at once.
+    pub load: Load,
+    /// When the request arrived.
+    pub received: Timestamp,
+    /// The same moment on the monotonic clock.
+    pub started: Instant,
+}
+
+impl<S: Sync> FromRequest<S> for Call {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
+        let Some(&Arrival {
+            limits,
+            load,
+            received,
+            started,
+        }) = request.extensions().get()
+        else {
+            let message = "the route was not set up to take calls";
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            return Err(ApiError::new(status, "NotARoute", message));
+        };
+        if !is_json(request.headers()) {
+            let error = ApiError::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "NotJson",
+                "the content type must be application/json",
+            );
+            return Err(refuse(error, request.into_body()).await);
+        }
+        let read = read(request.into_body(), limits.body.0);
+        let body = tokio::time::timeout(limits.body_time, read)
+            .await
+            .map_err(|_| {
+                let message = "the body did not arrive in time";
+                ApiError::new(StatusCode::REQUEST_TIMEOUT, "BodyTooSlow", message).closing()
+            })??;
+        Ok(Self {
+            body,
+            load,
+            received,
+            started,
+        })
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split(';').next())
+        .is_some_and(|value| value.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// `error`, after what is left of the request's body was read if it is small; otherwise the
+/// connection closes.
+pub(super) async fn refuse(error: ApiError, mut body: Body) -> ApiError {
+    match tokio::time::timeout(DISCARD_TIME, discard(&mut body)).await {
+        Ok(true) => error,
+        Ok(false) | Err(_) => error.closing(),
+    }
+}
+
+/// Reads the rest of a body; `false` where it is too long or breaks off.
+async fn discard(body: &mut Body) -> bool {
+    let mut left = DISCARDED;
+    while body.size_hint().lower() <= left {
+        match body.frame().await {
+            None => return true,
+            Some(Err(_)) => return false,
+            Some(Ok(frame)) => {
+                let length = frame.data_ref().map_or(0, |data| data.len() as u64);
+                let Some(rest) = left.checked_sub(length) else {
+                    return false;
+                };
+                left = rest;
+            }
+        }
+    }
+    false
+}
+
+async fn read(mut body: Body, limit: u64) -> Result<Bytes, ApiError> {
+    let mut chunks: Vec<Bytes> = Vec::new();
+    let mut length = 0_u64;
+    if body.size_hint().lower() > limit {
+        return Err(too_large(limit, body).await);
+    }
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_| cut_short())?.into_data() else {
+            continue;
+        };
+        length += data.len() as u64;
+        if length > limit {
+            return Err(too_large(limit, body).await);
+        }
+        chunks.push(data);
+    }
+    // Most bodies arrive in one piece, which is passed on as it is.
+    if chunks.len() == 1 {
+        return Ok(chunks.swap_remove(0));
+    }
+    let mut whole = BytesMut::with_capacity(chunks.iter().map(Bytes::len).sum());
+    for chunk in chunks {
+        whole.extend_from_slice(&chunk);
+    }
+    Ok(whole.freeze())
+}
+
+async fn too_large(limit: u64, body: Body) -> ApiError {
+    let message = format!("the body is larger than {limit} bytes");
+    let error = ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "BodyTooLarge", message);
+    refuse(error, body).await
+}
+
+fn cut_short() -> ApiError {
+    ApiError::bad_request("BodyCutShort", "the body ended before its announced length").closing()
+}

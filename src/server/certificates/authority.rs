@@ -1,0 +1,158 @@
+//! A certificate authority of our own: made for ten years, it signs one kind of leaf.
+
+use jiff::{SignedDuration, Timestamp};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
+};
+use rustls::pki_types::CertificateDer;
+
+use super::parse::{CLOCK_SKEW, date, lifetime};
+use super::{CertificateError, Leaf, Names};
+
+/// A certificate authority with its key.
+#[derive(Debug)]
+pub struct SigningAuthority {
+    pub(super) certificate: CertificateDer<'static>,
+    pub(super) key: KeyPair,
+    pub(super) not_before: Timestamp,
+    pub(super) not_after: Timestamp,
+}
+
+/// A client certificate with its key, both as PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientCertificate {
+    /// The certificate.
+    pub certificate: String,
+    /// The private key, PKCS #8.
+    pub key: String,
+}
+
+impl SigningAuthority {
+    /// A new authority that is valid from `now` for `life`.
+    ///
+    /// # Errors
+    ///
+    /// Where the key cannot be made or the end cannot be stated.
+    pub fn generate(
+        common_name: &str,
+        now: Timestamp,
+        life: SignedDuration,
+    ) -> Result<Self, CertificateError> {
+        let key = KeyPair::generate()?;
+        let (not_before, not_after) = lifetime(now, life, Timestamp::MAX)?;
+        let mut params = CertificateParams::default();
+        // Generations differ in their subject, so that clients which look signers up by name find
+        // the right one while two are published.
+        params.distinguished_name.push(
+            DnType::CommonName,
+            format!("{common_name} {}", now.as_second()),
+        );
+        params.not_before = date(not_before)?;
+        params.not_after = date(not_after)?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let certificate = params.self_signed(&key)?.der().clone();
+        Ok(Self {
+            certificate,
+            key,
+            not_before,
+            not_after,
+        })
+    }
+
+    /// The end of its life.
+    pub const fn not_after(&self) -> Timestamp {
+        self.not_after
+    }
+
+    /// Whether it is valid at `now`.
+    pub fn is_valid(&self, now: Timestamp) -> bool {
+        (self.not_before..self.not_after).contains(&now)
+    }
+
+    /// When it was made, and so published.
+    pub(super) fn published(&self) -> Timestamp {
+        self.not_before
+            .saturating_add(CLOCK_SKEW)
+            .unwrap_or(Timestamp::MAX)
+    }
+
+    /// The end that a leaf of `life` signed at `now` would have.
+    pub(super) fn leaf_end(&self, now: Timestamp, life: SignedDuration) -> Timestamp {
+        now.saturating_add(life)
+            .unwrap_or(Timestamp::MAX)
+            .min(self.not_after)
+    }
+
+    /// A server certificate for `names`, valid from `now` for `life` or as long as the authority.
+    pub(super) fn issue_server(
+        &self,
+        names: &Names,
+        now: Timestamp,
+        life: SignedDuration,
+    ) -> Result<Leaf, CertificateError> {
+        let alternatives = names
+            .dns()
+            .map(str::to_owned)
+            .chain(names.addresses().map(|address| address.to_string()))
+            .collect::<Vec<_>>();
+        let mut params = CertificateParams::new(alternatives)?;
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "evenkeel");
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        let (not_before, not_after) = lifetime(now, life, self.not_after)?;
+        let (certificate, key) = self.sign(params, not_before, not_after)?;
+        Ok(Leaf {
+            certificate,
+            key,
+            not_before,
+            not_after,
+            names: names.clone(),
+            signer: self.certificate.clone(),
+        })
+    }
+
+    /// A client certificate for `common_name`, valid from `now` for `life` or as long as the
+    /// authority.
+    ///
+    /// # Errors
+    ///
+    /// Where the key or the certificate cannot be made.
+    pub fn issue_client(
+        &self,
+        common_name: &str,
+        now: Timestamp,
+        life: SignedDuration,
+    ) -> Result<ClientCertificate, CertificateError> {
+        let mut params = CertificateParams::default();
+        params
+            .distinguished_name
+            .push(DnType::CommonName, common_name);
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let (not_before, not_after) = lifetime(now, life, self.not_after)?;
+        let (certificate, key) = self.sign(params, not_before, not_after)?;
+        Ok(ClientCertificate {
+            certificate: super::secret::certificate_pem(&certificate),
+            key: key.serialize_pem(),
+        })
+    }
+
+    fn sign(
+        &self,
+        mut params: CertificateParams,
+        not_before: Timestamp,
+        not_after: Timestamp,
+    ) -> Result<(CertificateDer<'static>, KeyPair), CertificateError> {
+        params.not_before = date(not_before)?;
+        params.not_after = date(not_after)?;
+        params.is_ca = IsCa::ExplicitNoCa;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate()?;
+        let issuer = Issuer::from_ca_cert_der(&self.certificate, &self.key)?;
+        let certificate = params.signed_by(&key, &issuer)?.der().clone();
+        Ok((certificate, key))
+    }
+}

@@ -1,0 +1,121 @@
+//! Everything that is kept in the Secret.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::secret::certificate_pem;
+use super::{CertificateError, ClientCertificate, Leaf, Names, SigningAuthority, Validity};
+
+/// The user name in kube-scheduler's client certificate.
+const SCHEDULER: &str = "system:kube-scheduler";
+
+/// The authorities and certificates that Evenkeel manages for itself. Never without an authority
+/// of either kind; each list is in the order in which they were made.
+#[derive(Debug, Clone)]
+pub struct Bundle {
+    pub(super) authorities: Vec<Arc<SigningAuthority>>,
+    pub(super) leaf: Arc<Leaf>,
+    pub(super) scheduler: Vec<Arc<SigningAuthority>>,
+}
+
+impl Bundle {
+    /// The first bundle of an installation.
+    ///
+    /// # Errors
+    ///
+    /// Where a key or a certificate cannot be made.
+    pub fn generate(
+        now: Timestamp,
+        names: &Names,
+        validity: &Validity,
+    ) -> Result<Self, CertificateError> {
+        let authority = new_authority(now, validity)?;
+        let leaf = authority.issue_server(names, now, validity.leaf())?;
+        Ok(Self {
+            authorities: vec![authority],
+            leaf: Arc::new(leaf),
+            scheduler: vec![new_scheduler_authority(now, validity)?],
+        })
+    }
+
+    /// The authorities that clients must trust, oldest first.
+    pub fn authorities(&self) -> &[Arc<SigningAuthority>] {
+        &self.authorities
+    }
+
+    /// The server's certificate.
+    pub fn leaf(&self) -> &Leaf {
+        &self.leaf
+    }
+
+    /// The authorities by which kube-scheduler is known, oldest first.
+    pub fn scheduler_authorities(&self) -> &[Arc<SigningAuthority>] {
+        &self.scheduler
+    }
+
+    /// The `caBundle` of the webhook configuration and `caData` of the extender: all authorities
+    /// that clients must trust, as PEM.
+    pub fn ca_bundle(&self) -> String {
+        pem(&self.authorities)
+    }
+
+    /// The authorities by which kube-scheduler is known, as PEM.
+    pub fn scheduler_ca_bundle(&self) -> String {
+        pem(&self.scheduler)
+    }
+
+    /// The server's certificate as PEM.
+    pub fn server_certificate(&self) -> String {
+        certificate_pem(&self.leaf.certificate)
+    }
+
+    /// The server's private key as PEM, PKCS #8.
+    pub fn server_key(&self) -> String {
+        self.leaf.key.serialize_pem()
+    }
+
+    /// A client certificate for kube-scheduler, signed by the newest of its authorities, which
+    /// the server accepts as soon as the bundle is loaded.
+    ///
+    /// # Errors
+    ///
+    /// Where the key or the certificate cannot be made.
+    pub fn issue_scheduler_client(
+        &self,
+        now: Timestamp,
+        life: SignedDuration,
+    ) -> Result<ClientCertificate, CertificateError> {
+        newest(&self.scheduler).issue_client(SCHEDULER, now, life)
+    }
+}
+
+/// The last that was made.
+pub(super) fn newest(authorities: &[Arc<SigningAuthority>]) -> &SigningAuthority {
+    authorities
+        .last()
+        .expect("a bundle is never without an authority")
+}
+
+fn pem(authorities: &[Arc<SigningAuthority>]) -> String {
+    authorities
+        .iter()
+        .map(|authority| certificate_pem(&authority.certificate))
+        .collect()
+}
+
+/// A new authority for the server's certificates.
+pub(super) fn new_authority(
+    now: Timestamp,
+    validity: &Validity,
+) -> Result<Arc<SigningAuthority>, CertificateError> {
+    SigningAuthority::generate("Evenkeel CA", now, validity.authority()).map(Arc::new)
+}
+
+/// A new authority for kube-scheduler's client certificates.
+pub(super) fn new_scheduler_authority(
+    now: Timestamp,
+    validity: &Validity,
+) -> Result<Arc<SigningAuthority>, CertificateError> {
+    SigningAuthority::generate("Evenkeel scheduler CA", now, validity.authority()).map(Arc::new)
+}

@@ -1,0 +1,83 @@
+//! The few facts that rotation needs of an X.509 certificate, and the moments it can state.
+
+use std::net::IpAddr;
+
+use jiff::{SignedDuration, Timestamp};
+use rustls::pki_types::CertificateDer;
+use time::OffsetDateTime;
+use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
+
+use super::{CertificateError, Names};
+
+/// Certificates start this long before they are made, for clients whose clocks are late.
+pub(super) const CLOCK_SKEW: SignedDuration = SignedDuration::from_hours(1);
+
+/// What a certificate says of itself.
+pub(super) struct Facts {
+    pub not_before: Timestamp,
+    pub not_after: Timestamp,
+    pub names: Names,
+    pub is_authority: bool,
+    pub public_key: Vec<u8>,
+}
+
+/// Reads a certificate; the error says what is wrong with it.
+pub(super) fn facts(certificate: &CertificateDer<'_>) -> Result<Facts, String> {
+    let (_, certificate) =
+        X509Certificate::from_der(certificate).map_err(|error| error.to_string())?;
+    let moment = |seconds: i64| Timestamp::from_second(seconds).map_err(|error| error.to_string());
+    let validity = certificate.validity();
+    Ok(Facts {
+        not_before: moment(validity.not_before.timestamp())?,
+        not_after: moment(validity.not_after.timestamp())?,
+        names: names(&certificate)?,
+        is_authority: certificate.is_ca(),
+        public_key: certificate.public_key().subject_public_key.data.to_vec(),
+    })
+}
+
+fn names(certificate: &X509Certificate<'_>) -> Result<Names, String> {
+    let alternatives = certificate
+        .subject_alternative_name()
+        .map_err(|error| error.to_string())?;
+    let mut dns = Vec::new();
+    let mut addresses = Vec::new();
+    for name in alternatives.iter().flat_map(|all| &all.value.general_names) {
+        match name {
+            GeneralName::DNSName(name) => dns.push((*name).to_owned()),
+            GeneralName::IPAddress(bytes) => addresses.push(address(bytes)?),
+            _ => {}
+        }
+    }
+    Names::new(dns, addresses).map_err(|error| error.to_string())
+}
+
+fn address(bytes: &[u8]) -> Result<IpAddr, String> {
+    if let Ok(v4) = <[u8; 4]>::try_from(bytes) {
+        return Ok(v4.into());
+    }
+    <[u8; 16]>::try_from(bytes)
+        .map(IpAddr::from)
+        .map_err(|_| format!("an address of {} bytes", bytes.len()))
+}
+
+/// The life of a certificate made at `now`: from a little earlier, `life` long, never beyond
+/// `limit`. In whole seconds, which is what a certificate states.
+pub(super) fn lifetime(
+    now: Timestamp,
+    life: SignedDuration,
+    limit: Timestamp,
+) -> Result<(Timestamp, Timestamp), CertificateError> {
+    let whole = |moment: Timestamp| {
+        Timestamp::from_second(moment.as_second()).map_err(|_| CertificateError::Time(moment))
+    };
+    let end = now.saturating_add(life).unwrap_or(Timestamp::MAX);
+    let start = now.saturating_sub(CLOCK_SKEW).unwrap_or(Timestamp::MIN);
+    Ok((whole(start)?, whole(end.min(limit))?))
+}
+
+/// `moment` in the type that certificates are made with.
+pub(super) fn date(moment: Timestamp) -> Result<OffsetDateTime, CertificateError> {
+    OffsetDateTime::from_unix_timestamp(moment.as_second())
+        .map_err(|_| CertificateError::Time(moment))
+}

@@ -1,0 +1,213 @@
+//! One connection from its first request to its end.
+//!
+//! When the service leaves, HTTP/1.1 clients are told so with `Connection: close` on their next
+//! answer; a connection that is quiet all that time is closed a moment after the last new one was
+//! accepted. HTTP/2 has its own word for it, GOAWAY, which loses no request.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::{HeaderValue, Request, Response, Version, header};
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulConnection;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::MissedTickBehavior;
+use tower::ServiceExt;
+
+use super::activity::{Activity, Noting, Pace, Verdict};
+use super::error::CloseConnection;
+use super::tls::Peer;
+use super::{ListenerSettings, Phase, Shutdown};
+
+/// How long a quiet HTTP/1.1 connection stays open after the last connection was accepted: a
+/// request may be under way that was sent before the client knew.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// A request body of several megabytes should not wait for the window.
+const STREAM_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = 4 << 20;
+
+/// HTTP/2 connections whose client is gone are found by pings.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How requests are framed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protocol {
+    Http1,
+    Http2,
+}
+
+/// Why a connection was closed from this side without having said so in an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Closed {
+    /// It was not: the client went, or the last answer said so.
+    InOrder,
+    /// A request head did not arrive in time.
+    SlowHead,
+    /// It was idle for too long.
+    Idle,
+    /// The service was over while it was open.
+    Aborted,
+}
+
+impl Closed {
+    /// A short name for metrics; `None` where all was in order.
+    pub const fn reason(self) -> Option<&'static str> {
+        match self {
+            Self::InOrder => None,
+            Self::SlowHead => Some("SlowHead"),
+            Self::Idle => Some("Idle"),
+            Self::Aborted => Some("Aborted"),
+        }
+    }
+}
+
+/// What a connection serves, and for whom.
+#[derive(Debug, Clone)]
+pub(super) struct Serving {
+    pub router: Router,
+    pub peer: Option<Arc<Peer>>,
+    pub settings: ListenerSettings,
+    pub shutdown: Shutdown,
+}
+
+impl Serving {
+    /// Serves `stream` to its end.
+    pub async fn run<I>(self, stream: I, protocol: Protocol) -> Closed
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let activity = Activity::default();
+        let service = Requests {
+            router: self.router,
+            peer: self.peer,
+            shutdown: self.shutdown.clone(),
+            activity: activity.clone(),
+        };
+        let end = End {
+            protocol,
+            settings: self.settings,
+            shutdown: self.shutdown,
+            activity: activity.clone(),
+        };
+        let stream = TokioIo::new(Noting::new(stream, activity));
+        match protocol {
+            Protocol::Http1 => {
+                let connection = http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    // Kept by `End`, which lets an idle connection be.
+                    .header_read_timeout(None)
+                    .serve_connection(stream, service);
+                end.drive(connection).await
+            }
+            Protocol::Http2 => {
+                let connection = http2::Builder::new(TokioExecutor::new())
+                    .timer(TokioTimer::new())
+                    .keep_alive_interval(PING_INTERVAL)
+                    .keep_alive_timeout(PING_TIMEOUT)
+                    .initial_stream_window_size(STREAM_WINDOW)
+                    .initial_connection_window_size(CONNECTION_WINDOW)
+                    .serve_connection(stream, service);
+                end.drive(connection).await
+            }
+        }
+    }
+}
+
+/// Decides when a connection ends.
+struct End {
+    protocol: Protocol,
+    settings: ListenerSettings,
+    shutdown: Shutdown,
+    activity: Activity,
+}
+
+impl End {
+    async fn drive<C: GracefulConnection>(self, connection: C) -> Closed {
+        let mut connection = pin!(connection);
+        let mut draining = pin!(self.last_word());
+        let mut over = pin!(self.shutdown.over());
+        let mut told = false;
+        let mut pace = Pace::new(self.activity.clone(), self.settings.idle_intervals());
+        let mut looks = tokio::time::interval(self.settings.header_timeout);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                // An error means that the client broke off or broke the protocol, which is
+                // nothing that a log should be filled with.
+                _ = connection.as_mut() => return Closed::InOrder,
+                () = &mut over => return Closed::Aborted,
+                () = &mut draining, if !told => {
+                    told = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+                _ = looks.tick() => match (pace.look(), self.protocol) {
+                    (Verdict::Keep, _) | (Verdict::SlowHead, Protocol::Http2) => {}
+                    (Verdict::SlowHead, Protocol::Http1) => return Closed::SlowHead,
+                    (Verdict::Idle, _) => return Closed::Idle,
+                },
+            }
+        }
+    }
+
+    /// Waits until the connection should be told to end.
+    async fn last_word(&self) {
+        self.shutdown.draining().await;
+        if self.protocol == Protocol::Http2 {
+            return;
+        }
+        // A request that has begun is answered with the word that the connection closes, which
+        // needs no help; until then hyper may not be told, since it would drop half a head.
+        tokio::time::sleep(LINGER).await;
+        while self.activity.is_busy() {
+            tokio::time::sleep(LINGER).await;
+        }
+    }
+}
+
+/// The service that hyper calls for each request of a connection.
+#[derive(Debug)]
+struct Requests {
+    router: Router,
+    peer: Option<Arc<Peer>>,
+    shutdown: Shutdown,
+    activity: Activity,
+}
+
+impl hyper::service::Service<Request<Incoming>> for Requests {
+    type Response = Response<axum::body::Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        let in_flight = self.activity.call();
+        let version = request.version();
+        if let Some(peer) = &self.peer {
+            request.extensions_mut().insert(Arc::clone(peer));
+        }
+        let shutdown = self.shutdown.clone();
+        let answer = self.router.clone().oneshot(request);
+        Box::pin(async move {
+            let mut response = answer.await?;
+            let closes = response
+                .extensions_mut()
+                .remove::<CloseConnection>()
+                .is_some()
+                || shutdown.phase() > Phase::Serving;
+            if closes && version < Version::HTTP_2 {
+                let close = HeaderValue::from_static("close");
+                response.headers_mut().insert(header::CONNECTION, close);
+            }
+            drop(in_flight);
+            Ok(response)
+        })
+    }
+}

@@ -1,0 +1,237 @@
+//! How the service ends: it says that it is leaving, stops taking connections, finishes what it
+//! has, and only then is over.
+//!
+//! Endpoints of a Service change some time after a Pod was told to end, and until then new
+//! connections arrive; so it goes on accepting for a while after it stopped being ready. The
+//! phases are told to every part through a [`Shutdown`]; the parts' handles are counted, and when
+//! the last is gone the service is over, or at a deadline, or at a second signal.
+
+use std::convert::Infallible;
+use std::io;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures::{Stream, StreamExt, stream};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+
+/// How far the end of the service has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// It has not begun.
+    Serving,
+    /// Not ready any more; connections are still accepted, and answers say that theirs closes.
+    Leaving,
+    /// No new connections; what is in flight is finished.
+    Draining,
+    /// Whatever is still open is dropped.
+    Over,
+}
+
+/// How long the phases last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DrainSettings {
+    /// From the signal until no more connections are accepted.
+    pub delay: Duration,
+    /// From then until whatever is left is dropped.
+    pub timeout: Duration,
+}
+
+/// How the service ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drained {
+    /// Everything was finished.
+    Complete,
+    /// Something was still open at the deadline.
+    TimedOut,
+    /// A second signal came first.
+    Forced,
+}
+
+/// Takes the service through the phases of its end.
+#[derive(Debug)]
+pub struct Drain {
+    settings: DrainSettings,
+    phase: watch::Sender<Phase>,
+    part: mpsc::Sender<Infallible>,
+    parts: mpsc::Receiver<Infallible>,
+}
+
+/// A part's view of the service's end. The service is not over while one from
+/// [`Drain::part`], or a clone of it, is held.
+#[derive(Debug, Clone)]
+pub struct Shutdown {
+    phase: watch::Receiver<Phase>,
+    drains_at: Phase,
+    /// Held to be counted.
+    _part: Option<mpsc::Sender<Infallible>>,
+}
+
+impl Drain {
+    /// A service that has not begun to end.
+    pub fn new(settings: DrainSettings) -> Self {
+        let (part, parts) = mpsc::channel(1);
+        Self {
+            settings,
+            phase: watch::Sender::new(Phase::Serving),
+            part,
+            parts,
+        }
+    }
+
+    /// A handle for a part that the service must not end before.
+    pub fn part(&self) -> Shutdown {
+        Shutdown {
+            phase: self.phase.subscribe(),
+            drains_at: Phase::Draining,
+            _part: Some(self.part.clone()),
+        }
+    }
+
+    /// A handle for what lasts until the service is over, such as the probes.
+    pub fn observer(&self) -> Shutdown {
+        Shutdown {
+            phase: self.phase.subscribe(),
+            drains_at: Phase::Over,
+            _part: None,
+        }
+    }
+
+    /// Waits for the first of `signals`, then ends the service; a second signal ends it at once.
+    pub async fn run(self, signals: impl Stream<Item = ()>) -> Drained {
+        let Self {
+            settings: DrainSettings { delay, timeout },
+            phase,
+            part,
+            mut parts,
+        } = self;
+        drop(part);
+        let mut signals = pin!(signals.chain(stream::pending()));
+        signals.next().await;
+        tracing::info!(?delay, ?timeout, "leaving: not ready, still accepting");
+        phase.send_replace(Phase::Leaving);
+        let mut ended = tokio::select! {
+            () = tokio::time::sleep(delay) => None,
+            _ = signals.next() => Some(Drained::Forced),
+        };
+        if ended.is_none() {
+            tracing::info!("draining: no new connections");
+            phase.send_replace(Phase::Draining);
+            ended = Some(tokio::select! {
+                _ = parts.recv() => Drained::Complete,
+                () = tokio::time::sleep(timeout) => Drained::TimedOut,
+                _ = signals.next() => Drained::Forced,
+            });
+        }
+        phase.send_replace(Phase::Over);
+        let ended = ended.unwrap_or(Drained::Forced);
+        tracing::info!(?ended, "over");
+        ended
+    }
+}
+
+impl Shutdown {
+    /// How far the end has come.
+    pub fn phase(&self) -> Phase {
+        *self.phase.borrow()
+    }
+
+    /// Waits until the holder should take on no more work.
+    pub async fn draining(&self) {
+        self.reached(self.drains_at).await;
+    }
+
+    /// Waits until whatever is still open is dropped.
+    pub async fn over(&self) {
+        self.reached(Phase::Over).await;
+    }
+
+    async fn reached(&self, phase: Phase) {
+        // An error means that nobody runs the drain any more, which is an end as well.
+        let _ = self.phase.clone().wait_for(|now| *now >= phase).await;
+    }
+}
+
+/// SIGTERM, which the kubelet sends, and SIGINT, which a terminal does.
+///
+/// # Errors
+///
+/// Where the process cannot receive them.
+pub fn signals() -> io::Result<impl Stream<Item = ()>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(stream::poll_fn(move |context| {
+        let terminated = terminate.poll_recv(context);
+        if terminated.is_ready() {
+            return terminated;
+        }
+        interrupt.poll_recv(context)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::channel::mpsc::unbounded;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(3600);
+
+    fn settings(delay: Duration, timeout: Duration) -> DrainSettings {
+        DrainSettings { delay, timeout }
+    }
+
+    #[tokio::test]
+    async fn the_phases_follow_the_signal_and_wait_for_the_parts() {
+        let drain = Drain::new(settings(Duration::ZERO, LONG));
+        let (part, observer) = (drain.part(), drain.observer());
+        let (signal, signals) = unbounded();
+        let running = tokio::spawn(drain.run(signals));
+        assert_eq!(part.phase(), Phase::Serving);
+        signal.unbounded_send(()).unwrap();
+        part.draining().await;
+        let other = part.clone();
+        drop(part);
+        assert_eq!(observer.phase(), Phase::Draining, "a clone is held");
+        drop(other);
+        observer.over().await;
+        assert_eq!(running.await.unwrap(), Drained::Complete);
+    }
+
+    #[tokio::test]
+    async fn connections_are_accepted_until_the_delay_has_passed() {
+        let drain = Drain::new(settings(LONG, LONG));
+        let part = drain.part();
+        let (signal, signals) = unbounded();
+        let running = tokio::spawn(drain.run(signals));
+        signal.unbounded_send(()).unwrap();
+        part.reached(Phase::Leaving).await;
+        assert_eq!(part.phase(), Phase::Leaving);
+        signal.unbounded_send(()).unwrap();
+        assert_eq!(
+            running.await.unwrap(),
+            Drained::Forced,
+            "by the second signal"
+        );
+        assert_eq!(part.phase(), Phase::Over);
+    }
+
+    #[tokio::test]
+    async fn a_part_that_hangs_is_left_behind_at_the_deadline() {
+        let drain = Drain::new(settings(Duration::ZERO, Duration::from_millis(1)));
+        let _held = drain.part();
+        assert_eq!(drain.run(stream::iter([()])).await, Drained::TimedOut);
+    }
+
+    #[tokio::test]
+    async fn a_second_signal_ends_the_wait_for_a_part() {
+        let drain = Drain::new(settings(Duration::ZERO, LONG));
+        let part = drain.part();
+        let (signal, signals) = unbounded();
+        let running = tokio::spawn(drain.run(signals));
+        signal.unbounded_send(()).unwrap();
+        part.draining().await;
+        signal.unbounded_send(()).unwrap();
+        assert_eq!(running.await.unwrap(), Drained::Forced);
+    }
+}

@@ -1,0 +1,97 @@
+//! Answers to requests that are not answered by a handler's rules.
+//!
+//! A small JSON object that says what is wrong. Never with `Retry-After`, for which the API server
+//! would hold the request back until its timeout, and never a redirect, which it would follow.
+
+use std::borrow::Cow;
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+/// A refusal or a failure, as the caller sees it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ApiError {
+    status: StatusCode,
+    reason: &'static str,
+    message: Cow<'static, str>,
+    connection: Connection,
+}
+
+/// What becomes of the connection after an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Connection {
+    Stays,
+    Closes,
+}
+
+/// Marks an answer after which its HTTP/1.1 connection cannot be used again, since what the client
+/// sent was not read to its end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CloseConnection;
+
+#[derive(Serialize)]
+struct Body<'a> {
+    error: &'a str,
+    reason: &'static str,
+}
+
+impl ApiError {
+    /// An answer with `status`, a `reason` from a closed set, and a `message` for people.
+    pub fn new(
+        status: StatusCode,
+        reason: &'static str,
+        message: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            status,
+            reason,
+            message: message.into(),
+            connection: Connection::Stays,
+        }
+    }
+
+    /// 400: what was sent is not what is expected here.
+    pub fn bad_request(reason: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, reason, message)
+    }
+
+    /// The same, and the connection is closed after it.
+    #[must_use]
+    pub(super) fn closing(mut self) -> Self {
+        self.connection = Connection::Closes;
+        self
+    }
+
+    /// The HTTP status.
+    pub const fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The short name of what is wrong.
+    pub const fn reason(&self) -> &'static str {
+        self.reason
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let Self {
+            status,
+            reason,
+            message,
+            connection,
+        } = self;
+        let body = Json(Body {
+            error: &message,
+            reason,
+        });
+        let mut response = (status, body).into_response();
+        if connection == Connection::Closes {
+            response.extensions_mut().insert(CloseConnection);
+        }
+        response
+    }
+}

@@ -1,0 +1,255 @@
+//! A socket that accepts connections, in plain HTTP or over TLS, until the service drains.
+//!
+//! The number of connections is bounded: beyond it new ones wait in the kernel. A failure to
+//! accept, such as too many open files, is waited out instead of being retried in a loop.
+
+mod handshake;
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::task::TaskTracker;
+
+use self::handshake::handshake;
+use super::connection::{Closed, Protocol, Serving};
+use super::tls::CertificateStore;
+use super::{Metrics, ServerError, Shutdown};
+use crate::clock;
+use crate::telemetry::RateLimited;
+
+/// After a failure to accept: long enough not to spin, short enough not to be noticed.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// The kernel asks after a silent peer from then on.
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
+
+/// How a listener treats its connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListenerSettings {
+    /// The name in metrics and logs.
+    pub name: &'static str,
+    /// Connections open at a time.
+    pub max_connections: NonZeroUsize,
+    /// How long a TLS handshake may take.
+    pub handshake_timeout: Duration,
+    /// How long a request head may take to arrive; at least this long, at most twice.
+    pub header_timeout: Duration,
+    /// How long a connection may be without a request. Longer than clients keep theirs (90 s in
+    /// Go), so that it is the client that closes.
+    pub idle_timeout: Duration,
+}
+
+impl ListenerSettings {
+    /// A listener called `name` with the usual bounds.
+    pub fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            max_connections: const { NonZeroUsize::new(4096).expect("not zero") },
+            handshake_timeout: Duration::from_secs(10),
+            header_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(600),
+        }
+    }
+
+    /// The idle timeout in header timeouts, at which connections are looked at.
+    pub(super) fn idle_intervals(&self) -> u32 {
+        let intervals = self.idle_timeout.as_millis() / self.header_timeout.as_millis().max(1);
+        u32::try_from(intervals).unwrap_or(u32::MAX).max(1)
+    }
+}
+
+/// What the bytes of a connection are wrapped in.
+#[derive(Debug, Clone)]
+pub enum Transport {
+    /// Nothing: HTTP/1.1.
+    Plain,
+    /// TLS with these certificates: HTTP/2 or HTTP/1.1, as the client likes.
+    Tls(Arc<CertificateStore>),
+}
+
+/// A bound socket, not serving yet.
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+    settings: ListenerSettings,
+    transport: Transport,
+    metrics: Metrics,
+}
+
+impl Listener {
+    /// Binds `address`.
+    ///
+    /// # Errors
+    ///
+    /// Where the address cannot be bound.
+    pub async fn bind(
+        address: SocketAddr,
+        settings: ListenerSettings,
+        transport: Transport,
+        metrics: Metrics,
+    ) -> Result<Self, ServerError> {
+        let socket = TcpListener::bind(address)
+            .await
+            .map_err(|source| ServerError::Bind { address, source })?;
+        Ok(Self {
+            socket,
+            settings,
+            transport,
+            metrics,
+        })
+    }
+
+    /// The address that is bound, with the port that the system chose where none was given.
+    ///
+    /// # Errors
+    ///
+    /// Where the system does not tell.
+    pub fn local_address(&self) -> std::io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// Serves `router` until the service has drained: returns when every connection is closed.
+    pub async fn serve(self, router: Router, shutdown: Shutdown) {
+        let Self {
+            socket,
+            settings,
+            transport,
+            metrics,
+        } = self;
+        let accepting = Accepting {
+            transport,
+            serving: Serving {
+                router,
+                peer: None,
+                settings,
+                shutdown,
+            },
+            metrics,
+            permits: Arc::new(Semaphore::new(
+                settings.max_connections.get().min(Semaphore::MAX_PERMITS),
+            )),
+            connections: TaskTracker::new(),
+            log: Arc::default(),
+        };
+        accepting.run(socket).await;
+    }
+}
+
+struct Accepting {
+    transport: Transport,
+    serving: Serving,
+    metrics: Metrics,
+    permits: Arc<Semaphore>,
+    connections: TaskTracker,
+    log: Arc<RateLimited<&'static str>>,
+}
+
+impl Accepting {
+    async fn run(self, socket: TcpListener) {
+        tokio::select! {
+            biased;
+            () = self.serving.shutdown.draining() => {}
+            () = self.accept(&socket) => {}
+        }
+        self.accept_rest(socket);
+        self.connections.close();
+        self.connections.wait().await;
+    }
+
+    /// Accepts for ever.
+    async fn accept(&self, socket: &TcpListener) {
+        loop {
+            let permit = Arc::clone(&self.permits).acquire_owned().await;
+            let permit = permit.expect("the semaphore is never closed");
+            match socket.accept().await {
+                Ok((stream, _)) => self.spawn(stream, Some(permit)),
+                Err(error) => {
+                    self.metrics
+                        .connections()
+                        .accept_failed(self.serving.settings.name);
+                    if let Some(suppressed) = self.log.permit("accept", clock::instant()) {
+                        tracing::warn!(
+                            listener = self.serving.settings.name,
+                            error = &error as &dyn std::error::Error,
+                            suppressed,
+                            "no connection can be accepted"
+                        );
+                    }
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Takes what the kernel has accepted already: to the clients these connections are open.
+    fn accept_rest(&self, socket: TcpListener) {
+        let Ok(socket) = socket.into_std() else {
+            return;
+        };
+        while let Ok((stream, _)) = socket.accept() {
+            if stream.set_nonblocking(true).is_ok()
+                && let Ok(stream) = TcpStream::from_std(stream)
+            {
+                self.spawn(stream, None);
+            }
+        }
+    }
+
+    fn spawn(&self, stream: TcpStream, permit: Option<OwnedSemaphorePermit>) {
+        let name = self.serving.settings.name;
+        let open = self.metrics.connections().open(name);
+        let transport = self.transport.clone();
+        let serving = self.serving.clone();
+        let metrics = self.metrics.clone();
+        let log = Arc::clone(&self.log);
+        self.connections.spawn(async move {
+            let closed = match serve(stream, transport, serving).await {
+                Ok(closed) => closed,
+                Err(failure) => {
+                    metrics.connections().handshake_failed(failure.reason());
+                    failure.log(&log);
+                    Closed::InOrder
+                }
+            };
+            if let Some(reason) = closed.reason() {
+                metrics.connections().closed(name, reason);
+            }
+            drop((open, permit));
+        });
+    }
+}
+
+async fn serve(
+    stream: TcpStream,
+    transport: Transport,
+    serving: Serving,
+) -> Result<Closed, handshake::HandshakeFailure> {
+    // Best effort: a connection without these is slower or longer-lived, and works.
+    let _ = stream.set_nodelay(true);
+    let _ = SockRef::from(&stream).set_tcp_keepalive(
+        &TcpKeepalive::new()
+            .with_time(KEEPALIVE_AFTER)
+            .with_interval(KEEPALIVE_INTERVAL),
+    );
+    match transport {
+        Transport::Plain => Ok(serving.run(stream, Protocol::Http1).await),
+        Transport::Tls(store) => {
+            let begun = tokio::select! {
+                () = serving.shutdown.over() => return Ok(Closed::Aborted),
+                begun = handshake(store, stream, serving.settings.handshake_timeout) => begun?,
+            };
+            let serving = Serving {
+                peer: Some(begun.peer),
+                ..serving
+            };
+            Ok(serving.run(begun.stream, begun.protocol).await)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The TLS handshake: what it yields, and what its failures are called.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::{AlertDescription, InvalidMessage};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::clock;
+use crate::server::connection::Protocol;
+use crate::server::tls::{CertificateStore, Peer};
+use crate::telemetry::RateLimited;
+
+/// The answer to a client that does not speak TLS, as it would like to read it.
+const NOT_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\
+    Connection: close\r\n\r\nThis port speaks HTTPS.\n";
+
+/// A connection that is ready for requests.
+pub(super) struct Begun {
+    pub stream: TlsStream<TcpStream>,
+    pub protocol: Protocol,
+    pub peer: Arc<Peer>,
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum HandshakeFailure {
+    /// It took too long.
+    #[error("the handshake took too long")]
+    TimedOut,
+    /// The client left, as a scanner or a probe of the port does.
+    #[error("the client left")]
+    ClientLeft(#[source] io::Error),
+    /// The client spoke something else.
+    #[error("the client does not speak TLS")]
+    NotTls,
+    /// The client does not trust the server's certificate: its CA bundle is not the right one.
+    #[error("the client refuses the server's certificate")]
+    CertificateRefused(#[source] io::Error),
+    /// The client's certificate or its signature cannot be checked.
+    #[error("the client's certificate cannot be used")]
+    ClientCertificate(#[source] io::Error),
+    /// Anything else.
+    #[error("the handshake failed")]
+    Protocol(#[source] io::Error),
+}
+
+impl HandshakeFailure {
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::TimedOut => "TimedOut",
+            Self::ClientLeft(_) => "ClientLeft",
+            Self::NotTls => "NotTls",
+            Self::CertificateRefused(_) => "CertificateRefused",
+            Self::ClientCertificate(_) => "ClientCertificateUnusable",
+            Self::Protocol(_) => "ProtocolError",
+        }
+    }
+
+    fn of(error: io::Error) -> Self {
+        use AlertDescription as Alert;
+        let Some(reason) = error
+            .get_ref()
+            .and_then(|inner| inner.downcast_ref::<rustls::Error>())
+        else {
+            return Self::ClientLeft(error);
+        };
+        match reason {
+            rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => Self::NotTls,
+            rustls::Error::AlertReceived(
+                Alert::BadCertificate
+                | Alert::UnsupportedCertificate
+                | Alert::CertificateRevoked
+                | Alert::CertificateExpired
+                | Alert::CertificateUnknown
+                | Alert::UnknownCA,
+            ) => Self::CertificateRefused(error),
+            rustls::Error::InvalidCertificate(_) => Self::ClientCertificate(error),
+            _ => Self::Protocol(error),
+        }
+    }
+
+    /// Logs it, once a minute at most for each kind.
+    pub fn log(&self, log: &RateLimited<&'static str>) {
+        if matches!(self, Self::ClientLeft(_)) {
+            return;
+        }
+        if let Some(suppressed) = log.permit(self.reason(), clock::instant()) {
+            tracing::warn!(
+                error = self as &dyn std::error::Error,
+                reason = self.reason(),
+                suppressed,
+                "TLS handshake failed"
+            );
+        }
+    }
+}
+
+/// Does the handshake on `stream` with the certificates in use.
+pub(super) async fn handshake(
+    store: Arc<CertificateStore>,
+    stream: TcpStream,
+    timeout: Duration,
+) -> Result<Begun, HandshakeFailure> {
+    let acceptor = TlsAcceptor::from(Arc::clone(&store.current().config));
+    let accept = acceptor.accept(stream).into_fallible();
+    let stream = match tokio::time::timeout(timeout, accept).await {
+        Err(_) => return Err(HandshakeFailure::TimedOut),
+        Ok(Ok(stream)) => stream,
+        Ok(Err((error, mut plain))) => {
+            let failure = HandshakeFailure::of(error);
+            if matches!(failure, HandshakeFailure::NotTls) {
+                // Whether the client reads it is its own affair.
+                let _ = plain.write_all(NOT_TLS).await;
+                let _ = plain.shutdown().await;
+            }
+            return Err(failure);
+        }
+    };
+    let (_, session) = stream.get_ref();
+    let protocol = match session.alpn_protocol() {
+        Some(b"h2") => Protocol::Http2,
+        _ => Protocol::Http1,
+    };
+    let chain = session.peer_certificates().unwrap_or_default();
+    let chain = chain.iter().map(|c| c.clone().into_owned()).collect();
+    let peer = Arc::new(Peer::new(store, chain));
+    Ok(Begun {
+        stream,
+        protocol,
+        peer,
+    })
+}

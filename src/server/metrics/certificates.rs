@@ -1,0 +1,59 @@
+//! The served certificate and its changes.
+
+use jiff::Timestamp;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Unit;
+
+use super::ReasonLabel;
+use crate::telemetry::Registry;
+
+/// What is counted of certificates.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CertificateMetrics {
+    not_after: Gauge,
+    reloads: Counter,
+    reload_failures: Family<ReasonLabel, Counter>,
+}
+
+impl CertificateMetrics {
+    pub(super) fn register(&self, registry: &mut Registry) {
+        let Self {
+            not_after,
+            reloads,
+            reload_failures,
+        } = self.clone();
+        registry.register_with_unit(
+            "tls_certificate_not_after",
+            "End of the served certificate's life, as a Unix time",
+            Unit::Seconds,
+            not_after,
+        );
+        registry.register(
+            "tls_certificate_reloads",
+            "Changes of the served certificate or of the client authorities",
+            reloads,
+        );
+        registry.register(
+            "tls_certificate_reload_failures",
+            "Attempts to take new certificates into use that kept the old ones",
+            reload_failures,
+        );
+    }
+
+    /// The certificate that is served lives until `not_after`.
+    pub fn serves_until(&self, not_after: Timestamp) {
+        self.not_after.set(not_after.as_second());
+    }
+
+    pub fn reloaded(&self) {
+        self.reloads.inc();
+    }
+
+    pub fn reload_failed(&self, reason: &'static str) {
+        self.reload_failures
+            .get_or_create(&ReasonLabel { reason })
+            .inc();
+    }
+}

@@ -1,0 +1,79 @@
+//! Connections, and those that did not come about.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+
+use super::{Open, ReasonLabel};
+use crate::telemetry::Registry;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ListenerLabel {
+    listener: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ListenerReasonLabel {
+    listener: &'static str,
+    reason: &'static str,
+}
+
+/// What is counted of connections.
+#[derive(Debug, Clone, Default)]
+pub(in crate::server) struct ConnectionMetrics {
+    open: Family<ListenerLabel, Gauge>,
+    accept_failures: Family<ListenerLabel, Counter>,
+    closed: Family<ListenerReasonLabel, Counter>,
+    handshake_failures: Family<ReasonLabel, Counter>,
+}
+
+impl ConnectionMetrics {
+    pub(super) fn register(&self, registry: &mut Registry) {
+        let Self {
+            open,
+            accept_failures,
+            closed,
+            handshake_failures,
+        } = self.clone();
+        registry.register("http_connections", "Open connections", open);
+        registry.register(
+            "http_accept_failures",
+            "Connections that could not be accepted",
+            accept_failures,
+        );
+        registry.register(
+            "http_connections_closed",
+            "Connections closed by the service, other than after an answer that said so",
+            closed,
+        );
+        registry.register(
+            "tls_handshake_failures",
+            "TLS handshakes that failed",
+            handshake_failures,
+        );
+    }
+
+    /// Counts a connection as open until the guard is dropped.
+    pub fn open(&self, listener: &'static str) -> Open {
+        Open::new(self.open.get_or_create_owned(&ListenerLabel { listener }))
+    }
+
+    pub fn accept_failed(&self, listener: &'static str) {
+        self.accept_failures
+            .get_or_create(&ListenerLabel { listener })
+            .inc();
+    }
+
+    pub fn closed(&self, listener: &'static str, reason: &'static str) {
+        self.closed
+            .get_or_create(&ListenerReasonLabel { listener, reason })
+            .inc();
+    }
+
+    pub fn handshake_failed(&self, reason: &'static str) {
+        self.handshake_failures
+            .get_or_create(&ReasonLabel { reason })
+            .inc();
+    }
+}

@@ -1,0 +1,209 @@
+//! Requests by path and class of status, and how long their answers took.
+//!
+//! A path's handles are looked up once, when the router is built; a request touches only atomics.
+
+use std::fmt;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Unit;
+
+use super::Open;
+use crate::telemetry::Registry;
+
+/// Upper bounds in seconds. The fastest answers take some 50 us; the API server gives up after a
+/// second, so that what took longer was not waited for.
+const LATENCY: [f64; 14] = [
+    0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0,
+];
+
+/// The classes of status codes that are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Class {
+    Success,
+    Refused,
+    Failed,
+}
+
+impl Class {
+    const ALL: [Self; 3] = [Self::Success, Self::Refused, Self::Failed];
+
+    fn of(status: StatusCode) -> Self {
+        if status.is_server_error() {
+            Self::Failed
+        } else if status.is_client_error() {
+            Self::Refused
+        } else {
+            Self::Success
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "2xx",
+            Self::Refused => "4xx",
+            Self::Failed => "5xx",
+        }
+    }
+}
+
+impl EncodeLabelValue for Class {
+    fn encode(&self, encoder: &mut LabelValueEncoder) -> Result<(), fmt::Error> {
+        self.as_str().encode(encoder)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PathLabel {
+    path: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabel {
+    path: &'static str,
+    status: Class,
+}
+
+/// What is counted of requests, for all paths.
+#[derive(Debug, Clone)]
+pub(super) struct RequestMetrics {
+    requests: Family<RequestLabel, Counter>,
+    duration: Family<PathLabel, Histogram, fn() -> Histogram>,
+    in_flight: Family<PathLabel, Gauge>,
+    shed: Family<PathLabel, Counter>,
+    cancelled: Family<PathLabel, Counter>,
+    panics: Family<PathLabel, Counter>,
+}
+
+impl Default for RequestMetrics {
+    fn default() -> Self {
+        Self {
+            requests: Family::default(),
+            duration: Family::new_with_constructor(|| Histogram::new(LATENCY)),
+            in_flight: Family::default(),
+            shed: Family::default(),
+            cancelled: Family::default(),
+            panics: Family::default(),
+        }
+    }
+}
+
+impl RequestMetrics {
+    pub fn register(&self, registry: &mut Registry) {
+        let Self {
+            requests,
+            duration,
+            in_flight,
+            shed,
+            cancelled,
+            panics,
+        } = self.clone();
+        registry.register("http_requests", "Requests answered", requests);
+        registry.register_with_unit(
+            "http_request_duration",
+            "Time from a request's head to its answer",
+            Unit::Seconds,
+            duration,
+        );
+        registry.register(
+            "http_requests_in_flight",
+            "Requests being answered",
+            in_flight,
+        );
+        registry.register(
+            "http_requests_shed",
+            "Requests over the concurrency limit, answered so as to change nothing",
+            shed,
+        );
+        registry.register(
+            "http_requests_cancelled",
+            "Requests whose client left before the answer",
+            cancelled,
+        );
+        registry.register("http_panics", "Requests whose handler panicked", panics);
+    }
+
+    /// The handles of one path.
+    pub fn path(&self, path: &'static str) -> PathMetrics {
+        let label = PathLabel { path };
+        PathMetrics {
+            requests: Class::ALL.map(|status| {
+                self.requests
+                    .get_or_create_owned(&RequestLabel { path, status })
+            }),
+            duration: self.duration.get_or_create_owned(&label),
+            in_flight: self.in_flight.get_or_create_owned(&label),
+            shed: self.shed.get_or_create_owned(&label),
+            cancelled: self.cancelled.get_or_create_owned(&label),
+            panics: self.panics.get_or_create_owned(&label),
+        }
+    }
+}
+
+/// The handles of one path.
+#[derive(Debug, Clone)]
+pub(in crate::server) struct PathMetrics {
+    requests: [Counter; 3],
+    duration: Histogram,
+    in_flight: Gauge,
+    /// Requests over the limit.
+    pub shed: Counter,
+    /// Requests whose client left.
+    pub cancelled: Counter,
+    /// Handlers that panicked.
+    pub panics: Counter,
+}
+
+impl PathMetrics {
+    /// Counts a request as in flight until the guard is dropped.
+    pub fn begin(&self) -> Open {
+        Open::new(self.in_flight.clone())
+    }
+
+    /// Counts an answer.
+    pub fn answered(&self, status: StatusCode, after: Duration) {
+        let class = Class::of(status);
+        for (counter, counted) in self.requests.iter().zip(Class::ALL) {
+            if counted == class {
+                counter.inc();
+            }
+        }
+        self.duration.observe(after.as_secs_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry;
+
+    #[test]
+    fn a_request_is_counted_by_path_and_class() {
+        let metrics = RequestMetrics::default();
+        let mut registry = telemetry::registry();
+        metrics.register(&mut registry);
+        let path = metrics.path("/mutate");
+        let open = path.begin();
+        let page = telemetry::encode(&registry).unwrap();
+        let in_flight = "evenkeel_http_requests_in_flight{path=\"/mutate\"}";
+        assert!(page.contains(&format!("{in_flight} 1\n")), "{page}");
+        drop(open);
+        path.answered(StatusCode::OK, Duration::from_micros(60));
+        path.answered(StatusCode::PAYLOAD_TOO_LARGE, Duration::from_micros(60));
+        let page = telemetry::encode(&registry).unwrap();
+        for line in [
+            "evenkeel_http_requests_in_flight{path=\"/mutate\"} 0\n",
+            "evenkeel_http_requests_total{path=\"/mutate\",status=\"2xx\"} 1\n",
+            "evenkeel_http_requests_total{path=\"/mutate\",status=\"4xx\"} 1\n",
+            "evenkeel_http_requests_total{path=\"/mutate\",status=\"5xx\"} 0\n",
+            "evenkeel_http_request_duration_seconds_count{path=\"/mutate\"} 2\n",
+        ] {
+            assert!(page.contains(line), "{line} in {page}");
+        }
+    }
+}

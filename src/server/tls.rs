@@ -1,0 +1,89 @@
+//! What the TLS listener shows and whom it believes, changed while it serves.
+//!
+//! The [`CertificateStore`] holds one consistent set: the server's certificate with its key, and
+//! the authorities by which clients are known. It is swapped as a whole, from files
+//! ([`FileWatch`]) or by whoever manages the certificates; connections that are open go on. A
+//! client certificate is never a condition of the handshake, since the API server needs none:
+//! each path says whose it wants ([`Authority`]).
+
+mod authorities;
+mod files;
+mod peer;
+mod server_certificate;
+mod store;
+mod verifier;
+
+use std::path::PathBuf;
+
+pub use authorities::{Authority, ClientAuthorities};
+pub use files::{CertificateFiles, FileWatch, ServerFiles};
+pub use peer::{ClientIdentity, Peer, Unauthorised};
+pub use server_certificate::ServerCertificate;
+pub use store::{CertificateStore, Change};
+
+/// Why certificates could not be taken into use.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file could not be read.
+    #[error("{} cannot be read", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A text that should hold certificates or a key is not PEM.
+    #[error("the {what} is not PEM")]
+    Pem {
+        /// What it should hold.
+        what: &'static str,
+        /// What is wrong with it.
+        #[source]
+        source: rustls::pki_types::pem::Error,
+    },
+    /// A text that should hold certificates holds none.
+    #[error("the {what} holds no certificate")]
+    Empty {
+        /// What it should hold.
+        what: &'static str,
+    },
+    /// A certificate or a key that cannot be used, or the two do not belong together.
+    #[error("the {what} cannot be used")]
+    Unusable {
+        /// Which.
+        what: &'static str,
+        /// Why not.
+        #[source]
+        source: rustls::Error,
+    },
+    /// A certificate that does not parse.
+    #[error("the {what} is damaged: {problem}")]
+    Damaged {
+        /// Which.
+        what: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// There is nothing to serve with.
+    #[error("no server certificate is given")]
+    NoServerCertificate,
+}
+
+impl TlsError {
+    /// A short name for metrics and conditions.
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Read { .. } => "FileUnreadable",
+            Self::Pem { .. } => "InvalidPem",
+            Self::Empty { .. } => "NoCertificate",
+            Self::Unusable {
+                source: rustls::Error::InconsistentKeys(_),
+                ..
+            } => "KeyMismatch",
+            Self::Unusable { .. } => "UnusableCertificate",
+            Self::Damaged { .. } => "DamagedCertificate",
+            Self::NoServerCertificate => "NoServerCertificate",
+        }
+    }
+}

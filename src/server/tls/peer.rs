@@ -1,0 +1,131 @@
+//! The client at the other end of a connection, as far as its certificate tells.
+//!
+//! What the handshake proved is kept for the connection's life; who signed it is found out when a
+//! path asks, and again after the authorities have changed, so that an authority that was taken
+//! away is of no more use on connections that it opened.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rustls::CertificateError;
+use rustls::pki_types::{CertificateDer, UnixTime};
+
+use super::server_certificate::not_after;
+use super::{Authority, CertificateStore};
+
+/// Whose client this is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClientIdentity {
+    /// The authorities that signed its certificate.
+    pub authorities: BTreeSet<Authority>,
+}
+
+/// Why a client may not use a path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unauthorised {
+    /// It showed no certificate.
+    #[error("a client certificate of the {} authority is required", .0.as_str())]
+    NoCertificate(Authority),
+    /// Its certificate is not valid now.
+    #[error("the client certificate has expired or is not valid yet")]
+    OutOfDate,
+    /// Its certificate is of someone else.
+    #[error("the client certificate is not signed by the {} authority", .0.as_str())]
+    OtherAuthority(Authority),
+}
+
+impl Unauthorised {
+    /// A short name for answers and metrics.
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::NoCertificate(_) => "ClientCertificateMissing",
+            Self::OutOfDate => "ClientCertificateOutOfDate",
+            Self::OtherAuthority(_) => "ClientCertificateUntrusted",
+        }
+    }
+}
+
+/// The client of one connection.
+#[derive(Debug)]
+pub struct Peer {
+    store: Arc<CertificateStore>,
+    chain: Vec<CertificateDer<'static>>,
+    /// The end of its own certificate; `None` where it has none or one that does not parse.
+    not_after: Option<Timestamp>,
+    known: Mutex<Option<Known>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    generation: u64,
+    identity: ClientIdentity,
+}
+
+impl Peer {
+    pub(crate) fn new(store: Arc<CertificateStore>, chain: Vec<CertificateDer<'static>>) -> Self {
+        let end = |own| not_after(own, "client certificate").ok();
+        Self {
+            not_after: chain.first().and_then(end),
+            store,
+            chain,
+            known: Mutex::new(None),
+        }
+    }
+
+    /// Whether the client may use a path that is for those of `authority`. Where that authority
+    /// is not configured, everybody may.
+    ///
+    /// # Errors
+    ///
+    /// What is missing.
+    pub fn authorise(&self, authority: Authority, now: Timestamp) -> Result<(), Unauthorised> {
+        if !self.store.current().authorities.contains(authority) {
+            return Ok(());
+        }
+        if self.chain.is_empty() {
+            return Err(Unauthorised::NoCertificate(authority));
+        }
+        match self.identity(now) {
+            Ok(identity) if identity.authorities.contains(&authority) => Ok(()),
+            Err(
+                CertificateError::Expired
+                | CertificateError::ExpiredContext { .. }
+                | CertificateError::NotValidYet
+                | CertificateError::NotValidYetContext { .. },
+            ) => Err(Unauthorised::OutOfDate),
+            Ok(_) | Err(_) => Err(Unauthorised::OtherAuthority(authority)),
+        }
+    }
+
+    /// Whose client this is at `now`.
+    fn identity(&self, now: Timestamp) -> Result<ClientIdentity, CertificateError> {
+        if self.not_after.is_none_or(|end| end <= now) {
+            return Err(CertificateError::Expired);
+        }
+        let current = self.store.current();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*known
+            && known.generation == current.generation
+        {
+            return Ok(known.identity.clone());
+        }
+        let seconds = now.as_second().max(0).unsigned_abs();
+        let at = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+        let authorities =
+            current
+                .authorities
+                .signers(&self.chain, at)
+                .map_err(|error| match error {
+                    rustls::Error::InvalidCertificate(error) => error,
+                    _ => CertificateError::BadEncoding,
+                })?;
+        let identity = ClientIdentity { authorities };
+        *known = Some(Known {
+            generation: current.generation,
+            identity: identity.clone(),
+        });
+        Ok(identity)
+    }
+}

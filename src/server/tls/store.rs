@@ -1,0 +1,124 @@
+//! The certificates in use, swapped as one.
+//!
+//! Each set comes with the TLS configuration made of it, since the hints to clients stand there;
+//! a connection takes the set that is current when it begins.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+use rustls::ServerConfig;
+use rustls::server::{NoClientAuth, NoServerSessionStorage};
+use rustls::sign::SingleCertAndKey;
+use rustls::version::{TLS12, TLS13};
+
+use super::authorities::provider;
+use super::verifier::AnyClient;
+use super::{ClientAuthorities, ServerCertificate, TlsError};
+use crate::server::Metrics;
+
+/// What to take into use; what is `None` stays as it is.
+#[derive(Debug, Clone, Default)]
+pub struct Change {
+    /// The server's certificate.
+    pub server: Option<ServerCertificate>,
+    /// All authorities by which clients are known.
+    pub authorities: Option<ClientAuthorities>,
+}
+
+/// The certificates in use.
+#[derive(Debug)]
+pub struct CertificateStore {
+    current: ArcSwap<InUse>,
+    changing: Mutex<()>,
+    metrics: Metrics,
+}
+
+/// One set of certificates.
+#[derive(Debug)]
+pub(crate) struct InUse {
+    /// Grows with each change.
+    pub generation: u64,
+    pub config: Arc<ServerConfig>,
+    pub server: ServerCertificate,
+    pub authorities: ClientAuthorities,
+}
+
+impl CertificateStore {
+    /// A store that begins with `initial`.
+    ///
+    /// # Errors
+    ///
+    /// Where `initial` has no server certificate.
+    pub fn new(initial: Change, metrics: Metrics) -> Result<Self, TlsError> {
+        let Change {
+            server,
+            authorities,
+        } = initial;
+        let server = server.ok_or(TlsError::NoServerCertificate)?;
+        metrics.certificates().serves_until(server.not_after());
+        Ok(Self {
+            current: ArcSwap::from_pointee(InUse::new(0, server, authorities.unwrap_or_default())),
+            changing: Mutex::new(()),
+            metrics,
+        })
+    }
+
+    /// Takes `change` into use for the connections that begin from now on; what paths ask of
+    /// client certificates changes for open ones too.
+    pub fn replace(&self, change: Change) {
+        let Change {
+            server,
+            authorities,
+        } = change;
+        let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = self.current();
+        let next = InUse::new(
+            old.generation.wrapping_add(1),
+            server.unwrap_or_else(|| old.server.clone()),
+            authorities.unwrap_or_else(|| old.authorities.clone()),
+        );
+        let metrics = self.metrics.certificates();
+        metrics.serves_until(next.server.not_after());
+        metrics.reloaded();
+        tracing::info!(
+            not_after = %next.server.not_after(),
+            "certificates taken into use"
+        );
+        self.current.store(Arc::new(next));
+    }
+
+    pub(crate) fn current(&self) -> Arc<InUse> {
+        self.current.load_full()
+    }
+
+    pub(crate) const fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+}
+
+impl InUse {
+    fn new(generation: u64, server: ServerCertificate, authorities: ClientAuthorities) -> Self {
+        let hints = authorities.subjects();
+        let builder = ServerConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&TLS13, &TLS12])
+            .expect("the provider has cipher suites for TLS 1.2 and 1.3");
+        let builder = if hints.is_empty() {
+            builder.with_client_cert_verifier(Arc::new(NoClientAuth))
+        } else {
+            builder.with_client_cert_verifier(Arc::new(AnyClient::new(hints)))
+        };
+        let certificate = SingleCertAndKey::from(server.certified_key().clone());
+        let mut config = builder.with_cert_resolver(Arc::new(certificate));
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        // Neither the API server nor kube-scheduler resumes sessions, and without tickets every
+        // connection has shown its certificate itself.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        Self {
+            generation,
+            config: Arc::new(config),
+            server,
+            authorities,
+        }
+    }
+}

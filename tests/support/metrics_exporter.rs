@@ -1,0 +1,222 @@
+//! An exporter on loopback that plays node_exporter, kubelet's cAdvisor and kube-state-metrics
+//! for some made-up nodes, with counters that rise steadily.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::routing::get;
+use evenkeel::clock;
+use jiff::Timestamp;
+use tokio::net::TcpListener;
+
+/// Busy cores of node `number`, of its four.
+pub fn busy_cores(number: u32) -> f64 {
+    0.5 * f64::from(number)
+}
+
+/// Bytes in use of node `number`'s memory.
+pub fn memory(number: u32) -> f64 {
+    1e9 * f64::from(number)
+}
+
+/// Bytes per second that node `number` receives; it sends half as much.
+pub fn received(number: u32) -> f64 {
+    1e6 * f64::from(number)
+}
+
+/// Bytes per second that node `number` writes to each of its two disks; it reads a third of it.
+pub fn written(number: u32) -> f64 {
+    3e5 * f64::from(number)
+}
+
+/// The speed of each node's interface in bytes per second.
+pub const SPEED: f64 = 1.25e9;
+
+/// What the exporter plays.
+pub struct Exporter {
+    started: Instant,
+    /// Nodes that no longer answer.
+    pub gone: Mutex<Vec<u32>>,
+    /// The last time that a node's own exporter was read, by number.
+    pub read_at: Mutex<std::collections::HashMap<u32, Timestamp>>,
+}
+
+/// Starts the exporter.
+pub async fn start() -> (SocketAddr, Arc<Exporter>) {
+    let exporter = Arc::new(Exporter {
+        started: clock::instant(),
+        gone: Mutex::default(),
+        read_at: Mutex::default(),
+    });
+    let router = Router::new()
+        .route("/node/{number}", get(node))
+        .route("/cadvisor/{number}", get(cadvisor))
+        .route("/state", get(state))
+        .with_state(exporter.clone());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    (address, exporter)
+}
+
+type Scrape = Result<String, StatusCode>;
+
+impl Exporter {
+    /// The seconds that the counters have risen for, unless the node is gone.
+    fn seconds(&self, number: u32) -> Result<f64, StatusCode> {
+        if self.gone.lock().unwrap().contains(&number) {
+            return Err(StatusCode::INTERNAL_SERVER_ERROR);
+        }
+        Ok(self.started.elapsed().as_secs_f64())
+    }
+}
+
+async fn node(State(exporter): State<Arc<Exporter>>, Path(number): Path<u32>) -> Scrape {
+    let seconds = exporter.seconds(number)?;
+    exporter
+        .read_at
+        .lock()
+        .unwrap()
+        .insert(number, clock::now());
+    let mut text = String::new();
+    let mut line = |series: &str, value: f64| writeln!(text, "{series} {value}").unwrap();
+    cpu_and_memory(number, seconds, &mut line);
+    network(number, seconds, &mut line);
+    disks(number, seconds, &mut line);
+    let identity = format!("node_uname_info{{nodename=\"Node-{number}\",sysname=\"Linux\"}}");
+    line(&identity, 1.0);
+    Ok(text)
+}
+
+fn cpu_and_memory(number: u32, seconds: f64, line: &mut impl FnMut(&str, f64)) {
+    let busy = busy_cores(number) / 4.0;
+    for cpu in 0..4 {
+        for (mode, share) in [
+            ("idle", (1.0 - busy) * 0.8),
+            ("iowait", (1.0 - busy) * 0.1),
+            ("steal", (1.0 - busy) * 0.1),
+            ("user", busy * 0.7),
+            ("system", busy * 0.3),
+        ] {
+            let series = format!("node_cpu_seconds_total{{cpu=\"{cpu}\",mode=\"{mode}\"}}");
+            line(&series, share * seconds);
+        }
+    }
+    line("node_memory_MemTotal_bytes", 16e9);
+    line("node_memory_MemAvailable_bytes", 16e9 - memory(number));
+}
+
+/// All devices but the first repeat what the first carries.
+fn network(number: u32, seconds: f64, line: &mut impl FnMut(&str, f64)) {
+    for device in [
+        "eth0",
+        "eth0.7",
+        "bond0",
+        "lo",
+        "veth12ab",
+        "cali34cd",
+        "eni56ef",
+        "cilium_host",
+    ] {
+        for (direction, rate) in [
+            ("receive", received(number)),
+            ("transmit", received(number) / 2.0),
+        ] {
+            let series = format!("node_network_{direction}_bytes_total{{device=\"{device}\"}}");
+            line(&series, rate * seconds);
+        }
+        let speed = format!("node_network_speed_bytes{{device=\"{device}\"}}");
+        line(&speed, SPEED);
+    }
+    // What the kernel says of an interface without a cable.
+    line("node_network_speed_bytes{device=\"eth1\"}", -125_000.0);
+}
+
+/// All devices but the first two repeat what those count.
+fn disks(number: u32, seconds: f64, line: &mut impl FnMut(&str, f64)) {
+    for device in [
+        "sda",
+        "nvme0n1",
+        "sda1",
+        "nvme0n1p1",
+        "dm-0",
+        "md0",
+        "nvme0c0n1",
+    ] {
+        for (direction, rate) in [
+            ("read", written(number) / 3.0),
+            ("written", written(number)),
+        ] {
+            let series = format!("node_disk_{direction}_bytes_total{{device=\"{device}\"}}");
+            line(&series, rate * seconds);
+        }
+    }
+}
+
+/// Two Pods on each node: one of two containers, and one on the host network.
+async fn cadvisor(State(exporter): State<Arc<Exporter>>, Path(number): Path<u32>) -> Scrape {
+    let seconds = exporter.seconds(number)?;
+    let mut text = String::new();
+    let mut line = |series: &str, value: f64| writeln!(text, "{series} {value}").unwrap();
+    line("machine_memory_bytes", 16e9);
+    for pod in [format!("web-{number}"), format!("host-{number}")] {
+        // The first two are the Pod's own cgroup, which holds all, and its pause container.
+        for (container, share) in [("", 1.0), ("POD", 0.5), ("app", 0.75), ("sidecar", 0.25)] {
+            let labels = format!("namespace=\"shop\",pod=\"{pod}\",container=\"{container}\"");
+            let cpu = 0.4 * share * seconds;
+            line(
+                &format!("container_cpu_usage_seconds_total{{{labels}}}"),
+                cpu,
+            );
+            line(
+                &format!("container_memory_working_set_bytes{{{labels}}}"),
+                2e8 * share,
+            );
+            line(
+                &format!("container_fs_usage_bytes{{{labels}}}"),
+                4e7 * share,
+            );
+            for device in ["/dev/sda", "/dev/dm-0"] {
+                let labels = format!("{labels},device=\"{device}\"");
+                let bytes = 1e5 * share * seconds;
+                line(
+                    &format!("container_fs_reads_bytes_total{{{labels}}}"),
+                    bytes,
+                );
+                line(
+                    &format!("container_fs_writes_bytes_total{{{labels}}}"),
+                    2.0 * bytes,
+                );
+            }
+        }
+        for interface in ["eth0", "lo"] {
+            let labels = format!("namespace=\"shop\",pod=\"{pod}\",interface=\"{interface}\"");
+            for direction in ["receive", "transmit"] {
+                let series = format!("container_network_{direction}_bytes_total{{{labels}}}");
+                line(&series, 5e4 * seconds);
+            }
+        }
+    }
+    line(
+        "container_fs_usage_bytes{id=\"/\",container=\"\",pod=\"\"}",
+        9e10,
+    );
+    Ok(text)
+}
+
+async fn state() -> String {
+    (1..=3).fold(String::new(), |mut text, number| {
+        for (pod, host_network) in [("web", false), ("host", true)] {
+            let labels = format!(
+                "namespace=\"shop\",pod=\"{pod}-{number}\",host_network=\"{host_network}\""
+            );
+            writeln!(text, "kube_pod_info{{{labels}}} 1").unwrap();
+        }
+        text
+    })
+}

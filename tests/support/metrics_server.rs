@@ -1,0 +1,64 @@
+//! A real Prometheus in a folder of its own, killed when dropped.
+
+use std::io::ErrorKind;
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+/// The running server.
+pub struct Prometheus {
+    /// Its address.
+    pub url: reqwest::Url,
+    process: Child,
+    folder: TempDir,
+}
+
+impl Drop for Prometheus {
+    fn drop(&mut self) {
+        // It may have ended already, which is all that is wanted.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Prometheus {
+    /// Starts `prometheus` from the PATH with this configuration; `None` where there is none.
+    pub fn start(configuration: &str) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("prometheus.yml");
+        std::fs::write(&file, configuration).unwrap();
+        let port = free_port();
+        let log = std::fs::File::create(folder.path().join("log")).unwrap();
+        let started = Command::new("prometheus")
+            .arg(format!("--config.file={}", file.display()))
+            .arg(format!(
+                "--storage.tsdb.path={}",
+                folder.path().join("data").display()
+            ))
+            .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn();
+        match started {
+            Ok(process) => Some(Self {
+                url: format!("http://127.0.0.1:{port}").parse().unwrap(),
+                process,
+                folder,
+            }),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => panic!("prometheus does not start: {error}"),
+        }
+    }
+
+    /// What it has logged, for failures.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}

@@ -1,0 +1,127 @@
+//! A server on loopback that stands in for Prometheus and fails in the ways that real ones do.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::response::Response;
+use axum::routing::any;
+use futures::StreamExt;
+use http_body_util::BodyExt;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+/// How the stand-in answers a query.
+#[derive(Clone)]
+pub enum Reply {
+    /// With this status and body.
+    Answer(u16, String),
+    /// With a redirect to this address.
+    Redirect(String),
+    /// Never.
+    Hang,
+    /// With the status of a success and the beginning of a body, and then the connection breaks.
+    BreakOff,
+    /// With so many bytes, their number not announced.
+    Flood(u64),
+}
+
+/// What the stand-in was asked.
+#[derive(Default)]
+pub struct Asked {
+    /// The method and path of each request, with its `authorization`.
+    pub heads: Mutex<Vec<(String, Option<String>)>>,
+    /// The form of each request.
+    pub forms: Mutex<Vec<String>>,
+    /// Bytes of floods that were taken off the server's hands.
+    pub flooded: AtomicU64,
+}
+
+type Script = Arc<dyn Fn(&str) -> Reply + Send + Sync>;
+
+/// The running server; it ends when dropped.
+pub struct StandIn {
+    /// Its address.
+    pub url: reqwest::Url,
+    /// What it was asked.
+    pub asked: Arc<Asked>,
+    server: JoinHandle<()>,
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+/// Starts a server that answers as `script` says for each form that it is sent.
+pub async fn start(script: impl Fn(&str) -> Reply + Send + Sync + 'static) -> StandIn {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let asked = Arc::new(Asked::default());
+    let router = router(Arc::new(script), asked.clone());
+    StandIn {
+        url: format!("http://{address}").parse().unwrap(),
+        asked,
+        server: tokio::spawn(async move { axum::serve(listener, router).await.unwrap() }),
+    }
+}
+
+/// The server's routes, to be served in another way than `start` does.
+pub fn router(script: Script, asked: Arc<Asked>) -> Router {
+    Router::new()
+        .fallback(any(answer))
+        .with_state((script, asked))
+}
+
+async fn answer(State((script, asked)): State<(Script, Arc<Asked>)>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let authorization = head.headers.get("authorization");
+    asked.heads.lock().unwrap().push((
+        format!("{} {}", head.method, head.uri.path()),
+        authorization.map(|value| value.to_str().unwrap().to_owned()),
+    ));
+    let body = body.collect().await.unwrap().to_bytes();
+    let form = String::from_utf8(body.to_vec()).unwrap();
+    asked.forms.lock().unwrap().push(form.clone());
+    let response = Response::builder();
+    match script(&form) {
+        Reply::Answer(status, body) => response.status(status).body(Body::from(body)),
+        Reply::Redirect(to) => response
+            .status(302)
+            .header("location", to)
+            .body(Body::empty()),
+        Reply::Hang => std::future::pending().await,
+        Reply::BreakOff => {
+            let begun = futures::stream::iter([Ok(Bytes::from_static(b"{\"status\":"))]);
+            let broken = futures::stream::iter([Err(std::io::Error::other("broken off"))]);
+            response.body(Body::from_stream(begun.chain(broken)))
+        }
+        Reply::Flood(bytes) => response.body(flood(bytes, asked)),
+    }
+    .unwrap()
+}
+
+fn flood(bytes: u64, asked: Arc<Asked>) -> Body {
+    const CHUNK: u64 = 8 * 1024;
+    let chunks = futures::stream::iter(0..bytes / CHUNK).map(move |_| {
+        asked.flooded.fetch_add(CHUNK, Ordering::Relaxed);
+        Ok::<_, std::io::Error>(Bytes::from_static(&[b' '; 8 * 1024]))
+    });
+    Body::from_stream(chunks)
+}
+
+/// The answer that holds these series: labels as JSON members, and the value.
+pub fn vector(series: &[(&str, &str)]) -> Reply {
+    let series: Vec<String> = series
+        .iter()
+        .map(|(labels, value)| format!(r#"{{"metric":{{{labels}}},"value":[1,"{value}"]}}"#))
+        .collect();
+    let list = series.join(",");
+    Reply::Answer(
+        200,
+        format!(r#"{{"status":"success","data":{{"resultType":"vector","result":[{list}]}}}}"#),
+    )
+}
