@@ -60,22 +60,22 @@ impl Metrics {
     /// Makes the families part of what `/metrics` shows.
     pub fn register(&self, registry: &mut Registry) {
         registry.register(
-            "evenkeel_watch_events",
+            "watch_events",
             "Events of the watches by kind of object and outcome",
             self.events.clone(),
         );
         registry.register(
-            "evenkeel_watch_synced",
+            "watch_synced",
             "1 once all objects of a kind have been listed",
             self.synced.clone(),
         );
         registry.register(
-            "evenkeel_nodes",
+            "nodes",
             "Nodes by how fresh the measurement of a resource is",
             self.nodes.clone(),
         );
         registry.register(
-            "evenkeel_pods_in_flight",
+            "pods_in_flight",
             "Pods whose load is not in the measurements yet",
             self.in_flight.clone(),
         );

@@ -65,22 +65,18 @@ impl Metrics {
     /// Makes the families part of what `/metrics` shows.
     pub fn register(&self, registry: &mut Registry) {
         registry.register(
-            "evenkeel_writes",
+            "writes",
             "Writes to the API server by purpose and outcome",
             self.writes.clone(),
         );
+        registry.register("leader", "1 while this replica leads", self.leader.clone());
         registry.register(
-            "evenkeel_leader",
-            "1 while this replica leads",
-            self.leader.clone(),
-        );
-        registry.register(
-            "evenkeel_refused_pods",
+            "refused_pods",
             "Pods that wait because no node has headroom for them",
             self.refused_pods.clone(),
         );
         registry.register(
-            "evenkeel_refused_pods_oldest_seconds",
+            "refused_pods_oldest_seconds",
             "How long the longest waiting of them has waited",
             self.refused_oldest_seconds.clone(),
         );

@@ -69,10 +69,9 @@ impl Default for Metrics {
 
 impl Metrics {
     /// Makes the metrics part of what the process exports.
-    #[must_use]
-    pub fn register(registry: &mut Registry) -> Self {
-        let metrics = Self::default();
-        let own = registry.sub_registry_with_prefix("evenkeel_metrics");
+    pub fn register(&self, registry: &mut Registry) {
+        let metrics = self;
+        let own = registry.sub_registry_with_prefix("metrics");
         own.register_with_unit(
             "query_duration",
             "Time that a query to the metrics source took, its answer read",
@@ -100,7 +99,6 @@ impl Metrics {
             Unit::Seconds,
             metrics.age.clone(),
         );
-        metrics
     }
 
     /// Counts what a round brought, or that it failed.
@@ -176,7 +174,8 @@ mod tests {
     #[test]
     fn rounds_show_in_the_export() {
         let mut registry = Registry::default();
-        let metrics = Metrics::register(&mut registry);
+        let metrics = Metrics::default();
+        metrics.register(&mut registry);
         let mut dropped = Dropped::default();
         dropped.add(DropCause::Negative);
         let mut round = Round {
@@ -209,13 +208,13 @@ mod tests {
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
         for line in [
-            "evenkeel_metrics_query_duration_seconds_count{query=\"nodeCpu\"} 1",
-            "evenkeel_metrics_query_failures_total{query=\"nodeCpu\",reason=\"Timeout\"} 1",
-            "evenkeel_metrics_query_failures_total{query=\"all\",reason=\"Skipped\"} 1",
-            "evenkeel_metrics_values_dropped_total{query=\"nodeCpu\",cause=\"Negative\"} 1",
-            "evenkeel_metrics_nodes{resource=\"cpu\",freshness=\"fresh\"} 1",
-            "evenkeel_metrics_nodes{resource=\"cpu\",freshness=\"absent\"} 1",
-            "evenkeel_metrics_sample_age_seconds 10.0",
+            "metrics_query_duration_seconds_count{query=\"nodeCpu\"} 1",
+            "metrics_query_failures_total{query=\"nodeCpu\",reason=\"Timeout\"} 1",
+            "metrics_query_failures_total{query=\"all\",reason=\"Skipped\"} 1",
+            "metrics_values_dropped_total{query=\"nodeCpu\",cause=\"Negative\"} 1",
+            "metrics_nodes{resource=\"cpu\",freshness=\"fresh\"} 1",
+            "metrics_nodes{resource=\"cpu\",freshness=\"absent\"} 1",
+            "metrics_sample_age_seconds 10.0",
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }

@@ -138,6 +138,18 @@ pub struct NodeQuery {
     pub sampled: Box<str>,
 }
 
+impl NodeQuery {
+    /// A query of the operator's own, dated by the times of its series: those of the scrape for a
+    /// plain selector, that of the answer for an expression.
+    #[must_use]
+    pub fn of(promql: &str) -> Self {
+        Self {
+            value: promql.into(),
+            sampled: format!("timestamp({promql})").into(),
+        }
+    }
+}
+
 /// All queries of a round; `None` where a resource is not to be measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queries {

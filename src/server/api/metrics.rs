@@ -97,42 +97,42 @@ impl Metrics {
     /// Makes the families part of what `/metrics` shows.
     pub fn register(&self, registry: &mut Registry) {
         registry.register(
-            "evenkeel_admission_reviews",
+            "admission_reviews",
             "Admission reviews by outcome",
             self.reviews.clone(),
         );
         registry.register(
-            "evenkeel_admission_profiles",
+            "admission_profiles",
             "Pods annotated, by profile",
             self.profiles.clone(),
         );
         registry.register(
-            "evenkeel_extender_calls",
+            "extender_calls",
             "Calls of kube-scheduler by verb and outcome",
             self.calls.clone(),
         );
         registry.register(
-            "evenkeel_extender_duration_seconds",
+            "extender_duration_seconds",
             "Time from the request's head to the decision",
             self.latency.clone(),
         );
         registry.register(
-            "evenkeel_extender_nodes_passed",
+            "extender_nodes_passed",
             "Nodes that passed the headroom rule",
             self.passed.clone(),
         );
         registry.register(
-            "evenkeel_extender_nodes_refused",
+            "extender_nodes_refused",
             "Nodes that a resource refused; a node that several refuse counts for each",
             self.refused.clone(),
         );
         registry.register(
-            "evenkeel_extender_full_node_calls",
+            "extender_full_node_calls",
             "Calls with whole node objects: set nodeCacheCapable in the scheduler's configuration",
             self.full_nodes.clone(),
         );
         registry.register(
-            "evenkeel_extender_seconds_since_last_call",
+            "extender_seconds_since_last_call",
             "Seconds since kube-scheduler last called; -1 if it never has",
             self.since_last_call.clone(),
         );

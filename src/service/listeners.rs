@@ -1,0 +1,98 @@
+//! The three listeners: probes and metrics, the dashboard, and the HTTPS paths.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::background::Certificates;
+use super::{Instruments, Parts, Tasks, settings};
+use crate::server::tls::CertificateStore;
+use crate::server::{Drain, Listener, ListenerSettings, Probes, Shutdown, Transport};
+use crate::telemetry;
+
+/// Serves `/livez`, `/readyz` and `/metrics` until the very end.
+pub(super) async fn probes(parts: &Parts, drain: &Drain, tasks: &mut Tasks) -> anyhow::Result<()> {
+    let mut registry = telemetry::registry();
+    let Instruments {
+        server,
+        api,
+        cluster,
+        controller,
+        measuring,
+    } = &parts.instruments;
+    server.register(&mut registry);
+    api.register(&mut registry);
+    cluster.register(&mut registry);
+    controller.register(&mut registry);
+    measuring.register(&mut registry);
+    let probes = Probes {
+        readiness: parts.readiness.clone(),
+        registry: Arc::new(registry),
+        shutdown: drain.observer(),
+    };
+    let listener = plain(parts, parts.config.server.http, "probes").await?;
+    let shutdown = drain.observer();
+    tasks.spawn(async move {
+        listener.serve(probes.into_router(), shutdown).await;
+        Ok(())
+    });
+    Ok(())
+}
+
+/// Serves explanations on loopback.
+pub(super) async fn dashboard(
+    parts: &Parts,
+    drain: &Drain,
+    tasks: &mut Tasks,
+) -> anyhow::Result<()> {
+    let listener = plain(parts, parts.config.server.dashboard, "dashboard").await?;
+    let (router, shutdown) = (parts.api.explanations(), drain.observer());
+    tasks.spawn(async move {
+        listener.serve(router, shutdown).await;
+        Ok(())
+    });
+    Ok(())
+}
+
+async fn plain(
+    parts: &Parts,
+    address: std::net::SocketAddr,
+    name: &'static str,
+) -> anyhow::Result<Listener> {
+    let settings = ListenerSettings::new(name);
+    let metrics = parts.instruments.server.clone();
+    Ok(Listener::bind(address, settings, Transport::Plain, metrics).await?)
+}
+
+/// Serves webhook and extender as soon as there is a certificate.
+pub(super) fn https(
+    parts: &Parts,
+    certificates: Certificates,
+    shutdown: Shutdown,
+    background: &CancellationToken,
+    tasks: &mut Tasks,
+) {
+    let address = parts.config.server.https;
+    let listener = settings::listener(&parts.config);
+    let metrics = parts.instruments.server.clone();
+    let router = parts
+        .api
+        .routes(&settings::api(&parts.config), metrics.clone());
+    let loaded = parts.readiness.condition("certificate loaded");
+    let background = background.clone();
+    tasks.spawn(async move {
+        let first = tokio::select! {
+            first = certificates.first() => first?,
+            () = shutdown.draining() => return Ok(()),
+        };
+        let (initial, keeper) = first;
+        let store = Arc::new(CertificateStore::new(initial, metrics.clone())?);
+        let transport = Transport::Tls(Arc::clone(&store));
+        let listener = Listener::bind(address, listener, transport, metrics).await?;
+        tracing::info!(%address, "serving webhook and extender");
+        loaded.met();
+        let keeping = keeper.run(store, background, shutdown.clone());
+        tokio::join!(listener.serve(router, shutdown), keeping);
+        Ok(())
+    });
+}

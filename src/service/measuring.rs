@@ -1,0 +1,123 @@
+//! The metrics source of the configuration, polled into the cluster's state.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use k8s_openapi::api::core::v1::Node;
+use kube::Api;
+use tokio_util::sync::CancellationToken;
+
+use super::{Parts, Tasks, settings};
+use crate::clock;
+use crate::config::Source;
+use crate::metrics::metrics_api::MetricsApiSource;
+use crate::metrics::prometheus::PrometheusSource;
+use crate::metrics::replay::{ReplaySource, Trace};
+use crate::metrics::self_check::NodeIdentity;
+use crate::metrics::{MetricsSource, NoMetrics, Poller, Round};
+
+/// Starts polling; every round goes into the node table.
+pub(super) fn start(
+    parts: &Parts,
+    cancel: &CancellationToken,
+    tasks: &mut Tasks,
+) -> anyhow::Result<()> {
+    let (source, prometheus) = source(parts)?;
+    let poller = Poller::new(
+        source,
+        settings::poller(&parts.config),
+        parts.instruments.measuring.clone(),
+    );
+    let cluster = parts.cluster.clone();
+    let (first, checked) = tokio::sync::oneshot::channel();
+    let mut first = Some(first);
+    let each = move |update: crate::metrics::Update| {
+        let Ok(round) = update.outcome else { return };
+        cluster.apply_sample(Arc::new(round.usage.clone()), update.at);
+        if let Some(first) = first.take() {
+            // Nobody listens where there is nothing to check.
+            let _ = first.send(round);
+        }
+    };
+    let polling = poller.run(cancel.clone(), each);
+    tasks.spawn(async move {
+        polling.await;
+        Ok(())
+    });
+    if let Some(prometheus) = prometheus {
+        let client = parts.client.clone();
+        let cancel = cancel.clone();
+        tasks.spawn(async move {
+            let checking = async {
+                if let Ok(round) = checked.await
+                    && let Err(error) = check(&client, &prometheus, &round).await
+                {
+                    tracing::warn!(
+                        error = format!("{error:#}"),
+                        "the metrics could not be checked"
+                    );
+                }
+            };
+            cancel.run_until_cancelled(checking).await;
+            Ok(())
+        });
+    }
+    Ok(())
+}
+
+type Sources = (Arc<dyn MetricsSource>, Option<Arc<PrometheusSource>>);
+
+fn source(parts: &Parts) -> anyhow::Result<Sources> {
+    let config = &parts.config;
+    Ok(match &config.metrics.source {
+        Source::Prometheus(prometheus) => {
+            let settings = settings::prometheus(config, prometheus)?;
+            let source = Arc::new(PrometheusSource::new(settings));
+            (Arc::clone(&source) as Arc<dyn MetricsSource>, Some(source))
+        }
+        Source::MetricsApi => {
+            let source = MetricsApiSource::new(parts.client.clone(), settings::metrics_api(config));
+            (Arc::new(source), None)
+        }
+        Source::Replay(replay) => {
+            let file = replay.file.display();
+            let text = std::fs::read_to_string(&replay.file)
+                .with_context(|| format!("the trace {file} cannot be read"))?;
+            let trace: Trace = text.parse().with_context(|| format!("the trace {file}"))?;
+            let settings = settings::replay(replay, trace, clock::now())?;
+            (Arc::new(ReplaySource::new(settings)), None)
+        }
+        Source::None => (Arc::new(NoMetrics), None),
+    })
+}
+
+/// Compares what was measured first with the nodes of the cluster, and logs what does not match.
+async fn check(
+    client: &kube::Client,
+    prometheus: &PrometheusSource,
+    round: &Round,
+) -> anyhow::Result<()> {
+    let nodes = Api::<Node>::all(client.clone())
+        .list(&kube::api::ListParams::default())
+        .await?;
+    let identities: Vec<NodeIdentity> = nodes.items.iter().map(identity).collect();
+    for finding in prometheus.self_check(&identities, round).await? {
+        tracing::warn!(%finding, "metrics self-check");
+    }
+    Ok(())
+}
+
+fn identity(node: &Node) -> NodeIdentity {
+    let addresses = node
+        .status
+        .as_ref()
+        .and_then(|status| status.addresses.as_ref());
+    NodeIdentity {
+        name: node.metadata.name.clone().unwrap_or_default(),
+        addresses: addresses
+            .into_iter()
+            .flatten()
+            .map(|address| (address.type_.clone(), address.address.clone()))
+            .collect(),
+    }
+}
