@@ -6,12 +6,17 @@
 //! also when a test panics, in which case the ends of the logs are printed.
 
 pub mod assets;
+pub mod evenkeel;
 pub mod kubelet;
+pub mod manifests;
 pub mod nodes;
 pub mod objects;
 pub mod pki;
 pub mod process;
 mod programs;
+pub mod prometheus;
+pub mod scrape;
+mod volume;
 pub mod wait;
 
 use std::net::TcpListener;
@@ -26,7 +31,7 @@ use tokio::runtime::Runtime;
 
 use self::assets::Assets;
 use self::pki::Authority;
-use self::process::Process;
+use self::process::{Process, report};
 
 /// A running control plane. Its fields are dropped in this order: users before what they use.
 pub struct ControlPlane {
@@ -200,7 +205,7 @@ struct ReportOnPanic<'a>(&'a ControlPlane);
 impl Drop for ReportOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("{}", self.0.log_tails());
+            report(&self.0.log_tails());
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Objects that tests make: namespaces that take Pods, Pods, and a cluster cleared of what the
 //! test before left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use futures::{StreamExt as _, stream};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
 use kube::api::{DeleteParams, ListParams, PostParams};
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 
 use super::wait::{eventually, holds};
@@ -37,9 +38,9 @@ impl PodSketch {
         self
     }
 
-    /// Creates it and answers what the API server made of it.
-    pub async fn create(&self, client: &Client, namespace: &str, name: &str) -> Pod {
-        let pod = serde_json::from_value(json!({
+    /// The object, named.
+    pub fn to_pod(&self, name: &str) -> Pod {
+        serde_json::from_value(json!({
             "metadata": {"name": name, "annotations": self.annotations},
             "spec": {"containers": [{
                 "name": "app",
@@ -47,12 +48,44 @@ impl PodSketch {
                 "resources": {"requests": self.requests},
             }]},
         }))
-        .expect("the Pod is well formed");
+        .expect("the Pod is well formed")
+    }
+
+    /// Creates it and answers what the API server made of it.
+    pub async fn create(&self, client: &Client, namespace: &str, name: &str) -> Pod {
         Api::namespaced(client.clone(), namespace)
-            .create(&PostParams::default(), &pod)
+            .create(&PostParams::default(), &self.to_pod(name))
             .await
             .unwrap_or_else(|error| panic!("Pod {namespace}/{name}: {error}"))
     }
+}
+
+/// Creates `count` Pods, a few at a time.
+pub async fn create_pods(client: &Client, namespace: &str, count: usize, sketch: &PodSketch) {
+    stream::iter(0..count)
+        .for_each_concurrent(8, async |index| {
+            sketch
+                .create(client, namespace, &format!("pod-{index}"))
+                .await;
+        })
+        .await;
+}
+
+/// Deletes the Pods of a namespace and waits until they are gone.
+pub async fn delete_pods(client: &Client, namespace: &str) {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let now = DeleteParams::default().grace_period(0);
+    let all = ListParams::default();
+    pods.delete_collection(&now, &all)
+        .await
+        .expect("Pods are deleted");
+    eventually(&format!("the Pods of {namespace} are gone"), async || {
+        let left = pods.list(&all).await.map_err(|error| error.to_string())?;
+        holds(left.items.is_empty(), || {
+            format!("{} left", left.items.len())
+        })
+    })
+    .await;
 }
 
 /// Creates a namespace and waits until it takes Pods.
@@ -122,21 +155,11 @@ pub async fn clear(client: &Client) {
         .await
         .expect("webhooks are deleted");
     let pods: Api<Pod> = Api::all(client.clone());
-    let namespaces: Api<Namespace> = Api::all(client.clone());
-    for namespace in namespaces.list(&all).await.expect("namespaces are listed") {
-        let name = namespace.metadata.name.expect("what is stored has a name");
-        let pods: Api<Pod> = Api::namespaced(client.clone(), &name);
-        pods.delete_collection(&now, &all)
-            .await
-            .expect("Pods are deleted");
+    let pods = pods.list(&all).await.expect("Pods are listed").items;
+    let namespaces: BTreeSet<_> = pods.iter().filter_map(ResourceExt::namespace).collect();
+    for namespace in namespaces {
+        delete_pods(client, &namespace).await;
     }
-    eventually("the Pods are gone", async || {
-        let left = pods.list(&all).await.map_err(|error| error.to_string())?;
-        holds(left.items.is_empty(), || {
-            format!("{} left", left.items.len())
-        })
-    })
-    .await;
     let nodes: Api<Node> = Api::all(client.clone());
     nodes
         .delete_collection(&now, &all)

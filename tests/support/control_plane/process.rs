@@ -91,3 +91,12 @@ impl Drop for Process {
         let _ = self.child.wait();
     }
 }
+
+/// Shows `text` together with the output of the test that fails.
+#[allow(
+    clippy::print_stderr,
+    reason = "the test runner keeps it for failed tests"
+)]
+pub fn report(text: &str) {
+    eprintln!("{text}");
+}
