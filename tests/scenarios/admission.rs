@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::{Api, Client};
 use serde_json::json;
 
+use crate::support::control_plane::evenkeel::Evenkeel;
 use crate::support::control_plane::objects::{self, PodSketch};
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::control_plane::with_control_plane;
@@ -63,20 +64,36 @@ fn the_leader_mirrors_the_opt_in_until_writing_is_switched_off() {
         await_label(client, "mirrored").await;
 
         evenkeel.reconfigure(&json!({"writes": "disabled"}));
-        eventually("writing is off", async || {
-            let enabled = evenkeel.metric("evenkeel_writes_enabled", &[]).await;
-            holds(enabled < 0.5, || enabled.to_string())
+        let mut probes = 0;
+        eventually("a write is held back", async || {
+            probes += 1;
+            objects::create_namespace(client, &format!("probe-{probes}"), &OPTED_IN).await;
+            holds(held_back(&evenkeel).await > 0.0, || "none".to_owned())
         })
         .await;
         objects::create_namespace(client, "unwritten", &OPTED_IN).await;
-        // It knows the namespace by now: what it would have written it has had time to write.
+        // By then it knows the namespace, and has decided what to write there.
         world.await_webhook("unwritten").await;
+        let before = held_back(&evenkeel).await;
+        objects::create_namespace(client, "also-unwritten", &OPTED_IN).await;
+        eventually("another write is held back", async || {
+            let held = held_back(&evenkeel).await;
+            holds(held > before, || held.to_string())
+        })
+        .await;
         assert_eq!(label(client, "unwritten").await, None);
+        assert_eq!(label(client, "also-unwritten").await, None);
 
         evenkeel.reconfigure(&json!({"writes": "enabled"}));
         await_label(client, "unwritten").await;
         evenkeel.assert_within_rights();
     });
+}
+
+/// Writes that the switch has stopped.
+async fn held_back(evenkeel: &Evenkeel) -> f64 {
+    let labels = [("outcome", "switched_off")];
+    evenkeel.metric("evenkeel_writes_total", &labels).await
 }
 
 /// The label by which a narrowed webhook finds opted-in namespaces.

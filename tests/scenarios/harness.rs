@@ -1,5 +1,6 @@
-//! The harness itself: what the other tests rest on.
+//! The harness itself and the manifests: what the other scenarios rest on.
 
+use crate::support::control_plane::manifests;
 use crate::support::control_plane::nodes::{self, NodeShape};
 use crate::support::control_plane::objects::{self, PodSketch};
 use crate::support::control_plane::scrape;
@@ -19,6 +20,17 @@ fn pods_of_plain_scheduling_run() {
         assert_eq!(by_node.len(), 3, "{by_node:?}");
         assert_eq!(by_node.values().sum::<usize>(), 30);
         objects::delete_pods(client, "plain").await;
+    });
+}
+
+#[test]
+fn the_api_server_accepts_the_manifests_to_the_last_field() {
+    with_control_plane(async |plane| {
+        manifests::install(plane, 443, None).await;
+        for overlay in ["narrowed-webhook", "second-scheduler"] {
+            let folder = format!("deploy/overlays/{overlay}");
+            manifests::validate(&plane.client, &folder).await;
+        }
     });
 }
 

@@ -24,6 +24,8 @@ pub const PROFILE: &str = "evenkeel.dev/profile";
 /// then the same figures.
 const RATE_CAPACITY: &str = "100MB/s";
 const MEGABYTE: f64 = 1e6;
+/// Those that are measured of each node.
+const RESOURCES: usize = 5;
 
 /// How long callers wait for Evenkeel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,14 +87,13 @@ impl<'a> World<'a> {
     /// knows the load of every node.
     pub async fn serve(&self, interval: &str) -> Evenkeel {
         let replica = self.replica("evenkeel-0", self.port, interval).await;
-        let all = self.node_names.len();
+        let all = (self.node_names.len() * RESOURCES).to_string();
         eventually("every node is measured", async || {
             let fresh = replica
-                .metric("evenkeel_nodes", &[("usage", "fresh")])
-                .await;
-            holds(fresh.to_string() == all.to_string(), || {
-                format!("{fresh} of {all}")
-            })
+                .metric("evenkeel_nodes", &[("freshness", "fresh")])
+                .await
+                .to_string();
+            holds(fresh == all, || format!("{fresh} values of {all}"))
         })
         .await;
         replica
@@ -106,7 +107,6 @@ impl<'a> World<'a> {
     async fn replica(&self, name: &str, port: u16, interval: &str) -> Evenkeel {
         let mut configuration = self.installation.configuration.clone();
         let ours = json!({
-            "certificates": {"selfManaged": {"ipAddresses": ["127.0.0.1"]}},
             "metrics": {
                 "source": "prometheus",
                 "interval": interval,
@@ -114,7 +114,6 @@ impl<'a> World<'a> {
                 "prometheus": {
                     "url": self.prometheus.url,
                     "window": "1s",
-                    "nodeLabel": "node",
                     "queries": {
                         "nodeCpu": "node_cpu",
                         "nodeMemory": "node_memory",

@@ -34,7 +34,7 @@ pub struct Installation {
 /// earlier installation made for itself is taken off. `timeout` replaces the webhook's own, in
 /// seconds.
 pub async fn install(plane: &ControlPlane, port: u16, timeout: Option<u32>) -> Installation {
-    let mut documents = shipped();
+    let mut documents = built("deploy");
     forget(&plane.client).await;
     // Server-side apply needs the Namespace first; kustomize prints it first.
     for document in &mut documents {
@@ -45,7 +45,8 @@ pub async fn install(plane: &ControlPlane, port: u16, timeout: Option<u32>) -> I
             }
             _ => {}
         }
-        apply(&plane.client, document).await;
+        let only_validated = document["kind"] == "Deployment";
+        send(&plane.client, document, only_validated).await;
     }
     let deployment = of_kind(&documents, "Deployment");
     let account = deployment["spec"]["template"]["spec"]["serviceAccountName"]
@@ -61,12 +62,19 @@ pub async fn install(plane: &ControlPlane, port: u16, timeout: Option<u32>) -> I
     }
 }
 
-/// All documents of the default installation.
-fn shipped() -> Vec<Value> {
+/// Lets the API server check what `kubectl apply -k` would apply, on top of an installation.
+pub async fn validate(client: &Client, kustomization: &str) {
+    for document in built(kustomization) {
+        send(client, &document, true).await;
+    }
+}
+
+/// The documents that kustomize makes of a folder of this repository.
+fn built(kustomization: &str) -> Vec<Value> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new("kubectl")
         .arg("kustomize")
-        .arg(root.join("deploy"))
+        .arg(root.join(kustomization))
         .output()
         .expect("kubectl is on PATH");
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -93,7 +101,7 @@ fn lead_webhook_to(document: &mut Value, port: u16, timeout: Option<u32>) {
     }
 }
 
-async fn apply(client: &Client, document: &Value) {
+async fn send(client: &Client, document: &Value, dry_run: bool) {
     let meta = TypeMeta::deserialize(document).expect("a document has a kind");
     let gvk = GroupVersionKind::try_from(&meta).expect("the apiVersion is well formed");
     let resource = ApiResource::from_gvk(&gvk);
@@ -104,7 +112,7 @@ async fn apply(client: &Client, document: &Value) {
     };
     let params = PatchParams {
         field_validation: Some(ValidationDirective::Strict),
-        dry_run: meta.kind == "Deployment",
+        dry_run,
         ..PatchParams::apply("control-plane-test").force()
     };
     api.patch(name, &params, &Patch::Apply(document))

@@ -1,7 +1,8 @@
-//! A stand-in for Prometheus that answers instant queries with what a test sets: the text of a
-//! query is only a key here, and every value is as new as the request.
+//! A stand-in for Prometheus that answers instant queries with what a test sets. The text of a
+//! query is only a key here, except that one which asks for a `timestamp` is answered with the
+//! time of the request for every series there is.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::extract::{Query, State};
@@ -86,11 +87,18 @@ fn answer(answers: &Answers, uri: &Uri) -> Json<Value> {
     let Query(parameters) =
         Query::<HashMap<String, String>>::try_from_uri(uri).expect("the form is well formed");
     let query = parameters.get("query").expect("there is a query");
-    let now = evenkeel::clock::now().as_second();
-    let series = answers.get(query).into_iter().flatten();
-    let result: Vec<Value> = series
-        .map(|(labels, value)| json!({"metric": labels, "value": [now, value.to_string()]}))
-        .collect();
+    let now = evenkeel::clock::now();
+    let sample = |labels: &Labels, value: f64| json!({"metric": labels, "value": [now.as_second(), value.to_string()]});
+    let result: Vec<Value> = if query.contains("timestamp(") {
+        let all: BTreeSet<_> = answers.values().flat_map(BTreeMap::keys).collect();
+        let now = now.as_duration().as_secs_f64();
+        all.iter().map(|labels| sample(labels, now)).collect()
+    } else {
+        let series = answers.get(query).into_iter().flatten();
+        series
+            .map(|(labels, &value)| sample(labels, value))
+            .collect()
+    };
     Json(json!({
         "status": "success",
         "data": {"resultType": "vector", "result": result},
