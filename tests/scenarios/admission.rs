@@ -1,0 +1,126 @@
+//! What admission does to Pods, called by a real API server through a Service, with certificates
+//! that the service made for itself; and what the leader writes besides.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Namespace, Pod};
+use kube::{Api, Client};
+use serde_json::json;
+
+use crate::support::control_plane::evenkeel::Evenkeel;
+use crate::support::control_plane::objects::{self, PodSketch};
+use crate::support::control_plane::wait::{eventually, holds};
+use crate::support::control_plane::with_control_plane;
+
+use super::world::{OPTED_IN, PROFILE, Patience, World};
+
+#[test]
+fn pods_of_opted_in_namespaces_are_annotated_and_others_untouched() {
+    with_control_plane(async |plane| {
+        let client = &plane.client;
+        let world = World::new(plane, 3, Patience::Ample).await;
+        objects::create_namespace(client, "annotated", &OPTED_IN).await;
+        objects::create_namespace(client, "untouched", &[]).await;
+        let mut evenkeel = world.serve("1s").await;
+        world.await_webhook("annotated").await;
+
+        let network =
+            PodSketch::requesting("100m", "64Mi").annotated("evenkeel.dev/network-io", "30MB/s");
+        let pod = network.create(client, "annotated", "network").await;
+        assert_eq!(
+            evenkeels(&pod).get(PROFILE).map(String::as_str),
+            Some("network")
+        );
+        let source = evenkeels(&pod).remove("evenkeel.dev/profile-source");
+        assert_eq!(source.as_deref(), Some("requests"));
+        let demand = evenkeels(&pod)
+            .remove("evenkeel.dev/demand")
+            .expect("a demand");
+        let demand: serde_json::Value = serde_json::from_str(&demand).expect("it is JSON");
+        assert_eq!(demand["networkIo"], json!(30_000_000), "{demand}");
+
+        let chosen = PodSketch::requesting("100m", "64Mi").annotated(PROFILE, "io");
+        let pod = chosen.create(client, "annotated", "chosen").await;
+        assert_eq!(evenkeels(&pod).get(PROFILE).map(String::as_str), Some("io"));
+
+        let skipped = network.annotated("evenkeel.dev/skip", "true");
+        let pod = skipped.create(client, "annotated", "skipped").await;
+        assert_eq!(evenkeels(&pod), own(&skipped));
+        let pod = skipped.create(client, "untouched", "other").await;
+        assert_eq!(evenkeels(&pod), own(&skipped));
+
+        evenkeel.assert_within_rights();
+        evenkeel.stop().await;
+    });
+}
+
+#[test]
+fn the_leader_mirrors_the_opt_in_until_writing_is_switched_off() {
+    with_control_plane(async |plane| {
+        let client = &plane.client;
+        let world = World::new(plane, 1, Patience::Ample).await;
+        let mut evenkeel = world.serve("1s").await;
+        objects::create_namespace(client, "mirrored", &OPTED_IN).await;
+        await_label(client, "mirrored").await;
+
+        evenkeel.reconfigure(&json!({"writes": "disabled"}));
+        let mut probes = 0;
+        eventually("a write is held back", async || {
+            probes += 1;
+            objects::create_namespace(client, &format!("probe-{probes}"), &OPTED_IN).await;
+            holds(held_back(&evenkeel).await > 0.0, || "none".to_owned())
+        })
+        .await;
+        objects::create_namespace(client, "unwritten", &OPTED_IN).await;
+        // By then it knows the namespace, and has decided what to write there.
+        world.await_webhook("unwritten").await;
+        let before = held_back(&evenkeel).await;
+        objects::create_namespace(client, "also-unwritten", &OPTED_IN).await;
+        eventually("another write is held back", async || {
+            let held = held_back(&evenkeel).await;
+            holds(held > before, || held.to_string())
+        })
+        .await;
+        assert_eq!(label(client, "unwritten").await, None);
+        assert_eq!(label(client, "also-unwritten").await, None);
+
+        evenkeel.reconfigure(&json!({"writes": "enabled"}));
+        await_label(client, "unwritten").await;
+        evenkeel.assert_within_rights();
+    });
+}
+
+/// Writes that the switch has stopped.
+async fn held_back(evenkeel: &Evenkeel) -> f64 {
+    let labels = [("outcome", "switched_off")];
+    evenkeel.metric("evenkeel_writes_total", &labels).await
+}
+
+/// The label by which a narrowed webhook finds opted-in namespaces.
+async fn label(client: &Client, namespace: &str) -> Option<String> {
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let object = namespaces
+        .get(namespace)
+        .await
+        .expect("the namespace exists");
+    object.metadata.labels?.remove("evenkeel.dev/enabled")
+}
+
+/// Waits for the label.
+pub(super) async fn await_label(client: &Client, namespace: &str) {
+    eventually(&format!("{namespace} has the label"), async || {
+        let label = label(client, namespace).await;
+        holds(label.as_deref() == Some("true"), || format!("{label:?}"))
+    })
+    .await;
+}
+
+fn evenkeels(pod: &Pod) -> BTreeMap<String, String> {
+    let mut annotations = pod.metadata.annotations.clone().unwrap_or_default();
+    annotations.retain(|key, _| key.starts_with("evenkeel.dev/"));
+    annotations
+}
+
+fn own(sketch: &PodSketch) -> BTreeMap<String, String> {
+    sketch.annotations.clone()
+}

@@ -1,0 +1,64 @@
+//! The harness itself and the manifests: what the other scenarios rest on.
+
+use crate::support::control_plane::manifests;
+use crate::support::control_plane::nodes::{self, NodeShape};
+use crate::support::control_plane::objects::{self, PodSketch};
+use crate::support::control_plane::scrape;
+use crate::support::control_plane::with_control_plane;
+
+use super::world;
+
+#[test]
+fn pods_of_plain_scheduling_run() {
+    with_control_plane(async |plane| {
+        let client = &plane.client;
+        nodes::create(client, "plain", 3, &NodeShape::default()).await;
+        plane.start_scheduler(world::plain_scheduling()).await;
+        objects::create_namespace(client, "plain", &[]).await;
+        objects::create_pods(client, "plain", 30, &PodSketch::requesting("100m", "64Mi")).await;
+        let by_node = objects::await_running(client, "plain").await;
+        assert_eq!(by_node.len(), 3, "{by_node:?}");
+        assert_eq!(by_node.values().sum::<usize>(), 30);
+        objects::delete_pods(client, "plain").await;
+    });
+}
+
+#[test]
+fn the_api_server_accepts_the_manifests_to_the_last_field() {
+    with_control_plane(async |plane| {
+        manifests::install(plane, 443, None).await;
+        for overlay in ["narrowed-webhook", "second-scheduler"] {
+            let folder = format!("deploy/overlays/{overlay}");
+            manifests::validate(&plane.client, &folder).await;
+        }
+    });
+}
+
+#[test]
+fn samples_are_read_by_name_and_labels() {
+    let text = "# HELP calls Calls.\n\
+                calls_total{verb=\"filter\",code=\"200\"} 3\n\
+                calls_total{verb=\"filter\",code=\"400\"} 2 17.5\n\
+                calls_total{verb=\"prioritize\",code=\"200\"} 7\n\
+                calls_total_created 9\n\
+                up 1\n";
+    let cases = [
+        ("calls_total", &[][..], Some(12.0)),
+        ("calls_total", &[("verb", "filter")], Some(5.0)),
+        (
+            "calls_total",
+            &[("verb", "filter"), ("code", "400")],
+            Some(2.0),
+        ),
+        ("calls_total", &[("verb", "preempt")], None),
+        ("calls", &[], None),
+        ("up", &[], Some(1.0)),
+    ];
+    for (name, labels, expected) in cases {
+        assert_eq!(
+            scrape::sum(text, name, labels),
+            expected,
+            "{name} {labels:?}"
+        );
+    }
+}

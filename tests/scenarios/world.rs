@@ -1,0 +1,187 @@
+//! One installed Evenkeel with nodes whose load a test sets: the common beginning of the
+//! scenarios.
+
+use std::process::Command;
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::api::PostParams;
+use serde_json::{Value, json};
+
+use crate::support::control_plane::evenkeel::Evenkeel;
+use crate::support::control_plane::manifests::{self, Installation, NAMESPACE};
+use crate::support::control_plane::nodes::{self, NodeShape};
+use crate::support::control_plane::objects::PodSketch;
+use crate::support::control_plane::prometheus::Prometheus;
+use crate::support::control_plane::wait::{eventually, holds};
+use crate::support::control_plane::{ControlPlane, free_port};
+
+/// Opts a namespace in.
+pub const OPTED_IN: [(&str, &str); 1] = [("evenkeel.dev/enabled", "true")];
+/// Says which profile admission found.
+pub const PROFILE: &str = "evenkeel.dev/profile";
+/// What each node can move over the network, and read and write, in MB/s: loads in percent are
+/// then the same figures.
+const RATE_CAPACITY: &str = "100MB/s";
+const MEGABYTE: f64 = 1e6;
+/// Those that are measured of each node.
+const RESOURCES: usize = 5;
+
+/// How long callers wait for Evenkeel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// As the shipped manifests say: a busy test machine can be too slow for it.
+    Shipped,
+    /// Until the answer is there, where a test asks what the answer is and not when it comes.
+    Ample,
+}
+
+/// A control plane on which Evenkeel is installed, and what it measures.
+pub struct World<'a> {
+    pub plane: &'a ControlPlane,
+    pub node_names: Vec<String>,
+    prometheus: Prometheus,
+    installation: Installation,
+    patience: Patience,
+    /// Where the API server and kube-scheduler call.
+    port: u16,
+}
+
+impl<'a> World<'a> {
+    /// Installs the shipped manifests beside `count` nodes, on each of which a fifth of everything
+    /// is used.
+    pub async fn new(plane: &'a ControlPlane, count: usize, patience: Patience) -> Self {
+        let shape = NodeShape::default()
+            .annotated("evenkeel.dev/network-capacity", RATE_CAPACITY)
+            .annotated("evenkeel.dev/disk-io-capacity", RATE_CAPACITY);
+        let port = free_port();
+        let timeout = (patience == Patience::Ample).then_some(10);
+        let world = Self {
+            plane,
+            node_names: nodes::create(&plane.client, "node", count, &shape).await,
+            prometheus: Prometheus::start().await,
+            installation: manifests::install(plane, port, timeout).await,
+            patience,
+            port,
+        };
+        for node in &world.node_names {
+            world.measure(node, "node_cpu", 1.6);
+            world.measure(node, "node_memory", 6.4 * 1024.0 * 1024.0 * 1024.0);
+            world.measure(node, "node_disk_io", 20.0 * MEGABYTE);
+            world.measure(node, "node_disk", 20.0 * 1024.0 * 1024.0 * 1024.0);
+            world.load_network(node, 20.0);
+        }
+        world
+    }
+
+    /// From the next sample on, `percent` of the node's network capacity is used.
+    pub fn load_network(&self, node: &str, percent: f64) {
+        self.measure(node, "node_network_io", percent * MEGABYTE);
+    }
+
+    fn measure(&self, node: &str, query: &str, value: f64) {
+        self.prometheus.set(query, &[("node", node)], value);
+    }
+
+    /// Starts the replica that is called, which measures every `interval`, and waits until it
+    /// knows the load of every node.
+    pub async fn serve(&self, interval: &str) -> Evenkeel {
+        let replica = self.replica("evenkeel-0", self.port, interval).await;
+        let all = (self.node_names.len() * RESOURCES).to_string();
+        eventually("every node is measured", async || {
+            let fresh = replica
+                .metric("evenkeel_nodes", &[("freshness", "fresh")])
+                .await
+                .to_string();
+            holds(fresh == all, || format!("{fresh} values of {all}"))
+        })
+        .await;
+        replica
+    }
+
+    /// Starts one more replica, which is not called.
+    pub async fn standby(&self) -> Evenkeel {
+        self.replica("evenkeel-1", free_port(), "1s").await
+    }
+
+    async fn replica(&self, name: &str, port: u16, interval: &str) -> Evenkeel {
+        let mut configuration = self.installation.configuration.clone();
+        let ours = json!({
+            "metrics": {
+                "source": "prometheus",
+                "interval": interval,
+                "maxAge": "1h",
+                "prometheus": {
+                    "url": self.prometheus.url,
+                    "window": "1s",
+                    "queries": {
+                        "nodeCpu": "node_cpu",
+                        "nodeMemory": "node_memory",
+                        "nodeNetworkIo": "node_network_io",
+                        "nodeDiskIo": "node_disk_io",
+                        "nodeDisk": "node_disk",
+                        "podCpu": "pod_cpu",
+                        "podMemory": "pod_memory",
+                        "podNetworkIo": "pod_network_io",
+                        "podDiskIo": "pod_disk_io",
+                        "podDisk": "pod_disk",
+                        "networkCapacity": "network_capacity",
+                    },
+                },
+            },
+        });
+        json_patch::merge(&mut configuration, &ours);
+        let kubeconfig = &self.installation.kubeconfig;
+        Evenkeel::start(self.plane.folder(), name, kubeconfig, port, configuration).await
+    }
+
+    /// Starts kube-scheduler with the configuration that operators are given.
+    pub async fn schedule_with_evenkeel(&self) {
+        let output = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
+            .args(["certs", "scheduler-config", "--namespace", NAMESPACE])
+            .arg("--kubeconfig")
+            .arg(self.plane.folder().join("admin.kubeconfig"))
+            .output()
+            .expect("the program runs");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "certs scheduler-config: {errors}");
+        let text = String::from_utf8(output.stdout).expect("a configuration is text");
+        let mut configuration: Value =
+            serde_saphyr::from_str(&text).expect("the configuration is YAML");
+        let extender = &mut configuration["extenders"][0];
+        extender["urlPrefix"] = json!(format!("https://127.0.0.1:{}/scheduler", self.port));
+        if self.patience == Patience::Ample {
+            extender["httpTimeout"] = json!("20s");
+        }
+        self.plane.start_scheduler(configuration).await;
+    }
+
+    /// Waits until the API server asks the webhook and the webhook knows the namespace.
+    pub async fn await_webhook(&self, namespace: &str) {
+        let pods: Api<Pod> = Api::namespaced(self.plane.client.clone(), namespace);
+        let dry_run = PostParams {
+            dry_run: true,
+            ..PostParams::default()
+        };
+        let probe = PodSketch::requesting("100m", "64Mi").to_pod("probe");
+        eventually("Pods are annotated", async || {
+            let pod = pods.create(&dry_run, &probe).await;
+            let annotations = pod.map_err(|error| error.to_string())?.metadata.annotations;
+            holds(
+                annotations
+                    .as_ref()
+                    .is_some_and(|all| all.contains_key(PROFILE)),
+                || format!("{annotations:?}"),
+            )
+        })
+        .await;
+    }
+}
+
+/// kube-scheduler as it comes.
+pub fn plain_scheduling() -> Value {
+    json!({
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+    })
+}

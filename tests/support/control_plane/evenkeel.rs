@@ -1,0 +1,126 @@
+//! The built program as its Pod runs it: one process with a configuration file and the credentials
+//! of its ServiceAccount, so that a right which the manifests forget is missing here too.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::manifests::NAMESPACE;
+use super::process::{Process, Signal, report};
+use super::volume::Volume;
+use super::wait::{eventually, holds};
+use super::{free_port, scrape};
+
+/// One replica.
+#[derive(Debug)]
+pub struct Evenkeel {
+    http: u16,
+    configuration: Value,
+    volume: Volume,
+    process: Process,
+    client: reqwest::Client,
+}
+
+impl Evenkeel {
+    /// Starts the replica `name`, which serves webhook and extender at the port `https`, with a
+    /// configuration in which the listeners and the identity are filled in; waits until it is
+    /// ready.
+    pub async fn start(
+        folder: &Path,
+        name: &str,
+        kubeconfig: &Path,
+        https: u16,
+        mut configuration: Value,
+    ) -> Self {
+        let http = free_port();
+        let ours = json!({
+            "server": {
+                "https": format!("127.0.0.1:{https}"),
+                "http": format!("127.0.0.1:{http}"),
+                "dashboard": format!("127.0.0.1:{}", free_port()),
+            },
+            "leaderElection": {"identity": name},
+        });
+        json_patch::merge(&mut configuration, &ours);
+        let mount = tempfile::tempdir_in(folder)
+            .expect("a folder is made")
+            .keep();
+        let volume = Volume::new(mount, &configuration);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+        command
+            .arg("serve")
+            .arg("--config")
+            .arg(volume.file())
+            .arg("--kubeconfig")
+            .arg(kubeconfig)
+            .args(["--namespace", NAMESPACE]);
+        let process = Process::spawn(name, &mut command, folder);
+        let client = reqwest::Client::new();
+        let mut replica = Self {
+            http,
+            configuration,
+            volume,
+            process,
+            client,
+        };
+        replica.await_ready().await;
+        replica
+    }
+
+    async fn await_ready(&mut self) {
+        eventually("evenkeel is ready", async || {
+            self.process.assert_running();
+            let url = format!("http://127.0.0.1:{}/readyz", self.http);
+            let answer = self.client.get(url).send().await;
+            let status = answer.map_err(|error| error.to_string())?.status();
+            holds(status.is_success(), || status.to_string())
+        })
+        .await;
+    }
+
+    /// The sum of the samples of its metric `name` that carry `labels`; 0 where there is none yet.
+    pub async fn metric(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
+        let url = format!("http://127.0.0.1:{}/metrics", self.http);
+        let answer = self.client.get(url).send().await;
+        let text = answer.expect("metrics are answered").text().await;
+        scrape::sum(&text.expect("metrics are text"), name, labels).unwrap_or(0.0)
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) {
+        self.process.signal(signal);
+    }
+
+    /// Asks it to end and waits until it has, which it is to do by itself and with success.
+    pub async fn stop(&mut self) {
+        self.process.signal(Signal::TERM);
+        let status = self.process.wait().await;
+        assert!(status.success(), "{status}\n{}", self.process.log_tail(30));
+    }
+
+    /// Merges `change` into its configuration file while it runs.
+    pub fn reconfigure(&mut self, change: &Value) {
+        json_patch::merge(&mut self.configuration, change);
+        self.volume.update(&self.configuration);
+    }
+
+    /// Panics if the API server has refused it anything for want of a right.
+    pub fn assert_within_rights(&self) {
+        let log = self.process.log();
+        let refused: Vec<&str> = log
+            .lines()
+            .filter(|line| line.contains("forbidden"))
+            .collect();
+        assert!(refused.is_empty(), "{}", refused.join("\n"));
+    }
+}
+
+impl Drop for Evenkeel {
+    /// Shows the log of a replica whose test fails.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            report(&self.process.log_tail(60));
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The manifests that are shipped, on the control plane: what `kubectl apply -k deploy/` applies,
+//! except that the Deployment is only validated, since the tests run its program themselves, and
+//! that the webhook's Service leads to them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
+use kube::api::{
+    ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
+    PostParams, TypeMeta, ValidationDirective,
+};
+use kube::{Api, Client};
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+
+use super::ControlPlane;
+
+/// Where the shipped manifests put everything.
+pub const NAMESPACE: &str = "evenkeel-system";
+
+/// What the shipped manifests say about how the program is run.
+#[derive(Debug)]
+pub struct Installation {
+    /// Credentials of the shipped ServiceAccount.
+    pub kubeconfig: PathBuf,
+    /// The shipped configuration file.
+    pub configuration: Value,
+}
+
+/// Applies the shipped manifests, with a webhook that is served at `port` of loopback. What an
+/// earlier installation made for itself is taken off. `timeout` replaces the webhook's own, in
+/// seconds.
+pub async fn install(plane: &ControlPlane, port: u16, timeout: Option<u32>) -> Installation {
+    let mut documents = built("deploy");
+    forget(&plane.client).await;
+    // Server-side apply needs the Namespace first; kustomize prints it first.
+    for document in &mut documents {
+        match document["kind"].as_str() {
+            Some("MutatingWebhookConfiguration") => lead_webhook_to(document, port, timeout),
+            Some("Service") if document["metadata"]["name"] == "evenkeel" => {
+                document["spec"] = json!({"type": "ExternalName", "externalName": "localhost"});
+            }
+            _ => {}
+        }
+        let only_validated = document["kind"] == "Deployment";
+        send(&plane.client, document, only_validated).await;
+    }
+    let deployment = of_kind(&documents, "Deployment");
+    let account = deployment["spec"]["template"]["spec"]["serviceAccountName"]
+        .as_str()
+        .expect("the Deployment names its ServiceAccount");
+    let token = token(&plane.client, account).await;
+    let file = of_kind(&documents, "ConfigMap")["data"]["config.yaml"]
+        .as_str()
+        .expect("the ConfigMap holds the configuration file");
+    Installation {
+        kubeconfig: plane.kubeconfig("evenkeel", &json!({"token": token})),
+        configuration: serde_saphyr::from_str(file).expect("the configuration is YAML"),
+    }
+}
+
+/// Lets the API server check what `kubectl apply -k` would apply, on top of an installation.
+pub async fn validate(client: &Client, kustomization: &str) {
+    for document in built(kustomization) {
+        send(client, &document, true).await;
+    }
+}
+
+/// The documents that kustomize makes of a folder of this repository.
+fn built(kustomization: &str) -> Vec<Value> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new("kubectl")
+        .arg("kustomize")
+        .arg(root.join(kustomization))
+        .output()
+        .expect("kubectl is on PATH");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "kubectl kustomize: {errors}");
+    let text = String::from_utf8(output.stdout).expect("manifests are text");
+    serde_saphyr::from_multiple(&text).expect("manifests are YAML")
+}
+
+fn of_kind<'a>(documents: &'a [Value], kind: &str) -> &'a Value {
+    let mut found = documents.iter().filter(|document| document["kind"] == kind);
+    found
+        .next()
+        .unwrap_or_else(|| panic!("no {kind} is shipped"))
+}
+
+/// The API server calls `<service>.<namespace>.svc`, as in production; only the port differs.
+fn lead_webhook_to(document: &mut Value, port: u16, timeout: Option<u32>) {
+    let webhooks = document["webhooks"].as_array_mut();
+    for webhook in webhooks.expect("there are webhooks") {
+        webhook["clientConfig"]["service"]["port"] = json!(port);
+        if let Some(timeout) = timeout {
+            webhook["timeoutSeconds"] = json!(timeout);
+        }
+    }
+}
+
+async fn send(client: &Client, document: &Value, dry_run: bool) {
+    let meta = TypeMeta::deserialize(document).expect("a document has a kind");
+    let gvk = GroupVersionKind::try_from(&meta).expect("the apiVersion is well formed");
+    let resource = ApiResource::from_gvk(&gvk);
+    let name = document["metadata"]["name"].as_str().expect("a name");
+    let api: Api<DynamicObject> = match document["metadata"]["namespace"].as_str() {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
+    };
+    let params = PatchParams {
+        field_validation: Some(ValidationDirective::Strict),
+        dry_run,
+        ..PatchParams::apply("control-plane-test").force()
+    };
+    api.patch(name, &params, &Patch::Apply(document))
+        .await
+        .unwrap_or_else(|error| panic!("{} {name}: {error}", meta.kind));
+}
+
+/// Each test begins with certificates that nobody has made and a lease that nobody holds.
+async fn forget(client: &Client) {
+    let all = ListParams::default();
+    let now = DeleteParams::default();
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), NAMESPACE);
+    secrets
+        .delete_collection(&now, &all)
+        .await
+        .expect("Secrets are deleted");
+    let leases: Api<Lease> = Api::namespaced(client.clone(), NAMESPACE);
+    leases
+        .delete_collection(&now, &all)
+        .await
+        .expect("Leases are deleted");
+}
+
+/// A token of the ServiceAccount, as kubelet would mount it.
+async fn token(client: &Client, account: &str) -> String {
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), NAMESPACE);
+    let request = TokenRequest {
+        spec: TokenRequestSpec {
+            expiration_seconds: Some(24 * 60 * 60),
+            ..TokenRequestSpec::default()
+        },
+        ..TokenRequest::default()
+    };
+    let answer = accounts
+        .create_token_request(account, &PostParams::default(), &request)
+        .await
+        .expect("a token is issued");
+    answer.status.expect("the answer holds the token").token
+}

@@ -1,0 +1,168 @@
+//! Objects that tests make: namespaces that take Pods, Pods, and a cluster cleared of what the
+//! test before left.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::{StreamExt as _, stream};
+use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
+use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::{Api, Client, ResourceExt};
+use serde_json::json;
+
+use super::wait::{eventually, holds};
+
+/// A Pod as tests describe it.
+#[derive(Debug, Clone, Default)]
+pub struct PodSketch {
+    /// Annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// Requests of its only container.
+    pub requests: BTreeMap<&'static str, String>,
+}
+
+impl PodSketch {
+    /// A Pod that requests this much.
+    pub fn requesting(cpu: &str, memory: &str) -> Self {
+        let requests = [("cpu", cpu.to_owned()), ("memory", memory.to_owned())];
+        Self {
+            annotations: BTreeMap::new(),
+            requests: requests.into(),
+        }
+    }
+
+    /// The same with one annotation more.
+    #[must_use]
+    pub fn annotated(mut self, key: &str, value: &str) -> Self {
+        self.annotations.insert(key.to_owned(), value.to_owned());
+        self
+    }
+
+    /// The object, named.
+    pub fn to_pod(&self, name: &str) -> Pod {
+        serde_json::from_value(json!({
+            "metadata": {"name": name, "annotations": self.annotations},
+            "spec": {"containers": [{
+                "name": "app",
+                "image": "registry.example/app:1",
+                "resources": {"requests": self.requests},
+            }]},
+        }))
+        .expect("the Pod is well formed")
+    }
+
+    /// Creates it and answers what the API server made of it.
+    pub async fn create(&self, client: &Client, namespace: &str, name: &str) -> Pod {
+        Api::namespaced(client.clone(), namespace)
+            .create(&PostParams::default(), &self.to_pod(name))
+            .await
+            .unwrap_or_else(|error| panic!("Pod {namespace}/{name}: {error}"))
+    }
+}
+
+/// Creates `count` Pods, a few at a time.
+pub async fn create_pods(client: &Client, namespace: &str, count: usize, sketch: &PodSketch) {
+    stream::iter(0..count)
+        .for_each_concurrent(8, async |index| {
+            sketch
+                .create(client, namespace, &format!("pod-{index}"))
+                .await;
+        })
+        .await;
+}
+
+/// Deletes the Pods of a namespace and waits until they are gone.
+pub async fn delete_pods(client: &Client, namespace: &str) {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let now = DeleteParams::default().grace_period(0);
+    let all = ListParams::default();
+    pods.delete_collection(&now, &all)
+        .await
+        .expect("Pods are deleted");
+    eventually(&format!("the Pods of {namespace} are gone"), async || {
+        let left = pods.list(&all).await.map_err(|error| error.to_string())?;
+        holds(left.items.is_empty(), || {
+            format!("{} left", left.items.len())
+        })
+    })
+    .await;
+}
+
+/// Creates a namespace and waits until it takes Pods.
+pub async fn create_namespace(client: &Client, name: &str, annotations: &[(&str, &str)]) {
+    let annotations: BTreeMap<_, _> = annotations.iter().copied().collect();
+    let namespace: Namespace = serde_json::from_value(json!({
+        "metadata": {"name": name, "annotations": annotations},
+    }))
+    .expect("the Namespace is well formed");
+    Api::all(client.clone())
+        .create(&PostParams::default(), &namespace)
+        .await
+        .unwrap_or_else(|error| panic!("Namespace {name}: {error}"));
+    await_service_account(client, name).await;
+}
+
+/// Pods are refused until the namespace has its `default` ServiceAccount.
+pub async fn await_service_account(client: &Client, namespace: &str) {
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
+    let what = format!("the default ServiceAccount of {namespace} exists");
+    eventually(&what, async || match accounts.get_opt("default").await {
+        Ok(account) => holds(account.is_some(), || "not there".to_owned()),
+        Err(error) => Err(error.to_string()),
+    })
+    .await;
+}
+
+/// All Pods of a namespace.
+pub async fn pods(client: &Client, namespace: &str) -> Vec<Pod> {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let list = pods.list(&ListParams::default()).await;
+    list.unwrap_or_else(|error| panic!("Pods of {namespace}: {error}"))
+        .items
+}
+
+/// The node that a Pod was bound to.
+pub fn node_of(pod: &Pod) -> Option<&str> {
+    pod.spec.as_ref()?.node_name.as_deref()
+}
+
+/// Waits until all Pods of a namespace run; answers how many each node has.
+pub async fn await_running(client: &Client, namespace: &str) -> BTreeMap<String, usize> {
+    eventually(&format!("all Pods of {namespace} run"), async || {
+        let pods = pods(client, namespace).await;
+        let mut by_node = BTreeMap::new();
+        for pod in &pods {
+            let status = pod.status.as_ref();
+            let phase = status.and_then(|status| status.phase.as_deref());
+            match (phase, node_of(pod)) {
+                (Some("Running"), Some(node)) => *by_node.entry(node.to_owned()).or_default() += 1,
+                _ => return Err(format!("{:?} is {phase:?}", pod.metadata.name)),
+            }
+        }
+        Ok(by_node)
+    })
+    .await
+}
+
+/// Takes off webhooks, Pods and nodes. Namespaces stay: tests use names of their own, and the end
+/// of a namespace takes seconds.
+pub async fn clear(client: &Client) {
+    let all = ListParams::default();
+    let now = DeleteParams::default().grace_period(0);
+    let webhooks: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
+    webhooks
+        .delete_collection(&now, &all)
+        .await
+        .expect("webhooks are deleted");
+    let pods: Api<Pod> = Api::all(client.clone());
+    let pods = pods.list(&all).await.expect("Pods are listed").items;
+    let namespaces: BTreeSet<_> = pods.iter().filter_map(ResourceExt::namespace).collect();
+    for namespace in namespaces {
+        delete_pods(client, &namespace).await;
+    }
+    let nodes: Api<Node> = Api::all(client.clone());
+    nodes
+        .delete_collection(&now, &all)
+        .await
+        .expect("nodes are deleted");
+}
