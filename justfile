@@ -1,0 +1,55 @@
+# What a developer and CI run, by name. `just` alone lists the recipes.
+
+# List the recipes.
+default:
+    @just --list
+
+# Format the sources.
+fmt:
+    cargo fmt
+
+# Formatting and lints; a warning is an error.
+lint:
+    cargo fmt --check
+    cargo clippy --all-targets --locked -- -D warnings
+
+# All tests. Those that need Prometheus, kubectl or a control plane say so when they are left out.
+test:
+    cargo test --locked
+
+# The tests against a real control plane; KUBEBUILDER_ASSETS names the folder with its binaries.
+test-control-plane:
+    cargo test --locked --test control_plane -- --nocapture
+
+# The documentation, with broken links as errors.
+doc:
+    RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+
+# Licences, banned crates and sources.
+deny:
+    cargo deny --locked check bans licenses sources
+
+# Known vulnerabilities; apart, because they appear without a change here.
+advisories:
+    cargo deny --locked check advisories
+
+# Build everything that `kubectl apply -k` would send.
+manifests:
+    for folder in deploy deploy/overlays/*/; do kubectl kustomize "$folder" > /dev/null; done
+    promtool check rules deploy/prometheus/alerts.yaml
+
+# The figures of the README.
+bench:
+    cargo bench --locked
+
+# Run one fuzz target for a minute: wire, quantity, annotations or configuration.
+fuzz target:
+    cargo +nightly fuzz run {{ target }} -- -max_total_time=60
+
+# The container image.
+image tag="evenkeel:dev":
+    docker build --file deploy/Dockerfile --tag {{ tag }} .
+
+# Everything that a change has to pass.
+ci:
+    .ci/run
