@@ -4,6 +4,7 @@
 //! One lock guards the table; it is held for microseconds by the watch tasks and by the extender's
 //! reservations, never across an await. Readers take the newest [`Snapshot`] without a lock.
 
+pub mod access;
 pub mod metrics;
 pub mod owners;
 pub mod state;

@@ -16,7 +16,8 @@ pub(crate) fn without_tests(text: &str) -> &str {
     const ATTRIBUTE: &str = "\n#[cfg(test)]\n";
     text.match_indices(ATTRIBUTE)
         .find(|(start, _)| {
-            let item = text[start + ATTRIBUTE.len()..].lines().next();
+            let mut lines = text[start + ATTRIBUTE.len()..].lines();
+            let item = lines.find(|line| !line.starts_with("#["));
             item.is_some_and(|item| item.contains("mod ") && item.contains('{'))
         })
         .map_or(text, |(start, _)| &text[..start])
