@@ -35,7 +35,7 @@ advisories:
 
 # Build everything that `kubectl apply -k` would send.
 manifests:
-    for folder in deploy deploy/overlays/*/; do kubectl kustomize "$folder" > /dev/null; done
+    for folder in deploy deploy/overlays/*/; do kubectl kustomize "$folder" > /dev/null || exit 1; done
     promtool check rules deploy/prometheus/alerts.yaml
 
 # The figures of the README.

@@ -1,0 +1,47 @@
+//! Bodies of both callers: whatever comes, the answer is an error or a body that is valid JSON.
+
+#![no_main]
+
+use std::sync::{Arc, LazyLock};
+
+use evenkeel::config::{Config, Sources};
+use evenkeel::extender::wire::{filter_answer, prioritize_answer};
+use evenkeel::kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel::placement::Policy;
+use evenkeel::snapshot::Snapshot;
+use evenkeel::{admission, extender};
+use libfuzzer_sys::fuzz_target;
+
+static POLICY: LazyLock<Policy> = LazyLock::new(|| {
+    let config = Config::load(&Sources::default());
+    config.expect("the defaults are accepted").policy
+});
+
+fuzz_target!(|body: &[u8]| {
+    if let Ok(request) = admission::Request::parse(body) {
+        let reviewed = admission::review(&request, &opted_in(), &POLICY);
+        assert_json(&reviewed.body);
+    }
+    if let Ok(request) = extender::Request::parse(body) {
+        assert_json(&filter_answer(&request, |position| position % 2 == 0));
+        assert_json(&prioritize_answer(&request, |_| 10));
+    }
+});
+
+/// A cluster whose namespace `default` has opted in, so that reviews go all the way.
+fn opted_in() -> Snapshot {
+    let mut snapshot = Snapshot {
+        synced: true,
+        ..Snapshot::default()
+    };
+    let policy = NamespacePolicy {
+        enabled: true,
+        ..NamespacePolicy::default()
+    };
+    Arc::make_mut(&mut snapshot.namespaces).insert("default".into(), Arc::new(policy));
+    snapshot
+}
+
+fn assert_json(body: &[u8]) {
+    serde_json::from_slice::<serde_json::Value>(body).expect("answers are JSON");
+}
