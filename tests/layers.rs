@@ -5,6 +5,8 @@
 //! checker is a function of text, and tests plant each kind of breach in it: a fence that cannot
 //! fail would only look like one. Unit tests at a file's end are free of it.
 
+#![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
+
 #[path = "layers/source.rs"]
 mod source;
 
@@ -194,22 +196,22 @@ fn upward(
 }
 
 fn beyond_fence(tier: u8, named: &Named) -> Option<String> {
-    let begins = |fence: &&str| {
+    let begins = |fence: &str| {
         let parts: Vec<_> = fence.split("::").collect();
         named.path.len() >= parts.len() && parts.iter().zip(&named.path).all(|(a, b)| a == b)
     };
     FENCES
         .iter()
-        .find(|(up_to, paths, _)| tier <= *up_to && paths.iter().any(|path| begins(&path)))
+        .find(|(up_to, paths, _)| tier <= *up_to && paths.iter().any(|path| begins(path)))
         .map(|(_, _, why)| format!("not in tier {tier}: {why}"))
 }
 
 fn out_of_place(path: &str, named: &Named) -> Option<String> {
     let shown = named.path.join("::");
-    let ends = |tail: &&str| shown == *tail || shown.ends_with(&format!("::{tail}"));
+    let ends = |tail: &str| shown == tail || shown.ends_with(&format!("::{tail}"));
     PLACES
         .iter()
-        .filter(|(tails, _, _)| tails.iter().any(|tail| ends(&tail)))
+        .filter(|(tails, _, _)| tails.iter().any(|tail| ends(tail)))
         .find(|(_, files, _)| {
             !files
                 .iter()
@@ -290,102 +292,104 @@ fn tiers_are_read_from_the_declarations() {
     assert_eq!(small_house(), BTreeMap::from(expected));
 }
 
+/// A file, what stands in it, and what is said of it.
+const PLANTED: &[(&str, &str, &str)] = &[
+    (
+        "src/units.rs",
+        "use crate::placement::Policy;",
+        "tier 1 uses tier 2",
+    ),
+    (
+        "src/units/ratio.rs",
+        "use crate::{units::A, cluster::B};",
+        "tier 1 uses tier 4",
+    ),
+    (
+        "src/units/ratio.rs",
+        "use super::super::cli::Run;",
+        "tier 1 uses tier 5",
+    ),
+    (
+        "src/placement.rs",
+        "use super::cluster;",
+        "tier 2 uses tier 4",
+    ),
+    (
+        "src/placement.rs",
+        "fn f() { crate::cluster::go() }",
+        "tier 2 uses tier 4",
+    ),
+    (
+        "src/placement.rs",
+        "pub use crate::cluster as c;",
+        "tier 2 uses tier 4",
+    ),
+    (
+        "src/cluster.rs",
+        "use crate::cli::{self};",
+        "tier 4 uses tier 5",
+    ),
+    ("src/cluster.rs", "use crate::nowhere::A;", "no tier"),
+    ("src/nowhere.rs", "", "no tier"),
+    ("src/units.rs", "use serde_json::Value;", "not in tier 1"),
+    (
+        "src/units.rs",
+        "use {std::fmt, tokio::sync};",
+        "not in tier 1",
+    ),
+    ("src/units.rs", "use tokio;", "not in tier 1"),
+    (
+        "src/placement.rs",
+        "type P = ::k8s_openapi::Pod;",
+        "not in tier 2",
+    ),
+    (
+        "src/placement.rs",
+        "fn f(p: &Vec<kube::core::Meta>) {}",
+        "not in tier 2",
+    ),
+    (
+        "src/kubernetes.rs",
+        "use kube::{Resource, api::{Api, List}};",
+        "not in tier 3",
+    ),
+    (
+        "src/kubernetes/pod.rs",
+        "fn f(c: kube::Client) {}",
+        "not in tier 3",
+    ),
+    (
+        "src/kubernetes.rs",
+        "#[axum::debug_handler] fn f() {}",
+        "not in tier 3",
+    ),
+    (
+        "src/kubernetes.rs",
+        "fn f() { std::fs::read::<P>(x) }",
+        "not in tier 3",
+    ),
+    (
+        "src/cluster.rs",
+        "fn f() { let t = jiff::Timestamp::now(); }",
+        "time is an argument",
+    ),
+    (
+        "src/cluster.rs",
+        "fn f() { Instant::now() }",
+        "time is an argument",
+    ),
+    ("src/cluster.rs", "use std::env::var;", "in one place"),
+    (
+        "src/main.rs",
+        "fn f() { std::env::var(\"A\") }",
+        "in one place",
+    ),
+    ("src/cli.rs", "fn f() { rand::rng() }", "seeded"),
+];
+
 #[test]
 fn planted_breaches_are_found() {
-    let planted = [
-        (
-            "src/units.rs",
-            "use crate::placement::Policy;",
-            "tier 1 uses tier 2",
-        ),
-        (
-            "src/units/ratio.rs",
-            "use crate::{units::A, cluster::B};",
-            "tier 1 uses tier 4",
-        ),
-        (
-            "src/units/ratio.rs",
-            "use super::super::cli::Run;",
-            "tier 1 uses tier 5",
-        ),
-        (
-            "src/placement.rs",
-            "use super::cluster;",
-            "tier 2 uses tier 4",
-        ),
-        (
-            "src/placement.rs",
-            "fn f() { crate::cluster::go() }",
-            "tier 2 uses tier 4",
-        ),
-        (
-            "src/placement.rs",
-            "pub use crate::cluster as c;",
-            "tier 2 uses tier 4",
-        ),
-        (
-            "src/cluster.rs",
-            "use crate::cli::{self};",
-            "tier 4 uses tier 5",
-        ),
-        ("src/cluster.rs", "use crate::nowhere::A;", "no tier"),
-        ("src/nowhere.rs", "", "no tier"),
-        ("src/units.rs", "use serde_json::Value;", "not in tier 1"),
-        (
-            "src/units.rs",
-            "use {std::fmt, tokio::sync};",
-            "not in tier 1",
-        ),
-        ("src/units.rs", "use tokio;", "not in tier 1"),
-        (
-            "src/placement.rs",
-            "type P = ::k8s_openapi::Pod;",
-            "not in tier 2",
-        ),
-        (
-            "src/placement.rs",
-            "fn f(p: &Vec<kube::core::Meta>) {}",
-            "not in tier 2",
-        ),
-        (
-            "src/kubernetes.rs",
-            "use kube::{Resource, api::{Api, List}};",
-            "not in tier 3",
-        ),
-        (
-            "src/kubernetes/pod.rs",
-            "fn f(c: kube::Client) {}",
-            "not in tier 3",
-        ),
-        (
-            "src/kubernetes.rs",
-            "#[axum::debug_handler] fn f() {}",
-            "not in tier 3",
-        ),
-        (
-            "src/kubernetes.rs",
-            "fn f() { std::fs::read::<P>(x) }",
-            "not in tier 3",
-        ),
-        (
-            "src/cluster.rs",
-            "fn f() { let t = jiff::Timestamp::now(); }",
-            "time is an argument",
-        ),
-        (
-            "src/cluster.rs",
-            "fn f() { Instant::now() }",
-            "time is an argument",
-        ),
-        ("src/cluster.rs", "use std::env::var;", "in one place"),
-        (
-            "src/main.rs",
-            "fn f() { std::env::var(\"A\") }",
-            "in one place",
-        ),
-        ("src/cli.rs", "fn f() { rand::rng() }", "seeded"),
-    ];
-    for (path, code, expected) in planted {
+    for (path, code, expected) in PLANTED {
         let found = breaches(&small_house(), path, &format!("//! Says what.\n{code}\n"));
         assert_eq!(found.len(), 1, "{path} {code}: {found:?}");
         assert!(found[0].contains(expected), "{path} {code}: {found:?}");

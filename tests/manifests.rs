@@ -3,6 +3,8 @@
 //! The manifests are read as they stand in the repository. The overlays are built with `kubectl
 //! kustomize`, which needs no cluster; where there is no kubectl, those tests say so and do nothing.
 
+#![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
+
 #[path = "manifests/read.rs"]
 mod read;
 
@@ -18,14 +20,12 @@ use read::{base, built, documents, environment, find, named, overlays, root, str
 /// What the manifests have to agree with the code on.
 mod code {
     pub(super) const NAMESPACE: &str = "evenkeel-system";
-    pub(super) const MUTATE: &str = "/mutate";
-    pub(super) const FILTER: &str = "/scheduler/filter";
-    pub(super) const PRIORITIZE: &str = "/scheduler/prioritize";
     pub(super) const LIVEZ: &str = "/livez";
     pub(super) const READYZ: &str = "/readyz";
     pub(super) const METRICS: &str = "/metrics";
 
     pub(super) use evenkeel::kubernetes::annotations::{ENABLED, HEADROOM_RETURNED};
+    pub(super) use evenkeel::server::paths::{FILTER, MUTATE, PRIORITIZE};
 }
 
 /// What stands for an installation's own values in the scheduler's configuration.

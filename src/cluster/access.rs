@@ -2,7 +2,7 @@
 //!
 //! The manifests grant exactly this, and a test compares the two: a call that is not listed here
 //! is refused by the API server, and a right that no call needs is found. Reflectors list and
-//! watch, the writer patches; nothing is read one by one but what is named.
+//! watch, the writer patches; what is read one by one is read by its name.
 
 /// Where a right holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,7 +84,7 @@ pub const ACCESS: &[Access] = &[
     Access {
         group: "",
         resource: "secrets",
-        verbs: &["get", "list", "watch", "patch"],
+        verbs: &["get", "patch"],
         names: &["evenkeel-certificates"],
         scope: Scope::OwnNamespace,
         need: Need::SelfManagedCertificates,
@@ -100,7 +100,7 @@ pub const ACCESS: &[Access] = &[
     Access {
         group: "admissionregistration.k8s.io",
         resource: "mutatingwebhookconfigurations",
-        verbs: &["get", "list", "watch", "patch"],
+        verbs: &["get", "patch"],
         names: &["evenkeel"],
         scope: Scope::Cluster,
         need: Need::SelfManagedCertificates,

@@ -56,11 +56,8 @@ pub(crate) fn built(folder: &str) -> Option<Vec<Value>> {
         .output();
     let Ok(output) = command else {
         // Past the capture of the test runner, which would swallow it.
-        writeln!(
-            std::io::stderr(),
-            "ignored: {folder} is not built, there is no kubectl"
-        )
-        .unwrap();
+        let note = format!("ignored: {folder} is not built, there is no kubectl\n");
+        std::io::stderr().write_all(note.as_bytes()).unwrap();
         return None;
     };
     let errors = String::from_utf8_lossy(&output.stderr);
