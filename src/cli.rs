@@ -5,7 +5,12 @@
 //! when the call, an input file or the configuration is wrong.
 
 mod ahp;
+mod classify;
+mod cluster_file;
+mod figures;
 mod output;
+mod pod_file;
+mod score;
 mod serve;
 mod settings;
 
@@ -39,6 +44,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(Box<serve::Args>),
+    Classify(classify::Args),
+    Score(score::Args),
     Ahp(ahp::Args),
 }
 
@@ -63,6 +70,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Serve(args) => serve::run(*args),
+        Command::Classify(args) => classify::run(args),
+        Command::Score(args) => score::run(args),
         Command::Ahp(args) => ahp::run(args),
     }
 }

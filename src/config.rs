@@ -18,6 +18,7 @@ mod server;
 mod shape;
 mod sources;
 mod value;
+pub(crate) mod yaml;
 
 use std::path::PathBuf;
 
@@ -25,8 +26,10 @@ use jiff::SignedDuration;
 use serde::Serialize;
 use serde_json::Value;
 
+pub(crate) use check::Checker;
 pub(crate) use environment::{environment, no_colour};
 pub(crate) use profiles::parse_judgement;
+pub(crate) use value::Text;
 
 pub use certificates::{CertificateFiles, Certificates, SelfManaged, Serving};
 pub use error::{ConfigError, Origin, Problem};
@@ -38,7 +41,6 @@ pub use server::Server;
 pub use sources::{Metrics, Prometheus, Queries, Replay, Source};
 
 use crate::placement::Policy;
-use check::Checker;
 use layers::Layered;
 
 /// The whole configuration, checked.

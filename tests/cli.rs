@@ -3,7 +3,17 @@
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
+use evenkeel::placement::balance::{Normalization, detail};
+use evenkeel::placement::{NodeLoad, headroom};
+use evenkeel::profile::ProfileTable;
+use evenkeel::units::{Amount, Ratio, Resource, Resources};
 use serde_json::Value;
+
+#[path = "../examples/generate_cluster.rs"]
+mod generate_cluster;
+
+const MIXED: &str = "examples/clusters/mixed.yaml";
+const PROXY: &str = "examples/pods/edge-proxy.yaml";
 
 /// How a call ended.
 struct Called {
@@ -191,4 +201,274 @@ fn contradicting_judgements_are_a_failure_and_malformed_ones_a_wrong_call() {
     ] {
         evenkeel(arguments).is_refused(2, parts);
     }
+}
+
+fn amounts(of: impl Fn(Resource) -> Value) -> Resources<Option<Amount>> {
+    Resources::from_fn(|resource| of(resource).as_u64().map(Amount::new))
+}
+
+/// The nodes of a report, with their loads as the library has them.
+fn loads(pod: &Value) -> Vec<(&Value, NodeLoad)> {
+    let nodes = pod["nodes"].as_array().expect("a list");
+    let load = |node: &Value| {
+        let term = |resource: Resource, field| node["resources"][resource.as_str()][field].clone();
+        NodeLoad {
+            capacity: amounts(|resource| term(resource, "capacity")),
+            load: amounts(|resource| term(resource, "load")).map(Option::unwrap_or_default),
+        }
+    };
+    nodes.iter().map(|node| (node, load(node))).collect()
+}
+
+#[test]
+fn score_prints_what_the_library_computes() {
+    for (pod, cluster) in [
+        (PROXY, MIXED),
+        ("examples/pods/web.yaml", MIXED),
+        (
+            "examples/pods/database.yaml",
+            "examples/clusters/thirty-nodes.yaml",
+        ),
+    ] {
+        for normalization in [Normalization::Joint, Normalization::PerResource] {
+            let mode = normalization.as_str();
+            let arguments = [
+                "score",
+                "-f",
+                pod,
+                "--cluster",
+                cluster,
+                "--normalization",
+                mode,
+                "-o",
+                "json",
+            ];
+            let report = evenkeel(&arguments).json();
+            let pod = &report["pods"][0];
+            assert_eq!(pod["normalization"], mode);
+            let demand = amounts(|resource| pod["demand"][resource.as_str()]["amount"].clone())
+                .map(Option::unwrap_or_default);
+            let h = Ratio::share(0.8).expect("a share");
+            let mut passing = Vec::new();
+            for (node, load) in loads(pod) {
+                let fits = headroom::fits(&demand, &load, h) && node["schedulable"] == true;
+                assert_eq!(node["passes"], fits, "{node}");
+                if fits {
+                    passing.push((node, load));
+                }
+            }
+            assert!(passing.len() > 1, "the example compares nodes");
+            let candidates: Vec<NodeLoad> = passing.iter().map(|(_, load)| *load).collect();
+            let profiles = ProfileTable::default();
+            let profile = pod["profile"].as_str().expect("a name");
+            let weights = profiles.get(profile).expect("a built-in profile");
+            let details = detail(&candidates, &demand, weights, normalization);
+            let mut most = f64::NEG_INFINITY;
+            for ((node, _), detail) in passing.iter().zip(details) {
+                let total = node["total"].as_f64().expect("a number");
+                assert!((total - detail.total).abs() < 1e-9, "{node}");
+                most = most.max(total);
+                for (resource, score) in detail.score.iter() {
+                    let printed = node["resources"][resource.as_str()]["score"].as_f64();
+                    let close = |printed: f64| (printed - score.unwrap_or(-1.0)).abs() < 1e-9;
+                    assert!(printed.is_some_and(close), "{node}");
+                }
+            }
+            let best = passing.iter().find(|(node, _)| node["name"] == pod["best"]);
+            let best = best.expect("the best one passes").0["total"].as_f64();
+            assert_eq!(best.map(f64::to_bits), Some(most.to_bits()));
+        }
+    }
+}
+
+#[test]
+fn score_explains_itself_within_a_hundred_columns() {
+    let called = evenkeel(&["score", "-f", PROXY, "--cluster", MIXED]);
+    assert_eq!(called.code, 0, "{}", called.stderr);
+    for part in [
+        "Pod shop/edge-proxy: profile network",
+        "200 MB/s of network; it says nothing of disk I/O and disk",
+        "has to stay below 80%",
+        "992/1250 95%!",
+        "no: network",
+        "closed",
+        "storage-2 ~",
+        "× 0.46",
+        "Best for the balance of the cluster: storage-2.",
+    ] {
+        assert!(called.stdout.contains(part), "{part}:\n{}", called.stdout);
+    }
+    for line in called.stdout.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    assert!(
+        !called.stdout.contains('\u{1b}'),
+        "no colours where nobody looks"
+    );
+}
+
+#[test]
+fn a_pod_that_is_not_judged_is_told_why() {
+    for (manifest, reason, text) in [
+        (
+            "{kind: Pod, metadata: {name: a, namespace: legacy}}",
+            "not_opted_in",
+            "opted in",
+        ),
+        (
+            "{kind: Pod, metadata: {name: a}}",
+            "namespace_unknown",
+            "under `namespaces`",
+        ),
+        (
+            "{kind: Pod, metadata: {name: a, namespace: shop, annotations: {evenkeel.dev/skip: 'true'}}}",
+            "skipped",
+            "evenkeel.dev/skip",
+        ),
+        (
+            "{kind: DaemonSet, metadata: {name: a, namespace: shop}, spec: {template: {}}}",
+            "daemon_set",
+            "has its node",
+        ),
+    ] {
+        let arguments = ["score", "-f", "-", "--cluster", MIXED];
+        let people = evenkeel_with_input(&arguments, manifest);
+        assert_eq!(people.code, 0, "{}", people.stderr);
+        assert!(people.stdout.contains(text), "{}", people.stdout);
+        let programs = [&arguments[..], &["-o", "json"]].concat();
+        let report = evenkeel_with_input(&programs, manifest).json();
+        assert_eq!(report["pods"][0]["unjudged"], reason);
+    }
+}
+
+#[test]
+fn a_pod_that_fits_nowhere_is_an_answer_and_not_a_failure() {
+    let manifest = "
+kind: Pod
+metadata: {name: giant, namespace: shop, annotations: {evenkeel.dev/network-io: 100Gbps}}
+";
+    let called = evenkeel_with_input(&["score", "-f", "-", "--cluster", MIXED], manifest);
+    assert_eq!(called.code, 0, "{}", called.stderr);
+    assert!(
+        called.stdout.contains("No node has headroom"),
+        "{}",
+        called.stdout
+    );
+    let relaxed = [
+        "score",
+        "-f",
+        "-",
+        "--cluster",
+        MIXED,
+        "--set",
+        "scheduling.noHeadroom=relax",
+    ];
+    let called = evenkeel_with_input(&relaxed, manifest);
+    assert!(
+        called.stdout.contains("least loaded ones pass"),
+        "{}",
+        called.stdout
+    );
+}
+
+#[test]
+fn classify_gives_profile_demand_and_sources() {
+    let report = evenkeel(&["classify", "-f", PROXY, "-o", "json"]).json();
+    let pod = &report["pods"][0];
+    assert_eq!(report["measuredAgainst"], "reference node");
+    assert_eq!(pod["profile"], "network");
+    assert_eq!(pod["profileSource"], "requests");
+    assert_eq!(pod["resources"]["networkIo"]["demand"], 200_000_000);
+    assert_eq!(pod["resources"]["networkIo"]["source"], "annotation");
+    assert_eq!(pod["resources"]["networkIo"]["share"], 0.16);
+    assert_eq!(pod["resources"]["diskIo"]["source"], "unknown");
+    let database = "examples/pods/database.yaml";
+    let people = evenkeel(&["classify", "-f", database, "--cluster", MIXED]);
+    assert_eq!(people.code, 0, "{}", people.stderr);
+    for part in [
+        "StatefulSet shop/orders-db: profile io",
+        "12 GiB",
+        "dominant",
+        "mean node",
+    ] {
+        assert!(people.stdout.contains(part), "{part}: {}", people.stdout);
+    }
+}
+
+#[test]
+fn classify_reads_all_documents_and_warns_of_what_it_does_not_understand() {
+    let manifests = "
+kind: Pod
+metadata: {name: a, annotations: {evenkeel.dev/profile: io}}
+---
+kind: Deployment
+metadata: {name: b}
+spec: {template: {metadata: {annotations: {evenkeel.dev/network-io: fast, evenkeel.dev/profile: x}}}}
+";
+    let report = evenkeel_with_input(&["classify", "-f", "-", "-o", "json"], manifests).json();
+    let pods = report["pods"].as_array().expect("a list");
+    assert_eq!(pods[0]["profile"], "io");
+    assert_eq!(pods[0]["profileSource"], "declared");
+    assert_eq!(pods[1]["profile"], "normal");
+    let warnings = pods[1]["warnings"].to_string();
+    for part in [
+        "network-io",
+        "fast",
+        "5Mbps",
+        "evenkeel.dev/profile",
+        "compute, memory, io",
+    ] {
+        assert!(warnings.contains(part), "{part}: {warnings}");
+    }
+}
+
+#[test]
+fn input_files_that_cannot_be_read_are_a_wrong_call() {
+    for (arguments, parts) in [
+        (
+            &["classify", "-f", "nowhere.yaml"][..],
+            &["cannot read nowhere.yaml"][..],
+        ),
+        (&["classify", "-f", MIXED], &["holds no Pod", "Deployment"]),
+        (&["score", "-f", PROXY], &["--cluster"]),
+        (
+            &["score", "-f", PROXY, "--cluster", PROXY],
+            &["edge-proxy.yaml: metadata: ", "`nodes`"],
+        ),
+        (
+            &[
+                "score",
+                "-f",
+                PROXY,
+                "--cluster",
+                MIXED,
+                "--normalization",
+                "both",
+            ],
+            &[
+                "--normalization: scheduling.normalization: ",
+                "`joint` or `per-resource`",
+            ],
+        ),
+        (
+            &[
+                "score",
+                "-f",
+                PROXY,
+                "--cluster",
+                MIXED,
+                "--set",
+                "scheduling.headroom=0",
+            ],
+            &["--set: scheduling.headroom: ", "above 0 and at most 1"],
+        ),
+    ] {
+        evenkeel(arguments).is_refused(2, parts);
+    }
+}
+
+#[test]
+fn the_shipped_cluster_is_what_its_seed_gives() {
+    let shipped = include_str!("../examples/clusters/thirty-nodes.yaml");
+    assert_eq!(generate_cluster::cluster(2026, 30), shipped);
 }

@@ -212,7 +212,7 @@ impl Report for AhpReport {
             cells.push(style.bold(right(format!("{:.4}", row.weight))));
             table.add_row(cells);
         }
-        writeln!(to, "{table}\n")?;
+        writeln!(to, "{}\n", table.trim_fmt())?;
         writeln!(
             to,
             "λmax {:.4}   CI {:.4}   RI {:.2}   CR {:.4}",

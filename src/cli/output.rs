@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use comfy_table::{Attribute, Cell, Table, presets};
+use comfy_table::{Attribute, Cell, Color, LineStyle, Table, TableStyle};
 use serde::Serialize;
 
 use crate::config::ConfigError;
@@ -88,6 +88,10 @@ impl From<io::Error> for Failure {
     }
 }
 
+/// A line below the header and no other: tables are read along their rows.
+const LINES: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
 /// Whether cells may be coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
@@ -110,12 +114,15 @@ impl Style {
     /// A table with this header.
     pub(super) fn table(self, header: impl IntoIterator<Item = Cell>) -> Table {
         let mut table = Table::new();
-        table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+        table.load_style(LINES);
         match self {
             Self::Plain => table.force_no_tty(),
             Self::Colour => table.enforce_styling(),
         };
         table.set_header(header.into_iter().map(|cell| self.bold(cell)));
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
         table
     }
 
@@ -125,6 +132,40 @@ impl Style {
             Self::Colour => cell.add_attribute(Attribute::Bold),
         }
     }
+
+    pub(super) fn good(self, cell: Cell) -> Cell {
+        self.colour(cell, Color::Green)
+    }
+
+    pub(super) fn bad(self, cell: Cell) -> Cell {
+        self.colour(cell, Color::Red)
+    }
+
+    fn colour(self, cell: Cell, colour: Color) -> Cell {
+        match self {
+            Self::Plain => cell,
+            Self::Colour => cell.fg(colour),
+        }
+    }
+
+    /// A text that stands out in a sentence.
+    pub(super) fn emphasis(self, text: &str) -> String {
+        match self {
+            Self::Plain => text.to_owned(),
+            Self::Colour => format!("\u{1b}[1m{text}\u{1b}[0m"),
+        }
+    }
+}
+
+/// A share of a whole, in whole percent.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
+}
+
+/// Says on standard error what was not understood and yet is no failure.
+pub(super) fn warn(what: &str) {
+    // Nobody is left to tell if standard error is closed.
+    let _ = writeln!(io::stderr(), "evenkeel: warning: {what}");
 }
 
 /// Prints a report on standard output.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::error::{ConfigError, Origin, Problem};
+use super::yaml;
 
 /// The prefix of all environment variables that are read.
 pub const ENVIRONMENT_PREFIX: &str = "EVENKEEL_";
@@ -156,8 +157,9 @@ impl Leaf {
         match self.form {
             Form::OptionalText if text.is_empty() => Ok(Value::Null),
             Form::Text | Form::OptionalText => Ok(Value::from(text)),
-            Form::Yaml => serde_saphyr::from_str(text)
-                .map_err(|error| format!("{text:?} is not YAML: {error}")),
+            Form::Yaml => {
+                yaml::parse(text).map_err(|error| format!("{text:?} is not YAML: {error}"))
+            }
         }
     }
 }
@@ -196,7 +198,7 @@ fn read_file(path: &PathBuf) -> Result<Map<String, Value>, ConfigError> {
     let refuse = |message: String| ConfigError::whole(Origin::File(path.clone()), message);
     let text = std::fs::read_to_string(path)
         .map_err(|error| refuse(format!("cannot be read: {error}")))?;
-    match serde_saphyr::from_str(&text) {
+    match yaml::parse(&text) {
         Ok(Value::Object(tree)) => Ok(tree),
         Ok(Value::Null) => Ok(Map::new()),
         Ok(_) => Err(refuse(

@@ -1,0 +1,235 @@
+//! `evenkeel classify`: what a Pod asks for, and the profile that admission would give it.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use comfy_table::Cell;
+use serde::Serialize;
+
+use super::cluster_file;
+use super::figures::{self, ByResource};
+use super::output::{self, Failure, Format, Report, Style};
+use super::pod_file::{self, PodManifest};
+use super::settings::ConfigArgs;
+use crate::config::Config;
+use crate::kubernetes::demand::demand;
+use crate::placement::{NodeLoad, Policy};
+use crate::profile;
+use crate::snapshot::{OptIn, Snapshot};
+use crate::units::{Amount, Resource, Resources};
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel classify -f examples/pods/edge-proxy.yaml
+  evenkeel classify -f examples/pods/database.yaml --cluster examples/clusters/mixed.yaml
+  kubectl get deployment web -o yaml | evenkeel classify -f - -o json
+
+A resource's share is the demand over what the mean node has free. Without --cluster it is measured
+against an idle node of 8 cores, 32 GiB, 10 Gbps, 250 MB/s of disk I/O and 100 GiB of disk. In JSON
+and YAML cpu is in millicores, memory and disk in bytes, networkIo and diskIo in bytes per second.";
+
+/// Show what Pods ask for and the profile that they get
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Manifests of Pods or of what makes them, such as Deployments; `-` reads standard input
+    #[arg(long, short, value_name = "FILE")]
+    file: PathBuf,
+
+    /// A ClusterSnapshot to classify against
+    #[arg(long, value_name = "FILE")]
+    cluster: Option<PathBuf>,
+
+    /// The namespace of Pods that name none
+    #[arg(long, short, value_name = "NAME", default_value = "default")]
+    namespace: String,
+
+    #[command(flatten)]
+    config: ConfigArgs,
+
+    /// How the result is printed
+    #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
+    output: Format,
+}
+
+/// What the Pods of a file ask for.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Classified {
+    measured_against: &'static str,
+    pods: Vec<ClassifiedPod>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ClassifiedPod {
+    kind: String,
+    namespace: String,
+    name: String,
+    profile: String,
+    profile_source: &'static str,
+    threshold: f64,
+    resources: ByResource<Part>,
+    warnings: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Part {
+    demand: u64,
+    source: &'static str,
+    /// Of what is free; `None` where the capacity is unknown, and where nothing is free.
+    share: Option<f64>,
+    dominant: bool,
+}
+
+/// The node that stands for a cluster of which nothing is known.
+fn reference_node() -> NodeLoad {
+    NodeLoad {
+        capacity: Resources::new([8_000, 32 << 30, 1_250_000_000, 250_000_000, 100 << 30])
+            .map(|amount| Some(Amount::new(amount))),
+        load: Resources::default(),
+    }
+}
+
+pub(super) fn run(args: Args) -> Result<(), Failure> {
+    let Args {
+        file,
+        cluster,
+        namespace,
+        config,
+        output,
+    } = args;
+    let policy = Config::load(&config.sources([]))?.policy;
+    let cluster = cluster
+        .map(|path| cluster_file::read(&path, &policy))
+        .transpose()?;
+    let pods = pod_file::read(&file, &namespace)?;
+    let snapshot = cluster.as_ref().map(|cluster| &cluster.snapshot);
+    let report = Classified {
+        measured_against: snapshot.map_or("reference node", |_| "mean node of the cluster"),
+        pods: pods
+            .into_iter()
+            .map(|pod| classify(pod, snapshot, &policy))
+            .collect(),
+    };
+    for warning in cluster.iter().flat_map(|cluster| &cluster.warnings) {
+        output::warn(warning);
+    }
+    output::print(&report, output)
+}
+
+fn classify(manifest: PodManifest, snapshot: Option<&Snapshot>, policy: &Policy) -> ClassifiedPod {
+    let PodManifest { kind, name, pod } = manifest;
+    let asked = demand(&pod, policy.caps_as_demand);
+    let mut warnings: Vec<String> = asked.invalid.iter().map(ToString::to_string).collect();
+    let opted_in = snapshot.map(|snapshot| snapshot.opt_in(pod.namespace()));
+    let threshold = match opted_in {
+        Some(OptIn::In(namespace)) => namespace.profile_threshold,
+        _ => None,
+    };
+    let threshold = threshold.unwrap_or(policy.profile_threshold);
+    if matches!(opted_in, Some(OptIn::Unknown | OptIn::Out)) {
+        warnings.push(format!(
+            "namespace {} has not opted in: admission leaves this Pod as it is",
+            pod.namespace()
+        ));
+    }
+    let mean = snapshot.map_or_else(reference_node, |snapshot| snapshot.nodes.mean());
+    let class = profile::classify(&asked.amounts, &mean, threshold);
+    let declared = pod.declared_profile();
+    let known = declared.filter(|name| policy.profiles.get(name).is_some());
+    if let (Some(given), None) = (declared, known) {
+        let names: Vec<&str> = policy.profiles.names().collect();
+        warnings.push(format!(
+            "annotation evenkeel.dev/profile: {given:?} is not accepted, the default applies: {}",
+            names.join(", ")
+        ));
+    }
+    let part = |resource| Part {
+        demand: asked.amounts[resource].get(),
+        source: asked.sources[resource].as_str(),
+        share: class.shares[resource].filter(|share| share.is_finite()),
+        dominant: class.shares[resource].is_some_and(|share| share >= threshold.get())
+            && resource != Resource::Disk,
+    };
+    ClassifiedPod {
+        kind,
+        namespace: pod.namespace().to_owned(),
+        name,
+        profile: known.map_or_else(|| class.profile.to_string(), str::to_owned),
+        profile_source: known.map_or("requests", |_| "declared"),
+        threshold: threshold.get(),
+        resources: Resources::from_fn(part).into(),
+        warnings,
+    }
+}
+
+impl Report for Classified {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        for pod in &self.pods {
+            pod.print(to, style)?;
+        }
+        writeln!(
+            to,
+            "Shares are of what is free on the {}. The largest dominant share among CPU,\n\
+             disk I/O and network gives the profile; else memory, if dominant; else it is normal.",
+            self.measured_against
+        )
+    }
+}
+
+impl ClassifiedPod {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        let source = match self.profile_source {
+            "declared" => "as its annotation says",
+            _ => "from what it asks for",
+        };
+        let Self {
+            kind,
+            namespace,
+            name,
+            profile,
+            ..
+        } = self;
+        writeln!(
+            to,
+            "{kind} {namespace}/{name}: profile {profile}, {source}\n"
+        )?;
+        let share = format!("Share (dominant from {})", output::percent(self.threshold));
+        let mut table = style.table(["Resource", "Demand", "From", &share].map(Cell::new));
+        let parts = self.resources.as_resources();
+        for (resource, part) in parts.iter() {
+            let asks = part.source != "unknown";
+            let amount = figures::with_unit(resource, Amount::new(part.demand));
+            let share = match part.share {
+                Some(share) if asks => output::percent(share),
+                None if part.dominant => "nothing is free".to_owned(),
+                _ => "–".to_owned(),
+            };
+            let share = Cell::new(if part.dominant {
+                format!("{share}  dominant")
+            } else {
+                share
+            });
+            table.add_row([
+                Cell::new(figures::title(resource)),
+                Cell::new(if asks { amount } else { "–".to_owned() }),
+                Cell::new(part.source),
+                if part.dominant {
+                    style.bold(share)
+                } else {
+                    share
+                },
+            ]);
+        }
+        writeln!(to, "{}\n", table.trim_fmt())?;
+        for warning in &self.warnings {
+            writeln!(to, "Warning: {warning}")?;
+        }
+        if !self.warnings.is_empty() {
+            writeln!(to)?;
+        }
+        Ok(())
+    }
+}

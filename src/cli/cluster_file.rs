@@ -1,0 +1,405 @@
+//! A cluster written down in a file, so that decisions can be tried with no cluster at hand.
+//!
+//! The file is fed to the very node table that the service keeps: usage as a round of
+//! measurements, Pods as events. What comes out is the snapshot that the service would decide on.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::output::{self, Failure};
+use crate::config::{API_VERSION, Checker, Text, yaml};
+use crate::kubernetes::annotations::NamespacePolicy;
+use crate::placement::Policy;
+use crate::placement::node_table::{NodeFacts, NodeTable, PodFacts, Settings};
+use crate::placement::usage::{Measurement, PodName, UsageSample};
+use crate::snapshot::{Namespaces, Snapshot};
+use crate::units::{Amount, BytesPerSecond, Quantity, Resource, Resources};
+
+const KIND: &str = "ClusterSnapshot";
+
+/// The moment that the file speaks of; only differences of times matter.
+pub(super) const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+/// The span of a written measurement.
+const WINDOW: SignedDuration = SignedDuration::from_mins(1);
+
+/// The file as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(
+    rename_all = "camelCase",
+    deny_unknown_fields,
+    expecting = "a mapping of fields"
+)]
+struct ClusterFile {
+    api_version: String,
+    kind: String,
+    /// Annotations by namespace.
+    #[serde(default)]
+    namespaces: BTreeMap<String, BTreeMap<String, String>>,
+    nodes: Vec<NodeFile>,
+    #[serde(default)]
+    pods: Vec<PodFile>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(
+    rename_all = "camelCase",
+    deny_unknown_fields,
+    expecting = "a mapping of fields"
+)]
+struct NodeFile {
+    name: String,
+    capacity: AmountsFile,
+    /// What was measured; without it the node's load is the sum of its Pods' demands.
+    #[serde(default)]
+    usage: AmountsFile,
+    /// How long ago.
+    usage_age: Option<Text>,
+    #[serde(default = "yes")]
+    ready: bool,
+    #[serde(default)]
+    unschedulable: bool,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// A bound Pod.
+#[derive(Debug, Deserialize)]
+#[serde(
+    rename_all = "camelCase",
+    deny_unknown_fields,
+    expecting = "a mapping of fields"
+)]
+struct PodFile {
+    namespace: String,
+    name: String,
+    node: String,
+    demand: AmountsFile,
+    /// Since when its containers run; without it the Pod is still starting, in no measurement, and
+    /// counted on top of them.
+    running_for: Option<Text>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(
+    rename_all = "camelCase",
+    deny_unknown_fields,
+    default,
+    expecting = "a mapping from resources to amounts"
+)]
+struct AmountsFile {
+    cpu: Option<Text>,
+    memory: Option<Text>,
+    network_io: Option<Text>,
+    disk_io: Option<Text>,
+    disk: Option<Text>,
+}
+
+/// A cluster that was read.
+#[derive(Debug)]
+pub(super) struct Cluster {
+    /// What a decision sees of it.
+    pub(super) snapshot: Snapshot,
+    /// Annotations that were not understood.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Reads the file at `path`; `policy` says what nodes have that do not tell, and how long
+/// measurements are believed.
+pub(super) fn read(path: &Path, policy: &Policy) -> Result<Cluster, Failure> {
+    let text = output::read_input(path)?;
+    parse(&text, policy).map_err(|problems| {
+        let lines: Vec<String> = problems
+            .iter()
+            .map(|problem| format!("{}: {problem}", path.display()))
+            .collect();
+        Failure::call(lines.join("\n"))
+    })
+}
+
+fn parse(text: &str, policy: &Policy) -> Result<Cluster, Vec<String>> {
+    let tree: Value = yaml::parse(text).map_err(|error| vec![format!("is not YAML: {error}")])?;
+    let file: ClusterFile = serde_path_to_error::deserialize(&tree)
+        .map_err(|error| vec![format!("{}: {}", error.path(), error.inner())])?;
+    let mut check = Checker::default();
+    let cluster = build(file, policy, &mut check);
+    if check.findings.is_empty() {
+        Ok(cluster)
+    } else {
+        let findings = check.findings.into_iter();
+        Err(findings
+            .map(|finding| format!("{}: {}", finding.path, finding.message))
+            .collect())
+    }
+}
+
+fn build(file: ClusterFile, policy: &Policy, check: &mut Checker) -> Cluster {
+    let ClusterFile {
+        api_version,
+        kind,
+        namespaces,
+        nodes,
+        pods,
+    } = file;
+    for (path, given, accepted) in [
+        ("apiVersion", api_version, API_VERSION),
+        ("kind", kind, KIND),
+    ] {
+        if given != accepted {
+            check.refuse_value(path, given, accepted);
+        }
+    }
+    let mut table = NodeTable::new(Settings {
+        max_age: policy.max_age,
+        ..Settings::default()
+    });
+    let mut sample = UsageSample::default();
+    for (index, node) in nodes.iter().enumerate() {
+        node.enter(
+            &format!("nodes[{index}]"),
+            policy,
+            (&mut table, &mut sample),
+            check,
+        );
+    }
+    let measured = !sample.nodes.is_empty();
+    table.apply_sample(Arc::new(sample), NOW);
+    for (index, pod) in pods.iter().enumerate() {
+        pod.enter(&format!("pods[{index}]"), &mut table, check);
+    }
+    let mut warnings = Vec::new();
+    let mut known = Namespaces::default();
+    for (name, annotations) in namespaces {
+        let (policy, invalid) = NamespacePolicy::parse(&annotations);
+        warnings.extend(
+            invalid
+                .iter()
+                .map(|what| format!("namespace {name}: {what}")),
+        );
+        known.insert(name.into(), Arc::new(policy));
+    }
+    Cluster {
+        snapshot: Snapshot {
+            nodes: table.nodes().clone(),
+            namespaces: Arc::new(known),
+            expects_metrics: measured,
+            synced: true,
+        },
+        warnings,
+    }
+}
+
+impl NodeFile {
+    fn enter(
+        &self,
+        path: &str,
+        policy: &Policy,
+        (table, sample): (&mut NodeTable, &mut UsageSample),
+        check: &mut Checker,
+    ) {
+        let Self {
+            name,
+            capacity,
+            usage,
+            usage_age,
+            ready,
+            unschedulable,
+        } = self;
+        if table.nodes().get(name).is_some() {
+            check.refuse(
+                &format!("{path}.name"),
+                format_args!("{name:?} stands here twice"),
+            );
+        }
+        let told = capacity.check(&format!("{path}.capacity"), check);
+        let capacity =
+            Resources::from_fn(|resource| told[resource].or(policy.default_capacity[resource]));
+        let facts = NodeFacts {
+            capacity,
+            network_is_default: false,
+            schedulable: *ready && !*unschedulable,
+        };
+        table.apply_node(name, facts, NOW);
+        let age = usage_age.as_ref().map_or(SignedDuration::ZERO, |age| {
+            check
+                .duration_or_never(&format!("{path}.usageAge"), age)
+                .unwrap_or_default()
+        });
+        let usage = usage.check(&format!("{path}.usage"), check);
+        if usage.values().iter().any(Option::is_some) {
+            let at = NOW.checked_sub(age).unwrap_or(Timestamp::MIN);
+            let measured = usage.map(|value| {
+                value.map(|value| Measurement {
+                    value,
+                    at,
+                    window: WINDOW,
+                })
+            });
+            sample.nodes.insert(name.as_str().into(), measured);
+        }
+    }
+}
+
+impl PodFile {
+    fn enter(&self, path: &str, table: &mut NodeTable, check: &mut Checker) {
+        let Self {
+            namespace,
+            name,
+            node,
+            demand,
+            running_for,
+        } = self;
+        if table.nodes().get(node).is_none() {
+            check.refuse_value(
+                &format!("{path}.node"),
+                node,
+                "the name of one of the nodes",
+            );
+        }
+        let demand = demand.check(&format!("{path}.demand"), check);
+        let started = running_for.as_ref().and_then(|text| {
+            let since = check.duration(&format!("{path}.runningFor"), text);
+            NOW.checked_sub(since).ok()
+        });
+        let facts = PodFacts {
+            name: &PodName::new(namespace, name),
+            node: Some(node),
+            demand: demand.map(Option::unwrap_or_default),
+            started,
+            finished: None,
+        };
+        table.apply_pod(&format!("{namespace}/{name}"), &facts, NOW);
+    }
+}
+
+impl AmountsFile {
+    fn check(&self, path: &str, check: &mut Checker) -> Resources<Option<Amount>> {
+        let Self {
+            cpu,
+            memory,
+            network_io,
+            disk_io,
+            disk,
+        } = self;
+        let texts = Resources::new([cpu, memory, network_io, disk_io, disk]);
+        Resources::from_fn(|resource| {
+            let text = texts[resource].as_ref()?.as_ref();
+            match amount(resource, text) {
+                Ok(amount) => Some(amount),
+                Err(message) => {
+                    check.refuse(&format!("{path}.{resource}"), message);
+                    None
+                }
+            }
+        })
+    }
+}
+
+/// An amount as Kubernetes and Evenkeel's annotations write it.
+fn amount(resource: Resource, text: &str) -> Result<Amount, String> {
+    let quantity = || text.parse::<Quantity>().map_err(|error| error.to_string());
+    match resource {
+        Resource::Cpu => quantity().map(|quantity| quantity.to_milli_cpu().into()),
+        Resource::Memory | Resource::Disk => quantity().map(|quantity| quantity.to_bytes().into()),
+        Resource::NetworkIo | Resource::DiskIo => text
+            .parse::<BytesPerSecond>()
+            .map(Amount::from)
+            .map_err(|error| error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Sources};
+    use crate::snapshot::OptIn;
+
+    const HEAD: &str = "apiVersion: config.evenkeel.dev/v1alpha1\nkind: ClusterSnapshot\n";
+
+    fn policy() -> Policy {
+        Config::load(&Sources::default()).unwrap().policy
+    }
+
+    fn load(rest: &str) -> Result<Cluster, Vec<String>> {
+        parse(&format!("{HEAD}{rest}"), &policy())
+    }
+
+    #[test]
+    fn a_file_becomes_what_the_service_would_see() {
+        let cluster = load(
+            "
+namespaces: {shop: {evenkeel.dev/enabled: 'true', evenkeel.dev/headroom: '2'}, other: {}}
+nodes:
+- name: a
+  capacity: {cpu: 16, memory: 64Gi, networkIo: 10Gbps}
+  usage: {cpu: 4500m, memory: 20Gi, networkIo: 100MB/s}
+- {name: b, capacity: {cpu: 8}, usage: {cpu: 7}, usageAge: 1h, unschedulable: true}
+pods:
+- {namespace: shop, name: starting, node: a, demand: {cpu: 1}}
+- {namespace: shop, name: running, node: a, demand: {cpu: 1}, runningFor: 1h}
+- {namespace: shop, name: known, node: b, demand: {cpu: 2}, runningFor: 1h}
+",
+        )
+        .unwrap();
+        let a = cluster.snapshot.nodes.get("a").unwrap();
+        assert_eq!(a.load.load[Resource::Cpu], Amount::new(5500));
+        assert_eq!(
+            a.load.capacity[Resource::NetworkIo],
+            Some(Amount::new(1_250_000_000))
+        );
+        assert_eq!(a.load.capacity[Resource::Disk], None);
+        assert!(a.schedulable && !a.is_estimated());
+        let b = cluster.snapshot.nodes.get("b").unwrap();
+        assert_eq!(
+            b.load.load[Resource::Cpu],
+            Amount::new(2000),
+            "the measurement is stale"
+        );
+        assert!(!b.schedulable && b.is_estimated());
+        assert!(matches!(cluster.snapshot.opt_in("shop"), OptIn::In(_)));
+        assert_eq!(cluster.snapshot.opt_in("other"), OptIn::Out);
+        assert_eq!(cluster.warnings.len(), 1, "{:?}", cluster.warnings);
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_paths() {
+        for (rest, parts) in [
+            ("nodes: {}", &["nodes: ", "sequence"][..]),
+            ("nodes: [{name: a}]", &["nodes[0]: ", "`capacity`"]),
+            (
+                "nodes: [{name: a, capacity: {gpu: 1}}]",
+                &["nodes[0].capacity.gpu: ", "`cpu`"],
+            ),
+            (
+                "nodes: [{name: a, capacity: {cpu: much, networkIo: 1Qbps}}]",
+                &[
+                    "nodes[0].capacity.cpu: ",
+                    "nodes[0].capacity.networkIo: ",
+                    "5Mbps",
+                ],
+            ),
+            (
+                "nodes: [{name: a, capacity: {}}, {name: a, capacity: {}, usageAge: old}]",
+                &["nodes[1].name: ", "twice", "nodes[1].usageAge: "],
+            ),
+            (
+                "nodes: []\npods: [{namespace: n, name: p, node: a, demand: {}}]",
+                &["pods[0].node: ", "the name of one of the nodes"],
+            ),
+        ] {
+            let problems = load(rest).expect_err(rest).join("\n");
+            for part in parts {
+                assert!(problems.contains(part), "{rest}: {problems}");
+            }
+        }
+        let other = parse("apiVersion: v1\nkind: List\nnodes: []\n", &policy()).unwrap_err();
+        assert_eq!(other.len(), 2, "{other:?}");
+    }
+}
