@@ -1,9 +1,10 @@
-//! What goes on on an HTTP/1.1 connection, as far as it decides how long it stays open.
+//! What goes on on a connection, as far as it decides how long it stays open.
 //!
 //! A client may keep a connection for minutes without a word, and expects to find it open; but
 //! one that has begun a request head must finish it. hyper's own timeout does not tell the two
 //! apart, so the bytes that arrive and the requests that begin are noted here, and looked at now
-//! and then. No clock is read on the way of a request.
+//! and then. No clock is read on the way of a request. HTTP/2 bounds the time of a head by other
+//! means, so that of its connections only the requests are noted.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -97,9 +97,9 @@ impl Serving {
             shutdown: self.shutdown,
             activity: activity.clone(),
         };
-        let stream = TokioIo::new(Noting::new(stream, activity));
         match protocol {
             Protocol::Http1 => {
+                let stream = TokioIo::new(Noting::new(stream, activity));
                 let connection = http1::Builder::new()
                     .timer(TokioTimer::new())
                     // Kept by `End`, which lets an idle connection be.
@@ -108,6 +108,7 @@ impl Serving {
                 end.drive(connection).await
             }
             Protocol::Http2 => {
+                let stream = TokioIo::new(stream);
                 let connection = http2::Builder::new(TokioExecutor::new())
                     .timer(TokioTimer::new())
                     .keep_alive_interval(PING_INTERVAL)
@@ -135,6 +136,7 @@ impl End {
         let mut draining = pin!(self.last_word());
         let mut over = pin!(self.shutdown.over());
         let mut told = false;
+        let mut closed = Closed::InOrder;
         let mut pace = Pace::new(self.activity.clone(), self.settings.idle_intervals());
         let mut looks = tokio::time::interval(self.settings.header_timeout);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -143,16 +145,20 @@ impl End {
                 biased;
                 // An error means that the client broke off or broke the protocol, which is
                 // nothing that a log should be filled with.
-                _ = connection.as_mut() => return Closed::InOrder,
+                _ = connection.as_mut() => return closed,
                 () = &mut over => return Closed::Aborted,
                 () = &mut draining, if !told => {
                     told = true;
                     connection.as_mut().graceful_shutdown();
                 }
-                _ = looks.tick() => match (pace.look(), self.protocol) {
-                    (Verdict::Keep, _) | (Verdict::SlowHead, Protocol::Http2) => {}
-                    (Verdict::SlowHead, Protocol::Http1) => return Closed::SlowHead,
-                    (Verdict::Idle, _) => return Closed::Idle,
+                _ = looks.tick() => match pace.look() {
+                    Verdict::Keep => {}
+                    Verdict::SlowHead => return Closed::SlowHead,
+                    Verdict::Idle if closed == Closed::Idle => return Closed::Idle,
+                    Verdict::Idle => {
+                        closed = Closed::Idle;
+                        connection.as_mut().graceful_shutdown();
+                    }
                 },
             }
         }

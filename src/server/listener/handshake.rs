@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::{AlertDescription, InvalidMessage};
+use rustls::AlertDescription;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
@@ -18,6 +18,9 @@ use crate::telemetry::RateLimited;
 /// The answer to a client that does not speak TLS, as it would like to read it.
 const NOT_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\
     Connection: close\r\n\r\nThis port speaks HTTPS.\n";
+
+/// What the first byte of a TLS connection says.
+const HANDSHAKE_RECORD: u8 = 0x16;
 
 /// A connection that is ready for requests.
 pub(super) struct Begun {
@@ -70,7 +73,6 @@ impl HandshakeFailure {
             return Self::ClientLeft(error);
         };
         match reason {
-            rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => Self::NotTls,
             rustls::Error::AlertReceived(
                 Alert::BadCertificate
                 | Alert::UnsupportedCertificate
@@ -107,20 +109,9 @@ pub(super) async fn handshake(
     timeout: Duration,
 ) -> Result<Begun, HandshakeFailure> {
     let acceptor = TlsAcceptor::from(Arc::clone(&store.current().config));
-    let accept = acceptor.accept(stream).into_fallible();
-    let stream = match tokio::time::timeout(timeout, accept).await {
-        Err(_) => return Err(HandshakeFailure::TimedOut),
-        Ok(Ok(stream)) => stream,
-        Ok(Err((error, mut plain))) => {
-            let failure = HandshakeFailure::of(error);
-            if matches!(failure, HandshakeFailure::NotTls) {
-                // Whether the client reads it is its own affair.
-                let _ = plain.write_all(NOT_TLS).await;
-                let _ = plain.shutdown().await;
-            }
-            return Err(failure);
-        }
-    };
+    let stream = tokio::time::timeout(timeout, accept(acceptor, stream))
+        .await
+        .unwrap_or(Err(HandshakeFailure::TimedOut))?;
     let (_, session) = stream.get_ref();
     let protocol = match session.alpn_protocol() {
         Some(b"h2") => Protocol::Http2,
@@ -134,4 +125,20 @@ pub(super) async fn handshake(
         protocol,
         peer,
     })
+}
+
+async fn accept(
+    acceptor: TlsAcceptor,
+    mut stream: TcpStream,
+) -> Result<TlsStream<TcpStream>, HandshakeFailure> {
+    // Looked at before rustls does, which would answer with an alert that nobody understands.
+    let mut first = [0];
+    let seen = stream.peek(&mut first).await;
+    if seen.map_err(HandshakeFailure::ClientLeft)? == 1 && first[0] != HANDSHAKE_RECORD {
+        // Whether the client reads it is its own affair.
+        let _ = stream.write_all(NOT_TLS).await;
+        let _ = stream.shutdown().await;
+        return Err(HandshakeFailure::NotTls);
+    }
+    acceptor.accept(stream).await.map_err(HandshakeFailure::of)
 }

@@ -1,0 +1,244 @@
+//! A client that shows what a library hides: which connection an answer came on, whether a failed
+//! request had been sent, and which certificate the server showed.
+
+#![allow(dead_code)] // each test file uses its part
+#![allow(clippy::unwrap_used)] // a fixture that cannot be set up fails its test
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::{HeaderMap, Request, StatusCode, Version, header};
+use bytes::Bytes;
+use evenkeel::server::certificates::ClientCertificate;
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use jiff::Timestamp;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::time_provider::TimeProvider;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+/// The protocol a client offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Http {
+    One,
+    Two,
+}
+
+impl Http {
+    pub const BOTH: [Self; 2] = [Self::One, Self::Two];
+}
+
+/// Whom a client trusts and what it shows.
+#[derive(Debug, Clone)]
+pub struct Trust {
+    pub authorities: String,
+    pub certificate: Option<ClientCertificate>,
+    /// The client's clock, where it is not the machine's.
+    pub now: Option<Timestamp>,
+}
+
+impl Trust {
+    pub fn only(authorities: impl Into<String>) -> Self {
+        Self {
+            authorities: authorities.into(),
+            certificate: None,
+            now: None,
+        }
+    }
+
+    pub fn showing(self, certificate: ClientCertificate) -> Self {
+        Self {
+            certificate: Some(certificate),
+            ..self
+        }
+    }
+
+    pub fn at(self, now: Timestamp) -> Self {
+        Self {
+            now: Some(now),
+            ..self
+        }
+    }
+
+    fn config(&self, http: Http) -> Arc<ClientConfig> {
+        let mut roots = RootCertStore::empty();
+        for root in CertificateDer::pem_slice_iter(self.authorities.as_bytes()) {
+            roots.add(root.unwrap()).unwrap();
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let clock: Arc<dyn TimeProvider> = match self.now {
+            None => Arc::new(rustls::time_provider::DefaultTimeProvider),
+            Some(now) => Arc::new(Stopped(now)),
+        };
+        let builder = ClientConfig::builder_with_details(provider, clock)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots);
+        let mut config = match &self.certificate {
+            None => builder.with_no_client_auth(),
+            Some(ClientCertificate { certificate, key }) => builder
+                .with_client_auth_cert(
+                    vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()],
+                    PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap(),
+                )
+                .unwrap(),
+        };
+        config.alpn_protocols = match http {
+            Http::One => vec![b"http/1.1".to_vec()],
+            Http::Two => vec![b"h2".to_vec()],
+        };
+        Arc::new(config)
+    }
+}
+
+#[derive(Debug)]
+struct Stopped(Timestamp);
+
+impl TimeProvider for Stopped {
+    fn current_time(&self) -> Option<UnixTime> {
+        let seconds = u64::try_from(self.0.as_second()).ok()?;
+        Some(UnixTime::since_unix_epoch(Duration::from_secs(seconds)))
+    }
+}
+
+/// An answer, read to its end.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+    pub version: Version,
+}
+
+impl Answer {
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    /// Whether it said that its connection closes.
+    pub fn closes(&self) -> bool {
+        self.headers
+            .get(header::CONNECTION)
+            .is_some_and(|value| value == "close")
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum NoAnswer {
+    /// The request was not sent, or the server said that it did not begin with it: it can be sent
+    /// again on another connection.
+    NotSent,
+    /// The request was sent and is lost.
+    Lost(hyper::Error),
+}
+
+impl NoAnswer {
+    fn of(error: hyper::Error) -> Self {
+        // An orderly GOAWAY names the last request that was begun, and only later ones fail by it.
+        if format!("{error:?}").contains("GoAway(b\"\", NO_ERROR, Remote)") {
+            return Self::NotSent;
+        }
+        Self::Lost(error)
+    }
+}
+
+enum Sender {
+    One(http1::SendRequest<Full<Bytes>>),
+    Two(http2::SendRequest<Full<Bytes>>),
+}
+
+/// One open connection.
+pub struct Connection {
+    sender: Sender,
+    /// The server's certificate, DER.
+    pub certificate: Vec<u8>,
+}
+
+impl Connection {
+    pub async fn open(address: SocketAddr, trust: &Trust, http: Http) -> io::Result<Self> {
+        let stream = connect_tls(address, trust, http).await?;
+        let shown = stream.get_ref().1.peer_certificates().unwrap();
+        let certificate = shown[0].to_vec();
+        let sender = match http {
+            Http::One => {
+                let (sender, connection) = http1::handshake(TokioIo::new(stream))
+                    .await
+                    .map_err(io::Error::other)?;
+                tokio::spawn(connection);
+                Sender::One(sender)
+            }
+            Http::Two => {
+                let (sender, connection) =
+                    http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+                        .await
+                        .map_err(io::Error::other)?;
+                tokio::spawn(connection);
+                Sender::Two(sender)
+            }
+        };
+        Ok(Self {
+            sender,
+            certificate,
+        })
+    }
+
+    /// Sends a request and waits for its whole answer.
+    pub async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Answer, NoAnswer> {
+        let sent = match &mut self.sender {
+            Sender::One(sender) => {
+                sender.ready().await.map_err(|_| NoAnswer::NotSent)?;
+                sender.try_send_request(request).await
+            }
+            Sender::Two(sender) => {
+                sender.ready().await.map_err(|_| NoAnswer::NotSent)?;
+                sender.try_send_request(request).await
+            }
+        };
+        let response = sent.map_err(|mut error| match error.take_message() {
+            Some(_) => NoAnswer::NotSent,
+            None => NoAnswer::of(error.into_error()),
+        })?;
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.map_err(NoAnswer::Lost)?.to_bytes();
+        Ok(Answer {
+            status: head.status,
+            headers: head.headers,
+            body,
+            version: head.version,
+        })
+    }
+
+    pub async fn post(&mut self, path: &str, body: impl Into<Bytes>) -> Result<Answer, NoAnswer> {
+        self.send(post(path, body)).await
+    }
+}
+
+/// A JSON request as the API server would send it.
+pub fn post(path: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
+    Request::post(format!("https://localhost{path}"))
+        .header(header::HOST, "localhost")
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Full::new(body.into()))
+        .unwrap()
+}
+
+/// A TLS connection without HTTP on it yet.
+pub async fn connect_tls(
+    address: SocketAddr,
+    trust: &Trust,
+    http: Http,
+) -> io::Result<TlsStream<TcpStream>> {
+    let stream = TcpStream::connect(address).await?;
+    let name = ServerName::try_from("localhost").unwrap();
+    TlsConnector::from(trust.config(http))
+        .connect(name, stream)
+        .await
+}

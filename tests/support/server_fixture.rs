@@ -1,0 +1,235 @@
+//! A running server with a few paths that do what a test needs.
+
+#![allow(dead_code)] // each test file uses its part
+#![allow(clippy::unwrap_used)] // a fixture that cannot be set up fails its test
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use evenkeel::server::certificates::{Bundle, Names, Validity};
+use evenkeel::server::tls::{
+    Authority, CertificateStore, Change, ClientAuthorities, ServerCertificate,
+};
+use evenkeel::server::{
+    Call, Drain, DrainSettings, Drained, Endpoint, Limits, Listener, ListenerSettings, Load,
+    Metrics, Probes, Readiness, Routes, Shutdown, Transport,
+};
+use evenkeel::telemetry::{self, Registry};
+use evenkeel::units::Bytes;
+use futures::channel::mpsc::{UnboundedSender, unbounded};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+
+/// The largest body that the test's paths take.
+pub const BODY_LIMIT: usize = 64 * 1024;
+
+/// Long enough for a machine under load; no test waits for it to pass.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a test chooses.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    pub listener: ListenerSettings,
+    pub body_time: Duration,
+    pub concurrency: usize,
+    pub drain: DrainSettings,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            listener: ListenerSettings::new("test"),
+            body_time: PATIENCE,
+            concurrency: 64,
+            drain: DrainSettings {
+                delay: Duration::from_millis(200),
+                timeout: PATIENCE,
+            },
+        }
+    }
+}
+
+/// A server that serves.
+pub struct Running {
+    pub address: SocketAddr,
+    pub store: Arc<CertificateStore>,
+    pub bundle: Bundle,
+    pub metrics: Metrics,
+    pub registry: Arc<Registry>,
+    /// A request to `/hold` waits for a permit of it.
+    pub hold: Arc<Semaphore>,
+    pub readiness: Readiness,
+    pub probes: SocketAddr,
+    pub shutdown: Shutdown,
+    signal: UnboundedSender<()>,
+    drained: JoinHandle<Drained>,
+}
+
+pub fn names() -> Names {
+    Names::new(["localhost".to_owned()], [[127, 0, 0, 1].into()]).unwrap()
+}
+
+pub fn bundle() -> Bundle {
+    Bundle::generate(evenkeel::clock::now(), &names(), &Validity::default()).unwrap()
+}
+
+/// The bundle as the server takes it.
+pub fn change(bundle: &Bundle) -> Change {
+    let scheduler = bundle.scheduler_ca_bundle();
+    let server = ServerCertificate::from_pem(
+        bundle.server_certificate().as_bytes(),
+        bundle.server_key().as_bytes(),
+    );
+    Change {
+        server: Some(server.unwrap()),
+        authorities: Some(
+            ClientAuthorities::default()
+                .with_pem(Authority::Scheduler, scheduler.as_bytes())
+                .unwrap(),
+        ),
+    }
+}
+
+impl Running {
+    pub async fn start(options: Options) -> Self {
+        let bundle = bundle();
+        let metrics = Metrics::default();
+        let store = CertificateStore::new(change(&bundle), metrics.clone()).unwrap();
+        Self::start_with(Arc::new(store), metrics, bundle, options).await
+    }
+
+    pub async fn start_with(
+        store: Arc<CertificateStore>,
+        metrics: Metrics,
+        bundle: Bundle,
+        options: Options,
+    ) -> Self {
+        let mut registry = telemetry::registry();
+        metrics.register(&mut registry);
+        let registry = Arc::new(registry);
+        let readiness = Readiness::default();
+        let hold = Arc::new(Semaphore::new(0));
+        let drain = Drain::new(options.drain);
+        let listener = bind(
+            options.listener,
+            Transport::Tls(Arc::clone(&store)),
+            &metrics,
+        )
+        .await;
+        let address = listener.local_address().unwrap();
+        tokio::spawn(listener.serve(routes(options, &metrics, &hold), drain.part()));
+        let settings = ListenerSettings::new("probes");
+        let listener = bind(settings, Transport::Plain, &metrics).await;
+        let probes = listener.local_address().unwrap();
+        let router = Probes {
+            readiness: readiness.clone(),
+            registry: Arc::clone(&registry),
+            shutdown: drain.observer(),
+        }
+        .into_router();
+        tokio::spawn(listener.serve(router, drain.observer()));
+        let (signal, signals) = unbounded();
+        Self {
+            address,
+            store,
+            bundle,
+            metrics,
+            registry,
+            hold,
+            readiness,
+            probes,
+            shutdown: drain.observer(),
+            signal,
+            drained: tokio::spawn(drain.run(signals)),
+        }
+    }
+
+    /// Sends what SIGTERM would.
+    pub fn terminate(&self) {
+        self.signal.unbounded_send(()).unwrap();
+    }
+
+    /// Waits until the service is over.
+    pub async fn drained(self) -> Drained {
+        let Self { drained, .. } = self;
+        tokio::time::timeout(PATIENCE, drained)
+            .await
+            .expect("the service drains")
+            .unwrap()
+    }
+
+    /// The value of a metric that counts, by the beginning of its line.
+    pub fn metric(&self, name: &str) -> u64 {
+        let page = telemetry::encode(&self.registry).unwrap();
+        page.lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
+            .unwrap_or(0)
+    }
+
+    /// Waits until a metric has reached `value`.
+    pub async fn metric_reaches(&self, name: &str, value: u64) {
+        until(name, || self.metric(name) >= value).await;
+    }
+}
+
+/// Waits until `condition` holds.
+pub async fn until(what: &str, condition: impl Fn() -> bool) {
+    let waiting = async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting)
+        .await
+        .unwrap_or_else(|_| panic!("waited in vain for {what}"));
+}
+
+async fn bind(settings: ListenerSettings, transport: Transport, metrics: &Metrics) -> Listener {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    Listener::bind(any, settings, transport, metrics.clone())
+        .await
+        .unwrap()
+}
+
+fn routes(options: Options, metrics: &Metrics, hold: &Arc<Semaphore>) -> axum::Router {
+    let endpoint = |path, authority| Endpoint {
+        path,
+        limits: Limits {
+            body: Bytes(BODY_LIMIT as u64),
+            body_time: options.body_time,
+            concurrency: NonZeroUsize::new(options.concurrency).unwrap(),
+        },
+        authority,
+    };
+    let hold = Arc::clone(hold);
+    let waits = async move |call: Call| {
+        if call.load == Load::Shed {
+            return "shed".to_owned();
+        }
+        hold.acquire().await.unwrap().forget();
+        format!("held {}", call.body.len())
+    };
+    Routes::new(metrics.clone())
+        .with(endpoint("/mutate", None), post(answer))
+        .with(
+            endpoint("/scheduler/filter", Some(Authority::Scheduler)),
+            post(answer),
+        )
+        .with(endpoint("/hold", None), post(waits))
+        .with(endpoint("/panic", None), post(panics))
+        .into_router()
+        .route("/plain", get(async || StatusCode::NO_CONTENT))
+}
+
+async fn answer(call: Call) -> String {
+    format!("{} bytes", call.body.len())
+}
+
+async fn panics(call: Call) -> String {
+    assert!(call.body.is_empty(), "a bug of ours");
+    String::new()
+}
