@@ -7,8 +7,10 @@
 pub mod access;
 pub mod metrics;
 pub mod owners;
+pub mod records;
 pub mod state;
 pub mod watch;
 
 pub use metrics::Metrics;
-pub use state::{ClusterState, Kind, Settings};
+pub use records::Kind;
+pub use state::{ClusterState, Settings};

@@ -44,7 +44,7 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
     listeners::probes(&parts, &drain, &mut tasks).await?;
     listeners::dashboard(&parts, &drain, &mut tasks).await?;
     let certificates = background::start(&parts, &background, &mut tasks)?;
-    listeners::https(&parts, certificates, drain.part(), &background, &mut tasks);
+    listeners::https(&parts, certificates, &drain, &background, &mut tasks);
     let ended = tokio::select! {
         drained = drain.run(signals) => {
             tracing::info!(?drained, "ended");

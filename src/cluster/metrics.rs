@@ -6,7 +6,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use super::state::{ClusterState, Kind};
+use super::records::Kind;
+use super::state::ClusterState;
 use crate::placement::node_table::Freshness;
 
 /// What came of one watch event.

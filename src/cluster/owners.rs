@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use serde::Serialize;
 
-use super::state::Kind;
+use super::records::Kind;
 use crate::kubernetes::meta::OwnerReference;
 
 /// A controller of Pods.

@@ -21,7 +21,8 @@ use tracing::warn;
 
 use super::metrics::{Metrics, WatchOutcome};
 use super::owners::Owner;
-use super::state::{ClusterState, Kind};
+use super::records::Kind;
+use super::state::ClusterState;
 use crate::clock;
 use crate::kubernetes::watched::{WatchedNamespace, WatchedNode, WatchedPod};
 

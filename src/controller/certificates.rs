@@ -186,12 +186,11 @@ impl SelfManaged {
 
     /// Plans the Secret: the bundle in use where one is, so that clients go on trusting it.
     async fn create(&mut self) -> Result<(), Error> {
-        let bundle = match self.held.take() {
-            Some(held) => held.bundle,
-            None => {
-                let names = self.names().await?;
-                Bundle::generate(clock::now(), &names, &self.settings.validity)?
-            }
+        let bundle = if let Some(held) = self.held.take() {
+            held.bundle
+        } else {
+            let names = self.names().await?;
+            Bundle::generate(clock::now(), &names, &self.settings.validity)?
         };
         let mut body = json!({
             "apiVersion": "v1",

@@ -15,7 +15,7 @@ use super::metrics::Metrics;
 use super::writer::WriteQueue;
 use crate::clock;
 use crate::cluster::ClusterState;
-use crate::cluster::state::Misunderstood;
+use crate::cluster::records::Misunderstood;
 use crate::extender::decide::{Call, Judgement};
 use crate::placement::Policy;
 use crate::plan::wake::{Settings as WakeSettings, Waiting, Wake};

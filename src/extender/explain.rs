@@ -115,12 +115,16 @@ pub fn explain(pod: &Pod, call: &Call<'_>) -> Explanation {
     let passing = passing(call, &demand, judgement.headroom);
     let loads: Vec<NodeLoad> = passing.iter().map(|node| node.load).collect();
     let (profile, weights) = decide::weights_for(pod, &judgement, &loads, call.policy);
-    let scores = balance::detail(&loads, &demand, weights, call.policy.normalization);
+    let details = balance::detail(&loads, &demand, weights, call.policy.normalization);
     // Scores stand in the order of the passing nodes, which is that of the snapshot.
-    let mut scored = passing.iter().map(|node| &node.name).zip(scores).peekable();
+    let mut scored = passing
+        .iter()
+        .map(|node| &node.name)
+        .zip(details)
+        .peekable();
     let mut score_of = |node: &NodeState| {
-        let scored = scored.next_if(|(name, _)| **name == node.name);
-        scored.map(|(_, score)| score)
+        let next = scored.next_if(|(name, _)| **name == node.name);
+        next.map(|(_, score)| score)
     };
     let mut nodes: Vec<NodeExplanation> = call
         .snapshot

@@ -93,8 +93,8 @@ mod tests {
             (r#"{"metadata":{"name":null}}"#, None),
             (r#"{"metadata":null}"#, None),
             (r#"{"metadata":{"name":"\u0061\"b"}}"#, Some("a\"b")),
-            (r#"[]"#, None),
-            (r#""metadata""#, None),
+            ("[]", None),
+            ("\"metadata\"", None),
         ] {
             assert_eq!(read(object).as_deref(), name, "{object}");
         }

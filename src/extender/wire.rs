@@ -119,20 +119,20 @@ pub const REFUSAL: &str = "evenkeel: no headroom";
 /// be helped by preemption.
 #[must_use]
 pub fn filter_answer(request: &Request<'_>, passes: impl Fn(usize) -> bool) -> Vec<u8> {
-    let (passed, refused): (Vec<usize>, Vec<usize>) =
+    let (kept, refused): (Vec<usize>, Vec<usize>) =
         (0..request.names.len()).partition(|&position| passes(position));
-    let mut body = Vec::with_capacity(answer_size(request, &passed));
+    let mut body = Vec::with_capacity(answer_size(request, &kept));
     match &request.objects {
         None => {
             body.extend_from_slice(br#"{"Nodes":null,"NodeNames":["#);
-            separated(&mut body, &passed, |body, position| {
+            separated(&mut body, &kept, |body, position| {
                 quoted(body, &request.names[position]);
             });
             body.push(b']');
         }
         Some(objects) => {
             body.extend_from_slice(br#"{"Nodes":{"metadata":{},"items":["#);
-            separated(&mut body, &passed, |body, position| {
+            separated(&mut body, &kept, |body, position| {
                 body.extend_from_slice(objects[position].get().as_bytes());
             });
             body.extend_from_slice(br#"]},"NodeNames":null"#);

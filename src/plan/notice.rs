@@ -3,6 +3,8 @@
 //! The Event's name is a digest of object and text, so that however often and by however many
 //! replicas the same value is seen, it is told once.
 
+use std::fmt::Write as _;
+
 use jiff::Timestamp;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -28,11 +30,11 @@ pub struct About {
 #[must_use]
 pub fn invalid_annotation(about: &About, note: &str, reporter: &str, now: Timestamp) -> Write {
     let digest = Sha256::digest(format!("{} {} {note}", about.kind, about.uid));
-    let suffix: String = digest
-        .iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let mut suffix = String::with_capacity(16);
+    for byte in digest.iter().take(8) {
+        // Writing to a text cannot fail.
+        let _ = write!(suffix, "{byte:02x}");
+    }
     let name = format!("{}.{suffix}", about.name);
     let namespace = about
         .namespace

@@ -72,7 +72,6 @@ impl Api {
     }
 
     /// The paths of the HTTPS listener.
-    #[must_use]
     pub fn routes(&self, settings: &Settings, metrics: super::Metrics) -> Router {
         let Settings {
             admission_body,
@@ -115,7 +114,6 @@ impl Api {
     }
 
     /// The paths of the dashboard's listener.
-    #[must_use]
     pub fn explanations(&self) -> Router {
         Router::new().route(
             paths::EXPLAIN,

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::background::Certificates;
 use super::{Instruments, Parts, Tasks, settings};
 use crate::server::tls::CertificateStore;
-use crate::server::{Drain, Listener, ListenerSettings, Probes, Shutdown, Transport};
+use crate::server::{Drain, Listener, ListenerSettings, Probes, Transport};
 use crate::telemetry;
 
 /// Serves `/livez`, `/readyz` and `/metrics` until the very end.
@@ -68,7 +68,7 @@ async fn plain(
 pub(super) fn https(
     parts: &Parts,
     certificates: Certificates,
-    shutdown: Shutdown,
+    drain: &Drain,
     background: &CancellationToken,
     tasks: &mut Tasks,
 ) {
@@ -79,6 +79,8 @@ pub(super) fn https(
         .api
         .routes(&settings::api(&parts.config), metrics.clone());
     let loaded = parts.readiness.condition("certificate loaded");
+    // Only the requests are waited for: the keeper of the certificates lasts as long as the rest.
+    let (shutdown, observer) = (drain.part(), drain.observer());
     let background = background.clone();
     tasks.spawn(async move {
         let first = tokio::select! {
@@ -91,7 +93,7 @@ pub(super) fn https(
         let listener = Listener::bind(address, listener, transport, metrics).await?;
         tracing::info!(%address, "serving webhook and extender");
         loaded.met();
-        let keeping = keeper.run(store, background, shutdown.clone());
+        let keeping = keeper.run(store, background, observer);
         tokio::join!(listener.serve(router, shutdown), keeping);
         Ok(())
     });

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
+use kube::config::KubeConfigOptions;
 
 use super::Parts;
 use crate::cluster;
@@ -104,7 +105,7 @@ pub(super) async fn kubernetes(config: &Config) -> anyhow::Result<kube::Config> 
             let name = file.display();
             let read = kube::config::Kubeconfig::read_from(file)
                 .with_context(|| format!("the kubeconfig {name} cannot be read"))?;
-            kube::Config::from_custom_kubeconfig(read, &Default::default())
+            kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default())
                 .await
                 .with_context(|| format!("the kubeconfig {name} cannot be used"))?
         }
