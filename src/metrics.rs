@@ -8,7 +8,6 @@
 
 pub mod cache;
 mod error;
-pub mod freshness;
 mod instruments;
 pub mod metrics_api;
 mod none;
@@ -20,7 +19,6 @@ pub mod self_check;
 
 pub use cache::{Entry, MetricsCache};
 pub use error::MetricsError;
-pub use freshness::Freshness;
 pub use instruments::Metrics;
 pub use none::NoMetrics;
 pub use poller::{Poller, Update};

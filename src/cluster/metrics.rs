@@ -71,7 +71,7 @@ impl Metrics {
             self.synced.clone(),
         );
         registry.register(
-            "nodes",
+            "metrics_nodes",
             "Nodes by how fresh the measurement of a resource is",
             self.nodes.clone(),
         );

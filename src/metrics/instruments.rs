@@ -12,7 +12,6 @@ use std::sync::atomic::AtomicU64;
 
 use jiff::Timestamp;
 
-use super::freshness::NodeCounts;
 use super::{MetricsError, Round};
 use crate::units::Resources;
 
@@ -39,19 +38,12 @@ struct DropLabels {
     cause: &'static str,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct NodeLabels {
-    resource: &'static str,
-    freshness: &'static str,
-}
-
 /// The metrics of the measuring itself.
 #[derive(Debug, Clone)]
 pub struct Metrics {
     durations: Family<QueryLabel, Histogram, fn() -> Histogram>,
     failures: Family<FailureLabels, Counter>,
     dropped: Family<DropLabels, Counter>,
-    nodes: Family<NodeLabels, Gauge>,
     age: Gauge<f64, AtomicU64>,
 }
 
@@ -61,7 +53,6 @@ impl Default for Metrics {
             durations: Family::new_with_constructor(|| Histogram::new(BUCKETS)),
             failures: Family::default(),
             dropped: Family::default(),
-            nodes: Family::default(),
             age: Gauge::default(),
         }
     }
@@ -87,11 +78,6 @@ impl Metrics {
             "values_dropped",
             "Values in answers of the metrics source that were not taken",
             metrics.dropped.clone(),
-        );
-        own.register(
-            "nodes",
-            "Nodes by whether their measured usage is fresh, stale or absent",
-            metrics.nodes.clone(),
         );
         own.register_with_unit(
             "sample_age",
@@ -142,24 +128,6 @@ impl Metrics {
             self.age.set(now.duration_since(newest).as_secs_f64());
         }
     }
-
-    /// Shows how many nodes are measured, for each resource.
-    pub fn observe_nodes(&self, counts: &Resources<NodeCounts>) {
-        for (resource, counts) in counts.iter() {
-            let NodeCounts {
-                fresh,
-                stale,
-                absent,
-            } = *counts;
-            for (freshness, count) in [("fresh", fresh), ("stale", stale), ("absent", absent)] {
-                let labels = NodeLabels {
-                    resource: resource.as_str(),
-                    freshness,
-                };
-                self.nodes.get_or_create(&labels).set(count.into());
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -198,13 +166,6 @@ mod tests {
         metrics.observe(Ok(&round));
         metrics.observe(Err(&MetricsError::Skipped));
         metrics.observe_age(&round, now);
-        let counts = super::super::freshness::count_nodes(
-            ["a", "b"].into_iter(),
-            &round.usage,
-            now,
-            jiff::SignedDuration::from_secs(180),
-        );
-        metrics.observe_nodes(&counts);
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
         for line in [
@@ -212,8 +173,6 @@ mod tests {
             "metrics_query_failures_total{query=\"nodeCpu\",reason=\"Timeout\"} 1",
             "metrics_query_failures_total{query=\"all\",reason=\"Skipped\"} 1",
             "metrics_values_dropped_total{query=\"nodeCpu\",cause=\"Negative\"} 1",
-            "metrics_nodes{resource=\"cpu\",freshness=\"fresh\"} 1",
-            "metrics_nodes{resource=\"cpu\",freshness=\"absent\"} 1",
             "metrics_sample_age_seconds 10.0",
         ] {
             assert!(text.contains(line), "{line}\n{text}");

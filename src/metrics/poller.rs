@@ -13,7 +13,7 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::cache::{self, Entry, MetricsCache};
-use super::{Freshness, Metrics, MetricsError, MetricsSource, Round};
+use super::{Metrics, MetricsError, MetricsSource, Round};
 use crate::clock;
 
 /// The key of the one value that the poller keeps.
@@ -29,8 +29,6 @@ pub struct Settings {
     pub interval: Duration,
     /// The longest that a whole round may take.
     pub timeout: Duration,
-    /// Up to which age a round counts as fresh.
-    pub max_age: SignedDuration,
 }
 
 /// What a tick brought.
@@ -40,8 +38,6 @@ pub struct Update {
     pub at: Timestamp,
     /// The new round, or why there is none.
     pub outcome: Result<Arc<Round>, Arc<MetricsError>>,
-    /// Whether the newest good round, this one or an earlier, is fresh.
-    pub freshness: Freshness,
 }
 
 /// Asks a source at each tick, until cancelled.
@@ -98,12 +94,7 @@ impl Poller {
         if let Some(newest) = &newest {
             self.metrics.observe_age(&newest.value, now);
         }
-        let fetched_at = newest.map(|entry| entry.fetched_at);
-        Update {
-            at: now,
-            outcome,
-            freshness: Freshness::of(fetched_at, now, self.settings.max_age),
-        }
+        Update { at: now, outcome }
     }
 
     fn log(&mut self, outcome: &Result<Arc<Round>, Arc<MetricsError>>, now: Timestamp) {
@@ -174,7 +165,6 @@ mod tests {
         Settings {
             interval: Duration::from_secs(15),
             timeout: Duration::from_secs(60),
-            max_age: SignedDuration::from_secs(180),
         }
     }
 
@@ -183,21 +173,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failing_source_makes_the_last_round_stale_and_then_recovers() {
+    async fn each_poll_tells_what_it_brought() {
         let source = Arc::new(Fake::default());
         let mut poller = Poller::new(source.clone(), settings(), Metrics::default());
-        for (at, up, freshness) in [
-            (0, false, "absent"),
-            (15, true, "fresh"),
-            (30, false, "fresh"),
-            (195, false, "fresh"),
-            (196, false, "stale"),
-            (210, true, "fresh"),
-        ] {
+        for (at, up) in [(0, false), (15, true), (30, false), (45, true)] {
             source.up.store(up, Ordering::SeqCst);
             let update = poller.poll(second(at)).await;
             assert_eq!(update.outcome.is_ok(), up, "{at}");
-            assert_eq!(update.freshness.as_str(), freshness, "{at}");
+            assert_eq!(update.at, second(at));
         }
     }
 

@@ -222,7 +222,6 @@ pub(super) fn poller(config: &Config) -> poller::Settings {
     poller::Settings {
         interval: config.metrics.interval.unsigned_abs(),
         timeout: round_timeout(config),
-        max_age: config.policy.max_age,
     }
 }
 
