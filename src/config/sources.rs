@@ -72,7 +72,7 @@ impl Default for PrometheusFile {
             url: "http://prometheus-operated.monitoring.svc:9090".into(),
             bearer_token_file: None,
             ca_file: None,
-            window: "1m".into(),
+            window: "2m".into(),
             node_label: None,
             queries: QueriesFile::default(),
         }

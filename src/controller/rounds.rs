@@ -16,7 +16,7 @@ use super::writer::WriteQueue;
 use crate::clock;
 use crate::cluster::ClusterState;
 use crate::cluster::records::Misunderstood;
-use crate::extender::decide::{Call, Judgement};
+use crate::extender::decide::{Call, Judgement, unjudged};
 use crate::placement::Policy;
 use crate::plan::wake::{Settings as WakeSettings, Waiting, Wake};
 use crate::plan::{mirror, notice, wake};
@@ -144,7 +144,9 @@ impl Rounds {
                 Waiting {
                     demand: judgement.demand.amounts,
                     headroom: judgement.headroom,
-                    relaxed: judgement.may_relax(&call),
+                    // A Pod that is not judged any more, since its namespace opted out, is to be
+                    // asked about again as well.
+                    relaxed: judgement.may_relax(&call) || unjudged(&pod.pod, &call).is_some(),
                 }
             })
             .collect()

@@ -54,6 +54,8 @@ pub struct NodeTable {
     pods: Map<Box<str>, PodEntry>,
     provisional: Vec<(Timestamp, Box<str>)>,
     sample: Arc<UsageSample>,
+    /// When the first of the measurements in use grows stale; `None` when that is to be found out.
+    fresh_until: Option<Timestamp>,
     set: NodeSet,
 }
 
@@ -76,10 +78,16 @@ impl NodeTable {
     /// Adds or changes a node.
     pub fn apply_node(&mut self, name: &str, facts: NodeFacts, now: Timestamp) {
         let name = self.intern(name);
-        if let Some(node) = self.nodes.get_mut(&name) {
-            node.facts = Some(facts);
+        let before = self
+            .nodes
+            .get_mut(&name)
+            .map(|node| node.facts.replace(facts));
+        if before == Some(None) {
+            // Measurements and Pods may have been seen before the node was.
+            self.adopt_measurements(&name);
+            self.recount(&name, now);
+            self.fresh_until = None;
         }
-        self.adopt_measurements(&name);
         self.resolve(&name, now);
     }
 
@@ -214,14 +222,16 @@ impl NodeTable {
     pub fn apply_sample(&mut self, sample: Arc<UsageSample>, now: Timestamp) {
         self.sample = sample;
         let names: Vec<Arc<str>> = self.nodes.keys().cloned().collect();
-        for name in names {
-            self.adopt_measurements(&name);
-            self.recount(&name, now);
-            self.resolve(&name, now);
+        for name in &names {
+            self.adopt_measurements(name);
+            self.recount(name, now);
+            self.resolve(name, now);
         }
+        self.look_ahead(now);
     }
 
-    /// Lets time pass: measurements grow stale and provisional Pods are given up.
+    /// Lets time pass: measurements grow stale and provisional Pods are given up. Looks at the
+    /// nodes only when the oldest measurement in use has come of age.
     pub fn advance(&mut self, now: Timestamp) {
         let due: Vec<Box<str>> = self
             .provisional
@@ -233,10 +243,14 @@ impl NodeTable {
         for uid in due {
             self.release(&uid, now);
         }
-        let names: Vec<Arc<str>> = self.nodes.keys().cloned().collect();
-        for name in names {
-            self.resolve(&name, now);
+        if self.fresh_until.is_some_and(|until| now <= until) {
+            return;
         }
+        let names: Vec<Arc<str>> = self.nodes.keys().cloned().collect();
+        for name in &names {
+            self.resolve(name, now);
+        }
+        self.look_ahead(now);
     }
 
     /// The terms that a node's load is made of, for explanations.
@@ -321,6 +335,14 @@ impl NodeTable {
         {
             self.set.put(state);
         }
+    }
+
+    fn look_ahead(&mut self, now: Timestamp) {
+        let ends = self
+            .nodes
+            .values()
+            .filter_map(|node| node.fresh_until(&self.settings, now));
+        self.fresh_until = ends.min();
     }
 
     fn forget_if_unused(&mut self, name: &str) {

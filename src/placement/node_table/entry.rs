@@ -180,6 +180,20 @@ impl NodeEntry {
         })
     }
 
+    /// When the first of the fresh measurements grows stale.
+    pub(super) fn fresh_until(&self, settings: &Settings, now: Timestamp) -> Option<Timestamp> {
+        let fresh = Resource::ALL
+            .into_iter()
+            .filter(|&resource| self.freshness(resource, settings, now) == Freshness::Fresh);
+        let ends = fresh.filter_map(|resource| {
+            self.measured[resource]?
+                .at
+                .checked_add(settings.max_age)
+                .ok()
+        });
+        ends.min()
+    }
+
     fn freshness(&self, resource: Resource, settings: &Settings, now: Timestamp) -> Freshness {
         match self.measured[resource] {
             None => Freshness::Absent,

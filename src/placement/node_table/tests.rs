@@ -281,6 +281,15 @@ fn pods_may_be_seen_before_their_node_and_outlive_it() {
 }
 
 #[test]
+fn pods_and_samples_seen_before_the_node_count_when_it_comes() {
+    let mut table = NodeTable::new(Settings::default());
+    table.apply_sample(sample(0, &[("a", 100)], &[]), at(0));
+    table.apply_pod("1", &Pod::bound("p", "a", 300).facts(), at(1));
+    table.apply_node("a", node(1000), at(2));
+    assert_eq!(load(&table, "a"), 400);
+}
+
+#[test]
 fn a_complete_list_removes_what_it_does_not_hold() {
     let mut table = table();
     table.apply_pod("1", &Pod::bound("p", "a", 300).facts(), at(0));
