@@ -7,11 +7,12 @@ use comfy_table::Cell;
 use serde::Serialize;
 
 use super::cluster_file;
-use super::figures::{self, ByResource};
+use super::figures;
 use super::output::{self, Failure, Format, Report, Style};
 use super::pod_file::{self, PodManifest};
 use super::settings::ConfigArgs;
 use crate::config::Config;
+use crate::extender::explain::Resourced;
 use crate::kubernetes::demand::demand;
 use crate::placement::{NodeLoad, Policy};
 use crate::profile;
@@ -69,7 +70,7 @@ struct ClassifiedPod {
     profile: String,
     profile_source: &'static str,
     threshold: f64,
-    resources: ByResource<Part>,
+    resources: Resourced<Part>,
     warnings: Vec<String>,
 }
 
@@ -120,7 +121,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
 }
 
 fn classify(manifest: PodManifest, snapshot: Option<&Snapshot>, policy: &Policy) -> ClassifiedPod {
-    let PodManifest { kind, name, pod } = manifest;
+    let PodManifest { kind, pod } = manifest;
     let asked = demand(&pod, policy.caps_as_demand);
     let mut warnings: Vec<String> = asked.invalid.iter().map(ToString::to_string).collect();
     let opted_in = snapshot.map(|snapshot| snapshot.opt_in(pod.namespace()));
@@ -156,11 +157,11 @@ fn classify(manifest: PodManifest, snapshot: Option<&Snapshot>, policy: &Policy)
     ClassifiedPod {
         kind,
         namespace: pod.namespace().to_owned(),
-        name,
+        name: pod.name().to_owned(),
         profile: known.map_or_else(|| class.profile.to_string(), str::to_owned),
         profile_source: known.map_or("requests", |_| "declared"),
         threshold: threshold.get(),
-        resources: Resources::from_fn(part).into(),
+        resources: Resourced(Resources::from_fn(part)),
         warnings,
     }
 }
@@ -198,8 +199,7 @@ impl ClassifiedPod {
         )?;
         let share = format!("Share (dominant from {})", output::percent(self.threshold));
         let mut table = style.table(["Resource", "Demand", "From", &share].map(Cell::new));
-        let parts = self.resources.as_resources();
-        for (resource, part) in parts.iter() {
+        for (resource, part) in self.resources.0.iter() {
             let asks = part.source != "unknown";
             let amount = figures::with_unit(resource, Amount::new(part.demand));
             let share = match part.share {

@@ -1,46 +1,6 @@
-//! Amounts as people read them, and the five resources by name for programs.
+//! Resources and amounts as people read them.
 
-use serde::Serialize;
-
-use crate::units::{Amount, Resource, Resources};
-
-/// The five resources by name; amounts are in millicores, bytes, and bytes per second.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ByResource<T> {
-    cpu: T,
-    memory: T,
-    network_io: T,
-    disk_io: T,
-    disk: T,
-}
-
-impl<T: Clone> From<Resources<T>> for ByResource<T> {
-    fn from(values: Resources<T>) -> Self {
-        let [cpu, memory, network_io, disk_io, disk] = values.values().clone();
-        Self {
-            cpu,
-            memory,
-            network_io,
-            disk_io,
-            disk,
-        }
-    }
-}
-
-impl<T> ByResource<T> {
-    /// The values by [`Resource`].
-    pub(super) const fn as_resources(&self) -> Resources<&T> {
-        let Self {
-            cpu,
-            memory,
-            network_io,
-            disk_io,
-            disk,
-        } = self;
-        Resources::new([cpu, memory, network_io, disk_io, disk])
-    }
-}
+use crate::units::{Amount, Resource};
 
 /// What a column of a resource is called.
 pub(super) const fn title(resource: Resource) -> &'static str {

@@ -27,8 +27,6 @@ const ACCEPTED: &str = "a Pod, Deployment, StatefulSet, DaemonSet, ReplicaSet, \
 pub(super) struct PodManifest {
     /// The kind of the manifest: `Pod`, or that of the workload.
     pub(super) kind: String,
-    /// The name of the Pod or of the workload.
-    pub(super) name: String,
     /// The Pod.
     pub(super) pod: Pod,
 }
@@ -96,11 +94,7 @@ fn manifest(kind: String, object: &Value, namespace: &str) -> Result<PodManifest
     pod.metadata
         .namespace
         .get_or_insert_with(|| namespace.to_owned());
-    let name = match pod.name() {
-        "" => "unnamed".to_owned(),
-        name => name.to_owned(),
-    };
-    Ok(PodManifest { kind, name, pod })
+    Ok(PodManifest { kind, pod })
 }
 
 #[cfg(test)]
@@ -129,7 +123,7 @@ items:
         let pods = parse(text, "mine").unwrap();
         let found: Vec<_> = pods
             .iter()
-            .map(|pod| (&*pod.kind, &*pod.name, pod.pod.namespace()))
+            .map(|pod| (&*pod.kind, pod.pod.name(), pod.pod.namespace()))
             .collect();
         assert_eq!(
             found,
