@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
 use super::value::Text;
+use crate::server::certificates::{CertificateError, Names, Validity};
 
 /// `certificates` as it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -193,15 +194,43 @@ impl SelfManagedFile {
             leaf_validity: check.duration(&at("leafValidity"), leaf_validity),
             rotate_before: check.duration(&at("rotateBefore"), rotate_before),
         };
-        check.shorter(
-            (&at("rotateBefore"), checked.rotate_before),
-            (&at("leafValidity"), checked.leaf_validity),
-        );
-        check.shorter(
-            (&at("leafValidity"), checked.leaf_validity),
-            (&at("caValidity"), checked.ca_validity),
-        );
+        checked.check_together(check);
         checked
+    }
+}
+
+impl SelfManaged {
+    /// What the certificates themselves would refuse once they are made.
+    fn check_together(&self, check: &mut Checker) {
+        let Self {
+            secret_name: _,
+            dns_names,
+            services,
+            ip_addresses: _,
+            ca_validity,
+            leaf_validity,
+            rotate_before,
+        } = self;
+        let at = |field: &str| format!("certificates.selfManaged.{field}");
+        if let Err(error) = Names::new(dns_names.iter().cloned(), []) {
+            check.refuse(&at("dnsNames"), error);
+        }
+        for service in services {
+            if let Err(error) = Names::default().with_service(service, "namespace") {
+                check.refuse(&at("services"), error);
+            }
+        }
+        let written = [ca_validity, leaf_validity, rotate_before];
+        // A zero stands for one that was refused already.
+        if written.iter().all(|duration| duration.is_positive())
+            && let Err(error) = Validity::new(*ca_validity, *leaf_validity, *rotate_before)
+        {
+            let field = match &error {
+                CertificateError::Validity { field, .. } => *field,
+                _ => "caValidity",
+            };
+            check.refuse(&at(field), error);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
 use super::value::{Count, Text};
+use crate::telemetry::LogFilter;
 
 /// `leaderElection` as it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -211,7 +212,8 @@ pub enum LogFormat {
 /// What is logged, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Log {
-    /// A level, or directives such as `info,evenkeel::extender=debug`.
+    /// A level, or levels by module such as `info,evenkeel::extender=debug`; it parses as a
+    /// [`LogFilter`].
     pub level: String,
     /// How lines look.
     pub format: LogFormat,
@@ -220,12 +222,8 @@ pub struct Log {
 impl LogFile {
     pub(crate) fn check(&self, check: &mut Checker) -> Log {
         let Self { level, format } = self;
-        if tracing_subscriber::EnvFilter::try_new(level).is_err() || level.as_ref().is_empty() {
-            check.refuse_value(
-                "log.level",
-                level.as_ref(),
-                "error, warn, info, debug or trace, also by module: info,evenkeel::extender=debug",
-            );
+        if let Err(error) = level.as_ref().parse::<LogFilter>() {
+            check.refuse("log.level", error);
         }
         Log {
             level: level.0.clone(),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
 use super::value::{Number, Text};
+use crate::metrics::prometheus::LabelName;
 
 /// `metrics` as it is written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,6 +73,7 @@ impl Default for PrometheusFile {
             url: "http://prometheus-operated.monitoring.svc:9090".into(),
             bearer_token_file: None,
             ca_file: None,
+            // Four scrapes at the 30 s that the operator's chart sets.
             window: "2m".into(),
             node_label: None,
             queries: QueriesFile::default(),
@@ -232,6 +234,11 @@ impl PrometheusFile {
         } = self;
         let path = |text: &Option<Text>| text.as_ref().map(|path| PathBuf::from(path.as_ref()));
         check_url(check, url.as_ref());
+        if let Some(label) = node_label
+            && let Err(error) = label.as_ref().parse::<LabelName>()
+        {
+            check.refuse("metrics.prometheus.nodeLabel", error);
+        }
         Prometheus {
             url: url.as_ref().trim_end_matches('/').to_owned(),
             bearer_token_file: path(bearer_token_file),

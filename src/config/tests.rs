@@ -276,7 +276,27 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "certificates: {selfManaged: {rotateBefore: 721h}}",
         "certificates.selfManaged.rotateBefore",
-        "less than certificates.selfManaged.leafValidity",
+        "less than leafValidity",
+    ),
+    (
+        "certificates: {selfManaged: {leafValidity: 87600h}}",
+        "certificates.selfManaged.leafValidity",
+        "a twentieth of caValidity",
+    ),
+    (
+        "certificates: {selfManaged: {dnsNames: [not a name]}}",
+        "certificates.selfManaged.dnsNames",
+        "not a name",
+    ),
+    (
+        "certificates: {selfManaged: {services: ['']}}",
+        "certificates.selfManaged.services",
+        "DNS name",
+    ),
+    (
+        "metrics: {prometheus: {nodeLabel: 1st}}",
+        "metrics.prometheus.nodeLabel",
+        "letters, digits",
     ),
     (
         "leaderElection: {renewDeadline: 10s}",
@@ -290,7 +310,11 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ),
     ("writer: {queue: 0}", "writer.queue", "at least 1"),
     ("wake: {minInterval: 0}", "wake.minInterval", "above zero"),
-    ("log: {level: loud=very}", "log.level", "error, warn, info"),
+    (
+        "log: {level: loud=very}",
+        "log.level",
+        "error, warn, info, debug or trace",
+    ),
     ("log: {format: xml}", "log.format", "`json` or `text`"),
 ];
 
