@@ -5,6 +5,7 @@
 //! when the call, an input file or the configuration is wrong.
 
 mod ahp;
+mod certs;
 mod classify;
 mod cluster_file;
 mod figures;
@@ -47,6 +48,7 @@ enum Command {
     Classify(classify::Args),
     Score(score::Args),
     Ahp(ahp::Args),
+    Certs(certs::Args),
 }
 
 /// Runs the program with `arguments`, of which the first is its name.
@@ -73,6 +75,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Classify(args) => classify::run(args),
         Command::Score(args) => score::run(args),
         Command::Ahp(args) => ahp::run(args),
+        Command::Certs(args) => certs::run(args),
     }
 }
 

@@ -473,3 +473,120 @@ fn the_shipped_cluster_is_what_its_seed_gives() {
     let shipped = include_str!("../examples/clusters/thirty-nodes.yaml");
     assert_eq!(generate_cluster::cluster(2026, 30), shipped);
 }
+
+#[test]
+fn certificates_are_made_shown_and_handed_out() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let dir = directory.path().join("certificates");
+    let dir = dir.to_str().expect("text");
+    let made = evenkeel(&["certs", "generate", "--dir", dir, "--ip", "10.96.0.20"]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    for (file, others) in [("tls.key", 0), ("ca.key", 0), ("tls.crt", 0o044)] {
+        let path = std::path::Path::new(dir).join(file);
+        let mode = std::fs::metadata(path).expect("it is there").permissions();
+        let mode = std::os::unix::fs::PermissionsExt::mode(&mode);
+        assert_eq!(mode & 0o077, others, "{file}");
+    }
+    evenkeel(&["certs", "generate", "--dir", dir]).is_refused(2, &["exists already"]);
+
+    let shown = evenkeel(&["certs", "show", "--dir", dir, "-o", "json"]).json();
+    let certificates = shown["certificates"].as_array().expect("a list");
+    assert_eq!(certificates.len(), 3);
+    let serving = &certificates[1];
+    assert_eq!(serving["foundIn"], "tls.crt");
+    assert_eq!(serving["issuer"], certificates[0]["subject"]);
+    let names = serving["names"].to_string();
+    for name in [
+        "evenkeel.evenkeel-system.svc",
+        "evenkeel-extender",
+        "10.96.0.20",
+    ] {
+        assert!(names.contains(name), "{names}");
+    }
+
+    let arguments = [
+        "certs",
+        "scheduler-config",
+        "--dir",
+        dir,
+        "--extender-ip",
+        "10.96.0.20",
+    ];
+    let config = evenkeel(&arguments);
+    assert_eq!(config.code, 0, "{}", config.stderr);
+    assert!(
+        config
+            .stdout
+            .contains("urlPrefix: https://10.96.0.20/scheduler")
+    );
+    let shown = evenkeel_with_input(&["certs", "show", "-f", "-", "-o", "json"], &config.stdout);
+    let shown = shown.json();
+    let found: Vec<_> = shown["certificates"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|certificate| (&certificate["foundIn"], &certificate["issuer"]))
+        .collect();
+    let tls = "extenders[0].tlsConfig";
+    assert_eq!(*found[0].0, format!("{tls}.caData"));
+    assert_eq!(*found[1].0, format!("{tls}.certData"));
+    assert_eq!(
+        found[1].1, &certificates[2]["subject"],
+        "the scheduler's own authority signed it"
+    );
+
+    let secret = evenkeel(&["certs", "scheduler-client", "--dir", dir]);
+    let table = evenkeel_with_input(&["certs", "show", "-f", "-"], &secret.stdout);
+    assert!(
+        table.stdout.contains("CN=system:kube-scheduler"),
+        "{}",
+        table.stdout
+    );
+}
+
+#[test]
+fn certificates_that_cannot_be_had_say_why() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let dir = directory.path().to_str().expect("text");
+    for (arguments, code, parts) in [
+        (
+            &["certs", "show", "--dir", dir][..],
+            2,
+            &["cannot read", "ca.crt"][..],
+        ),
+        (
+            &["certs", "show", "-f", PROXY],
+            2,
+            &["holds no certificate"],
+        ),
+        (
+            &["certs", "show", "--kubeconfig", "nowhere"],
+            1,
+            &["evenkeel-system/evenkeel-certificates", "nowhere"],
+        ),
+        (
+            &["certs", "generate", "--dir", dir, "--valid-for", "1m"],
+            2,
+            &["--valid-for", "an hour"],
+        ),
+        (
+            &["certs", "generate", "--dir", dir, "--dns", "no name"],
+            2,
+            &["no name", "DNS"],
+        ),
+        (
+            &[
+                "certs",
+                "scheduler-config",
+                "--dir",
+                dir,
+                "--valid-for",
+                "0s",
+            ],
+            2,
+            &["above zero"],
+        ),
+    ] {
+        evenkeel(arguments).is_refused(code, parts);
+    }
+}

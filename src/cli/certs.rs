@@ -1,0 +1,45 @@
+//! `evenkeel certs`: makes, shows and hands out the certificates between Evenkeel, the API server
+//! and kube-scheduler.
+
+mod access;
+mod generate;
+mod scheduler;
+mod show;
+
+use clap::Subcommand;
+
+use super::output::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel certs show                                        the ones in the cluster's Secret
+  evenkeel certs show -f /etc/kubernetes/evenkeel-scheduler.yaml
+  evenkeel certs scheduler-config > evenkeel-scheduler.yaml  kube-scheduler's configuration file
+  evenkeel certs scheduler-client | kubectl apply -f -       for a second scheduler
+  evenkeel certs generate --dir ./certificates --ip 127.0.0.1";
+
+/// Make, show and hand out certificates
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Generate(generate::Args),
+    Show(show::Args),
+    SchedulerConfig(scheduler::ConfigArgs),
+    SchedulerClient(scheduler::ClientArgs),
+}
+
+pub(super) fn run(args: Args) -> Result<(), Failure> {
+    let Args { command } = args;
+    match command {
+        Command::Generate(args) => generate::run(args),
+        Command::Show(args) => show::run(args),
+        Command::SchedulerConfig(args) => scheduler::print_config(args),
+        Command::SchedulerClient(args) => scheduler::print_client(args),
+    }
+}

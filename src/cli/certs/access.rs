@@ -1,0 +1,142 @@
+//! Where certificates are: in a directory that `generate` has filled, or in the cluster's Secret.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use k8s_openapi::api::core::v1::{Secret, Service};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client};
+
+use crate::cli::output::Failure;
+use crate::server::certificates::{
+    AUTHORITIES, AUTHORITY_KEYS, Bundle, SCHEDULER_AUTHORITIES, SCHEDULER_AUTHORITY_KEYS,
+    SERVER_CERTIFICATE, SERVER_KEY,
+};
+
+/// The files of a bundle, as the Secret names them.
+const FILES: [&str; 6] = [
+    AUTHORITIES,
+    AUTHORITY_KEYS,
+    SERVER_CERTIFICATE,
+    SERVER_KEY,
+    SCHEDULER_AUTHORITIES,
+    SCHEDULER_AUTHORITY_KEYS,
+];
+
+/// How long the cluster may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where the certificates are.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Where the certificates are")]
+pub(super) struct Access {
+    /// In this directory, as `certs generate` has filled it, instead of the cluster
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+
+    /// Reach the cluster by this file instead of KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+
+    /// The namespace of the Secret and the Services
+    #[arg(
+        long,
+        short,
+        value_name = "NAME",
+        env = "EVENKEEL_NAMESPACE",
+        default_value = "evenkeel-system"
+    )]
+    pub(super) namespace: String,
+
+    /// The Secret that keeps the certificates
+    #[arg(long, value_name = "NAME", default_value = "evenkeel-certificates")]
+    secret: String,
+}
+
+impl Access {
+    /// The certificates with their keys.
+    pub(super) fn bundle(&self) -> Result<Bundle, Failure> {
+        let (files, origin) = match &self.dir {
+            Some(dir) => (read_directory(dir)?, dir.display().to_string()),
+            None => (
+                self.read_secret()?,
+                format!("Secret {}/{}", self.namespace, self.secret),
+            ),
+        };
+        Bundle::decode(&files).map_err(|error| Failure::work(format_args!("{origin}: {error}")))
+    }
+
+    /// The files of the Secret.
+    fn read_secret(&self) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+        let Self {
+            namespace, secret, ..
+        } = self;
+        let read = self.block_on(async |client| {
+            let api: Api<Secret> = Api::namespaced(client, namespace);
+            Ok(api.get(secret).await?)
+        });
+        let found = read.map_err(|error| {
+            Failure::Work(error.context(format!("Secret {namespace}/{secret} cannot be read")))
+        })?;
+        let data = found.data.unwrap_or_default().into_iter();
+        Ok(data.map(|(file, content)| (file, content.0)).collect())
+    }
+
+    /// The address of a Service inside the cluster.
+    pub(super) fn cluster_ip(&self, service: &str) -> Result<String, Failure> {
+        let namespace = &self.namespace;
+        let read = self.block_on(async |client| {
+            let api: Api<Service> = Api::namespaced(client, namespace);
+            let spec = api.get(service).await?.spec.unwrap_or_default();
+            spec.cluster_ip.context("it has no ClusterIP")
+        });
+        read.map_err(|error| {
+            let what = format!("the address of Service {namespace}/{service} cannot be read");
+            Failure::Work(error.context(what))
+        })
+    }
+
+    fn block_on<T, F: Future<Output = anyhow::Result<T>>>(
+        &self,
+        ask: impl FnOnce(Client) -> F,
+    ) -> anyhow::Result<T> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        runtime.block_on(async {
+            let client = connect(self.kubeconfig.as_deref()).await?;
+            tokio::time::timeout(PATIENCE, ask(client))
+                .await
+                .context("the cluster does not answer")?
+        })
+    }
+}
+
+async fn connect(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
+    let mut config = match kubeconfig {
+        None => kube::Config::infer()
+            .await
+            .context("no way to reach a cluster was found: give --kubeconfig, or --dir")?,
+        Some(path) => {
+            let read = Kubeconfig::read_from(path)?;
+            kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?
+        }
+    };
+    config.connect_timeout = Some(PATIENCE);
+    Ok(Client::try_from(config)?)
+}
+
+fn read_directory(dir: &Path) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+    let mut files = BTreeMap::new();
+    for file in FILES {
+        let path = dir.join(file);
+        let content = std::fs::read(&path)
+            .with_context(|| format!("cannot read {}", path.display()))
+            .map_err(Failure::Call)?;
+        files.insert(file.to_owned(), content);
+    }
+    Ok(files)
+}
