@@ -474,27 +474,41 @@ fn the_shipped_cluster_is_what_its_seed_gives() {
     assert_eq!(generate_cluster::cluster(2026, 30), shipped);
 }
 
-#[test]
-fn certificates_are_made_shown_and_handed_out() {
+/// Certificates in a directory that goes with the guard.
+fn generated() -> (tempfile::TempDir, String) {
     let directory = tempfile::tempdir().expect("a directory");
-    let dir = directory.path().join("certificates");
-    let dir = dir.to_str().expect("text");
-    let made = evenkeel(&["certs", "generate", "--dir", dir, "--ip", "10.96.0.20"]);
-    assert_eq!(made.code, 0, "{}", made.stderr);
+    let path = directory.path().join("certificates");
+    let path = path.to_str().expect("text").to_owned();
+    let called = evenkeel(&["certs", "generate", "--dir", &path, "--ip", "10.96.0.20"]);
+    assert_eq!(called.code, 0, "{}", called.stderr);
+    (directory, path)
+}
+
+fn certificates(shown: &Value) -> &[Value] {
+    shown["certificates"].as_array().expect("a list")
+}
+
+#[test]
+fn keys_are_for_their_owner_and_nothing_is_overwritten() {
+    let (_guard, dir) = generated();
     for (file, others) in [("tls.key", 0), ("ca.key", 0), ("tls.crt", 0o044)] {
-        let path = std::path::Path::new(dir).join(file);
-        let mode = std::fs::metadata(path).expect("it is there").permissions();
-        let mode = std::os::unix::fs::PermissionsExt::mode(&mode);
+        let path = std::path::Path::new(&dir).join(file);
+        let permissions = std::fs::metadata(path).expect("it is there").permissions();
+        let mode = std::os::unix::fs::PermissionsExt::mode(&permissions);
         assert_eq!(mode & 0o077, others, "{file}");
     }
-    evenkeel(&["certs", "generate", "--dir", dir]).is_refused(2, &["exists already"]);
+    evenkeel(&["certs", "generate", "--dir", &dir]).is_refused(2, &["exists already"]);
+}
 
-    let shown = evenkeel(&["certs", "show", "--dir", dir, "-o", "json"]).json();
-    let certificates = shown["certificates"].as_array().expect("a list");
-    assert_eq!(certificates.len(), 3);
-    let serving = &certificates[1];
+#[test]
+fn what_was_generated_is_shown_and_handed_to_the_scheduler() {
+    let (_guard, dir) = generated();
+    let made = evenkeel(&["certs", "show", "--dir", &dir, "-o", "json"]).json();
+    let [authority, serving, scheduler_authority] = certificates(&made) else {
+        panic!("{made}");
+    };
     assert_eq!(serving["foundIn"], "tls.crt");
-    assert_eq!(serving["issuer"], certificates[0]["subject"]);
+    assert_eq!(serving["issuer"], authority["subject"]);
     let names = serving["names"].to_string();
     for name in [
         "evenkeel.evenkeel-system.svc",
@@ -508,7 +522,7 @@ fn certificates_are_made_shown_and_handed_out() {
         "certs",
         "scheduler-config",
         "--dir",
-        dir,
+        &dir,
         "--extender-ip",
         "10.96.0.20",
     ];
@@ -521,21 +535,15 @@ fn certificates_are_made_shown_and_handed_out() {
     );
     let shown = evenkeel_with_input(&["certs", "show", "-f", "-", "-o", "json"], &config.stdout);
     let shown = shown.json();
-    let found: Vec<_> = shown["certificates"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(|certificate| (&certificate["foundIn"], &certificate["issuer"]))
-        .collect();
-    let tls = "extenders[0].tlsConfig";
-    assert_eq!(*found[0].0, format!("{tls}.caData"));
-    assert_eq!(*found[1].0, format!("{tls}.certData"));
-    assert_eq!(
-        found[1].1, &certificates[2]["subject"],
-        "the scheduler's own authority signed it"
-    );
+    let [ca, client] = certificates(&shown) else {
+        panic!("{shown}");
+    };
+    assert_eq!(ca["foundIn"], "extenders[0].tlsConfig.caData");
+    assert_eq!(ca["sha256"], authority["sha256"]);
+    assert_eq!(client["foundIn"], "extenders[0].tlsConfig.certData");
+    assert_eq!(client["issuer"], scheduler_authority["subject"]);
 
-    let secret = evenkeel(&["certs", "scheduler-client", "--dir", dir]);
+    let secret = evenkeel(&["certs", "scheduler-client", "--dir", &dir]);
     let table = evenkeel_with_input(&["certs", "show", "-f", "-"], &secret.stdout);
     assert!(
         table.stdout.contains("CN=system:kube-scheduler"),
