@@ -24,6 +24,10 @@ use crate::units::{Amount, Resource, Resources};
 
 type Map<K, V> = HashMap<K, V, RandomState>;
 
+/// Values not understood that are kept until they are told; a replica that does not lead tells
+/// nothing, however long it runs.
+const MISUNDERSTOOD: usize = 1_000;
+
 /// What the state is built with.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
@@ -315,15 +319,18 @@ impl ClusterState {
         self.0.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a change, and publishes a new picture if it shows.
+    /// Makes a change, and publishes a new picture if it shows. Before everything has been listed
+    /// nothing may be decided, and a picture of each object that arrives would only take time.
     fn change(&self, with: impl FnOnce(&mut Inner)) {
         let mut inner = self.lock();
         with(&mut inner);
+        if inner.synced.len() < Kind::ALL.len() {
+            return;
+        }
         let published = self.0.snapshot.load();
-        let synced = inner.synced.len() == Kind::ALL.len();
         if inner.table.nodes().version() == published.nodes.version()
             && !inner.policies_changed
-            && synced == published.synced
+            && published.synced
         {
             return;
         }
@@ -340,7 +347,7 @@ impl ClusterState {
             nodes: inner.table.nodes().clone(),
             namespaces: Arc::clone(&inner.policies),
             expects_metrics: self.0.settings.expects_metrics,
-            synced,
+            synced: true,
         }));
     }
 }
@@ -364,14 +371,15 @@ impl Inner {
         metadata: &Meta,
         invalid: &[InvalidAnnotation],
     ) {
-        self.misunderstood
-            .extend(invalid.iter().map(|invalid| Misunderstood {
-                kind,
-                namespace: metadata.namespace.clone(),
-                name: metadata.name.clone().unwrap_or_default(),
-                uid: metadata.uid.clone().unwrap_or_default(),
-                note: invalid.to_string(),
-            }));
+        let room = MISUNDERSTOOD.saturating_sub(self.misunderstood.len());
+        let told = invalid.iter().take(room).map(|invalid| Misunderstood {
+            kind,
+            namespace: metadata.namespace.clone(),
+            name: metadata.name.clone().unwrap_or_default(),
+            uid: metadata.uid.clone().unwrap_or_default(),
+            note: invalid.to_string(),
+        });
+        self.misunderstood.extend(told);
     }
 }
 
@@ -393,3 +401,6 @@ fn waiting(pod: &Pod) -> Option<WaitingPod> {
             .unwrap_or(Timestamp::UNIX_EPOCH),
     })
 }
+
+#[cfg(test)]
+mod tests;

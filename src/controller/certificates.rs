@@ -185,12 +185,16 @@ impl SelfManaged {
     }
 
     /// Plans the Secret: the bundle in use where one is, so that clients go on trusting it.
-    async fn create(&mut self) -> Result<(), Error> {
-        let bundle = if let Some(held) = self.held.take() {
-            held.bundle
+    async fn create(&self) -> Result<(), Error> {
+        let data = if let Some(held) = &self.held {
+            encoded(&held.bundle)
         } else {
             let names = self.names().await?;
-            Bundle::generate(clock::now(), &names, &self.settings.validity)?
+            encoded(&Bundle::generate(
+                clock::now(),
+                &names,
+                &self.settings.validity,
+            )?)
         };
         let mut body = json!({
             "apiVersion": "v1",
@@ -202,7 +206,7 @@ impl SelfManaged {
             },
             "type": "Opaque",
         });
-        body["data"] = encoded(&bundle);
+        body["data"] = data;
         self.queue.put(self.write(Operation::Create(body)));
         Ok(())
     }
@@ -280,4 +284,122 @@ fn encoded(bundle: &Bundle) -> Value {
 
 fn report(error: &Error) {
     warn!(%error, "the certificates could not be looked after");
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Method;
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::controller::fake_api::{FakeApi, Mood};
+    use crate::controller::leadership::Leadership;
+    use crate::controller::metrics::Metrics;
+    use crate::controller::switch::WriteSwitch;
+    use crate::controller::writer::{self, Writer};
+    use crate::server;
+
+    const SECRET: &str = "/api/v1/namespaces/system/secrets/certificates";
+    const CONFIGURATION: &str =
+        "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/evenkeel";
+
+    /// A replica's keeper, with its writer at work.
+    fn keeper(api: &FakeApi, leads: bool) -> SelfManaged {
+        let day = SignedDuration::from_hours(24);
+        let settings = Settings {
+            namespace: "system".to_owned(),
+            secret: "certificates".to_owned(),
+            names: Names::new(["localhost".to_owned()], []).unwrap(),
+            services: vec!["evenkeel".to_owned()],
+            validity: Validity::new(day * 3650, day * 90, day * 30).unwrap(),
+            own_scheduler_authority: true,
+        };
+        let leadership = if leads {
+            Leadership::leading()
+        } else {
+            Leadership::default()
+        };
+        let (writer, queue) = Writer::new(
+            api.client(),
+            writer::Settings::default(),
+            leadership,
+            WriteSwitch::new(true),
+            Metrics::default(),
+        );
+        tokio::spawn(writer.run(CancellationToken::new()));
+        SelfManaged::new(api.client(), settings, queue)
+    }
+
+    async fn within_a_minute(keeper: &mut SelfManaged) -> Option<Change> {
+        tokio::time::timeout(Duration::from_secs(60), keeper.first())
+            .await
+            .ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_leader_makes_the_secret_and_a_follower_waits_for_it() {
+        let api = FakeApi::default();
+        let mut follower = keeper(&api, false);
+        assert!(within_a_minute(&mut follower).await.is_none());
+        assert_eq!(api.writes(), []);
+        let mut leader = keeper(&api, true);
+        let change = within_a_minute(&mut leader).await.unwrap();
+        assert!(change.server.is_some());
+        assert!(change.authorities.unwrap().contains(Authority::Scheduler));
+        let made = (Method::POST, "/api/v1/namespaces/system/secrets".to_owned());
+        assert_eq!(api.writes(), [made]);
+        assert!(within_a_minute(&mut follower).await.is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_damaged_secret_is_left_as_it_is() {
+        let api = FakeApi::default();
+        api.set(
+            SECRET,
+            json!({"metadata": {"name": "certificates"}, "data": {"tls.crt": "eA=="}}),
+        );
+        let before = api.get(SECRET);
+        let mut leader = keeper(&api, true);
+        assert!(within_a_minute(&mut leader).await.is_none());
+        assert_eq!(api.writes(), []);
+        assert_eq!(api.get(SECRET), before);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn rounds_keep_the_trust_in_step_and_write_nothing_else() {
+        let api = FakeApi::default();
+        let mut leader = keeper(&api, true);
+        let change = within_a_minute(&mut leader).await.unwrap();
+        let store = CertificateStore::new(change, server::Metrics::default()).unwrap();
+        let webhook = json!({"name": "pods.evenkeel.dev", "admissionReviewVersions": ["v1"],
+                             "sideEffects": "None", "clientConfig": {"url": "https://localhost"}});
+        let configuration = json!({"metadata": {"name": "evenkeel"}, "webhooks": [webhook]});
+        api.set(CONFIGURATION, configuration);
+        for _ in 0..3 {
+            leader.round(&store).await.unwrap();
+            tokio::time::sleep(LATER).await;
+        }
+        let bundle = leader.held.as_ref().unwrap().bundle.ca_bundle();
+        let trusted = &api.get(CONFIGURATION).unwrap()["webhooks"][0]["clientConfig"]["caBundle"];
+        assert_eq!(*trusted, STANDARD.encode(bundle));
+        assert_eq!(api.writes().len(), 2, "the Secret, and once the caBundle");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_secret_that_was_deleted_comes_back_with_what_clients_trust() {
+        let api = FakeApi::default();
+        let mut leader = keeper(&api, true);
+        let change = within_a_minute(&mut leader).await.unwrap();
+        let store = CertificateStore::new(change, server::Metrics::default()).unwrap();
+        let data = api.get(SECRET).unwrap()["data"].clone();
+        api.remove(SECRET);
+        // The first attempt is refused by the API server.
+        api.mood(Mood::RefusesWrites(500));
+        leader.round(&store).await.unwrap();
+        tokio::time::sleep(LATER).await;
+        api.mood(Mood::Answers);
+        leader.round(&store).await.unwrap();
+        tokio::time::sleep(LATER).await;
+        assert_eq!(api.get(SECRET).unwrap()["data"], data);
+    }
 }

@@ -44,6 +44,14 @@ impl Leadership {
         self.0.load().as_deref().is_some_and(|until| *until > now)
     }
 
+    /// A replica that leads for an hour.
+    #[cfg(test)]
+    pub(super) fn leading() -> Self {
+        let leadership = Self::default();
+        leadership.set(Some(clock::instant() + Duration::from_secs(3600)));
+        leadership
+    }
+
     fn set(&self, until: Option<Instant>) {
         self.0.store(until.map(Arc::new));
     }
@@ -230,5 +238,165 @@ fn keep_acquire_time(renewed: &mut Lease, known: &Lease) {
         .and_then(|spec| spec.acquire_time.clone());
     if let (Some(spec), Some(acquired)) = (renewed.spec.as_mut(), acquired) {
         spec.acquire_time = Some(acquired);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tokio::task::JoinHandle;
+
+    use super::*;
+    use crate::controller::fake_api::{FakeApi, Mood, eventually};
+
+    const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/system/leases/evenkeel";
+
+    const TIMING: Timing = Timing {
+        lease_duration: Duration::from_millis(3000),
+        renew_deadline: Duration::from_millis(2000),
+        retry_period: Duration::from_millis(20),
+    };
+
+    struct Contender {
+        leadership: Leadership,
+        switch: WriteSwitch,
+        cancel: CancellationToken,
+        task: JoinHandle<()>,
+    }
+
+    impl Contender {
+        fn start(api: &FakeApi, identity: &str, enabled: bool) -> Self {
+            let settings = Settings {
+                namespace: "system".to_owned(),
+                name: "evenkeel".to_owned(),
+                identity: identity.to_owned(),
+                timing: TIMING,
+            };
+            let leadership = Leadership::default();
+            let switch = WriteSwitch::new(enabled);
+            let cancel = CancellationToken::new();
+            let elector = Elector::new(api.client(), settings, leadership.clone(), switch.clone());
+            let task = tokio::spawn(elector.run(cancel.clone()));
+            Self {
+                leadership,
+                switch,
+                cancel,
+                task,
+            }
+        }
+
+        fn leads(&self) -> bool {
+            self.leadership.is_leader(clock::instant())
+        }
+
+        async fn end(self) {
+            self.cancel.cancel();
+            self.task.await.unwrap();
+        }
+    }
+
+    fn holder(api: &FakeApi) -> Value {
+        api.get(LEASE)
+            .map_or(Value::Null, |lease| lease["spec"]["holderIdentity"].clone())
+    }
+
+    async fn asked_more(api: &FakeApi) {
+        let before = api.requests();
+        eventually("more rounds", || api.requests() > before + 6).await;
+    }
+
+    #[tokio::test]
+    async fn one_of_two_leads_and_the_other_follows_when_the_lease_is_given_back() {
+        let api = FakeApi::default();
+        let first = Contender::start(&api, "first", true);
+        eventually("the first leads", || first.leads()).await;
+        let second = Contender::start(&api, "second", true);
+        asked_more(&api).await;
+        assert!(first.leads() && !second.leads());
+        assert_eq!(holder(&api), "first");
+        let acquired = api.get(LEASE).unwrap()["spec"]["acquireTime"].clone();
+        asked_more(&api).await;
+        assert_eq!(
+            api.get(LEASE).unwrap()["spec"]["acquireTime"],
+            acquired,
+            "renewed, not taken"
+        );
+        first.end().await;
+        eventually("the second leads", || second.leads()).await;
+        assert_eq!(api.get(LEASE).unwrap()["spec"]["leaseTransitions"], 1);
+        let leadership = second.leadership.clone();
+        second.end().await;
+        assert_eq!(holder(&api), "");
+        assert!(!leadership.is_leader(clock::instant()));
+    }
+
+    #[tokio::test]
+    async fn nobody_contends_while_writes_are_switched_off() {
+        let api = FakeApi::default();
+        let contender = Contender::start(&api, "a", false);
+        tokio::task::yield_now().await;
+        contender.switch.set(true);
+        eventually("it leads", || contender.leads()).await;
+        contender.switch.set(false);
+        eventually("it does not lead", || !contender.leads()).await;
+        let written = api.writes().len();
+        contender.end().await;
+        assert_eq!(
+            api.writes().len(),
+            written,
+            "the lease is not given back either"
+        );
+        assert_eq!(holder(&api), "a");
+
+        let api = FakeApi::default();
+        Contender::start(&api, "a", false).end().await;
+        assert_eq!(api.requests(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_lost_race_is_no_leadership() {
+        let api = FakeApi::default();
+        api.mood(Mood::RefusesWrites(409));
+        let contender = Contender::start(&api, "a", true);
+        asked_more(&api).await;
+        assert!(!contender.leads() && !api.writes().is_empty());
+        contender.end().await;
+    }
+
+    #[tokio::test]
+    async fn a_leader_that_is_cut_off_stops_before_its_lease_is_over() {
+        for mood in [Mood::Hangs, Mood::Refuses(500)] {
+            let api = FakeApi::default();
+            let contender = Contender::start(&api, "a", true);
+            eventually("it leads", || contender.leads()).await;
+            api.mood(mood);
+            asked_more_or_hangs(&api).await;
+            let deadline = clock::instant() + TIMING.renew_deadline;
+            assert!(!contender.leadership.is_leader(deadline), "{mood:?}");
+            contender.end().await;
+            assert_eq!(holder(&api), "a", "{mood:?}");
+        }
+    }
+
+    /// At least one more request has arrived, which may be all that a hanging server gets.
+    async fn asked_more_or_hangs(api: &FakeApi) {
+        let before = api.requests();
+        eventually("another request", || api.requests() > before).await;
+    }
+
+    #[tokio::test]
+    async fn a_lease_of_somebody_else_is_left_alone() {
+        let api = FakeApi::default();
+        api.set(
+            LEASE,
+            json!({"metadata": {"name": "evenkeel", "namespace": "system"},
+            "spec": {"holderIdentity": "other", "leaseDurationSeconds": 3600}}),
+        );
+        let contender = Contender::start(&api, "a", true);
+        asked_more(&api).await;
+        assert!(!contender.leads());
+        assert_eq!(api.writes(), []);
+        contender.end().await;
+        assert_eq!(api.writes(), []);
     }
 }

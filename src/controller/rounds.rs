@@ -152,3 +152,113 @@ impl Rounds {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::{Kind, Settings};
+    use crate::controller::fake_api::FakeApi;
+    use crate::controller::switch::WriteSwitch;
+    use crate::controller::writer::{self, Writer};
+    use crate::placement::balance::Normalization;
+    use crate::placement::{NoHeadroom, node_table};
+    use crate::plan::{Purpose, Write};
+    use crate::profile::ProfileTable;
+    use crate::units::{Ratio, Resources};
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn policy() -> Policy {
+        Policy {
+            headroom: Ratio::share(0.8).unwrap(),
+            headroom_by_priority_class: [].into(),
+            profile_threshold: Ratio::share(0.15).unwrap(),
+            no_headroom: NoHeadroom::Reject,
+            relax_after: None,
+            normalization: Normalization::Joint,
+            profiles: ProfileTable::default(),
+            caps_as_demand: false,
+            default_capacity: Resources::default(),
+            scheduler_name: None,
+            max_age: SignedDuration::from_mins(3),
+        }
+    }
+
+    /// A namespace to be mirrored with a value to be told of, and a refused Pod that now fits.
+    fn cluster() -> ClusterState {
+        let cluster = ClusterState::new(Settings {
+            table: node_table::Settings::default(),
+            default_capacity: Resources::default(),
+            caps_as_demand: false,
+            expects_metrics: false,
+        });
+        let namespace = json!({"metadata": {"name": "shop", "resourceVersion": "3", "annotations": {
+            "evenkeel.dev/enabled": "true", "evenkeel.dev/headroom": "80%"}}});
+        cluster.apply_namespace(&serde_json::from_value(namespace).unwrap());
+        let node = json!({"metadata": {"name": "a", "resourceVersion": "5"}, "status": {
+            "allocatable": {"cpu": "4"}, "conditions": [{"type": "Ready", "status": "True"}]}});
+        cluster.apply_node(&serde_json::from_value(node).unwrap(), NOW);
+        let pod = json!({
+            "metadata": {"name": "p", "namespace": "shop", "uid": "1"},
+            "spec": {"containers": [{"resources": {"requests": {"cpu": "1"}}}]},
+            "status": {"conditions": [{"type": "PodScheduled", "status": "False",
+                                       "message": "0/1 nodes: 1 evenkeel: no headroom."}]}});
+        cluster.apply_pod(&serde_json::from_value(pod).unwrap(), NOW);
+        cluster
+    }
+
+    fn rounds(leadership: Leadership) -> (Rounds, Writer) {
+        let (writer, queue) = Writer::new(
+            FakeApi::default().client(),
+            writer::Settings::default(),
+            leadership.clone(),
+            WriteSwitch::new(true),
+            Metrics::default(),
+        );
+        let rounds = Rounds {
+            cluster: cluster(),
+            policy: Arc::new(policy()),
+            wake: WakeSettings::default(),
+            queue,
+            leadership,
+            identity: "evenkeel-0".to_owned(),
+            metrics: Metrics::default(),
+        };
+        (rounds, writer)
+    }
+
+    fn purposes(writes: &[Write]) -> Vec<&'static str> {
+        writes.iter().map(|write| write.purpose.as_str()).collect()
+    }
+
+    #[tokio::test]
+    async fn only_a_leader_that_has_seen_everything_plans() {
+        let (follower, mut writer) = rounds(Leadership::default());
+        for kind in Kind::ALL {
+            follower.cluster.set_synced(kind);
+        }
+        follower.round(&mut Wake::default(), NOW);
+        assert_eq!(writer.queued(), []);
+
+        let (leader, mut writer) = rounds(Leadership::leading());
+        let mut wake = Wake::default();
+        leader.round(&mut wake, NOW);
+        assert_eq!(writer.queued(), [], "not all has been listed");
+        for kind in Kind::ALL {
+            leader.cluster.set_synced(kind);
+        }
+        leader.round(&mut wake, NOW);
+        let planned = writer.queued();
+        let all = [Purpose::MirrorNamespace, Purpose::Notice, Purpose::WakePods];
+        assert_eq!(purposes(&planned), all.map(Purpose::as_str));
+        // What was told and woken is not told and woken again; the label is still missing.
+        leader.round(&mut wake, NOW);
+        assert_eq!(
+            purposes(&writer.queued()),
+            [Purpose::MirrorNamespace.as_str()]
+        );
+    }
+}

@@ -110,6 +110,13 @@ impl Writer {
         (writer, queue)
     }
 
+    /// The writes that wait, taken out of the queue.
+    #[cfg(test)]
+    pub(super) fn queued(&mut self) -> Vec<Write> {
+        self.pending.lock().unwrap().clear();
+        std::iter::from_fn(|| self.queue.try_recv().ok()).collect()
+    }
+
     /// Writes until `cancel`.
     pub async fn run(mut self, cancel: CancellationToken) {
         loop {
@@ -202,5 +209,136 @@ impl Writer {
                 name.clone(),
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::controller::fake_api::{FakeApi, Mood, eventually};
+    use crate::plan::Purpose;
+
+    const NODE: &str = "/api/v1/nodes/a";
+
+    fn touch(node: &str, version: &str) -> Write {
+        Write {
+            purpose: Purpose::WakePods,
+            target: Target::Node(node.to_owned()),
+            operation: Operation::Merge(json!({
+                "metadata": {"resourceVersion": version, "annotations": {"touched": "yes"}}})),
+        }
+    }
+
+    fn event() -> Write {
+        Write {
+            purpose: Purpose::Notice,
+            target: Target::Event {
+                namespace: "shop".to_owned(),
+                name: "e".to_owned(),
+            },
+            operation: Operation::Create(json!({
+                "apiVersion": "events.k8s.io/v1", "kind": "Event",
+                "metadata": {"name": "e", "namespace": "shop"}})),
+        }
+    }
+
+    fn writer(api: &FakeApi, leadership: Leadership, switch: &WriteSwitch) -> (Writer, WriteQueue) {
+        let settings = Settings {
+            queue: 2,
+            pause: Duration::ZERO,
+            ..Settings::default()
+        };
+        Writer::new(
+            api.client(),
+            settings,
+            leadership,
+            switch.clone(),
+            Metrics::default(),
+        )
+    }
+
+    fn with_node() -> FakeApi {
+        let api = FakeApi::default();
+        api.set(NODE, json!({"metadata": {"name": "a"}}));
+        api
+    }
+
+    #[tokio::test]
+    async fn only_the_leader_writes_and_only_while_that_is_switched_on() {
+        let api = with_node();
+        let switch = WriteSwitch::new(true);
+        let (follower, _queue) = writer(&api, Leadership::default(), &switch);
+        assert_eq!(follower.make(&touch("a", "1")).await, Outcome::NotLeader);
+        let (leader, _queue) = writer(&api, Leadership::leading(), &switch);
+        assert!(switch.set(false));
+        assert_eq!(leader.make(&touch("a", "1")).await, Outcome::SwitchedOff);
+        assert_eq!(api.requests(), 0);
+        assert!(switch.set(true));
+        assert_eq!(leader.make(&touch("a", "1")).await, Outcome::Written);
+        assert_eq!(
+            api.get(NODE).unwrap()["metadata"]["annotations"]["touched"],
+            "yes"
+        );
+        assert_eq!(leader.make(&event()).await, Outcome::Written);
+        let event = "/apis/events.k8s.io/v1/namespaces/shop/events/e";
+        assert!(api.get(event).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_end_of_a_write_is_told_apart() {
+        let api = with_node();
+        let (leader, _queue) = writer(&api, Leadership::leading(), &WriteSwitch::new(true));
+        assert_eq!(leader.make(&touch("a", "0")).await, Outcome::Conflict);
+        assert_eq!(
+            api.get(NODE).unwrap()["metadata"]["annotations"],
+            json!(null)
+        );
+        assert_eq!(leader.make(&touch("gone", "1")).await, Outcome::Gone);
+        assert_eq!(leader.make(&event()).await, Outcome::Written);
+        assert_eq!(
+            leader.make(&event()).await,
+            Outcome::Conflict,
+            "it is there already"
+        );
+        api.mood(Mood::Refuses(403));
+        assert_eq!(leader.make(&touch("a", "1")).await, Outcome::Failed);
+        api.mood(Mood::Hangs);
+        assert_eq!(leader.make(&touch("a", "1")).await, Outcome::TimedOut);
+    }
+
+    #[tokio::test]
+    async fn the_queue_holds_one_write_an_object_and_no_more_than_its_bound() {
+        let api = with_node();
+        let switch = WriteSwitch::new(true);
+        let (mut leader, queue) = writer(&api, Leadership::leading(), &switch);
+        queue.put(touch("a", "1"));
+        queue.put(touch("a", "2"));
+        queue.put(touch("b", "1"));
+        queue.put(touch("c", "1"));
+        assert_eq!(leader.queued(), [touch("a", "1"), touch("b", "1")]);
+        // What was dropped is not taken for waiting.
+        queue.put(touch("c", "1"));
+        assert_eq!(leader.queued(), [touch("c", "1")]);
+    }
+
+    #[tokio::test]
+    async fn a_write_that_was_made_may_be_planned_again() {
+        let api = with_node();
+        let switch = WriteSwitch::new(true);
+        let (leader, queue) = writer(&api, Leadership::leading(), &switch);
+        let cancel = CancellationToken::new();
+        let running = tokio::spawn(leader.run(cancel.clone()));
+        for writes in 1..=3 {
+            let version = api.get(NODE).unwrap()["metadata"]["resourceVersion"].clone();
+            eventually("the write is taken", || {
+                queue.put(touch("a", version.as_str().unwrap()));
+                api.writes().len() >= writes
+            })
+            .await;
+        }
+        cancel.cancel();
+        running.await.unwrap();
     }
 }

@@ -377,3 +377,6 @@ fn best(scores: &[Option<f64>]) -> Option<usize> {
         .max_by(|(a, x), (b, y)| x.total_cmp(y).then(b.cmp(a)))
         .map(|(position, _)| position)
 }
+
+#[cfg(test)]
+mod tests;
