@@ -171,11 +171,8 @@ fn annotate(
     let declared = pod.declared_profile();
     let known = declared.filter(|name| policy.profiles.get(name).is_some());
     if let (Some(given), None) = (declared, known) {
-        invalid.push(InvalidAnnotation {
-            key: PROFILE,
-            value: given.to_owned(),
-            accepted: "compute, memory, io, network, normal, or a profile of the configuration",
-        });
+        let accepted = "compute, memory, io, network, normal, or a profile of the configuration";
+        invalid.push(InvalidAnnotation::new(PROFILE, given, accepted));
     }
     let (profile, source) = known.map_or_else(
         || {

@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
 use super::owners::{Owner, Owners};
-use super::records::{Kind, Misunderstood, NamespaceRecord, WaitingPod};
+use super::records::{Kind, Misunderstood, NamespaceRecord, Untold, WaitingPod};
 use crate::extender::REFUSAL;
 use crate::kubernetes::annotations::{ENABLED, InvalidAnnotation};
 use crate::kubernetes::demand::demand;
@@ -23,10 +23,6 @@ use crate::snapshot::{Namespaces, Snapshot};
 use crate::units::{Amount, Resource, Resources};
 
 type Map<K, V> = HashMap<K, V, RandomState>;
-
-/// Values not understood that are kept until they are told; a replica that does not lead tells
-/// nothing, however long it runs.
-const MISUNDERSTOOD: usize = 1_000;
 
 /// What the state is built with.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,7 +47,7 @@ struct Inner {
     waiting: Map<Box<str>, WaitingPod>,
     owners: Owners,
     synced: HashSet<Kind>,
-    misunderstood: HashSet<Misunderstood>,
+    misunderstood: Untold,
 }
 
 /// The live cluster; clones share it.
@@ -98,6 +94,7 @@ impl ClusterState {
             capacity: Resources::from_fn(|resource| own[resource].or(defaults[resource])),
             network_is_default: own[Resource::NetworkIo].is_none(),
             schedulable: node.is_schedulable(),
+            tainted: node.spec.tainted,
         };
         self.change(|inner| {
             inner.table.apply_node(node.name(), facts, now);
@@ -138,17 +135,9 @@ impl ClusterState {
                 .is_finished()
                 .then(|| pod.status.finished_at().unwrap_or(now)),
         };
-        let waiting = waiting(pod);
         self.change(|inner| {
             inner.table.apply_pod(uid, &facts, now);
-            match waiting {
-                Some(waiting) => {
-                    inner.waiting.insert(uid.into(), waiting);
-                }
-                None => {
-                    inner.waiting.remove(uid);
-                }
-            }
+            inner.apply_waiting(pod, now);
             if !demand.invalid.is_empty() && inner.has_opted_in(pod.namespace()) {
                 inner.misunderstand("Pod", &pod.metadata, &demand.invalid);
             }
@@ -188,7 +177,9 @@ impl ClusterState {
 
     /// Forgets a namespace.
     pub fn remove_namespace(&self, name: &str) {
-        self.retain_namespaces(|known| known != name);
+        self.change(|inner| {
+            inner.policies_changed |= inner.namespaces.remove(name).is_some();
+        });
     }
 
     /// Keeps only these namespaces, after a complete list.
@@ -243,7 +234,8 @@ impl ClusterState {
 
     /// Takes a round of measurements.
     pub fn apply_sample(&self, sample: Arc<UsageSample>, now: Timestamp) {
-        self.change(|inner| inner.table.apply_sample(sample, now));
+        // The names of the round before are dropped here, outside the lock.
+        let _before = self.change(|inner| inner.table.apply_sample(sample, now));
     }
 
     /// Lets time pass.
@@ -308,31 +300,32 @@ impl ClusterState {
         self.lock().table.in_flight()
     }
 
-    /// Takes the values that were not understood since the last call.
+    /// Takes some of the values that were not understood and have not been told yet.
     #[must_use]
-    pub fn take_misunderstood(&self) -> Vec<Misunderstood> {
-        self.lock().misunderstood.drain().collect()
+    pub fn take_misunderstood(&self, most: usize) -> Vec<Misunderstood> {
+        self.lock().misunderstood.take(most)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A panic while the lock was held leaves sums that the next sample sets right.
+        // A panic while the lock was held may leave a sum that is off; to go on with it is better
+        // than to answer nothing until a restart, and each later event of that Pod mends it.
         self.0.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes a change, and publishes a new picture if it shows. Before everything has been listed
     /// nothing may be decided, and a picture of each object that arrives would only take time.
-    fn change(&self, with: impl FnOnce(&mut Inner)) {
+    fn change<T>(&self, with: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.lock();
-        with(&mut inner);
+        let result = with(&mut inner);
         if inner.synced.len() < Kind::ALL.len() {
-            return;
+            return result;
         }
         let published = self.0.snapshot.load();
         if inner.table.nodes().version() == published.nodes.version()
             && !inner.policies_changed
             && published.synced
         {
-            return;
+            return result;
         }
         if std::mem::take(&mut inner.policies_changed) {
             inner.policies = Arc::new(
@@ -349,6 +342,7 @@ impl ClusterState {
             expects_metrics: self.0.settings.expects_metrics,
             synced: true,
         }));
+        result
     }
 }
 
@@ -357,6 +351,29 @@ impl Inner {
         let known = self.namespaces.get(name).map(|known| &known.policy);
         self.policies_changed |= known != Some(&record.policy);
         self.namespaces.insert(name.into(), record);
+    }
+
+    /// Keeps the Pods that Evenkeel refused, with the time since which each has been refused.
+    ///
+    /// The condition tells since when a Pod has been unschedulable for whatever cause, so that time
+    /// is taken only at the first list, when nothing better is known.
+    fn apply_waiting(&mut self, pod: &Pod, now: Timestamp) {
+        let Some(unschedulable) = refused(pod) else {
+            self.waiting.remove(pod.uid());
+            return;
+        };
+        let known = self.waiting.get(pod.uid()).map(|known| known.since);
+        let listed = self.synced.contains(&Kind::Pod);
+        let since = known
+            .or(unschedulable.filter(|_| !listed))
+            .unwrap_or(now)
+            .min(now);
+        let waiting = WaitingPod {
+            name: PodName::new(pod.namespace(), pod.name()),
+            pod: Arc::new(pod.clone()),
+            since,
+        };
+        self.waiting.insert(pod.uid().into(), waiting);
     }
 
     fn has_opted_in(&self, namespace: &str) -> bool {
@@ -371,8 +388,7 @@ impl Inner {
         metadata: &Meta,
         invalid: &[InvalidAnnotation],
     ) {
-        let room = MISUNDERSTOOD.saturating_sub(self.misunderstood.len());
-        let told = invalid.iter().take(room).map(|invalid| Misunderstood {
+        let told = invalid.iter().map(|invalid| Misunderstood {
             kind,
             namespace: metadata.namespace.clone(),
             name: metadata.name.clone().unwrap_or_default(),
@@ -387,19 +403,15 @@ fn version(metadata: &Meta) -> String {
     metadata.resource_version.clone().unwrap_or_default()
 }
 
-/// A Pod whose condition says that Evenkeel refused it.
-fn waiting(pod: &Pod) -> Option<WaitingPod> {
+/// Since when a Pod has been unschedulable, if the last time it was because Evenkeel refused it.
+fn refused(pod: &Pod) -> Option<Option<Timestamp>> {
     let condition = pod.status.condition("PodScheduled")?;
     let refused = pod.spec.node_name.is_none()
+        && !pod.is_finished()
+        && !pod.is_terminating()
         && condition.status == "False"
         && condition.message.contains(REFUSAL);
-    refused.then(|| WaitingPod {
-        name: PodName::new(pod.namespace(), pod.name()),
-        pod: Arc::new(pod.clone()),
-        since: condition
-            .last_transition_time
-            .unwrap_or(Timestamp::UNIX_EPOCH),
-    })
+    refused.then_some(condition.last_transition_time)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! whether this replica leads, and each request has a deadline.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use kube::api::{Patch, PatchParams, PostParams};
@@ -45,19 +45,44 @@ impl Default for Settings {
     }
 }
 
+type Targets = Mutex<HashSet<Target>>;
+
+/// A set of names is whole whatever happened while it was locked.
+fn locked(targets: &Targets) -> MutexGuard<'_, HashSet<Target>> {
+    targets.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a plan has to know that its write was not made. What has changed meanwhile is planned
+/// anew by itself, but for a node, which was only to be touched.
+const fn is_failure(outcome: Outcome, target: &Target) -> bool {
+    match outcome {
+        Outcome::Failed | Outcome::TimedOut | Outcome::Dropped => true,
+        Outcome::Conflict => matches!(target, Target::Node(_)),
+        Outcome::Written | Outcome::Gone | Outcome::NotLeader | Outcome::SwitchedOff => false,
+    }
+}
+
 /// Puts plans into the writer's queue.
 #[derive(Debug, Clone)]
 pub struct WriteQueue {
     sender: mpsc::Sender<Write>,
-    pending: Arc<Mutex<HashSet<Target>>>,
+    pending: Arc<Targets>,
+    failed: Arc<Targets>,
     metrics: Metrics,
 }
 
 impl WriteQueue {
+    /// The objects whose writes have not been made since the last call, so that a plan can be made
+    /// again, or rest.
+    #[must_use]
+    pub fn take_failed(&self) -> Vec<Target> {
+        locked(&self.failed).drain().collect()
+    }
+
     /// Queues a write, unless one for the same object waits already: the plan is then made again
     /// on what that one leaves behind.
     pub fn put(&self, write: Write) {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = locked(&self.pending);
         if pending.contains(&write.target) {
             return;
         }
@@ -66,6 +91,7 @@ impl WriteQueue {
             pending.insert(target);
         } else {
             self.metrics.count(purpose, Outcome::Dropped);
+            locked(&self.failed).insert(target);
         }
     }
 }
@@ -75,7 +101,8 @@ pub struct Writer {
     client: Client,
     settings: Settings,
     queue: mpsc::Receiver<Write>,
-    pending: Arc<Mutex<HashSet<Target>>>,
+    pending: Arc<Targets>,
+    failed: Arc<Targets>,
     leadership: Leadership,
     switch: WriteSwitch,
     metrics: Metrics,
@@ -92,12 +119,14 @@ impl Writer {
         metrics: Metrics,
     ) -> (Self, WriteQueue) {
         let (sender, queue) = mpsc::channel(settings.queue);
-        let pending = Arc::new(Mutex::new(HashSet::new()));
+        let pending = Arc::default();
+        let failed = Arc::default();
         let writer = Self {
             client,
             settings,
             queue,
             pending: Arc::clone(&pending),
+            failed: Arc::clone(&failed),
             leadership,
             switch,
             metrics: metrics.clone(),
@@ -105,6 +134,7 @@ impl Writer {
         let queue = WriteQueue {
             sender,
             pending,
+            failed,
             metrics,
         };
         (writer, queue)
@@ -127,10 +157,10 @@ impl Writer {
             let Some(write) = write else { return };
             let outcome = self.make(&write).await;
             self.metrics.count(write.purpose, outcome);
-            self.pending
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .remove(&write.target);
+            locked(&self.pending).remove(&write.target);
+            if is_failure(outcome, &write.target) {
+                locked(&self.failed).insert(write.target);
+            }
             if outcome != Outcome::NotLeader && outcome != Outcome::SwitchedOff {
                 tokio::time::sleep(self.settings.pause).await;
             }

@@ -30,7 +30,7 @@ impl Verdicts {
             .iter()
             .map(|node| {
                 let refused = headroom::refusing(demand, &node.load, headroom);
-                room_somewhere |= node.schedulable && refused == 0;
+                room_somewhere |= node.is_open() && refused == 0;
                 refused
             })
             .collect();
@@ -50,7 +50,7 @@ impl Verdicts {
             .unwrap_or(0)
     }
 
-    /// Whether any schedulable node of the cluster has headroom.
+    /// Whether any node of the cluster that is open to every Pod has headroom.
     #[must_use]
     pub const fn room_somewhere(&self) -> bool {
         self.room_somewhere

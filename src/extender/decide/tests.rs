@@ -32,6 +32,7 @@ fn policy() -> Policy {
 fn snapshot(nodes: &[(&str, u64)]) -> Snapshot {
     let mut table = NodeTable::new(Settings::default());
     let facts = NodeFacts {
+        tainted: false,
         capacity: Resources::new([Some(Amount::new(1000)); 5]),
         network_is_default: false,
         schedulable: true,
