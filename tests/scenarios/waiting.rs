@@ -39,12 +39,12 @@ fn a_refused_pod_waits_quietly_and_is_placed_when_headroom_comes_back() {
 
         let filter = [("verb", "filter")];
         let before = evenkeel
-            .metric("evenkeel_extender_requests_total", &filter)
+            .metric("evenkeel_extender_calls_total", &filter)
             .await;
         assert!(before > 0.0, "the refusal was ours");
         tokio::time::sleep(SPAN).await;
         let calls = evenkeel
-            .metric("evenkeel_extender_requests_total", &filter)
+            .metric("evenkeel_extender_calls_total", &filter)
             .await
             - before;
         assert!(calls <= FEW, "{calls} filter calls in {SPAN:?}");
