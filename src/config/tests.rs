@@ -248,6 +248,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "server.extenderBodyLimit",
         "above zero",
     ),
+    ("server: {bodyBudget: 0}", "server.bodyBudget", "above zero"),
     (
         "server: {concurrency: {admission: 0}}",
         "server.concurrency.admission",
