@@ -1,8 +1,12 @@
 //! Holding the Lease: the loop around [`Election`].
 //!
-//! The lease is looked at every retry period, with the clock of this process alone. Who asks
-//! [`Leadership::acts_until`] right before a write gets an answer that is safe however long this
-//! process was paused: the moment until which it may act lies in the past by then.
+//! The lease is looked at every retry period, with the monotonic clock of this machine alone. Who
+//! takes a [`Permit`] right before a write gets an answer that is safe however long this process
+//! was stopped or without a CPU: the moment until which it may act lies in the past by then. It
+//! does not hold for a machine that was suspended, such as a virtual machine that is migrated or
+//! restored, since its monotonic clock stood still: until it has looked at the lease again, it may
+//! write although another replica leads. What remains then is the resourceVersion in each patch,
+//! with which a change of an object that has been changed since is refused.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
