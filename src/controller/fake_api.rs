@@ -21,6 +21,8 @@ pub(super) enum Mood {
     RefusesWrites(u16),
     /// No request is ever answered.
     Hangs,
+    /// Patches wait for another mood.
+    HoldsPatches,
 }
 
 #[derive(Debug, Default)]
@@ -28,6 +30,7 @@ struct State {
     objects: BTreeMap<String, Value>,
     writes: Vec<(Method, String)>,
     requests: usize,
+    held: usize,
     version: u64,
     mood: Mood,
 }
@@ -70,14 +73,29 @@ impl FakeApi {
         self.state().requests
     }
 
+    /// The patches that have been made to wait.
+    pub(super) fn held(&self) -> usize {
+        self.state().held
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap()
+    }
+
+    fn mood_is(&self, mood: Mood) -> bool {
+        self.state().mood == mood
     }
 
     async fn answer(&self, request: Request<kube::client::Body>) -> Response<Body> {
         let (head, body) = request.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if head.method == Method::PATCH && self.mood_is(Mood::HoldsPatches) {
+            self.state().held += 1;
+            while self.mood_is(Mood::HoldsPatches) {
+                tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            }
+        }
         let answer = self.state().handle(&head.method, head.uri.path(), body);
         let Some((status, body)) = answer else {
             return std::future::pending().await;
@@ -98,7 +116,7 @@ impl State {
             Mood::Hangs => return None,
             Mood::Refuses(status) => return Some(refused(status)),
             Mood::RefusesWrites(status) if writes => return Some(refused(status)),
-            Mood::RefusesWrites(_) | Mood::Answers => {}
+            Mood::RefusesWrites(_) | Mood::HoldsPatches | Mood::Answers => {}
         }
         let path = if *method == Method::POST {
             format!("{path}/{}", body["metadata"]["name"].as_str().unwrap())

@@ -1,8 +1,12 @@
 //! Holding the Lease: the loop around [`Election`].
 //!
-//! The lease is looked at every retry period, with the clock of this process alone. Who asks
-//! [`Leadership::acts_until`] right before a write gets an answer that is safe however long this
-//! process was paused: the moment until which it may act lies in the past by then.
+//! The lease is looked at every retry period, with the monotonic clock of this machine alone. Who
+//! takes a [`Permit`] right before a write gets an answer that is safe however long this process
+//! was stopped or without a CPU: the moment until which it may act lies in the past by then. It
+//! does not hold for a machine that was suspended, such as a virtual machine that is migrated or
+//! restored, since its monotonic clock stood still: until it has looked at the lease again, it may
+//! write although another replica leads. What remains then is the resourceVersion in each patch,
+//! with which a change of an object that has been changed since is refused.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,6 +17,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::PostParams;
 use kube::{Api, Client};
+use tokio::sync::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -35,13 +40,34 @@ pub struct Settings {
 
 /// Whether this replica leads, for whoever is about to write.
 #[derive(Debug, Clone, Default)]
-pub struct Leadership(Arc<ArcSwapOption<Instant>>);
+pub struct Leadership(Arc<Standing>);
+
+#[derive(Debug, Default)]
+struct Standing {
+    until: ArcSwapOption<Instant>,
+    writing: Mutex<()>,
+}
+
+/// The right to one write, for as long as it is held; the Lease is not given back meanwhile.
+#[derive(Debug)]
+#[must_use]
+pub struct Permit<'a> {
+    _writing: MutexGuard<'a, ()>,
+}
 
 impl Leadership {
     /// Whether this replica may write at `now`.
     #[must_use]
     pub fn is_leader(&self, now: Instant) -> bool {
-        self.0.load().as_deref().is_some_and(|until| *until > now)
+        let until = self.0.until.load();
+        until.as_deref().is_some_and(|until| *until > now)
+    }
+
+    /// The right to a write that is sent at once, if this replica leads.
+    pub async fn permit(&self) -> Option<Permit<'_>> {
+        let writing = self.0.writing.lock().await;
+        self.is_leader(clock::instant())
+            .then_some(Permit { _writing: writing })
     }
 
     /// A replica that leads for an hour.
@@ -53,7 +79,13 @@ impl Leadership {
     }
 
     fn set(&self, until: Option<Instant>) {
-        self.0.store(until.map(Arc::new));
+        self.0.until.store(until.map(Arc::new));
+    }
+
+    /// Leads no more, and waits until the write that was permitted before has ended.
+    async fn end(&self) {
+        self.set(None);
+        drop(self.0.writing.lock().await);
     }
 }
 
@@ -187,10 +219,10 @@ impl Elector {
         self.leadership.set(election.acts_until());
     }
 
-    /// Lets another replica take over at once.
+    /// Lets another replica take over at once, when nothing of this one is under way any more.
     async fn give_back(&self, election: &Election) {
         let leads = election.acts_until().is_some();
-        self.leadership.set(None);
+        self.leadership.end().await;
         if !leads || !self.switch.is_enabled() {
             return;
         }
@@ -248,6 +280,9 @@ mod tests {
 
     use super::*;
     use crate::controller::fake_api::{FakeApi, Mood, eventually};
+    use crate::controller::metrics::Metrics;
+    use crate::controller::writer::{self, Writer};
+    use crate::plan::{Operation, Purpose, Target, Write};
 
     const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/system/leases/evenkeel";
 
@@ -328,6 +363,51 @@ mod tests {
         second.end().await;
         assert_eq!(holder(&api), "");
         assert!(!leadership.is_leader(clock::instant()));
+    }
+
+    #[tokio::test]
+    async fn the_lease_is_given_back_after_the_write_under_way_and_not_before() {
+        let api = FakeApi::default();
+        api.set("/api/v1/nodes/a", json!({"metadata": {"name": "a"}}));
+        let leader = Contender::start(&api, "a", true);
+        eventually("it leads", || leader.leads()).await;
+        let (writer, queue) = Writer::new(
+            api.client(),
+            writer::Settings {
+                timeout: Duration::from_secs(3600),
+                ..writer::Settings::default()
+            },
+            leader.leadership.clone(),
+            leader.switch.clone(),
+            Metrics::default(),
+        );
+        let writing = tokio::spawn(writer.run(leader.cancel.clone()));
+        api.mood(Mood::HoldsPatches);
+        queue.put(Write {
+            purpose: Purpose::WakePods,
+            target: Target::Node("a".to_owned()),
+            operation: Operation::Merge(json!({"metadata": {"annotations": {"touched": "yes"}}})),
+        });
+        eventually("the write is under way", || api.held() == 1).await;
+        leader.cancel.cancel();
+        eventually("it leads no more", || !leader.leads()).await;
+        // The Lease would be back after a few turns of the runtime: nothing in its way takes time.
+        for _ in 0..1000 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(holder(&api), "a");
+        api.mood(Mood::Answers);
+        leader.end().await;
+        writing.await.unwrap();
+        assert_eq!(holder(&api), "");
+        let writes = api.writes();
+        let last: Vec<&str> = writes
+            .iter()
+            .rev()
+            .take(2)
+            .map(|(_, path)| &**path)
+            .collect();
+        assert_eq!(last, [LEASE, "/api/v1/nodes/a"]);
     }
 
     #[tokio::test]

@@ -2,7 +2,8 @@
 //!
 //! Plans are queued without waiting; the queue is bounded, and what does not fit is planned again
 //! later. Right before each request the writer looks whether the kill switch allows it and
-//! whether this replica leads, and each request has a deadline.
+//! whether this replica leads, and each request has a deadline. The Lease is not given back before
+//! the request has ended.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -171,9 +172,9 @@ impl Writer {
         if !self.switch.is_enabled() {
             return Outcome::SwitchedOff;
         }
-        if !self.leadership.is_leader(clock::instant()) {
+        let Some(_permit) = self.leadership.permit().await else {
             return Outcome::NotLeader;
-        }
+        };
         let sent: Instant = clock::instant();
         let outcome = match tokio::time::timeout(self.settings.timeout, self.send(write)).await {
             Ok(Ok(())) => Outcome::Written,

@@ -177,6 +177,7 @@ impl Asked {
             admission_concurrency: many,
             extender_concurrency: many,
             body_time: Duration::from_secs(60),
+            body_budget: units::Bytes(4 * EXTENDER_BODY),
         };
         Self {
             router: api.routes(&settings, server::Metrics::default()),
