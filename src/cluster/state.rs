@@ -1,28 +1,25 @@
 //! What is known of the cluster, changed event by event and published as snapshots.
 
-use std::collections::{HashMap, HashSet};
+mod inner;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
-use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
-use super::owners::{Owner, Owners};
-use super::records::{Kind, Misunderstood, NamespaceRecord, Untold, WaitingPod};
-use crate::extender::REFUSAL;
-use crate::kubernetes::annotations::{ENABLED, InvalidAnnotation};
+use super::owners::Owner;
+use super::records::{Kind, Misunderstood, NamespaceRecord, WaitingPod};
+use crate::kubernetes::annotations::ENABLED;
 use crate::kubernetes::demand::demand;
-use crate::kubernetes::meta::Meta;
 use crate::kubernetes::namespace_policy::NamespacePolicy;
 use crate::kubernetes::node::{Node, node_capacity};
 use crate::kubernetes::pod::Pod;
 use crate::kubernetes::watched::Namespace;
 use crate::placement::node_table::{self, NodeDetail, NodeFacts, NodeTable, PodFacts};
 use crate::placement::usage::{PodName, UsageSample};
-use crate::snapshot::{Namespaces, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::units::{Amount, Resource, Resources};
-
-type Map<K, V> = HashMap<K, V, RandomState>;
+use inner::{Inner, version};
 
 /// What the state is built with.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,19 +32,6 @@ pub struct Settings {
     pub caps_as_demand: bool,
     /// Whether measurements are to be expected.
     pub expects_metrics: bool,
-}
-
-#[derive(Debug, Default)]
-struct Inner {
-    table: NodeTable,
-    namespaces: Map<Box<str>, NamespaceRecord>,
-    policies: Arc<Namespaces>,
-    policies_changed: bool,
-    node_versions: Map<Box<str>, String>,
-    waiting: Map<Box<str>, WaitingPod>,
-    owners: Owners,
-    synced: HashSet<Kind>,
-    misunderstood: Untold,
 }
 
 /// The live cluster; clones share it.
@@ -344,74 +328,6 @@ impl ClusterState {
         }));
         result
     }
-}
-
-impl Inner {
-    fn set_namespace(&mut self, name: &str, record: NamespaceRecord) {
-        let known = self.namespaces.get(name).map(|known| &known.policy);
-        self.policies_changed |= known != Some(&record.policy);
-        self.namespaces.insert(name.into(), record);
-    }
-
-    /// Keeps the Pods that Evenkeel refused, with the time since which each has been refused.
-    ///
-    /// The condition tells since when a Pod has been unschedulable for whatever cause, so that time
-    /// is taken only at the first list, when nothing better is known.
-    fn apply_waiting(&mut self, pod: &Pod, now: Timestamp) {
-        let Some(unschedulable) = refused(pod) else {
-            self.waiting.remove(pod.uid());
-            return;
-        };
-        let known = self.waiting.get(pod.uid()).map(|known| known.since);
-        let listed = self.synced.contains(&Kind::Pod);
-        let since = known
-            .or(unschedulable.filter(|_| !listed))
-            .unwrap_or(now)
-            .min(now);
-        let waiting = WaitingPod {
-            name: PodName::new(pod.namespace(), pod.name()),
-            pod: Arc::new(pod.clone()),
-            since,
-        };
-        self.waiting.insert(pod.uid().into(), waiting);
-    }
-
-    fn has_opted_in(&self, namespace: &str) -> bool {
-        self.namespaces
-            .get(namespace)
-            .is_some_and(|record| record.policy.enabled)
-    }
-
-    fn misunderstand(
-        &mut self,
-        kind: &'static str,
-        metadata: &Meta,
-        invalid: &[InvalidAnnotation],
-    ) {
-        let told = invalid.iter().map(|invalid| Misunderstood {
-            kind,
-            namespace: metadata.namespace.clone(),
-            name: metadata.name.clone().unwrap_or_default(),
-            uid: metadata.uid.clone().unwrap_or_default(),
-            note: invalid.to_string(),
-        });
-        self.misunderstood.extend(told);
-    }
-}
-
-fn version(metadata: &Meta) -> String {
-    metadata.resource_version.clone().unwrap_or_default()
-}
-
-/// Since when a Pod has been unschedulable, if the last time it was because Evenkeel refused it.
-fn refused(pod: &Pod) -> Option<Option<Timestamp>> {
-    let condition = pod.status.condition("PodScheduled")?;
-    let refused = pod.spec.node_name.is_none()
-        && !pod.is_finished()
-        && !pod.is_terminating()
-        && condition.status == "False"
-        && condition.message.contains(REFUSAL);
-    refused.then_some(condition.last_transition_time)
 }
 
 #[cfg(test)]
