@@ -287,8 +287,8 @@ mod tests {
     const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/system/leases/evenkeel";
 
     const TIMING: Timing = Timing {
-        lease_duration: Duration::from_millis(3000),
-        renew_deadline: Duration::from_millis(2000),
+        lease_duration: Duration::from_secs(3),
+        renew_deadline: Duration::from_secs(2),
         retry_period: Duration::from_millis(20),
     };
 

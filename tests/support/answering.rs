@@ -49,17 +49,27 @@ pub fn policy() -> Policy {
     }
 }
 
-/// An empty cluster of which everything has been listed.
-pub fn cluster(expects_metrics: bool) -> ClusterState {
-    let cluster = ClusterState::new(Settings {
+/// An empty cluster of which nothing has been listed.
+pub fn unlisted(expects_metrics: bool) -> ClusterState {
+    ClusterState::new(Settings {
         table: node_table::Settings::default(),
         default_capacity: Resources::default(),
         caps_as_demand: false,
         expects_metrics,
-    });
+    })
+}
+
+/// Everything there is has been listed.
+pub fn listed(cluster: &ClusterState) {
     for kind in Kind::ALL {
         cluster.set_synced(kind);
     }
+}
+
+/// An empty cluster of which everything has been listed.
+pub fn cluster(expects_metrics: bool) -> ClusterState {
+    let cluster = unlisted(expects_metrics);
+    listed(&cluster);
     cluster
 }
 

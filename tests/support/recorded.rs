@@ -27,6 +27,7 @@ pub struct Recorded {
     /// The headers as they were sent.
     pub headers: Vec<(String, String)>,
     /// Whether the client showed a certificate.
+    #[allow(dead_code)] // of interest to the extender alone
     pub client_certificate: bool,
     /// The body.
     pub body: Bytes,
