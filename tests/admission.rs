@@ -1,6 +1,8 @@
 //! Every recorded AdmissionReview gets the right answer from the real router, checked by applying
 //! the patch to the object as the API server does.
 
+#![allow(clippy::unwrap_used)] // helpers of tests
+
 mod support {
     #[allow(dead_code)] // shared with the test of the extender
     pub mod answering;

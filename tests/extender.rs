@@ -1,5 +1,7 @@
 //! Every recorded call of kube-scheduler gets the right answer from the real router.
 
+#![allow(clippy::unwrap_used)] // helpers of tests
+
 mod support {
     pub mod answering;
     pub mod hostile;

@@ -86,12 +86,12 @@ fn request(path: &Path) -> Option<Recorded> {
         .strip_suffix(".gz")
         .unwrap_or(file)
         .strip_suffix(".json")?;
-    if name.ends_with(".http") {
+    if name.strip_suffix(".http").is_some() {
         return None;
     }
     let read = |path: &Path| fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let mut body = read(path);
-    if file.ends_with(".gz") {
+    if file.strip_suffix(".gz").is_some() {
         let mut plain = Vec::new();
         let unzipped = GzDecoder::new(body.as_slice()).read_to_end(&mut plain);
         unzipped.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
