@@ -16,9 +16,11 @@ use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use evenkeel::admission::{Outcome, Request, review};
 use evenkeel::cluster::ClusterState;
 use evenkeel::placement::Policy;
 use evenkeel::server::paths::MUTATE;
+use evenkeel::snapshot::Snapshot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use support::answering::{ADMISSION_BODY, Answer, Asked, add_namespace, cluster, policy};
@@ -318,6 +320,11 @@ async fn a_second_review_changes_nothing() {
             scheduler_name: Some("evenkeel-scheduler".to_owned()),
             ..policy()
         },
+        // What the API server enters by itself.
+        Policy {
+            scheduler_name: Some("default-scheduler".to_owned()),
+            ..policy()
+        },
     ] {
         let scheduler = policy.scheduler_name.clone();
         let service = opted_in(policy);
@@ -358,6 +365,23 @@ async fn pods_elsewhere_are_left_alone() {
             assert_eq!(found.patched, None, "{} {annotations:?}", recorded.name);
             assert_eq!(found.warnings, Vec::<String>::new(), "{}", recorded.name);
         }
+    }
+}
+
+#[test]
+fn nothing_is_decided_on_a_cluster_that_was_never_listed() {
+    let cluster = nodes();
+    add_namespace(&cluster, NAMESPACE, &[("evenkeel.dev/enabled", "true")]);
+    let body = recorded("pod-create-plain").to_string();
+    let request = Request::parse(body.as_bytes()).unwrap();
+    let mut snapshot = Snapshot::clone(&cluster.snapshot());
+    for (synced, outcome) in [(true, Outcome::Patched), (false, Outcome::NotSynced)] {
+        snapshot.synced = synced;
+        let reviewed = review(&request, &snapshot, &policy());
+        assert_eq!(reviewed.outcome, outcome);
+        let answer: Value = serde_json::from_slice(&reviewed.body).unwrap();
+        assert_eq!(answer["response"]["allowed"], true);
+        assert_eq!(answer["response"]["patch"].is_string(), synced);
     }
 }
 
