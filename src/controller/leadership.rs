@@ -24,6 +24,7 @@ use tracing::{info, warn};
 use super::switch::WriteSwitch;
 use crate::clock;
 use crate::plan::election::{Election, Record, Step, Timing};
+use crate::telemetry::RateLimited;
 
 /// Where the Lease is and how it is held.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,6 +96,7 @@ pub struct Elector {
     settings: Settings,
     leadership: Leadership,
     switch: WriteSwitch,
+    warned: RateLimited<&'static str>,
 }
 
 impl Elector {
@@ -111,6 +113,7 @@ impl Elector {
             settings,
             leadership,
             switch,
+            warned: RateLimited::default(),
         }
     }
 
@@ -146,8 +149,19 @@ impl Elector {
             .max(Duration::from_secs(1));
         match tokio::time::timeout(limit, self.contend(election)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => warn!(%error, "the lease could not be read or written"),
-            Err(_) => warn!("the API server did not answer about the lease in time"),
+            Ok(Err(error)) => {
+                if let Some(suppressed) = self.warned.permit("failed", clock::instant()) {
+                    warn!(%error, suppressed, "the lease could not be read or written");
+                }
+            }
+            Err(_) => {
+                if let Some(suppressed) = self.warned.permit("slow", clock::instant()) {
+                    warn!(
+                        suppressed,
+                        "the API server did not answer about the lease in time"
+                    );
+                }
+            }
         }
         self.publish(election);
         let leads = self.leadership.is_leader(clock::instant());
