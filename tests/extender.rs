@@ -350,6 +350,60 @@ async fn verbs_that_are_not_offered_are_refused() {
     }
 }
 
+/// A call about a Pod with this name and UID.
+fn call(namespace: &str, name: &str, uid: &str, nodes: &[&str]) -> String {
+    let metadata = json!({"name": name, "namespace": namespace, "uid": uid});
+    let container = json!({"resources": {"requests": {"cpu": "1"}}});
+    json!({"Pod": {"metadata": metadata, "spec": {"containers": [container]}}, "NodeNames": nodes})
+        .to_string()
+}
+
+#[tokio::test]
+async fn what_is_explained_is_the_newest_pod_of_the_name_and_of_opted_in_namespaces_only() {
+    let cluster = opted_in();
+    add_namespace(&cluster, "elsewhere", &[]);
+    let service = Asked::new(cluster, policy());
+    let nodes = ["node-0001", "node-0002"];
+    for path in [FILTER, PRIORITIZE] {
+        for namespace in [NAMESPACE, "elsewhere", "never-seen"] {
+            let answer = service.post(path, call(namespace, "p", "1", &nodes)).await;
+            assert_eq!(answer.status, StatusCode::OK);
+        }
+    }
+    for namespace in ["elsewhere", "never-seen"] {
+        let (status, _) = service.explain(namespace, "p").await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "{namespace}");
+    }
+    for (uid, prioritized) in [("1", true), ("2", false)] {
+        service
+            .post(FILTER, call(NAMESPACE, "p", uid, &nodes[..1]))
+            .await;
+        let (status, body) = service.explain(NAMESPACE, "p").await;
+        assert_eq!(status, StatusCode::OK);
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["lastFilter"]["asked"], 1, "{body}");
+        // The second Pod has not been scored, whatever became of the first.
+        assert_eq!(body["lastPrioritize"].is_object(), prioritized, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn nodes_that_are_not_known_are_counted_once_they_are_to_choose_from() {
+    let service = Asked::new(opted_in(), policy());
+    let counted = |count| format!("evenkeel_extender_nodes_unknown_total {count}\n");
+    for (path, nodes, count) in [
+        (FILTER, &["node-0001", "new", "newer"][..], 0),
+        (PRIORITIZE, &["node-0001", "new", "newer"], 2),
+        (PRIORITIZE, &["node-0001", "node-0002"], 2),
+        // The only node that passes is not asked about again.
+        (FILTER, &["node-0004", "new"], 3),
+    ] {
+        service.post(path, call(NAMESPACE, "p", "1", nodes)).await;
+        let page = service.page();
+        assert!(page.contains(&counted(count)), "{path} {nodes:?}: {page}");
+    }
+}
+
 #[tokio::test]
 async fn hostile_bodies_get_a_clear_refusal() {
     let service = Asked::new(opted_in(), policy());

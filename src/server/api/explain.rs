@@ -5,11 +5,13 @@
 //! body.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use jiff::Timestamp;
+use moka::sync::Cache;
 use serde::{Deserialize, Serialize};
 
 use super::Api;
@@ -20,12 +22,23 @@ use crate::extender::decide::{self, Filtered, Prioritized};
 use crate::extender::explain::{Explanation, explain};
 use crate::kubernetes::json;
 use crate::kubernetes::pod::Pod;
+use crate::placement::usage::PodName;
 use crate::server::ApiError;
 use crate::units::Resource;
 
+/// Pods remembered at a time.
+const DECISIONS: u64 = 10_000;
+
+/// How long one is remembered that nobody asks about: longer than a Pod waits to be tried again.
+const REMEMBERED: Duration = Duration::from_secs(3600);
+
+/// The last answers, by the name of the Pod.
+#[derive(Debug, Clone)]
+pub(super) struct Decisions(Cache<PodName, DecisionRecord>);
+
 /// The last answers given for one Pod.
 #[derive(Debug, Clone)]
-pub struct DecisionRecord {
+struct DecisionRecord {
     pod: Arc<Pod>,
     filter: Option<Answered>,
     prioritize: Option<Answered>,
@@ -112,22 +125,44 @@ impl Verdict {
     }
 }
 
-impl DecisionRecord {
-    pub(super) fn new(pod: &Pod) -> Self {
-        Self {
+impl Default for Decisions {
+    fn default() -> Self {
+        let cache = Cache::builder().max_capacity(DECISIONS);
+        Self(cache.time_to_idle(REMEMBERED).build())
+    }
+}
+
+impl Decisions {
+    /// Notes an answer to filter, with which an attempt to place the Pod as it now is begins.
+    pub(super) fn filtered(&self, pod: &Pod, verdict: Verdict, at: Timestamp) {
+        let record = DecisionRecord {
+            pod: Arc::new(pod.clone()),
+            filter: Some(Answered { at, verdict }),
+            prioritize: self.of(pod).and_then(|record| record.prioritize),
+        };
+        self.0.insert(name_of(pod), record);
+    }
+
+    /// Notes an answer to prioritize.
+    pub(super) fn prioritized(&self, pod: &Pod, verdict: Verdict, at: Timestamp) {
+        let mut record = self.of(pod).unwrap_or_else(|| DecisionRecord {
             pod: Arc::new(pod.clone()),
             filter: None,
             prioritize: None,
-        }
+        });
+        record.prioritize = Some(Answered { at, verdict });
+        self.0.insert(name_of(pod), record);
     }
 
-    pub(super) fn take(&mut self, verdict: Verdict, at: Timestamp) {
-        let answered = Some(Answered { at, verdict });
-        match answered.as_ref().map(|answered| &answered.verdict) {
-            Some(Verdict::Prioritized { .. }) => self.prioritize = answered,
-            _ => self.filter = answered,
-        }
+    /// What is known of this Pod, and not of an earlier one of the same name.
+    fn of(&self, pod: &Pod) -> Option<DecisionRecord> {
+        let record = self.0.get(&name_of(pod));
+        record.filter(|record| record.pod.uid() == pod.uid())
     }
+}
+
+fn name_of(pod: &Pod) -> PodName {
+    PodName::new(pod.namespace(), pod.name())
 }
 
 /// What is answered to a question why.
@@ -157,9 +192,8 @@ pub(super) async fn stored(
 ) -> Result<Json<Answer>, ApiError> {
     let record = api
         .decisions
-        .iter()
-        .map(|(_, record)| record)
-        .find(|record| record.pod.namespace() == which.namespace && record.pod.name() == which.pod)
+        .0
+        .get(&PodName::new(&which.namespace, &which.pod))
         .ok_or_else(|| {
             let message = format!(
                 "kube-scheduler has not asked this replica about Pod {}/{} lately",
