@@ -414,13 +414,8 @@ mod tests {
         leader.end().await;
         writing.await.unwrap();
         assert_eq!(holder(&api), "");
-        let writes = api.writes();
-        let last: Vec<&str> = writes
-            .iter()
-            .rev()
-            .take(2)
-            .map(|(_, path)| &**path)
-            .collect();
+        let made = api.writes();
+        let last: Vec<&str> = made.iter().rev().take(2).map(|(_, path)| &**path).collect();
         assert_eq!(last, [LEASE, "/api/v1/nodes/a"]);
     }
 
