@@ -4,6 +4,7 @@
 //! the newest snapshot, beside the last answers that were given; `POST` does so for any Pod in the
 //! body.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,12 +20,14 @@ use crate::clock;
 use crate::cluster::owners::Owner;
 use crate::extender::Request;
 use crate::extender::decide::{self, Filtered, Prioritized};
-use crate::extender::explain::{Explanation, explain};
+use crate::extender::explain::{Explanation, Resourced, explain};
 use crate::kubernetes::json;
 use crate::kubernetes::pod::Pod;
+use crate::placement::node_table::{NodeDetail, NodeState};
 use crate::placement::usage::PodName;
 use crate::server::ApiError;
-use crate::units::Resource;
+use crate::snapshot::Snapshot;
+use crate::units::{Resource, Resources};
 
 /// Pods remembered at a time.
 const DECISIONS: u64 = 10_000;
@@ -177,6 +180,33 @@ pub(super) struct Answer {
     last_prioritize: Option<Answered>,
     /// The terms of a decision on the newest snapshot.
     now: Explanation,
+    /// What the load of each node is made of.
+    loads: BTreeMap<String, Resourced<LoadTerms>>,
+}
+
+/// The terms of one resource's load on one node: measured + in flight - gone, or else what all of
+/// its Pods demand. In millicores, bytes or bytes per second.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LoadTerms {
+    measured: Option<u64>,
+    measured_at: Option<Timestamp>,
+    in_flight: u64,
+    gone: u64,
+    demanded: u64,
+}
+
+impl LoadTerms {
+    fn of(detail: &NodeDetail, resource: Resource) -> Self {
+        let measured = detail.measured[resource];
+        Self {
+            measured: measured.map(|measured| measured.value.get()),
+            measured_at: measured.map(|measured| measured.at),
+            in_flight: detail.in_flight[resource].get(),
+            gone: detail.gone[resource].get(),
+            demanded: detail.committed[resource].get(),
+        }
+    }
 }
 
 /// Which Pod is meant.
@@ -217,6 +247,15 @@ pub(super) async fn what_if(
 }
 
 impl Api {
+    fn loads(&self, snapshot: &Snapshot) -> BTreeMap<String, Resourced<LoadTerms>> {
+        let terms = |node: &NodeState| {
+            let detail = self.cluster.node_detail(&node.name)?;
+            let of = |resource| LoadTerms::of(&detail, resource);
+            Some((node.name.to_string(), Resourced(Resources::from_fn(of))))
+        };
+        snapshot.nodes.iter().filter_map(terms).collect()
+    }
+
     fn judge(&self, pod: &Pod) -> Answer {
         let snapshot = self.cluster.snapshot();
         let call = decide::Call {
@@ -229,6 +268,7 @@ impl Api {
             workload: self.cluster.workload(pod),
             last_filter: None,
             last_prioritize: None,
+            loads: self.loads(&snapshot),
             now: explain(pod, &call),
         }
     }
