@@ -482,9 +482,13 @@ async fn what_the_user_says_counts_and_what_is_not_understood_is_told() {
         review["request"]["object"] = patched;
         assert_eq!(ask(&service, &review).await.patched, None, "{annotations}");
     }
+}
+
+#[tokio::test]
+async fn a_pod_that_asks_for_it_is_left_alone() {
     let mut review = recorded("pod-create-plain");
     review["request"]["object"]["metadata"]["annotations"] = json!({"evenkeel.dev/skip": "true"});
-    assert_eq!(ask(&service, &review).await.patched, None);
+    assert_eq!(ask(&opted_in(policy()), &review).await.patched, None);
 }
 
 #[tokio::test]

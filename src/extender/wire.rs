@@ -191,6 +191,7 @@ fn separated(body: &mut Vec<u8>, positions: &[usize], mut write: impl FnMut(&mut
 
 /// Writes a JSON string. One that was borrowed from the body stood there between quotes as it is,
 /// without escapes, and goes back so.
+#[allow(clippy::ptr_arg)] // what matters is whether it was borrowed
 fn quoted(body: &mut Vec<u8>, text: &Cow<'_, str>) {
     match text {
         Cow::Borrowed(plain) => {
