@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::ByteString;
+use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::{Api, Client};
 use serde_json::json;
@@ -23,6 +25,8 @@ fn pods_of_opted_in_namespaces_are_annotated_and_others_untouched() {
         objects::create_namespace(client, "untouched", &[]).await;
         let mut evenkeel = world.serve("1s").await;
         world.await_webhook("annotated").await;
+        let bundles = ca_bundles(client).await;
+        assert!(!bundles.is_empty() && bundles.iter().all(Option::is_some));
 
         let network =
             PodSketch::requesting("100m", "64Mi").annotated("evenkeel.dev/network-io", "30MB/s");
@@ -88,6 +92,17 @@ fn the_leader_mirrors_the_opt_in_until_writing_is_switched_off() {
         await_label(client, "unwritten").await;
         evenkeel.assert_within_rights();
     });
+}
+
+/// What the API server checks the service's certificate by; none is shipped.
+async fn ca_bundles(client: &Client) -> Vec<Option<ByteString>> {
+    let configurations: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
+    let configuration = configurations.get("evenkeel").await;
+    let webhooks = configuration.expect("it is installed").webhooks;
+    let bundles = webhooks.into_iter().flatten();
+    bundles
+        .map(|webhook| webhook.client_config.ca_bundle)
+        .collect()
 }
 
 /// Writes that the switch has stopped.
