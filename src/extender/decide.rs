@@ -1,8 +1,10 @@
 //! Filter and prioritize as decisions: what passes, what scores, and why.
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 
-use super::verdicts::VerdictCache;
+use super::verdicts::{VerdictCache, Verdicts};
 use super::wire::Request;
 use crate::kubernetes::demand::{Demand, demand};
 use crate::kubernetes::namespace_policy::{NamespacePolicy, RelaxAfter};
@@ -242,13 +244,7 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
             ..Filtered::all(nodes, why)
         };
     }
-    let set = &call.snapshot.nodes;
-    let verdicts = cache.get(set, &demand, judgement.headroom);
-    let refused: Vec<u8> = request
-        .names
-        .iter()
-        .map(|name| verdicts.at(set.position(name)))
-        .collect();
+    let (refused, verdicts) = refusals(request, call.snapshot, &judgement, cache);
     let mut filtered = Filtered {
         refused,
         unjudged: None,
@@ -267,6 +263,44 @@ fn blind(snapshot: &Snapshot) -> Option<Pass> {
         Blind::NotSynced => Pass::NotSynced,
         Blind::NoMetrics => Pass::NoMetrics,
     })
+}
+
+/// What refuses at each node asked about, with the verdicts on all nodes.
+///
+/// A Pod whose binding has not been seen is counted on the node that was scored best, and
+/// kube-scheduler may have chosen another by sums of its own. So while bindings are outstanding a
+/// node needs room to spare for them: for all, or else for the largest of some shares of them that
+/// some node has room for, and for none if there is no such node. A burst keeps away from nodes
+/// that are nearly full as long as there are others, and no Pod is refused for the sake of a doubt.
+fn refusals(
+    request: &Request<'_>,
+    snapshot: &Snapshot,
+    judgement: &Judgement<'_>,
+    cache: &VerdictCache,
+) -> (Vec<u8>, Arc<Verdicts>) {
+    let (set, demand) = (&snapshot.nodes, &judgement.demand.amounts);
+    let judge = |spare: f64| {
+        let with_spare = Resources::from_fn(|resource| {
+            let outstanding = set.outstanding()[resource].as_f64();
+            demand[resource].saturating_add(Amount::from_f64(outstanding * spare))
+        });
+        let verdicts = cache.get(set, &with_spare, judgement.headroom);
+        let refused: Vec<u8> = request
+            .names
+            .iter()
+            .map(|name| verdicts.at(set.position(name)))
+            .collect();
+        (refused, verdicts)
+    };
+    if *set.outstanding() != Resources::default() {
+        for spare in [1.0, 0.5, 0.25, 0.125] {
+            let (refused, verdicts) = judge(spare);
+            if refused.contains(&0) {
+                return (refused, verdicts);
+            }
+        }
+    }
+    judge(0.0)
 }
 
 /// Lets the least loaded of the nodes asked about pass: those whose fullest resource would be

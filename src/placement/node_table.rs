@@ -9,6 +9,7 @@ mod entry;
 mod mean;
 mod node_set;
 mod pod;
+mod sums;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use crate::placement::usage::{PodName, UsageSample};
 use crate::units::Resources;
 use entry::{Moment, NodeEntry};
 use pod::{Gone, PodEntry, Stage};
+use sums::Sums;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
 
@@ -54,6 +56,8 @@ pub struct NodeTable {
     pods: Map<Box<str>, PodEntry>,
     /// When Pods were counted provisionally.
     provisional: Vec<(Timestamp, Box<str>)>,
+    /// What these Pods ask for.
+    outstanding: Sums,
     /// Names of ended Pods whose usage samples still hold, with their nodes.
     buried: Map<PodName, Arc<str>>,
     sample: Arc<UsageSample>,
@@ -308,6 +312,10 @@ impl NodeTable {
     /// Takes a Pod out of its node's sums.
     fn detach(&mut self, uid: &str) -> Option<PodEntry> {
         let pod = self.pods.remove(uid)?;
+        if matches!(pod.stage, Stage::Provisional) {
+            self.outstanding.subtract(&pod.demand);
+            self.set.set_outstanding(self.outstanding.get());
+        }
         if let Some(node) = self.nodes.get_mut(&pod.node) {
             node.detach(uid, &pod);
         }
@@ -316,6 +324,10 @@ impl NodeTable {
 
     /// Puts a Pod into its node's sums.
     fn attach(&mut self, uid: &str, mut pod: PodEntry, now: Timestamp) {
+        if matches!(pod.stage, Stage::Provisional) {
+            self.outstanding.add(&pod.demand);
+            self.set.set_outstanding(self.outstanding.get());
+        }
         let moment = Moment {
             sample: &self.sample,
             settings: &self.settings,

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::placement::balance::Normalization;
-use crate::placement::node_table::{NodeFacts, NodeTable, Settings};
-use crate::placement::usage::{Measurement, UsageSample};
+use crate::placement::node_table::{NodeFacts, NodeTable, PodFacts, Settings};
+use crate::placement::usage::{Measurement, PodName, UsageSample};
 use crate::profile::ProfileTable;
 use crate::snapshot::Namespaces;
 
@@ -294,6 +294,59 @@ fn the_best_node_is_the_first_of_equals_and_never_an_unknown_one() {
     assert_eq!(found.scores, [0, 0, 10, 10]);
     assert_eq!(found.best, Some(2));
     assert_eq!(best(&[None, None]), None);
+}
+
+#[test]
+fn while_bindings_are_outstanding_nearly_full_nodes_are_left_for_later() {
+    let facts = NodeFacts {
+        capacity: Resources::new([Some(Amount::new(1000)); 5]),
+        schedulable: true,
+        ..NodeFacts::default()
+    };
+    let mut table = NodeTable::new(Settings::default());
+    let mut sample = UsageSample::default();
+    for (name, used) in [("full", 650), ("half", 400), ("free", 0)] {
+        table.apply_node(name, facts, NOW);
+        let measured = Measurement {
+            value: Amount::new(used),
+            at: NOW,
+            window: SignedDuration::ZERO,
+        };
+        sample
+            .nodes
+            .insert(name.into(), Resources::new([Some(measured); 5]));
+    }
+    table.apply_sample(Arc::new(sample), NOW);
+    let of = |table: &NodeTable| Snapshot {
+        nodes: table.nodes().clone(),
+        ..snapshot(&[])
+    };
+    let policy = policy();
+    let all = ["full", "half", "free"];
+    let before = of(&table);
+    assert_eq!(passing(&plain(), &all, &call(&before, &policy)), all);
+
+    let name = PodName::new("shop", "earlier");
+    let facts = PodFacts {
+        name: &name,
+        node: Some("free"),
+        demand: Resources::new([250; 5]).map(Amount::new),
+        started: None,
+        finished: None,
+    };
+    table.reserve("earlier", &facts, NOW);
+    let meanwhile = of(&table);
+    let call = call(&meanwhile, &policy);
+    assert_eq!(
+        passing(&plain(), &all, &call),
+        ["half", "free"],
+        "it may be on any of them"
+    );
+    assert_eq!(
+        passing(&plain(), &["full"], &call),
+        ["full"],
+        "a doubt refuses nobody"
+    );
 }
 
 #[test]

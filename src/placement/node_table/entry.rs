@@ -1,6 +1,4 @@
 //! One node's sums, kept incrementally.
-//!
-//! Sums are 128 bits wide, so that what was added can be taken out again exactly.
 
 use std::sync::Arc;
 
@@ -9,6 +7,7 @@ use jiff::Timestamp;
 use super::Settings;
 use super::node_set::{Freshness, NodeState};
 use super::pod::{Gone, PodEntry, Stage};
+use super::sums::{Sums, clamp};
 use crate::placement::NodeLoad;
 use crate::placement::usage::{Measurement, PodName, UsageSample};
 use crate::units::{Amount, Resource, Resources};
@@ -41,8 +40,6 @@ pub struct NodeDetail {
     /// How many Pods are in flight.
     pub pods_in_flight: usize,
 }
-
-type Sums = Resources<u128>;
 
 /// What Pods are counted against.
 #[derive(Clone, Copy)]
@@ -90,7 +87,7 @@ impl NodeEntry {
             );
             return;
         }
-        add(&mut self.committed, &pod.demand);
+        self.committed.add(&pod.demand);
         self.count(uid, pod, moment);
     }
 
@@ -99,8 +96,8 @@ impl NodeEntry {
         if matches!(pod.stage, Stage::Finished { .. }) {
             return;
         }
-        subtract(&mut self.committed, &pod.demand);
-        subtract(&mut self.in_flight, &pod.counted);
+        self.committed.subtract(&pod.demand);
+        self.in_flight.subtract(&pod.counted);
         if let Some(position) = self.recent.iter().position(|recent| **recent == *uid) {
             self.recent.swap_remove(position);
         }
@@ -113,7 +110,7 @@ impl NodeEntry {
             return;
         }
         pod.counted = pod.contribution(&self.measured, moment.sample);
-        add(&mut self.in_flight, &pod.counted);
+        self.in_flight.add(&pod.counted);
         self.recent.push(uid.into());
     }
 
@@ -124,7 +121,7 @@ impl NodeEntry {
             .clone()
             .all(|measurement| gone.is_past(measurement))
         {
-            add(&mut self.gone_usage, &gone.residue(&self.measured, sample));
+            self.gone_usage.add(&gone.residue(&self.measured, sample));
             self.gone.push(gone);
         }
     }
@@ -136,7 +133,8 @@ impl NodeEntry {
             return false;
         };
         let gone = self.gone.swap_remove(position);
-        subtract(&mut self.gone_usage, &gone.residue(&self.measured, sample));
+        self.gone_usage
+            .subtract(&gone.residue(&self.measured, sample));
         true
     }
 
@@ -183,10 +181,10 @@ impl NodeEntry {
             Resources::from_fn(
                 |resource| match (freshness[resource], self.measured[resource]) {
                     (Freshness::Fresh, Some(measured)) => clamp(
-                        (u128::from(measured.value.get()) + self.in_flight[resource])
-                            .saturating_sub(self.gone_usage[resource]),
+                        (u128::from(measured.value.get()) + self.in_flight.of(resource))
+                            .saturating_sub(self.gone_usage.of(resource)),
                     ),
-                    _ => clamp(self.committed[resource]),
+                    _ => clamp(self.committed.of(resource)),
                 },
             );
         let mut capacity = facts.capacity;
@@ -231,9 +229,9 @@ impl NodeEntry {
     pub(super) fn detail(&self) -> Option<NodeDetail> {
         self.facts.map(|_| NodeDetail {
             measured: self.measured,
-            in_flight: self.in_flight.map(clamp),
-            gone: self.gone_usage.map(clamp),
-            committed: self.committed.map(clamp),
+            in_flight: self.in_flight.get(),
+            gone: self.gone_usage.get(),
+            committed: self.committed.get(),
             pods_in_flight: self.recent.len(),
         })
     }
@@ -245,20 +243,4 @@ impl NodeEntry {
     pub(super) const fn is_unused(&self) -> bool {
         self.facts.is_none() && self.pods == 0
     }
-}
-
-fn add(sums: &mut Sums, amounts: &Resources<Amount>) {
-    for (resource, amount) in amounts.iter() {
-        sums[resource] += u128::from(amount.get());
-    }
-}
-
-fn subtract(sums: &mut Sums, amounts: &Resources<Amount>) {
-    for (resource, amount) in amounts.iter() {
-        sums[resource] = sums[resource].saturating_sub(u128::from(amount.get()));
-    }
-}
-
-fn clamp(sum: u128) -> Amount {
-    Amount::new(u64::try_from(sum).unwrap_or(u64::MAX))
 }

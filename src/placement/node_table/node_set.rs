@@ -10,7 +10,7 @@ use foldhash::fast::RandomState;
 
 use super::mean::MeanLoad;
 use crate::placement::NodeLoad;
-use crate::units::Resources;
+use crate::units::{Amount, Resources};
 
 /// Nodes that are copied together when one of them changes.
 const CHUNK: usize = 32;
@@ -84,6 +84,7 @@ pub struct NodeSet {
     version: u64,
     measured: usize,
     mean: MeanLoad,
+    outstanding: Resources<Amount>,
 }
 
 impl NodeSet {
@@ -117,6 +118,13 @@ impl NodeSet {
         self.mean.get()
     }
 
+    /// What Pods ask for whose bindings have not been seen: each is counted on one node, and may be
+    /// on another.
+    #[must_use]
+    pub const fn outstanding(&self) -> &Resources<Amount> {
+        &self.outstanding
+    }
+
     /// Where a node stands; valid for this version only.
     #[must_use]
     pub fn position(&self, name: &str) -> Option<usize> {
@@ -140,6 +148,11 @@ impl NodeSet {
     /// All nodes, in the order of their positions.
     pub fn iter(&self) -> impl Iterator<Item = &NodeState> {
         self.chunks.iter().flat_map(|chunk| chunk.iter())
+    }
+
+    pub(super) const fn set_outstanding(&mut self, outstanding: Resources<Amount>) {
+        self.outstanding = outstanding;
+        self.version += 1;
     }
 
     /// Adds or replaces a node.
