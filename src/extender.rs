@@ -6,10 +6,12 @@
 
 pub mod decide;
 pub mod explain;
+pub mod judgement;
 mod node_name;
 pub mod verdicts;
 pub mod wire;
 
-pub use decide::{Call, Filtered, Judgement, Pass, Prioritized};
+pub use decide::{Filtered, Prioritized};
+pub use judgement::{Call, Judgement, Pass};
 pub use verdicts::VerdictCache;
 pub use wire::{REFUSAL, Request, WireError};

@@ -17,7 +17,7 @@ use super::writer::WriteQueue;
 use crate::clock;
 use crate::cluster::ClusterState;
 use crate::cluster::records::{Misunderstood, WaitingPod};
-use crate::extender::decide::{Call, Judgement, unjudged};
+use crate::extender::judgement::{Call, Judgement, unjudged};
 use crate::placement::Policy;
 use crate::plan::wake::{Settings as WakeSettings, Waiting, Wake};
 use crate::plan::{Target, mirror, notice, wake};

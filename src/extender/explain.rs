@@ -5,7 +5,8 @@
 
 use serde::{Serialize, Serializer};
 
-use super::decide::{self, Call, Judgement};
+use super::decide;
+use super::judgement::{self, Call, Judgement};
 use crate::kubernetes::pod::Pod;
 use crate::placement::NodeLoad;
 use crate::placement::balance::{self, NodeScore};
@@ -111,7 +112,7 @@ impl<T: Serialize> Serialize for Resourced<T> {
 /// Explains what filter and prioritize would answer for `pod` over all nodes of the snapshot.
 #[must_use]
 pub fn explain(pod: &Pod, call: &Call<'_>) -> Explanation {
-    let unjudged = decide::unjudged(pod, call);
+    let unjudged = judgement::unjudged(pod, call);
     let judgement = Judgement::if_judged(pod, call);
     let demand = judgement.demand.amounts;
     let passing = passing(call, &demand, judgement.headroom);
@@ -146,7 +147,7 @@ pub fn explain(pod: &Pod, call: &Call<'_>) -> Explanation {
     Explanation {
         namespace: pod.namespace().to_owned(),
         pod: pod.name().to_owned(),
-        unjudged: unjudged.map(decide::Pass::as_str),
+        unjudged: unjudged.map(judgement::Pass::as_str),
         demand: Resourced(Resources::from_fn(|resource| Demanded {
             amount: demand[resource].get(),
             source: judgement.demand.sources[resource].as_str(),

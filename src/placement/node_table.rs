@@ -221,14 +221,6 @@ impl NodeTable {
         }
     }
 
-    /// Whether a Pod is counted on a node that it is not bound to.
-    #[must_use]
-    pub fn is_reserved(&self, uid: &str) -> bool {
-        self.pods
-            .get(uid)
-            .is_some_and(|pod| matches!(pod.stage, Stage::Provisional))
-    }
-
     /// Takes a new round of measurements; gives back the one before, so that whoever holds a lock
     /// can drop its many names outside.
     pub fn apply_sample(&mut self, sample: Arc<UsageSample>, now: Timestamp) -> Arc<UsageSample> {

@@ -111,6 +111,9 @@ pub(super) async fn kubernetes(config: &Config) -> anyhow::Result<kube::Config> 
                 .with_context(|| format!("the kubeconfig {name} cannot be used"))?
         }
     };
+    // Watches, election and writer try again by themselves, at their own times; a client that does
+    // so for minutes behind their backs would outlast the lease.
+    kubernetes.default_retry = false;
     kubernetes.connect_timeout = Some(CONNECT_TIMEOUT);
     kubernetes.read_timeout = Some(READ_TIMEOUT);
     Ok(kubernetes)

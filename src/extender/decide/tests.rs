@@ -1,14 +1,17 @@
-use std::sync::Arc;
-
+use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::extender::judgement::unjudged;
+use crate::kubernetes::namespace_policy::NamespacePolicy;
+use crate::placement::NoHeadroom;
 use crate::placement::balance::Normalization;
 use crate::placement::node_table::{NodeFacts, NodeTable, PodFacts, Settings};
 use crate::placement::usage::{Measurement, PodName, UsageSample};
 use crate::profile::ProfileTable;
 use crate::snapshot::Namespaces;
+use crate::units::Ratio;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 

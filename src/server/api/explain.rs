@@ -19,8 +19,9 @@ use super::Api;
 use crate::clock;
 use crate::cluster::owners::Owner;
 use crate::extender::Request;
-use crate::extender::decide::{self, Filtered, Prioritized};
+use crate::extender::decide::{Filtered, Prioritized};
 use crate::extender::explain::{Explanation, Resourced, explain};
+use crate::extender::judgement;
 use crate::kubernetes::json;
 use crate::kubernetes::pod::Pod;
 use crate::placement::node_table::{NodeDetail, NodeState};
@@ -109,7 +110,7 @@ impl Verdict {
                 .map(|(bit, resource)| (resource.as_str(), refusing(bit)))
                 .filter(|(_, nodes)| *nodes > 0)
                 .collect(),
-            unjudged: filtered.unjudged.map(decide::Pass::as_str),
+            unjudged: filtered.unjudged.map(judgement::Pass::as_str),
             relaxed: filtered.relaxed,
         }
     }
@@ -123,7 +124,7 @@ impl Verdict {
                 .map(ToString::to_string),
             score: best.and_then(|best| prioritized.scores.get(best)).copied(),
             profile: prioritized.profile.clone(),
-            unjudged: prioritized.unjudged.map(decide::Pass::as_str),
+            unjudged: prioritized.unjudged.map(judgement::Pass::as_str),
         }
     }
 }
@@ -258,7 +259,7 @@ impl Api {
 
     fn judge(&self, pod: &Pod) -> Answer {
         let snapshot = self.cluster.snapshot();
-        let call = decide::Call {
+        let call = judgement::Call {
             snapshot: &snapshot,
             policy: &self.policy,
             now: clock::now(),

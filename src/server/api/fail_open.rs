@@ -8,7 +8,7 @@ use std::fmt::Display;
 use tracing::warn;
 
 use crate::admission::Outcome;
-use crate::extender::decide::Pass;
+use crate::extender::judgement::Pass;
 use crate::server::Call;
 use crate::telemetry::RateLimited;
 

@@ -7,7 +7,7 @@ use super::explain::Verdict;
 use super::fail_open::failed_judgement;
 use super::metrics::Verb;
 use super::{Api, json_body, unreadable};
-use crate::extender::{self, Request, decide, wire};
+use crate::extender::{self, Request, decide, judgement, wire};
 use crate::placement::node_table::PodFacts;
 use crate::placement::usage::PodName;
 use crate::server::{ApiError, Call, Load};
@@ -26,7 +26,7 @@ pub(super) async fn filter(State(api): State<Api>, call: Call) -> Result<Respons
     let snapshot = api.cluster.snapshot();
     let filtered = extender::decide::filter(
         &request,
-        &decide::Call {
+        &judgement::Call {
             snapshot: &snapshot,
             policy: &api.policy,
             now: call.received,
@@ -62,7 +62,7 @@ pub(super) async fn prioritize(State(api): State<Api>, call: Call) -> Result<Res
     let snapshot = api.cluster.snapshot();
     let prioritized = extender::decide::prioritize(
         &request,
-        &decide::Call {
+        &judgement::Call {
             snapshot: &snapshot,
             policy: &api.policy,
             now: call.received,
@@ -72,7 +72,9 @@ pub(super) async fn prioritize(State(api): State<Api>, call: Call) -> Result<Res
     if let (Some(best), Some(demand)) = (prioritized.best, prioritized.demand) {
         api.reserve(&request, best, demand, &call);
     }
-    let outcome = prioritized.unjudged.map_or("scored", decide::Pass::as_str);
+    let outcome = prioritized
+        .unjudged
+        .map_or("scored", judgement::Pass::as_str);
     api.metrics.extender(Verb::Prioritize, outcome, &call);
     api.explain_failure(Verb::Prioritize, prioritized.unjudged, &call);
     if prioritized.unjudged.is_none() {
@@ -141,7 +143,7 @@ impl Api {
         self.fail_open.warn(verb.path(), "shed", call);
     }
 
-    fn explain_failure(&self, verb: Verb, unjudged: Option<decide::Pass>, call: &Call) {
+    fn explain_failure(&self, verb: Verb, unjudged: Option<judgement::Pass>, call: &Call) {
         if let Some(cause) = unjudged.and_then(failed_judgement) {
             self.fail_open.warn(verb.path(), cause, call);
         }
