@@ -48,12 +48,18 @@ struct FreshnessLabels {
     freshness: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ResourceLabel {
+    resource: &'static str,
+}
+
 /// The cluster's metric families.
 #[derive(Debug, Clone, Default)]
 pub struct Metrics {
     events: Family<WatchLabels, Counter>,
     synced: Family<KindLabel, Gauge>,
     nodes: Family<FreshnessLabels, Gauge>,
+    capacity_known: Family<ResourceLabel, Gauge>,
     in_flight: Gauge,
 }
 
@@ -74,6 +80,11 @@ impl Metrics {
             "metrics_nodes",
             "Nodes by how fresh the measurement of a resource is",
             self.nodes.clone(),
+        );
+        registry.register(
+            "nodes_with_capacity",
+            "Nodes whose capacity of a resource is known; elsewhere it takes part in no rule",
+            self.capacity_known.clone(),
         );
         registry.register(
             "pods_in_flight",
@@ -103,6 +114,16 @@ impl Metrics {
     pub fn observe(&self, state: &ClusterState) {
         let snapshot = state.snapshot();
         for resource in crate::units::Resource::ALL {
+            let known = snapshot
+                .nodes
+                .iter()
+                .filter(|node| node.load.capacity[resource].is_some())
+                .count();
+            self.capacity_known
+                .get_or_create(&ResourceLabel {
+                    resource: resource.as_str(),
+                })
+                .set(i64::try_from(known).unwrap_or(i64::MAX));
             for freshness in [Freshness::Fresh, Freshness::Stale, Freshness::Absent] {
                 let nodes = snapshot
                     .nodes
