@@ -258,3 +258,43 @@ fn an_api_server_without_some_kinds_is_no_reason_to_panic() {
         assert!(found.len() > 20, "{field}: {found:#?}");
     }
 }
+
+/// The exit code of the program and what it said on standard error.
+fn run(kubeconfig: &std::path::Path) -> (Option<i32>, String) {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_evenkeel"))
+        .args(["doctor", "--kubeconfig"])
+        .arg(kubeconfig)
+        .env_clear()
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), errors)
+}
+
+#[test]
+fn a_wrong_call_differs_from_a_cluster_that_is_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing");
+    let (code, errors) = run(&missing);
+    assert_eq!(code, Some(2), "{errors}");
+    assert!(errors.contains("missing cannot be read"), "{errors}");
+
+    // The port was free a moment ago, so nobody answers there.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let away = folder.path().join("away");
+    let kubeconfig = json!({
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "c",
+    });
+    std::fs::write(&away, kubeconfig.to_string()).unwrap();
+    let (code, errors) = run(&away);
+    assert_eq!(code, Some(1), "{errors}");
+    assert!(
+        errors.contains("the API server cannot be reached"),
+        "{errors}"
+    );
+}

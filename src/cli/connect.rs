@@ -28,5 +28,7 @@ pub(super) async fn connect(kubeconfig: Option<&Path>) -> anyhow::Result<Client>
     };
     config.connect_timeout = Some(PATIENCE);
     config.read_timeout = Some(PATIENCE);
+    // Else a 503, such as the one for a Pod that does not answer, is tried for minutes.
+    config.default_retry = false;
     Ok(Client::try_from(config)?)
 }

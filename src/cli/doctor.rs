@@ -148,3 +148,43 @@ fn text(finding: &Finding) -> String {
     lines.extend(fix.as_ref().map(|fix| format!("→ {fix}")));
     lines.join("\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(id: &'static str, severity: Severity, fix: Option<&str>) -> Finding {
+        Finding {
+            id,
+            severity,
+            what: format!("what {id} found"),
+            detail: fix.map(|_| "seen by this".to_owned()),
+            fix: fix.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn each_finding_stands_with_its_mark_and_its_fix() {
+        let diagnosis = Diagnosis {
+            verdict: Severity::Error,
+            findings: vec![
+                finding("leader", Severity::Ok, None),
+                finding("webhook", Severity::Error, Some("kubectl apply")),
+                finding("capacity", Severity::Warning, Some("kubectl annotate")),
+            ],
+        };
+        let mut text = Vec::new();
+        diagnosis.print(&mut text, Style::Plain).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        assert_eq!(lines[2], "✓   leader     what leader found");
+        assert_eq!(lines[3], "✗   webhook    what webhook found");
+        assert_eq!(lines[4], "                 seen by this");
+        assert_eq!(lines[5], "               → kubectl apply");
+        assert!(lines[6].starts_with("!   capacity"), "{text}");
+        assert_eq!(
+            lines.last(),
+            Some(&"1 wrong, 1 to look at, 0 to know, 1 ok")
+        );
+    }
+}

@@ -142,3 +142,44 @@ impl Metrics {
             .set(i64::try_from(state.in_flight()).unwrap_or(i64::MAX));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::Settings;
+    use crate::kubernetes::node::Node;
+    use crate::units::Resources;
+
+    #[test]
+    fn nodes_are_counted_by_the_capacities_that_they_tell() {
+        let state = ClusterState::new(Settings {
+            table: crate::placement::node_table::Settings::default(),
+            default_capacity: Resources::default(),
+            caps_as_demand: false,
+            expects_metrics: true,
+        });
+        for (name, annotations) in [
+            ("a", json!({"evenkeel.dev/network-capacity": "1Gbps"})),
+            ("b", json!({})),
+        ] {
+            let node = json!({
+                "metadata": {"name": name, "annotations": annotations},
+                "status": {"allocatable": {"cpu": "4"}},
+            });
+            let node: Node = serde_json::from_value(node).unwrap();
+            state.apply_node(&node, Timestamp::UNIX_EPOCH);
+        }
+        let mut registry = Registry::default();
+        let metrics = Metrics::default();
+        metrics.register(&mut registry);
+        metrics.observe(&state);
+        let page = crate::telemetry::encode(&registry).unwrap();
+        for (resource, known) in [("cpu", 2), ("networkIo", 1), ("diskIo", 0)] {
+            let line = format!("nodes_with_capacity{{resource=\"{resource}\"}} {known}\n");
+            assert!(page.contains(&line), "{line}{page}");
+        }
+    }
+}

@@ -162,22 +162,36 @@ fn trouble(pod: &Pod) -> Option<String> {
 
 pub(super) fn spread(sight: &Sight<'_>) -> Found {
     sight.seen.replicas.look(SPREAD, "where the replicas run")?;
-    let nodes: Vec<&str> = replicas(sight.seen)
+    let placed: Vec<(&str, &str)> = replicas(sight.seen)
         .iter()
-        .filter_map(|replica| replica.pod.spec.as_ref()?.node_name.as_deref())
+        .filter_map(|replica| {
+            let node = replica.pod.spec.as_ref()?.node_name.as_deref()?;
+            Some((node, replica.pod.metadata.name.as_deref()?))
+        })
         .collect();
-    let different: BTreeSet<&str> = nodes.iter().copied().collect();
+    let nodes: BTreeSet<&str> = placed.iter().map(|(node, _)| *node).collect();
     let cluster = sight.seen.nodes.there().map_or(0, Vec::len);
-    let finding = match (nodes.len(), different.len()) {
-        (0 | 1, _) => Finding::ok(SPREAD, "no two replicas share a node"),
-        (_, 1) if cluster != 1 => Finding::warning(
+    Ok(vec![match *placed.as_slice() {
+        [.., (node, pod)] if placed.len() > 1 && nodes.len() == 1 && cluster != 1 => {
+            let delete = sight.kubectl(&format!("delete pod {pod}"));
+            Finding::warning(
+                SPREAD,
+                format!("{} run on one node, {node}", count(placed.len(), "replica")),
+                format!(
+                    "{delete}, once another node has room; nodes that lack a topologyKey of its \
+                     topologySpreadConstraints take no part in them"
+                ),
+            )
+        }
+        _ => Finding::ok(
             SPREAD,
-            format!("{} run on one node, {}", count(nodes.len(), "replica"), nodes[0]),
-            sight.kubectl("rollout restart deployment/evenkeel (see that its spread constraints are as shipped)"),
+            format!(
+                "{} on {}",
+                count(placed.len(), "replica"),
+                count(nodes.len(), "node")
+            ),
         ),
-        (_, different) => Finding::ok(SPREAD, format!("the replicas run on {}", count(different, "node"))),
-    };
-    Ok(vec![finding])
+    }])
 }
 
 #[cfg(test)]
