@@ -172,6 +172,9 @@ mod tests {
             let node: Node = serde_json::from_value(node).unwrap();
             state.apply_node(&node, Timestamp::UNIX_EPOCH);
         }
+        for kind in Kind::ALL {
+            state.set_synced(kind);
+        }
         let mut registry = Registry::default();
         let metrics = Metrics::default();
         metrics.register(&mut registry);

@@ -29,7 +29,7 @@ pub(super) fn check(sight: &Sight<'_>) -> Found {
     let waited = sight.seen.now.duration_since(*since);
     let (namespace, name) = (oldest.namespace(), oldest.name());
     let what = format!(
-        "{} wait for headroom, {namespace}/{name} for {}",
+        "waiting for headroom: {}, the longest {namespace}/{name} for {}",
         count(refused.len(), "Pod"),
         about(waited)
     );
