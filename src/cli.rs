@@ -9,6 +9,8 @@ mod bench;
 mod certs;
 mod classify;
 mod cluster_file;
+mod connect;
+mod doctor;
 mod figures;
 mod output;
 mod pod_file;
@@ -51,6 +53,7 @@ enum Command {
     Ahp(ahp::Args),
     Certs(certs::Args),
     Bench(bench::Args),
+    Doctor(doctor::Args),
 }
 
 /// Runs the program with `arguments`, of which the first is its name.
@@ -79,6 +82,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Ahp(args) => ahp::run(args),
         Command::Certs(args) => certs::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Doctor(args) => doctor::run(args),
     }
 }
 

@@ -90,9 +90,25 @@ impl Config {
     /// Every problem that was found.
     pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
         let layered = Layered::read(sources, &tree(&File::default()))?;
-        let (file, mut problems) = shape::read(&layered);
+        Self::of(&layered, sources)
+    }
+
+    /// Checks the text of a file that lies elsewhere, such as in a ConfigMap; `sources` name it and
+    /// what is laid over it.
+    ///
+    /// # Errors
+    /// Every problem that was found.
+    pub fn parse(text: &str, sources: &Sources) -> Result<Self, ConfigError> {
+        let path = sources.file.clone().unwrap_or_default();
+        let fields = layers::parse_file(&path, text)?;
+        let layered = Layered::over(fields, sources, &tree(&File::default()))?;
+        Self::of(&layered, sources)
+    }
+
+    fn of(layered: &Layered, sources: &Sources) -> Result<Self, ConfigError> {
+        let (file, mut problems) = shape::read(layered);
         let mut checker = Checker::default();
-        let config = Self::check(file, &layered, sources, &mut checker);
+        let config = Self::check(file, layered, sources, &mut checker);
         // What could not be read was taken out, and may only be missed for that reason.
         let misread: Vec<String> = problems
             .iter()

@@ -33,4 +33,5 @@ pub mod telemetry;
 // Tier 5, composition: configuration, wiring, command line.
 pub mod cli;
 pub mod config;
+pub mod doctor;
 pub mod service;

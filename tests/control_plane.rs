@@ -10,6 +10,7 @@ mod support {
 
 mod scenarios {
     mod admission;
+    mod doctor;
     mod harness;
     mod leadership;
     mod outage;

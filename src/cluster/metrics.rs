@@ -48,12 +48,18 @@ struct FreshnessLabels {
     freshness: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ResourceLabel {
+    resource: &'static str,
+}
+
 /// The cluster's metric families.
 #[derive(Debug, Clone, Default)]
 pub struct Metrics {
     events: Family<WatchLabels, Counter>,
     synced: Family<KindLabel, Gauge>,
     nodes: Family<FreshnessLabels, Gauge>,
+    capacity_known: Family<ResourceLabel, Gauge>,
     in_flight: Gauge,
 }
 
@@ -74,6 +80,11 @@ impl Metrics {
             "metrics_nodes",
             "Nodes by how fresh the measurement of a resource is",
             self.nodes.clone(),
+        );
+        registry.register(
+            "nodes_with_capacity",
+            "Nodes whose capacity of a resource is known; elsewhere it takes part in no rule",
+            self.capacity_known.clone(),
         );
         registry.register(
             "pods_in_flight",
@@ -103,6 +114,16 @@ impl Metrics {
     pub fn observe(&self, state: &ClusterState) {
         let snapshot = state.snapshot();
         for resource in crate::units::Resource::ALL {
+            let known = snapshot
+                .nodes
+                .iter()
+                .filter(|node| node.load.capacity[resource].is_some())
+                .count();
+            self.capacity_known
+                .get_or_create(&ResourceLabel {
+                    resource: resource.as_str(),
+                })
+                .set(i64::try_from(known).unwrap_or(i64::MAX));
             for freshness in [Freshness::Fresh, Freshness::Stale, Freshness::Absent] {
                 let nodes = snapshot
                     .nodes
@@ -119,5 +140,49 @@ impl Metrics {
         }
         self.in_flight
             .set(i64::try_from(state.in_flight()).unwrap_or(i64::MAX));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::Settings;
+    use crate::kubernetes::node::Node;
+    use crate::units::Resources;
+
+    #[test]
+    fn nodes_are_counted_by_the_capacities_that_they_tell() {
+        let state = ClusterState::new(Settings {
+            table: crate::placement::node_table::Settings::default(),
+            default_capacity: Resources::default(),
+            caps_as_demand: false,
+            expects_metrics: true,
+        });
+        for (name, annotations) in [
+            ("a", json!({"evenkeel.dev/network-capacity": "1Gbps"})),
+            ("b", json!({})),
+        ] {
+            let node = json!({
+                "metadata": {"name": name, "annotations": annotations},
+                "status": {"allocatable": {"cpu": "4"}},
+            });
+            let node: Node = serde_json::from_value(node).unwrap();
+            state.apply_node(&node, Timestamp::UNIX_EPOCH);
+        }
+        for kind in Kind::ALL {
+            state.set_synced(kind);
+        }
+        let mut registry = Registry::default();
+        let metrics = Metrics::default();
+        metrics.register(&mut registry);
+        metrics.observe(&state);
+        let page = crate::telemetry::encode(&registry).unwrap();
+        for (resource, known) in [("cpu", 2), ("networkIo", 1), ("diskIo", 0)] {
+            let line = format!("nodes_with_capacity{{resource=\"{resource}\"}} {known}\n");
+            assert!(page.contains(&line), "{line}{page}");
+        }
     }
 }

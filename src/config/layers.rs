@@ -3,7 +3,7 @@
 //! The variable of a field is its path: `scheduling.noHeadroom` is `EVENKEEL_SCHEDULING_NO_HEADROOM`.
 //! Names are derived from the default configuration, so a new field has a variable at once.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
@@ -49,13 +49,23 @@ pub(crate) struct Layered {
 impl Layered {
     /// Reads the file and lays environment and flags over it.
     pub(crate) fn read(sources: &Sources, defaults: &Value) -> Result<Self, ConfigError> {
+        let tree = sources.file.as_ref().map_or(Ok(Map::new()), read_file)?;
+        Self::over(tree, sources, defaults)
+    }
+
+    /// Lays environment and flags over a file that has been read.
+    pub(crate) fn over(
+        tree: Map<String, Value>,
+        sources: &Sources,
+        defaults: &Value,
+    ) -> Result<Self, ConfigError> {
         let Sources {
             file,
             environment,
             flags,
         } = sources;
         let mut layered = Self {
-            tree: file.as_ref().map_or(Ok(Map::new()), read_file)?,
+            tree,
             file: file.clone(),
             ..Self::default()
         };
@@ -195,10 +205,19 @@ pub(crate) fn leaves(defaults: &Value) -> Vec<Leaf> {
 }
 
 fn read_file(path: &PathBuf) -> Result<Map<String, Value>, ConfigError> {
-    let refuse = |message: String| ConfigError::whole(Origin::File(path.clone()), message);
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| refuse(format!("cannot be read: {error}")))?;
-    match yaml::parse(&text) {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        ConfigError::whole(
+            Origin::File(path.clone()),
+            format!("cannot be read: {error}"),
+        )
+    })?;
+    parse_file(path, &text)
+}
+
+/// The fields in the text of the file at `path`.
+pub(crate) fn parse_file(path: &Path, text: &str) -> Result<Map<String, Value>, ConfigError> {
+    let refuse = |message: String| ConfigError::whole(Origin::File(path.to_owned()), message);
+    match yaml::parse(text) {
         Ok(Value::Object(tree)) => Ok(tree),
         Ok(Value::Null) => Ok(Map::new()),
         Ok(_) => Err(refuse(

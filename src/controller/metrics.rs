@@ -8,6 +8,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+use super::switch::WriteSwitch;
 use crate::plan::Purpose;
 
 /// How a write ended.
@@ -57,6 +58,7 @@ struct WriteLabels {
 pub struct Metrics {
     writes: Family<WriteLabels, Counter>,
     leader: Gauge,
+    writes_enabled: Gauge,
     refused_pods: Gauge,
     refused_oldest_seconds: Gauge<f64, AtomicU64>,
 }
@@ -70,6 +72,11 @@ impl Metrics {
             self.writes.clone(),
         );
         registry.register("leader", "1 while this replica leads", self.leader.clone());
+        registry.register(
+            "writes_enabled",
+            "1 while writes are enabled, 0 while the kill switch forbids them",
+            self.writes_enabled.clone(),
+        );
         registry.register(
             "refused_pods",
             "Pods that wait because no node has headroom for them",
@@ -95,9 +102,34 @@ impl Metrics {
         self.leader.set(i64::from(leads));
     }
 
+    /// Shows where the kill switch stands.
+    pub fn observe_switch(&self, switch: &WriteSwitch) {
+        self.writes_enabled.set(i64::from(switch.is_enabled()));
+    }
+
     pub(super) fn refused(&self, pods: usize, oldest_seconds: f64) {
         self.refused_pods
             .set(i64::try_from(pods).unwrap_or(i64::MAX));
         self.refused_oldest_seconds.set(oldest_seconds);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kill_switch_shows() {
+        let mut registry = Registry::default();
+        let metrics = Metrics::default();
+        metrics.register(&mut registry);
+        let switch = WriteSwitch::new(true);
+        for enabled in [true, false] {
+            switch.set(enabled);
+            metrics.observe_switch(&switch);
+            let page = crate::telemetry::encode(&registry).unwrap();
+            let line = format!("writes_enabled {}\n", u8::from(enabled));
+            assert!(page.contains(&line), "{page}");
+        }
     }
 }

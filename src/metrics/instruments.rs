@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicU64;
 
 use jiff::Timestamp;
 
+use super::self_check::Finding;
 use super::{MetricsError, Round};
 use crate::units::Resources;
 
@@ -38,6 +39,11 @@ struct DropLabels {
     cause: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReasonLabel {
+    reason: &'static str,
+}
+
 /// The metrics of the measuring itself.
 #[derive(Debug, Clone)]
 pub struct Metrics {
@@ -45,6 +51,7 @@ pub struct Metrics {
     failures: Family<FailureLabels, Counter>,
     dropped: Family<DropLabels, Counter>,
     age: Gauge<f64, AtomicU64>,
+    findings: Family<ReasonLabel, Gauge>,
 }
 
 impl Default for Metrics {
@@ -54,6 +61,7 @@ impl Default for Metrics {
             failures: Family::default(),
             dropped: Family::default(),
             age: Gauge::default(),
+            findings: Family::default(),
         }
     }
 }
@@ -84,6 +92,11 @@ impl Metrics {
             "Age of the newest measurement of any node, as of the last round",
             Unit::Seconds,
             metrics.age.clone(),
+        );
+        own.register(
+            "self_check_findings",
+            "1 for what the check of names at the start found; none before it has run",
+            metrics.findings.clone(),
         );
     }
 
@@ -128,6 +141,15 @@ impl Metrics {
             self.age.set(now.duration_since(newest).as_secs_f64());
         }
     }
+
+    /// Shows what the check of names found; what it did not find shows as 0.
+    pub fn observe_findings(&self, findings: &[Finding]) {
+        for reason in Finding::REASONS {
+            let found = findings.iter().any(|finding| finding.reason() == reason);
+            let label = ReasonLabel { reason };
+            self.findings.get_or_create(&label).set(i64::from(found));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -170,6 +192,7 @@ mod tests {
         metrics.observe(Ok(&round));
         metrics.observe(Err(&MetricsError::Skipped));
         metrics.observe_age(&round, now);
+        metrics.observe_findings(&[Finding::NoSeries]);
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
         for line in [
@@ -178,6 +201,8 @@ mod tests {
             "metrics_query_failures_total{query=\"all\",reason=\"Skipped\"} 1",
             "metrics_values_dropped_total{query=\"nodeCpu\",cause=\"Negative\"} 1",
             "metrics_sample_age_seconds 10.0",
+            "metrics_self_check_findings{reason=\"NoSeries\"} 1",
+            "metrics_self_check_findings{reason=\"UseLabel\"} 0",
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }

@@ -71,6 +71,16 @@ pub enum Finding {
 }
 
 impl Finding {
+    /// All that [`Finding::reason`] gives.
+    pub const REASONS: [&str; 6] = [
+        "NoSeries",
+        "NodesUnmeasured",
+        "ResourceUnmeasured",
+        "NamesUnmatched",
+        "UseLabel",
+        "AddressOnly",
+    ];
+
     /// The finding as one word of a closed set.
     #[must_use]
     pub const fn reason(&self) -> &'static str {

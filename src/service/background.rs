@@ -103,7 +103,9 @@ fn rounds(
         parts.instruments.cluster.clone(),
         parts.instruments.api.clone(),
     );
+    let (controller, switch) = (parts.instruments.controller.clone(), parts.switch.clone());
     let observe = move |now| {
+        controller.observe_switch(&switch);
         shown.observe(&cluster);
         api.observe(now);
     };

@@ -13,7 +13,7 @@ use crate::config::Source;
 use crate::metrics::metrics_api::MetricsApiSource;
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::replay::{ReplaySource, Trace};
-use crate::metrics::self_check::NodeIdentity;
+use crate::metrics::self_check::{Finding, NodeIdentity};
 use crate::metrics::{MetricsSource, NoMetrics, Poller, Round};
 
 /// Starts polling; every round goes into the node table.
@@ -47,15 +47,16 @@ pub(super) fn start(
     if let Some(prometheus) = prometheus {
         let client = parts.client.clone();
         let cancel = cancel.clone();
+        let metrics = parts.instruments.measuring.clone();
         tasks.spawn(async move {
             let checking = async {
-                if let Ok(round) = checked.await
-                    && let Err(error) = check(&client, &prometheus, &round).await
-                {
-                    tracing::warn!(
+                let Ok(round) = checked.await else { return };
+                match check(&client, &prometheus, &round).await {
+                    Ok(findings) => metrics.observe_findings(&findings),
+                    Err(error) => tracing::warn!(
                         error = format!("{error:#}"),
                         "the metrics could not be checked"
-                    );
+                    ),
                 }
             };
             cancel.run_until_cancelled(checking).await;
@@ -96,15 +97,16 @@ async fn check(
     client: &kube::Client,
     prometheus: &PrometheusSource,
     round: &Round,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Vec<Finding>> {
     let nodes = Api::<Node>::all(client.clone())
         .list(&kube::api::ListParams::default())
         .await?;
     let identities: Vec<NodeIdentity> = nodes.items.iter().map(identity).collect();
-    for finding in prometheus.self_check(&identities, round).await? {
+    let findings = prometheus.self_check(&identities, round).await?;
+    for finding in &findings {
         tracing::warn!(%finding, "metrics self-check");
     }
-    Ok(())
+    Ok(findings)
 }
 
 fn identity(node: &Node) -> NodeIdentity {

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Context as _;
 use k8s_openapi::api::core::v1::{Secret, Service};
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
 
+use crate::cli::connect::{PATIENCE, connect};
 use crate::cli::output::Failure;
 use crate::server::certificates::{
     AUTHORITIES, AUTHORITY_KEYS, Bundle, SCHEDULER_AUTHORITIES, SCHEDULER_AUTHORITY_KEYS,
@@ -25,9 +24,6 @@ const FILES: [&str; 6] = [
     SCHEDULER_AUTHORITIES,
     SCHEDULER_AUTHORITY_KEYS,
 ];
-
-/// How long the cluster may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where the certificates are.
 #[derive(Debug, clap::Args)]
@@ -113,20 +109,6 @@ impl Access {
                 .context("the cluster does not answer")?
         })
     }
-}
-
-async fn connect(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
-    let mut config = match kubeconfig {
-        None => kube::Config::infer()
-            .await
-            .context("no way to reach a cluster was found: give --kubeconfig, or --dir")?,
-        Some(path) => {
-            let read = Kubeconfig::read_from(path)?;
-            kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?
-        }
-    };
-    config.connect_timeout = Some(PATIENCE);
-    Ok(Client::try_from(config)?)
 }
 
 fn read_directory(dir: &Path) -> Result<BTreeMap<String, Vec<u8>>, Failure> {

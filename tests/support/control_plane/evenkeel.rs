@@ -15,7 +15,9 @@ use super::{free_port, scrape};
 /// One replica.
 #[derive(Debug)]
 pub struct Evenkeel {
-    http: u16,
+    /// The port of probes and metrics, at every address of the machine: the API server passes
+    /// nothing on to loopback.
+    pub http: u16,
     configuration: Value,
     volume: Volume,
     process: Process,
@@ -37,7 +39,7 @@ impl Evenkeel {
         let ours = json!({
             "server": {
                 "https": format!("127.0.0.1:{https}"),
-                "http": format!("127.0.0.1:{http}"),
+                "http": format!("0.0.0.0:{http}"),
                 "dashboard": format!("127.0.0.1:{}", free_port()),
             },
             "leaderElection": {"identity": name},

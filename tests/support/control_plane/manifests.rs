@@ -65,6 +65,18 @@ pub async fn install(plane: &ControlPlane, port: u16, timeout: Option<u32>) -> I
     }
 }
 
+/// Makes the shipped Deployment a real one, whose Pods answer probes and metrics at the port `http`.
+pub async fn deploy(client: &Client, http: u16) {
+    let documents = built("deploy");
+    let mut deployment = of_kind(&documents, "Deployment").clone();
+    let container = &mut deployment["spec"]["template"]["spec"]["containers"][0];
+    let ports = container["ports"].as_array_mut().expect("it has ports");
+    for port in ports.iter_mut().filter(|port| port["name"] == "http") {
+        port["containerPort"] = json!(http);
+    }
+    send(client, &deployment, false).await;
+}
+
 /// Lets the API server check what `kubectl apply -k` would apply, on top of an installation.
 pub async fn validate(client: &Client, kustomization: &str) {
     for document in built(kustomization) {

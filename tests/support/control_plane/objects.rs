@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt as _, stream};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
 use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 
+use super::manifests::NAMESPACE;
 use super::wait::{eventually, holds};
 
 /// A Pod as tests describe it.
@@ -144,7 +146,7 @@ pub async fn await_running(client: &Client, namespace: &str) -> BTreeMap<String,
     .await
 }
 
-/// Takes off webhooks, Pods and nodes. Namespaces stay: tests use names of their own, and the end
+/// Takes off webhooks, Evenkeel's Deployment, Pods and nodes. Namespaces stay: tests use names of their own, and the end
 /// of a namespace takes seconds.
 pub async fn clear(client: &Client) {
     let all = ListParams::default();
@@ -154,6 +156,12 @@ pub async fn clear(client: &Client) {
         .delete_collection(&now, &all)
         .await
         .expect("webhooks are deleted");
+    // What would make its Pods anew.
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), NAMESPACE);
+    deployments
+        .delete_collection(&DeleteParams::foreground(), &all)
+        .await
+        .expect("Deployments are deleted");
     let pods: Api<Pod> = Api::all(client.clone());
     let pods = pods.list(&all).await.expect("Pods are listed").items;
     let namespaces: BTreeSet<_> = pods.iter().filter_map(ResourceExt::namespace).collect();

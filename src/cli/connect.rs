@@ -1,0 +1,34 @@
+//! The way to a cluster, for subcommands that ask its API server.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use kube::Client;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+
+/// How long the API server may take to be reached, and to answer a call.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A client by the kubeconfig that is given, else by KUBECONFIG, ~/.kube/config or the Pod's service
+/// account.
+pub(super) async fn connect(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
+    let mut config = match kubeconfig {
+        None => kube::Config::infer()
+            .await
+            .context("no way to reach a cluster was found: give --kubeconfig")?,
+        Some(path) => {
+            let name = path.display();
+            let read = Kubeconfig::read_from(path)
+                .with_context(|| format!("the kubeconfig {name} cannot be read"))?;
+            kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default())
+                .await
+                .with_context(|| format!("the kubeconfig {name} cannot be used"))?
+        }
+    };
+    config.connect_timeout = Some(PATIENCE);
+    config.read_timeout = Some(PATIENCE);
+    // Else a 503, such as the one for a Pod that does not answer, is tried for minutes.
+    config.default_retry = false;
+    Ok(Client::try_from(config)?)
+}

@@ -1,0 +1,61 @@
+//! How calls are answered: refusals, failures, and what was shed.
+
+use super::{Finding, Found, Sight, named};
+use crate::server::paths;
+
+/// The share of calls that may go wrong before it is said.
+const TOLERATED: f64 = 0.01;
+
+const ANSWERS: &str = "answers";
+
+pub(super) fn check(sight: &Sight<'_>) -> Found {
+    let pages = sight.pages(ANSWERS, "how calls are answered")?;
+    let sum = |name: &str, labels: &[(&str, &str)]| -> f64 {
+        let sums = pages.iter().filter_map(|(_, page)| page.sum(name, labels));
+        sums.sum()
+    };
+    let mut found = Vec::new();
+    for path in [paths::MUTATE, paths::FILTER, paths::PRIORITIZE] {
+        let answered = |status| {
+            sum(
+                "evenkeel_http_requests_total",
+                &[("path", path), ("status", status)],
+            )
+        };
+        let wrong = answered("4xx") + answered("5xx");
+        let all = wrong + answered("2xx");
+        if wrong > all * TOLERATED {
+            found.push(Finding::warning(
+                ANSWERS,
+                format!("{wrong} of {all} calls of {path} got no good answer"),
+                sight.kubectl("logs -l app.kubernetes.io/name=evenkeel --tail=500 | grep -i warn"),
+            ));
+        }
+    }
+    let shed = sum("evenkeel_http_requests_shed_total", &[]);
+    if shed > 0.0 {
+        found.push(Finding::warning(
+            ANSWERS,
+            format!("{shed} calls were answered without a decision, because too many came at once"),
+            "raise server.concurrency, or give the Deployment more cpu",
+        ));
+    }
+    let broken: Vec<&str> = ["patch_failed", "unreadable", "namespace_unknown"]
+        .into_iter()
+        .filter(|outcome| sum("evenkeel_admission_reviews_total", &[("outcome", outcome)]) > 0.0)
+        .collect();
+    if !broken.is_empty() {
+        found.push(Finding::info(
+            ANSWERS,
+            format!(
+                "Pods were left as they are at admission: {}",
+                named(&broken)
+            ),
+            "in the first moments of a namespace that is usual; else look at the log",
+        ));
+    }
+    if found.is_empty() {
+        found.push(Finding::ok(ANSWERS, "calls are answered"));
+    }
+    Ok(found)
+}

@@ -1,0 +1,180 @@
+//! The serving certificate: alive, for the right names, and trusted by the API server.
+
+use jiff::{SignedDuration, Timestamp};
+use rustls::pki_types::CertificateDer;
+
+use super::{Finding, Found, Sight, about, webhook};
+use crate::doctor::trust;
+
+/// A leaf is replaced ten days before its end: with less than this left, something is in the way.
+const LEAF_LEFT: SignedDuration = SignedDuration::from_hours(3 * 24);
+/// An authority gets its successor a year before its end; with half of that left, kube-scheduler's
+/// file needs the new one.
+const AUTHORITY_LEFT: SignedDuration = SignedDuration::from_hours(182 * 24);
+
+const SERVING: &str = "certificate";
+const TRUST: &str = "webhook-trust";
+
+/// The chain that is served, or what is wrong with it; `None` where there is no Secret.
+fn chain(sight: &Sight<'_>, id: &'static str) -> Result<Option<Chain>, Finding> {
+    let seen = &sight.seen.certificate;
+    let Some(served) = seen.look(id, "the serving certificate")? else {
+        return Ok(None);
+    };
+    Ok(Some(trust::certificates(served.chain.as_bytes())))
+}
+
+type Chain = Result<Vec<CertificateDer<'static>>, String>;
+
+pub(super) fn serving(sight: &Sight<'_>) -> Found {
+    let renew = renewal(sight);
+    let Some(chain) = chain(sight, SERVING)? else {
+        let what = "there is no serving certificate";
+        return Ok(vec![Finding::error(SERVING, what, renew)]);
+    };
+    let facts = chain.and_then(|chain| trust::facts(&chain[0]));
+    Ok(vec![match facts {
+        Err(why) => {
+            let what = "the serving certificate cannot be read";
+            Finding::error(SERVING, what, renew).seen_by(why)
+        }
+        Ok(facts) if facts.not_before > sight.seen.now => Finding::error(
+            SERVING,
+            format!(
+                "the serving certificate is valid only from {}",
+                facts.not_before
+            ),
+            "set the clocks of the machines",
+        ),
+        Ok(facts) => match left(facts.not_after, sight.seen.now) {
+            Left::Ended(ago) => Finding::error(
+                SERVING,
+                format!("the serving certificate ended {ago} ago"),
+                renew,
+            ),
+            Left::For(time, left) if left < LEAF_LEFT => Finding::warning(
+                SERVING,
+                format!("the serving certificate ends in {time} and was not replaced"),
+                renew,
+            ),
+            Left::For(time, _) => Finding::ok(
+                SERVING,
+                format!("the serving certificate lives for {time} more"),
+            ),
+        },
+    }])
+}
+
+/// What makes a new certificate come.
+fn renewal(sight: &Sight<'_>) -> String {
+    if sight.makes_certificates() {
+        format!(
+            "see leader, kill-switch and rights; then {}",
+            sight.kubectl("rollout restart deployment/evenkeel")
+        )
+    } else {
+        format!(
+            "{}, or whatever else keeps the Secret",
+            sight.kubectl("describe certificate evenkeel")
+        )
+    }
+}
+
+pub(super) fn trusted(sight: &Sight<'_>) -> Found {
+    let Some(webhook) = webhook::registered(sight, TRUST)? else {
+        let what = "the API server trusts nobody: the webhook is not registered";
+        return Ok(vec![Finding::error(
+            TRUST,
+            what,
+            "kubectl apply -k deploy/",
+        )]);
+    };
+    let bundle = webhook.client_config.ca_bundle.as_ref();
+    let Some(bundle) = bundle.filter(|bundle| !bundle.0.is_empty()) else {
+        let what = "the webhook has no caBundle: the API server does not trust Evenkeel";
+        return Ok(vec![Finding::error(TRUST, what, mend(sight))]);
+    };
+    let authorities = match trust::certificates(&bundle.0) {
+        Ok(authorities) => authorities,
+        Err(why) => {
+            let what = "the webhook's caBundle cannot be read";
+            return Ok(vec![Finding::error(TRUST, what, mend(sight)).seen_by(why)]);
+        }
+    };
+    let mut found: Vec<Finding> = ending(sight, &authorities).into_iter().collect();
+    let name = format!("{}.{}.svc", webhook::CONFIGURATION, sight.seen.namespace);
+    // Without the chain there is nothing to verify, and the check above has said so.
+    if let Some(Ok(chain)) = chain(sight, TRUST)? {
+        found.push(
+            match trust::verify(&authorities, &chain, &name, sight.seen.now) {
+                Ok(()) => Finding::ok(
+                    TRUST,
+                    format!("the API server trusts the certificate of {name}"),
+                ),
+                Err(why) => Finding::error(
+                    TRUST,
+                    format!("the API server does not trust the certificate of {name}"),
+                    mend(sight),
+                )
+                .seen_by(why),
+            },
+        );
+    }
+    Ok(found)
+}
+
+/// What brings the caBundle in step with the certificate.
+fn mend(sight: &Sight<'_>) -> String {
+    if sight.makes_certificates() {
+        format!(
+            "the leader writes the caBundle: see leader, kill-switch and rights; then {}",
+            sight.kubectl("rollout restart deployment/evenkeel")
+        )
+    } else {
+        "the webhook's annotation cert-manager.io/inject-ca-from names the Certificate: \
+         kubectl describe mutatingwebhookconfiguration evenkeel, or put your CA into caBundle"
+            .to_owned()
+    }
+}
+
+/// Whether the authority that lives longest ends soon.
+fn ending(sight: &Sight<'_>, authorities: &[CertificateDer<'_>]) -> Option<Finding> {
+    let ends = authorities
+        .iter()
+        .filter_map(|authority| Some(trust::facts(authority).ok()?.not_after));
+    let what = "the authority of the serving certificate";
+    match left(ends.max()?, sight.seen.now) {
+        Left::Ended(ago) => {
+            let what = format!("{what} ended {ago} ago");
+            Some(Finding::error(TRUST, what, mend(sight)))
+        }
+        Left::For(time, left) if left < AUTHORITY_LEFT => Some(Finding::warning(
+            TRUST,
+            format!("{what} ends in {time}, and kube-scheduler's file names it"),
+            "evenkeel certs scheduler-config > evenkeel-scheduler.yaml, and replace the file on \
+             every control-plane node once a new authority is there",
+        )),
+        Left::For(..) => None,
+    }
+}
+
+/// What remains of a life.
+enum Left {
+    Ended(String),
+    For(String, SignedDuration),
+}
+
+fn left(end: Timestamp, now: Timestamp) -> Left {
+    let left = end.duration_since(now);
+    if left.is_negative() {
+        Left::Ended(about(-left))
+    } else {
+        Left::For(about(left), left)
+    }
+}
+
+/// Whether the serving certificate stands for `address`; `None` where it is not known.
+pub(super) fn covers(sight: &Sight<'_>, address: std::net::IpAddr) -> Option<bool> {
+    let chain = trust::certificates(sight.seen.certificate.there()?.chain.as_bytes()).ok()?;
+    Some(trust::facts(&chain[0]).ok()?.addresses.contains(&address))
+}

@@ -1,0 +1,214 @@
+//! What is installed: versions, configuration, and the replicas of the Deployment.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::core::v1::Pod;
+
+use super::{Finding, Found, Sight, count, named, replicas};
+
+/// The oldest minor version of Kubernetes 1 that Evenkeel is built for.
+const OLDEST_MINOR: u32 = 33;
+
+const SERVER: &str = "server-version";
+const PROGRAM: &str = "program-version";
+const CONFIGURATION: &str = "configuration";
+const DEPLOYMENT: &str = "deployment";
+const SPREAD: &str = "replica-spread";
+
+pub(super) fn server_version(sight: &Sight<'_>) -> Found {
+    let Some(version) = sight.seen.server.look(SERVER, "the API server's version")? else {
+        let what = "the API server does not tell its version";
+        return Ok(vec![Finding::info(SERVER, what, "kubectl version")]);
+    };
+    Ok(vec![match minor(version) {
+        Some(minor) if minor < OLDEST_MINOR => Finding::error(
+            SERVER,
+            format!("the API server is Kubernetes {version}"),
+            format!("upgrade the control plane to 1.{OLDEST_MINOR} or newer"),
+        ),
+        _ => Finding::ok(SERVER, format!("the API server is Kubernetes {version}")),
+    }])
+}
+
+/// The minor version in a `gitVersion` such as `v1.33.4-eks-1`.
+fn minor(version: &str) -> Option<u32> {
+    let rest = version
+        .strip_prefix('v')
+        .unwrap_or(version)
+        .strip_prefix("1.")?;
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
+pub(super) fn program_version(sight: &Sight<'_>) -> Found {
+    let pages = sight.pages(PROGRAM, "the version that runs")?;
+    let running: BTreeSet<&str> = pages
+        .iter()
+        .flat_map(|(_, page)| page.by_label("evenkeel_build_info", "version"))
+        .map(|(version, _)| version)
+        .collect();
+    let shown = named(&running.iter().collect::<Vec<_>>());
+    let program = &*sight.seen.program;
+    Ok(vec![if running.len() > 1 {
+        let what = format!("the replicas run different versions: {shown}");
+        let fix = sight.kubectl("rollout status deployment/evenkeel");
+        Finding::warning(PROGRAM, what, fix)
+    } else if running.contains(program) {
+        Finding::ok(
+            PROGRAM,
+            format!("the replicas and this program are {program}"),
+        )
+    } else {
+        let image = format!("evenkeel=ghcr.io/evenkeel/evenkeel:{program}");
+        Finding::warning(
+            PROGRAM,
+            format!("the replicas run {shown}, this program is {program}"),
+            format!(
+                "use the program of that version, or {}",
+                sight.kubectl(&format!("set image deployment/evenkeel {image}"))
+            ),
+        )
+    }])
+}
+
+pub(super) fn configuration(sight: &Sight<'_>) -> Found {
+    let seen = &sight.seen.configuration;
+    let map = seen.look(CONFIGURATION, "the configuration")?;
+    let edit = sight.kubectl("edit configmap evenkeel");
+    Ok(vec![match (map, &sight.configured) {
+        (None, _) => Finding::error(
+            CONFIGURATION,
+            "there is no ConfigMap evenkeel, and its replicas cannot start without",
+            "kubectl apply -k deploy/",
+        ),
+        (Some(_), None) => Finding::error(
+            CONFIGURATION,
+            "the ConfigMap evenkeel has no config.yaml",
+            format!("{edit}, or kubectl apply -k deploy/"),
+        ),
+        (Some(_), Some(Err(error))) => Finding::error(
+            CONFIGURATION,
+            "the configuration is refused: replicas keep the old one and do not start anew",
+            format!("{edit}; `evenkeel serve --check --config FILE` checks a file"),
+        )
+        .seen_by(error.to_string()),
+        (Some(_), Some(Ok(_))) => Finding::ok(CONFIGURATION, "the configuration is accepted"),
+    }])
+}
+
+pub(super) fn deployment(sight: &Sight<'_>) -> Found {
+    let seen = &sight.seen.deployment;
+    let Some(deployment) = seen.look(DEPLOYMENT, "the Deployment")? else {
+        return Ok(vec![Finding::error(
+            DEPLOYMENT,
+            format!(
+                "there is no Deployment evenkeel in {}",
+                sight.seen.namespace
+            ),
+            "kubectl apply -k deploy/ (or name its namespace by --namespace)",
+        )]);
+    };
+    let spec = deployment.spec.as_ref();
+    let wanted = spec.and_then(|spec| spec.replicas).unwrap_or(1);
+    let status = deployment.status.as_ref();
+    let ready = status.and_then(|status| status.ready_replicas).unwrap_or(0);
+    let what = format!("{ready} of {wanted} replicas are ready");
+    let look = sight.kubectl("describe pods -l app.kubernetes.io/name=evenkeel");
+    let shown = sight.seen.replicas.there().map_or_else(String::new, |all| {
+        let troubles: Vec<String> = all.iter().filter_map(|one| trouble(&one.pod)).collect();
+        troubles.join("; ")
+    });
+    Ok(vec![match (ready, wanted) {
+        (_, ..=0) => Finding::error(
+            DEPLOYMENT,
+            "the Deployment is scaled to no replicas",
+            sight.kubectl("scale deployment/evenkeel --replicas=2"),
+        ),
+        (..=0, _) => Finding::error(DEPLOYMENT, what, look).seen_by(shown),
+        (ready, wanted) if ready < wanted => {
+            Finding::warning(DEPLOYMENT, what, look).seen_by(shown)
+        }
+        (_, 1) => Finding::info(
+            DEPLOYMENT,
+            "the only replica is ready; nobody answers while it is replaced",
+            sight.kubectl("scale deployment/evenkeel --replicas=2"),
+        ),
+        _ => Finding::ok(DEPLOYMENT, what),
+    }])
+}
+
+/// Why a Pod is not ready, in a few words.
+fn trouble(pod: &Pod) -> Option<String> {
+    let name = pod.metadata.name.as_deref()?;
+    let status = pod.status.as_ref()?;
+    let containers = status.container_statuses.as_ref();
+    let waiting = containers.into_iter().flatten().find_map(|container| {
+        let waiting = container.state.as_ref()?.waiting.as_ref()?;
+        Some(waiting.reason.clone().unwrap_or_default())
+    });
+    let conditions = status.conditions.as_ref();
+    let unready = conditions.into_iter().flatten().find_map(|condition| {
+        let about = ["PodScheduled", "Ready"].contains(&&*condition.type_);
+        (about && condition.status != "True").then(|| {
+            condition
+                .message
+                .clone()
+                .or_else(|| condition.reason.clone())
+        })
+    });
+    let why = waiting.or_else(|| unready.map(Option::unwrap_or_default))?;
+    Some(format!("{name}: {why}"))
+}
+
+pub(super) fn spread(sight: &Sight<'_>) -> Found {
+    sight.seen.replicas.look(SPREAD, "where the replicas run")?;
+    let placed: Vec<(&str, &str)> = replicas(sight.seen)
+        .iter()
+        .filter_map(|replica| {
+            let node = replica.pod.spec.as_ref()?.node_name.as_deref()?;
+            Some((node, replica.pod.metadata.name.as_deref()?))
+        })
+        .collect();
+    let nodes: BTreeSet<&str> = placed.iter().map(|(node, _)| *node).collect();
+    let cluster = sight.seen.nodes.there().map_or(0, Vec::len);
+    Ok(vec![match *placed.as_slice() {
+        [.., (node, pod)] if placed.len() > 1 && nodes.len() == 1 && cluster != 1 => {
+            let delete = sight.kubectl(&format!("delete pod {pod}"));
+            Finding::warning(
+                SPREAD,
+                format!("{} run on one node, {node}", count(placed.len(), "replica")),
+                format!(
+                    "{delete}, once another node has room; nodes that lack a topologyKey of its \
+                     topologySpreadConstraints take no part in them"
+                ),
+            )
+        }
+        _ => Finding::ok(
+            SPREAD,
+            format!(
+                "{} on {}",
+                count(placed.len(), "replica"),
+                count(nodes.len(), "node")
+            ),
+        ),
+    }])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn minor_versions_are_read_as_vendors_write_them() {
+        for (version, expected) in [
+            ("v1.33.0", Some(33)),
+            ("v1.36.2-eks-abc", Some(36)),
+            ("v1.33+", Some(33)),
+            ("1.32.1", Some(32)),
+            ("v2.0.0", None),
+            ("", None),
+        ] {
+            assert_eq!(minor(version), expected, "{version}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Whether the load of every node is measured, under the node's own name, and its capacity known.
+
+use super::{Finding, Found, Sight, named};
+use crate::config::Source;
+use crate::doctor::Page;
+use crate::kubernetes::annotations::{DISK_IO_CAPACITY, NETWORK_CAPACITY};
+use crate::units::{Resource, Resources};
+
+const FRESH: &str = "measurements";
+const NAMES: &str = "measured-names";
+const CAPACITY: &str = "capacity";
+
+/// How many nodes are measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Measured {
+    fresh: f64,
+    all: f64,
+}
+
+impl Measured {
+    fn of(page: &Page, resource: Resource) -> Self {
+        let nodes =
+            |labels: &[(&str, &str)]| page.sum("evenkeel_metrics_nodes", labels).unwrap_or(0.0);
+        let resource = ("resource", resource.as_str());
+        Self {
+            fresh: nodes(&[resource, ("freshness", "fresh")]),
+            all: nodes(&[resource]),
+        }
+    }
+}
+
+pub(super) fn fresh(sight: &Sight<'_>) -> Found {
+    let pages = sight.pages(FRESH, "what is measured")?;
+    let source = sight.config().map(|config| &config.metrics.source);
+    if matches!(source, Some(Source::None)) {
+        return Ok(vec![Finding::info(
+            FRESH,
+            "nothing is measured (metrics.source: none): loads are sums of requests",
+            "set metrics.source: prometheus and metrics.prometheus.url in the configuration",
+        )]);
+    }
+    // The replica that knows least speaks for all: it may be the one that is asked.
+    let least = Resources::from_fn(|resource| {
+        let of_page = |(_, page): &(&str, Page)| Measured::of(page, resource);
+        let least = |a: Measured, b: Measured| if b.fresh < a.fresh { b } else { a };
+        pages.iter().map(of_page).reduce(least)
+    });
+    let expected = |resource: &Resource| {
+        !matches!(source, Some(Source::MetricsApi))
+            || matches!(resource, Resource::Cpu | Resource::Memory)
+    };
+    let lacking: Vec<(Resource, Measured)> = Resource::ALL
+        .into_iter()
+        .filter(expected)
+        .filter_map(|resource| Some((resource, least[resource]?)))
+        .filter(|(_, measured)| measured.fresh < measured.all || measured.all == 0.0)
+        .collect();
+    Ok(vec![if lacking.is_empty() {
+        Finding::ok(FRESH, "the load of every node is freshly measured")
+    } else {
+        stale(sight, &lacking, source)
+    }])
+}
+
+fn stale(sight: &Sight<'_>, lacking: &[(Resource, Measured)], source: Option<&Source>) -> Finding {
+    let shown: Vec<String> = lacking
+        .iter()
+        .map(|(resource, Measured { fresh, all })| format!("{resource} of {fresh} of {all} nodes"))
+        .collect();
+    let what = format!(
+        "measured freshly: {}; elsewhere loads are estimated from requests",
+        shown.join(", ")
+    );
+    let fix = match source {
+        Some(Source::MetricsApi) => "kubectl get apiservice v1beta1.metrics.k8s.io, and \
+                                     kubectl top nodes: metrics-server must serve every node"
+            .to_owned(),
+        Some(Source::Replay(_)) => "let the trace name every node".to_owned(),
+        Some(Source::Prometheus(prometheus)) => format!(
+            "check that metrics.prometheus.url ({}) is this cluster's Prometheus, that it scrapes \
+             node_exporter and cAdvisor on every node, and measured-names",
+            prometheus.url
+        ),
+        Some(Source::None) | None => "check metrics in the configuration".to_owned(),
+    };
+    let nothing = lacking.iter().all(|(_, measured)| measured.fresh == 0.0);
+    let finding = if nothing {
+        Finding::error(FRESH, what, fix)
+    } else {
+        Finding::warning(FRESH, what, fix)
+    };
+    finding.seen_by(failures(sight))
+}
+
+/// The queries that failed, with their reasons.
+fn failures(sight: &Sight<'_>) -> String {
+    let name = "evenkeel_metrics_query_failures_total";
+    let mut reasons: Vec<&str> = sight
+        .pages
+        .iter()
+        .flat_map(|(_, page)| page.by_label(name, "reason"))
+        .filter(|(_, count)| *count > 0.0)
+        .map(|(reason, _)| reason)
+        .collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    if reasons.is_empty() {
+        return String::new();
+    }
+    format!("queries failed: {}", named(&reasons))
+}
+
+pub(super) fn names(sight: &Sight<'_>) -> Found {
+    let pages = sight.pages(NAMES, "the names that are measured")?;
+    let name = "evenkeel_metrics_self_check_findings";
+    let told = |found: bool| {
+        let reasons = pages
+            .iter()
+            .flat_map(|(_, page)| page.by_label(name, "reason"));
+        reasons.filter(move |(_, value)| (*value > 0.0) == found)
+    };
+    let mut reasons: Vec<&str> = told(true).map(|(reason, _)| reason).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    if reasons.is_empty() {
+        // Only Prometheus is checked, and only once it has answered.
+        let checked = told(false).next().is_some();
+        let finding = checked.then(|| Finding::ok(NAMES, "measured names are names of nodes"));
+        return Ok(finding.into_iter().collect());
+    }
+    let logs = sight
+        .kubectl("logs -l app.kubernetes.io/name=evenkeel --tail=-1 | grep 'metrics self-check'");
+    let warn = |reason| {
+        let (what, advice) = explained(reason);
+        Finding::warning(NAMES, what, format!("{advice}; {logs} names them")).seen_by(reason)
+    };
+    Ok(reasons.into_iter().map(warn).collect())
+}
+
+/// A finding of the service's own check of names, and what mends it.
+fn explained(reason: &str) -> (&'static str, &'static str) {
+    match reason {
+        "NoSeries" => (
+            "Prometheus holds no series of node_exporter or cAdvisor",
+            "let it scrape both, and check metrics.prometheus.url",
+        ),
+        "NodesUnmeasured" => (
+            "nodes have no measurement",
+            "let Prometheus scrape node_exporter and cAdvisor there",
+        ),
+        "ResourceUnmeasured" => (
+            "a resource is measured of no node",
+            "check its exporter, or set its query in metrics.prometheus.queries",
+        ),
+        "NamesUnmatched" => (
+            "measured names are no node's",
+            "set metrics.prometheus.nodeLabel to the label that holds the node's name",
+        ),
+        "UseLabel" => (
+            "another label holds the names of the nodes",
+            "set metrics.prometheus.nodeLabel to it",
+        ),
+        "AddressOnly" => (
+            "series hold addresses of nodes, none holds their names",
+            "relabel __meta_kubernetes_pod_node_name to node in the scrape job",
+        ),
+        _ => ("the check of names found something", "update this program"),
+    }
+}
+
+pub(super) fn capacity(sight: &Sight<'_>) -> Found {
+    let pages = sight.pages(CAPACITY, "which capacities are known")?;
+    let fields = [
+        (
+            Resource::NetworkIo,
+            NETWORK_CAPACITY,
+            "10Gbps",
+            "network.capacity",
+        ),
+        (
+            Resource::DiskIo,
+            DISK_IO_CAPACITY,
+            "500MB/s",
+            "disk.ioCapacity",
+        ),
+    ];
+    let mut found = Vec::new();
+    for (resource, annotation, example, field) in fields {
+        let labels = [("resource", resource.as_str())];
+        let known = |(_, page): &(&str, Page)| {
+            Some((
+                page.sum("evenkeel_nodes_with_capacity", &labels)?,
+                page.sum("evenkeel_metrics_nodes", &labels)?,
+            ))
+        };
+        let least = pages
+            .iter()
+            .filter_map(known)
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((known, all)) = least.filter(|(known, all)| known < all) else {
+            continue;
+        };
+        let node = unannotated(sight, annotation).unwrap_or("NODE");
+        found.push(Finding::warning(
+            CAPACITY,
+            format!(
+                "the {resource} capacity of {known} of {all} nodes is known: elsewhere {resource} \
+                 takes part in no rule and no score"
+            ),
+            format!(
+                "kubectl annotate node {node} {annotation}={example}, or for all nodes \
+                 {field}: {example} in the configuration"
+            ),
+        ));
+    }
+    if found.is_empty() {
+        found.push(Finding::ok(
+            CAPACITY,
+            "the network and disk I/O capacity of every node is known",
+        ));
+    }
+    Ok(found)
+}
+
+/// A node without the annotation.
+fn unannotated<'a>(sight: &Sight<'a>, annotation: &str) -> Option<&'a str> {
+    let nodes = sight.seen.nodes.there()?;
+    let node = nodes
+        .iter()
+        .find(|node| node.metadata.annotation(annotation).is_none());
+    Some(node?.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::self_check::Finding as NameFinding;
+
+    #[test]
+    fn every_finding_of_the_service_is_explained() {
+        for reason in NameFinding::REASONS {
+            assert_ne!(explained(reason), explained("Unknown"), "{reason}");
+        }
+    }
+}

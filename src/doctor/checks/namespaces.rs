@@ -1,0 +1,119 @@
+//! Namespaces: which have opted in, whether what is written on them and on nodes is understood, and
+//! whether the label that mirrors the opt-in follows.
+
+use super::{Finding, Found, Sight, count, named, webhook};
+use crate::kubernetes::annotations::{ENABLED, InvalidAnnotation};
+use crate::kubernetes::meta::Meta;
+use crate::kubernetes::namespace_policy::NamespacePolicy;
+use crate::kubernetes::node::node_capacity;
+use crate::kubernetes::watched::Namespace;
+
+const OPTED_IN: &str = "opted-in";
+const ANNOTATIONS: &str = "annotations";
+const MIRROR: &str = "label-mirror";
+
+fn namespaces<'a>(sight: &Sight<'a>, id: &'static str) -> Result<&'a [Namespace], Finding> {
+    let seen = sight.seen.namespaces.look(id, "the namespaces")?;
+    Ok(seen.map_or(&[], Vec::as_slice))
+}
+
+pub(super) fn opted_in(sight: &Sight<'_>) -> Found {
+    let all = namespaces(sight, OPTED_IN)?;
+    let names = sight.opted_in();
+    Ok(vec![if names.is_empty() {
+        Finding::info(
+            OPTED_IN,
+            format!(
+                "none of {} has opted in: Evenkeel does nothing",
+                count(all.len(), "namespace")
+            ),
+            format!("kubectl annotate namespace NAME {ENABLED}=true"),
+        )
+    } else {
+        let what = format!(
+            "{} opted in: {}",
+            count(names.len(), "namespace"),
+            named(&names)
+        );
+        Finding::ok(OPTED_IN, what)
+    }])
+}
+
+pub(super) fn annotations(sight: &Sight<'_>) -> Found {
+    let of_namespaces = namespaces(sight, ANNOTATIONS)?
+        .iter()
+        .flat_map(|namespace| {
+            let (_, invalid) = NamespacePolicy::parse(&namespace.metadata.annotations);
+            refused("namespace", &namespace.metadata, invalid)
+        });
+    let nodes = sight.seen.nodes.look(ANNOTATIONS, "the nodes")?;
+    let of_nodes = nodes.into_iter().flatten().flat_map(|node| {
+        let (_, invalid) = node_capacity(node);
+        refused("node", &node.metadata, invalid)
+    });
+    let mut found: Vec<Finding> = of_namespaces.chain(of_nodes).collect();
+    if found.is_empty() {
+        let what = "the annotations on namespaces and nodes are understood";
+        found.push(Finding::ok(ANNOTATIONS, what));
+    }
+    Ok(found)
+}
+
+fn refused(kind: &str, meta: &Meta, invalid: Vec<InvalidAnnotation>) -> Vec<Finding> {
+    let name = meta.name.as_deref().unwrap_or_default();
+    let finding = |invalid: InvalidAnnotation| {
+        let InvalidAnnotation {
+            key,
+            value,
+            accepted,
+        } = invalid;
+        Finding::warning(
+            ANNOTATIONS,
+            format!("{kind} {name}: {key}: {value:?} is not accepted, the default applies"),
+            format!("kubectl annotate --overwrite {kind} {name} {key}=VALUE; accepted: {accepted}"),
+        )
+    };
+    invalid.into_iter().map(finding).collect()
+}
+
+pub(super) fn mirror(sight: &Sight<'_>) -> Found {
+    let differs = |namespace: &&Namespace| {
+        let enabled = NamespacePolicy::parse(&namespace.metadata.annotations)
+            .0
+            .enabled;
+        let label = namespace.metadata.labels.get(ENABLED).map(String::as_str);
+        label != enabled.then_some("true")
+    };
+    let names: Vec<&str> = namespaces(sight, MIRROR)?
+        .iter()
+        .filter(differs)
+        .filter_map(|namespace| namespace.metadata.name.as_deref())
+        .collect();
+    if names.is_empty() {
+        return Ok(vec![Finding::ok(
+            MIRROR,
+            "the label follows the annotation everywhere",
+        )]);
+    }
+    let what = format!(
+        "the label {ENABLED} does not follow the annotation: {}",
+        named(&names)
+    );
+    let fix = "the leader writes it: see leader, kill-switch, rights and write-guard";
+    Ok(vec![if selects_by_label(sight) {
+        let what = format!("{what}; the webhook selects by it");
+        Finding::error(MIRROR, what, fix)
+    } else {
+        Finding::warning(MIRROR, what, fix)
+    }])
+}
+
+/// Whether the webhook is narrowed to namespaces with the label.
+fn selects_by_label(sight: &Sight<'_>) -> bool {
+    let Ok(Some(webhook)) = webhook::registered(sight, MIRROR) else {
+        return false;
+    };
+    let selector = webhook.namespace_selector.as_ref();
+    let labels = selector.and_then(|selector| selector.match_labels.as_ref());
+    labels.is_some_and(|labels| labels.contains_key(ENABLED))
+}

@@ -1,0 +1,145 @@
+//! NetworkPolicies: whether callers get in, and Evenkeel out to Prometheus. They are judged as
+//! written; whether the network obeys them cannot be seen.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPort, NetworkPolicySpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use super::{Finding, Found, Sight, named};
+use crate::config::Source;
+
+/// The port of webhook and extender, and its name in the Deployment.
+const HTTPS: (i32, &str) = (8443, "https");
+
+const NETWORK: &str = "network-policy";
+
+pub(super) fn check(sight: &Sight<'_>) -> Found {
+    let policies = sight
+        .seen
+        .network_policies
+        .look(NETWORK, "the NetworkPolicies")?;
+    let ours: Vec<(&str, &NetworkPolicySpec)> = policies
+        .into_iter()
+        .flatten()
+        .filter_map(selecting)
+        .collect();
+    if ours.is_empty() {
+        return Ok(vec![Finding::info(
+            NETWORK,
+            "no NetworkPolicy selects Evenkeel's Pods: whoever reaches them may call",
+            "kubectl apply -f deploy/base/network-policy.yaml",
+        )]);
+    }
+    let mut found: Vec<Finding> = [callers(&ours), prometheus(sight, &ours)]
+        .into_iter()
+        .flatten()
+        .collect();
+    if found.is_empty() {
+        found.push(Finding::ok(
+            NETWORK,
+            "the NetworkPolicies let callers in, and Evenkeel out",
+        ));
+    }
+    Ok(found)
+}
+
+/// A policy that selects Evenkeel's Pods, with its name.
+fn selecting(policy: &NetworkPolicy) -> Option<(&str, &NetworkPolicySpec)> {
+    let spec = policy.spec.as_ref()?;
+    let selects = spec.pod_selector.as_ref().is_none_or(selects_us);
+    selects.then_some((policy.metadata.name.as_deref()?, spec))
+}
+
+fn selects_us(selector: &LabelSelector) -> bool {
+    let ours = BTreeMap::from([("app.kubernetes.io/name", "evenkeel")]);
+    let labels = selector.match_labels.iter().flatten();
+    let mut labels = labels.map(|(key, value)| ours.get(&**key) == Some(&&**value));
+    labels.all(|matches| matches) && selector.match_expressions.iter().flatten().next().is_none()
+}
+
+/// Whether somebody from outside of the cluster's Pods can reach webhook and extender.
+fn callers(ours: &[(&str, &NetworkPolicySpec)]) -> Option<Finding> {
+    let ours: Vec<_> = ours
+        .iter()
+        .filter(|(_, spec)| concerns(spec, "Ingress"))
+        .collect();
+    let mut rules = ours
+        .iter()
+        .flat_map(|(_, spec)| spec.ingress.iter().flatten());
+    let lets_in = rules.any(|rule| {
+        let ports = rule.ports.as_deref();
+        let from = rule.from.iter().flatten();
+        let beyond_pods = rule.from.as_ref().is_none_or(Vec::is_empty)
+            || from.into_iter().any(|peer| peer.ip_block.is_some());
+        beyond_pods && opens(ports, HTTPS.0, Some(HTTPS.1))
+    });
+    let names: Vec<&str> = ours.iter().map(|(name, _)| *name).collect();
+    (!names.is_empty() && !lets_in).then(|| {
+        Finding::warning(
+            NETWORK,
+            format!(
+                "no NetworkPolicy lets the API server and kube-scheduler in, which are no Pods ({})",
+                named(&names)
+            ),
+            format!(
+                "kubectl apply -f deploy/base/network-policy.yaml (port {} without `from`)",
+                HTTPS.0
+            ),
+        )
+    })
+}
+
+/// Whether the port of Prometheus is open.
+fn prometheus(sight: &Sight<'_>, ours: &[(&str, &NetworkPolicySpec)]) -> Option<Finding> {
+    let Source::Prometheus(prometheus) = &sight.config()?.metrics.source else {
+        return None;
+    };
+    let url: reqwest::Url = prometheus.url.parse().ok()?;
+    let port = i32::from(url.port_or_known_default()?);
+    let mut bounded = ours
+        .iter()
+        .filter(|(_, spec)| concerns(spec, "Egress"))
+        .peekable();
+    bounded.peek()?;
+    let mut rules = bounded.flat_map(|(_, spec)| spec.egress.iter().flatten());
+    let open = rules.any(|rule| opens(rule.ports.as_deref(), port, None));
+    (!open).then(|| {
+        Finding::warning(
+            NETWORK,
+            format!("no NetworkPolicy lets Evenkeel out to Prometheus at port {port}"),
+            format!(
+                "add `- port: {port}` to egress in deploy/base/network-policy.yaml and apply it \
+                 (behind a Service, the port of its Pods)"
+            ),
+        )
+    })
+}
+
+fn concerns(spec: &NetworkPolicySpec, direction: &str) -> bool {
+    let types = spec.policy_types.iter().flatten();
+    let mut types = types.map(String::as_str);
+    types.any(|kind| kind == direction)
+}
+
+/// Whether one of `ports` is the TCP port `number`, or has the name; none stands for all.
+fn opens(ports: Option<&[NetworkPolicyPort]>, number: i32, name: Option<&str>) -> bool {
+    let Some(ports) = ports.filter(|ports| !ports.is_empty()) else {
+        return true;
+    };
+    ports.iter().any(|port| {
+        let tcp = port
+            .protocol
+            .as_deref()
+            .is_none_or(|protocol| protocol == "TCP");
+        let covers = match &port.port {
+            None => true,
+            Some(IntOrString::String(found)) => Some(&**found) == name,
+            Some(IntOrString::Int(first)) => {
+                (*first..=port.end_port.unwrap_or(*first)).contains(&number)
+            }
+        };
+        tcp && covers
+    })
+}

@@ -1,0 +1,63 @@
+//! Whether the ServiceAccount may do everything that the code does.
+
+use std::collections::BTreeSet;
+
+use super::{Finding, Found, Sight, count};
+use crate::doctor::Right;
+
+const RIGHTS: &str = "rights";
+
+pub(super) fn check(sight: &Sight<'_>) -> Found {
+    let seen = &sight.seen.rights;
+    let Some(rights) = seen.look(RIGHTS, "the ServiceAccount's rights")? else {
+        let what = "the API server does not answer questions about rights";
+        let fix = "kubectl get clusterrolebinding,rolebinding -A | grep evenkeel";
+        return Ok(vec![Finding::info(RIGHTS, what, fix)]);
+    };
+    let needed = |right: &&Right| !right.for_certificates || sight.makes_certificates();
+    let needed: Vec<&Right> = rights.iter().filter(needed).collect();
+    let missing: Vec<&Right> = needed
+        .iter()
+        .copied()
+        .filter(|right| !right.allowed)
+        .collect();
+    if missing.is_empty() {
+        let what = format!(
+            "the ServiceAccount has its {}",
+            count(needed.len(), "right")
+        );
+        return Ok(vec![Finding::ok(RIGHTS, what)]);
+    }
+    let shown: Vec<String> = missing.iter().map(|right| shown(right)).collect();
+    let files: BTreeSet<&str> = missing.iter().map(|right| file(right)).collect();
+    let applied: Vec<String> = files.iter().map(|file| format!("-f {file}")).collect();
+    Ok(vec![
+        Finding::error(
+            RIGHTS,
+            format!("the ServiceAccount lacks {}", count(missing.len(), "right")),
+            format!("kubectl apply {}", applied.join(" ")),
+        )
+        .seen_by(shown.join(", ")),
+    ])
+}
+
+/// As `kubectl auth can-i` takes it.
+fn shown(right: &Right) -> String {
+    let mut text = format!("{} {}", right.verb, right.resource);
+    if !right.group.is_empty() {
+        text = format!("{text}.{}", right.group);
+    }
+    if let Some(name) = &right.name {
+        text = format!("{text}/{name}");
+    }
+    text
+}
+
+/// The manifest that grants it.
+const fn file(right: &Right) -> &'static str {
+    if right.for_certificates {
+        "deploy/base/rbac-certificates.yaml"
+    } else {
+        "deploy/base/rbac.yaml"
+    }
+}

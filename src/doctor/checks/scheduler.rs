@@ -1,0 +1,267 @@
+//! kube-scheduler: whether it knows the extender, reaches it and calls it. It has no metric of its
+//! extenders, so the replicas are asked when they were last called.
+
+use k8s_openapi::api::core::v1::Pod;
+
+use super::{Finding, Found, Sight, about, certificate, count, named};
+use crate::server::paths;
+
+/// With unbound Pods and no call for this long, the extender is not asked any more.
+const SILENCE: f64 = 600.0;
+
+/// The scheduler of Pods that name none.
+const DEFAULT_SCHEDULER: &str = "default-scheduler";
+/// The scheduler of the component second-scheduler.
+const SECOND_SCHEDULER: &str = "evenkeel-scheduler";
+
+const ADDRESS: &str = "extender-address";
+const CALLED: &str = "extender-called";
+const WHOLE_NODES: &str = "extender-nodes";
+const NAMES: &str = "scheduler-names";
+
+/// Prints the file that tells kube-scheduler of the extender.
+const PRINT: &str = "evenkeel certs scheduler-config > evenkeel-scheduler.yaml";
+
+pub(super) fn address(sight: &Sight<'_>) -> Found {
+    let service = sight
+        .seen
+        .extender_service
+        .look(ADDRESS, "the extender's address")?;
+    let Some(service) = service else {
+        // That the Service is missing is said with the endpoints.
+        return Ok(Vec::new());
+    };
+    let address = service
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.cluster_ip.as_deref());
+    let Some(address) = address.and_then(|address| address.parse().ok()) else {
+        return Ok(vec![Finding::error(
+            ADDRESS,
+            "the Service evenkeel-extender has no ClusterIP, and kube-scheduler cannot resolve names",
+            "kubectl apply -k deploy/ (delete the Service first: its type cannot be changed)",
+        )]);
+    };
+    sight
+        .seen
+        .certificate
+        .look(ADDRESS, "whether the certificate stands for the extender")?;
+    Ok(vec![match certificate::covers(sight, address) {
+        Some(true) => Finding::ok(
+            ADDRESS,
+            format!("the certificate stands for the extender's address {address}"),
+        ),
+        // kube-scheduler checks the name in serverName, others the address.
+        Some(false) => Finding::warning(
+            ADDRESS,
+            format!("the certificate does not stand for the extender's address {address}"),
+            format!(
+                "keep tlsConfig.serverName in kube-scheduler's file; {} makes a new certificate",
+                sight.kubectl("rollout restart deployment/evenkeel")
+            ),
+        ),
+        None => Finding::info(
+            ADDRESS,
+            format!("the extender's address is {address}; there is no certificate to compare"),
+            "see certificate",
+        ),
+    }])
+}
+
+pub(super) fn called(sight: &Sight<'_>) -> Found {
+    let pages = sight.pages(CALLED, "whether kube-scheduler calls")?;
+    let since = pages
+        .iter()
+        .flat_map(|(_, page)| page.values("evenkeel_extender_seconds_since_last_call", &[]))
+        .filter(|seconds| *seconds >= 0.0)
+        .min_by(f64::total_cmp);
+    let refused = refused_calls(sight);
+    let Some(since) = since else {
+        return Ok(vec![never(sight, refused)]);
+    };
+    let ago = about(jiff::SignedDuration::from_secs_f64(since));
+    let waiting = sight.seen.unbound.there().map_or(0, Vec::len);
+    Ok(vec![if since > SILENCE && waiting > 0 {
+        Finding::warning(
+            CALLED,
+            format!(
+                "kube-scheduler last called {ago} ago, while {} for a node",
+                wait(waiting)
+            ),
+            configure(sight),
+        )
+    } else {
+        Finding::ok(CALLED, format!("kube-scheduler last called {ago} ago"))
+    }])
+}
+
+fn wait(pods: usize) -> String {
+    let verb = if pods == 1 { "waits" } else { "wait" };
+    format!("{} {verb}", count(pods, "Pod"))
+}
+
+/// How many calls were answered with a refusal: the caller showed no certificate that is known.
+fn refused_calls(sight: &Sight<'_>) -> bool {
+    sight.pages.iter().any(|(_, page)| {
+        [paths::FILTER, paths::PRIORITIZE].into_iter().any(|path| {
+            let labels = [("path", path), ("status", "4xx")];
+            page.sum("evenkeel_http_requests_total", &labels)
+                .unwrap_or(0.0)
+                > 0.0
+        })
+    })
+}
+
+fn never(sight: &Sight<'_>, refused: bool) -> Finding {
+    if refused {
+        return Finding::error(
+            CALLED,
+            "kube-scheduler calls and is refused: it shows no client certificate that is accepted",
+            format!(
+                "{PRINT}, and replace kube-scheduler's file by it: it holds a client certificate \
+                 that is accepted"
+            ),
+        );
+    }
+    let failures: f64 = sight
+        .pages
+        .iter()
+        .filter_map(|(_, page)| page.sum("evenkeel_tls_handshake_failures_total", &[]))
+        .sum();
+    let detail = if failures > 0.0 {
+        format!("{failures} TLS handshakes failed: a caller does not trust the certificate")
+    } else {
+        String::new()
+    };
+    Finding::error(
+        CALLED,
+        "kube-scheduler has not called since the replicas started: no Pod is placed by load",
+        configure(sight),
+    )
+    .seen_by(detail)
+}
+
+/// How this cluster's scheduler is told of the extender, as far as the cluster shows it.
+fn configure(sight: &Sight<'_>) -> String {
+    let probe = "if that is done, place a Pod and look again";
+    if sight.seen.second_scheduler.there().is_some() {
+        let logs = sight.kubectl("logs deployment/evenkeel-scheduler");
+        return format!(
+            "{logs}; evenkeel certs scheduler-client | kubectl apply -f - renews its certificate; \
+             {probe}"
+        );
+    }
+    let schedulers = sight.seen.schedulers.there().map_or(&[][..], Vec::as_slice);
+    if schedulers.is_empty() {
+        return format!(
+            "{PRINT}, and start kube-scheduler with --config=FILE (webhook-config/README.md); \
+             where it cannot be configured (managed control planes): kubectl apply -k \
+             deploy/overlays/second-scheduler; {probe}"
+        );
+    }
+    let plain: Vec<&str> = schedulers
+        .iter()
+        .filter(|pod| !has_configuration(pod))
+        .filter_map(|pod| pod.metadata.name.as_deref())
+        .collect();
+    if plain.is_empty() {
+        format!(
+            "kube-scheduler has a configuration file: compare its extenders with `evenkeel certs \
+             scheduler-config` (urlPrefix, caData, certificate), and look into kubectl -n \
+             kube-system logs -l component=kube-scheduler; {probe}"
+        )
+    } else {
+        format!(
+            "{PRINT}, copy it to every control-plane node, and add --config=FILE to the command \
+             in /etc/kubernetes/manifests/kube-scheduler.yaml (missing in {}); \
+             webhook-config/README.md shows each step; {probe}",
+            named(&plain)
+        )
+    }
+}
+
+/// Whether a kube-scheduler is started with a configuration file.
+fn has_configuration(pod: &Pod) -> bool {
+    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+    let mut words = containers.flat_map(|container| {
+        let command = container.command.iter().flatten();
+        command.chain(container.args.iter().flatten())
+    });
+    words.any(|word| word == "--config" || word.starts_with("--config="))
+}
+
+pub(super) fn whole_nodes(sight: &Sight<'_>) -> Found {
+    let pages = sight.pages(WHOLE_NODES, "how kube-scheduler calls")?;
+    let calls: f64 = pages
+        .iter()
+        .filter_map(|(_, page)| page.sum("evenkeel_extender_full_node_calls_total", &[]))
+        .sum();
+    Ok(vec![if calls > 0.0 {
+        Finding::warning(
+            WHOLE_NODES,
+            format!(
+                "kube-scheduler sent whole nodes {calls} times: slow, and in-tree scores suffer"
+            ),
+            "set nodeCacheCapable: true for the extender in kube-scheduler's file",
+        )
+    } else {
+        Finding::ok(WHOLE_NODES, "kube-scheduler sends names of nodes only")
+    }])
+}
+
+/// Pods that no scheduler with the extender will ever place.
+pub(super) fn names(sight: &Sight<'_>) -> Found {
+    let second = sight
+        .seen
+        .second_scheduler
+        .look(NAMES, "the second scheduler")?;
+    let set = sight
+        .config()
+        .and_then(|config| config.policy.scheduler_name.as_deref());
+    if set == Some(SECOND_SCHEDULER) && second.is_none() {
+        return Ok(vec![Finding::error(
+            NAMES,
+            format!(
+                "admission sends Pods to {SECOND_SCHEDULER}, which is not there: they wait for ever"
+            ),
+            "kubectl apply -k deploy/overlays/second-scheduler, or unset admission.schedulerName",
+        )]);
+    }
+    let unbound = sight
+        .seen
+        .unbound
+        .look(NAMES, "the Pods that wait for a node")?;
+    let opted_in = sight.opted_in();
+    let known = [
+        DEFAULT_SCHEDULER,
+        SECOND_SCHEDULER,
+        set.unwrap_or(DEFAULT_SCHEDULER),
+    ];
+    let foreign: Vec<String> = unbound
+        .into_iter()
+        .flatten()
+        .filter(|pod| opted_in.contains(&pod.namespace()))
+        .filter_map(|pod| {
+            let scheduler = pod.spec.scheduler_name.as_deref()?;
+            let other = !known.contains(&scheduler);
+            other.then(|| format!("{}/{} ({scheduler})", pod.namespace(), pod.name()))
+        })
+        .collect();
+    Ok(vec![if foreign.is_empty() {
+        Finding::ok(
+            NAMES,
+            "no waiting Pod of an opted-in namespace names another scheduler",
+        )
+    } else {
+        Finding::info(
+            NAMES,
+            format!(
+                "{} for another scheduler: {}",
+                wait(foreign.len()),
+                named(&foreign)
+            ),
+            "extenders belong to one scheduler: add Evenkeel to that one's configuration too, or \
+             drop spec.schedulerName",
+        )
+    }])
+}

@@ -1,0 +1,239 @@
+//! The webhook: registered as shipped, backed by endpoints, and really called.
+
+use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, MutatingWebhookConfiguration};
+use k8s_openapi::api::core::v1::Service;
+use serde_json::Value;
+
+use super::{Finding, Found, Sight, count};
+use crate::doctor::PodOfDryRun;
+use crate::kubernetes::annotations::{ENABLED, PROFILE};
+use crate::server::paths;
+
+/// The configuration and the webhook in it.
+pub(super) const CONFIGURATION: &str = "evenkeel";
+pub(super) const WEBHOOK: &str = "pods.evenkeel.dev";
+
+/// The registration as it is installed.
+const SHIPPED: &str = include_str!("../../../webhook-config/mutating-webhook.yaml");
+/// The namespace in it.
+const SHIPPED_NAMESPACE: &str = "evenkeel-system";
+/// What is compared with it.
+const COMPARED: [&str; 6] = [
+    "/rules",
+    "/timeoutSeconds",
+    "/sideEffects",
+    "/reinvocationPolicy",
+    "/matchPolicy",
+    "/admissionReviewVersions",
+];
+
+const REGISTRATION: &str = "webhook";
+const ENDPOINTS: &str = "endpoints";
+const TRIAL: &str = "webhook-call";
+
+const APPLY: &str = "kubectl apply -k deploy/";
+
+/// Evenkeel's own among the webhooks of a configuration.
+pub(super) fn ours(configuration: &MutatingWebhookConfiguration) -> Option<&MutatingWebhook> {
+    let webhooks = configuration.webhooks.as_ref()?;
+    webhooks.iter().find(|webhook| webhook.name == WEBHOOK)
+}
+
+/// Evenkeel's webhook as it is registered.
+pub(super) fn registered<'a>(
+    sight: &Sight<'a>,
+    id: &'static str,
+) -> Result<Option<&'a MutatingWebhook>, Finding> {
+    let all = sight
+        .seen
+        .webhooks
+        .look(id, "the registration of the webhook")?;
+    let named =
+        |one: &&MutatingWebhookConfiguration| one.metadata.name.as_deref() == Some(CONFIGURATION);
+    Ok(all.and_then(|all| ours(all.iter().find(named)?)))
+}
+
+pub(super) fn registration(sight: &Sight<'_>) -> Found {
+    let Some(webhook) = registered(sight, REGISTRATION)? else {
+        return Ok(vec![Finding::error(
+            REGISTRATION,
+            "the webhook is not registered: no Pod is classified",
+            APPLY,
+        )]);
+    };
+    let mut found = Vec::new();
+    if webhook.failure_policy.as_deref() != Some("Ignore") {
+        found.push(Finding::error(
+            REGISTRATION,
+            "failurePolicy is not Ignore: while Evenkeel does not answer, no Pod can be created",
+            format!("{APPLY} (failurePolicy: Ignore)"),
+        ));
+    }
+    let service = webhook.client_config.service.as_ref();
+    let leads = service.is_some_and(|service| {
+        service.namespace == sight.seen.namespace
+            && service.name == CONFIGURATION
+            && service.path.as_deref() == Some(paths::MUTATE)
+    });
+    if !leads {
+        let (namespace, path) = (&sight.seen.namespace, paths::MUTATE);
+        found.push(Finding::error(
+            REGISTRATION,
+            format!(
+                "the webhook does not lead to the Service {namespace}/{CONFIGURATION}, path {path}"
+            ),
+            APPLY,
+        ));
+    }
+    found.extend(differences(webhook, &sight.seen.namespace));
+    if found.is_empty() {
+        found.push(Finding::ok(
+            REGISTRATION,
+            "the webhook is registered as shipped",
+        ));
+    }
+    Ok(found)
+}
+
+/// Where the registration is not the shipped one, although it may work.
+fn differences(webhook: &MutatingWebhook, namespace: &str) -> Option<Finding> {
+    let text = SHIPPED.replace(SHIPPED_NAMESPACE, namespace);
+    let shipped: Value = crate::config::yaml::parse(&text).expect("the shipped manifest is YAML");
+    let shipped = &shipped["webhooks"][0];
+    let found = serde_json::to_value(webhook).expect("a webhook is JSON");
+    let differs = |path: &&str| shipped.pointer(path) != found.pointer(path);
+    let mut fields: Vec<&str> = COMPARED
+        .into_iter()
+        .filter(differs)
+        .map(|path| &path[1..])
+        .collect();
+    // Selectors may narrow further; what must start without Evenkeel stays excluded.
+    let expressions = |webhook: &Value| {
+        let found = webhook.pointer("/namespaceSelector/matchExpressions");
+        found.and_then(Value::as_array).cloned().unwrap_or_default()
+    };
+    let kept = expressions(&found);
+    if !expressions(shipped).iter().all(|one| kept.contains(one)) {
+        fields.push("namespaceSelector");
+    }
+    (!fields.is_empty()).then(|| {
+        Finding::warning(
+            REGISTRATION,
+            format!(
+                "the webhook differs from the shipped one in {}",
+                fields.join(", ")
+            ),
+            format!("{APPLY}; webhook-config/mutating-webhook.yaml gives the reason of each field"),
+        )
+    })
+}
+
+pub(super) fn endpoints(sight: &Sight<'_>) -> Found {
+    let webhook = sight
+        .seen
+        .webhook_service
+        .look(ENDPOINTS, "the webhook's Service")?;
+    let extender = sight
+        .seen
+        .extender_service
+        .look(ENDPOINTS, "the extender's Service")?;
+    [("evenkeel", webhook), ("evenkeel-extender", extender)]
+        .into_iter()
+        .map(|(name, service)| endpoints_of(sight, name, service))
+        .collect()
+}
+
+fn endpoints_of(
+    sight: &Sight<'_>,
+    name: &str,
+    service: Option<&Service>,
+) -> Result<Finding, Finding> {
+    let Some(service) = service else {
+        let what = format!("there is no Service {name}");
+        return Ok(Finding::error(ENDPOINTS, what, APPLY));
+    };
+    let external = service
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.external_name.as_deref());
+    if let Some(external) = external {
+        let what = format!("the Service {name} leads to {external}");
+        return Ok(Finding::ok(ENDPOINTS, what));
+    }
+    let slices = sight
+        .seen
+        .endpoints
+        .look(ENDPOINTS, "the endpoints of the Services")?;
+    let Some(slices) = slices else {
+        let what = "the API server does not know EndpointSlices";
+        return Ok(Finding::info(
+            ENDPOINTS,
+            what,
+            sight.kubectl("get services"),
+        ));
+    };
+    let of_service = slices.iter().filter(|slice| {
+        let labels = slice.metadata.labels.as_ref();
+        let service = labels.and_then(|labels| labels.get("kubernetes.io/service-name"));
+        service.map(String::as_str) == Some(name)
+    });
+    let ready = of_service
+        .flat_map(|slice| &slice.endpoints)
+        .filter(|endpoint| {
+            let conditions = endpoint.conditions.as_ref();
+            conditions.is_none_or(|conditions| conditions.ready != Some(false))
+        })
+        .count();
+    Ok(if ready == 0 {
+        Finding::error(
+            ENDPOINTS,
+            format!("no ready Pod stands behind the Service {name}"),
+            format!(
+                "{}: its selector is app.kubernetes.io/name=evenkeel, and ready Pods carry the label",
+                sight.kubectl(&format!("describe service {name}"))
+            ),
+        )
+    } else {
+        Finding::ok(
+            ENDPOINTS,
+            format!("{} behind the Service {name}", count(ready, "endpoint")),
+        )
+    })
+}
+
+pub(super) fn trial(sight: &Sight<'_>) -> Found {
+    let seen = &sight.seen.trial;
+    let Some(trial) = seen.look(TRIAL, "whether the webhook is called")? else {
+        return Ok(vec![Finding::info(
+            TRIAL,
+            "the webhook was not tried: no namespace has opted in",
+            format!("kubectl annotate namespace NAME {ENABLED}=true"),
+        )]);
+    };
+    let namespace = &trial.namespace;
+    Ok(vec![match &trial.answer {
+        PodOfDryRun::Admitted(annotations) => match annotations.get(PROFILE) {
+            Some(profile) => Finding::ok(
+                TRIAL,
+                format!("a Pod in {namespace} would be classified ({profile})"),
+            ),
+            None => Finding::error(
+                TRIAL,
+                format!(
+                    "a Pod in {namespace} would not be classified: the API server does not reach \
+                     the webhook, or does not trust it"
+                ),
+                "mend webhook, webhook-trust and endpoints first; if they are well, let the \
+                 control plane reach Pods on port 8443 (a firewall rule, on managed control \
+                 planes). kubectl get --raw /metrics | grep \
+                 'webhook_fail_open_count.*pods.evenkeel.dev' counts the failures",
+            ),
+        },
+        PodOfDryRun::Refused(why) => Finding::warning(
+            TRIAL,
+            format!("the webhook could not be tried: a Pod in {namespace} is refused"),
+            format!("kubectl -n {namespace} run probe --image=registry.k8s.io/pause:3.10 --dry-run=server"),
+        )
+        .seen_by(why),
+    }])
+}

@@ -1,0 +1,130 @@
+//! Reads everything that the checks look at, each object once, all at the same time.
+//!
+//! A read that fails is kept as such: a user with few rights still learns what can be seen. The
+//! API server is asked nothing that changes it.
+
+mod read;
+mod replicas;
+mod rights;
+mod trial;
+
+use jiff::Timestamp;
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingAdmissionPolicyBinding,
+};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use kube::Client;
+
+use super::observation::{Observation, Seen, ServedCertificate};
+use crate::config::{Config, Serving};
+use crate::kubernetes::watched::{WatchedNamespace, WatchedNode, WatchedPod};
+use crate::server::certificates::SERVER_CERTIFICATE;
+use read::Reader;
+
+/// What Evenkeel's own objects are called.
+const NAME: &str = "evenkeel";
+const EXTENDER: &str = "evenkeel-extender";
+const SECOND_SCHEDULER: &str = "evenkeel-scheduler";
+const WRITE_GUARD: &str = "evenkeel-writes";
+
+/// The Secret that the component cert-manager mounts.
+const GIVEN_SECRET: &str = "evenkeel-serving";
+
+/// Observes the cluster behind `client`, with Evenkeel in `namespace`.
+///
+/// # Errors
+/// The API server cannot be reached at all.
+pub async fn gather(
+    client: &Client,
+    namespace: &str,
+    now: Timestamp,
+) -> Result<Observation, kube::Error> {
+    let reader = Reader { client, namespace };
+    let system = Reader {
+        client,
+        namespace: "kube-system",
+    };
+    let server = read::version(client).await?;
+    let (configuration, deployment, replicas, lease) = tokio::join!(
+        reader.own::<ConfigMap>(NAME),
+        reader.own::<Deployment>(NAME),
+        replicas::read(&reader),
+        reader.own::<Lease>(NAME),
+    );
+    let (webhooks, webhook_service, extender_service, endpoints) = tokio::join!(
+        reader.all::<MutatingWebhookConfiguration>(""),
+        reader.own::<Service>(NAME),
+        reader.own::<Service>(EXTENDER),
+        reader.all_own::<EndpointSlice>(""),
+    );
+    let (network_policies, write_guard, second_scheduler, schedulers) = tokio::join!(
+        reader.all_own::<NetworkPolicy>(""),
+        reader.named::<ValidatingAdmissionPolicyBinding>(WRITE_GUARD),
+        reader.own::<Deployment>(SECOND_SCHEDULER),
+        system.all_own::<Pod>("component=kube-scheduler"),
+    );
+    let (nodes, namespaces, unbound, rights) = tokio::join!(
+        reader.all::<WatchedNode>(""),
+        reader.all::<WatchedNamespace>(""),
+        reader.unbound::<WatchedPod>(),
+        rights::review(&reader),
+    );
+    let mut observation = Observation {
+        now,
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        namespace: namespace.to_owned(),
+        server,
+        configuration,
+        deployment,
+        replicas,
+        lease,
+        webhooks,
+        webhook_service,
+        extender_service,
+        endpoints,
+        certificate: Seen::Absent,
+        network_policies,
+        write_guard,
+        rights,
+        nodes: nodes.map(|all| all.into_iter().map(|one| one.node).collect()),
+        namespaces: namespaces.map(|all| all.into_iter().map(|one| one.namespace).collect()),
+        unbound: unbound.map(|all| all.into_iter().map(|one| one.pod).collect()),
+        schedulers,
+        second_scheduler,
+        trial: Seen::Absent,
+    };
+    // The two that depend on what was seen; the trial comes after the metrics, which count it.
+    observation.certificate = certificate(&reader, &observation).await;
+    observation.trial = trial::run(client, &observation).await;
+    Ok(observation)
+}
+
+/// The certificate in the Secret that the configuration names; its keys are dropped at once.
+async fn certificate(reader: &Reader<'_>, seen: &Observation) -> Seen<ServedCertificate> {
+    let config = seen.configured().and_then(Result::ok);
+    let name = config.as_ref().map_or("evenkeel-certificates", own_secret);
+    let secret = reader.own::<Secret>(name).await;
+    let chain = secret.map(|secret| {
+        let mut files = secret.data.unwrap_or_default();
+        files.remove(SERVER_CERTIFICATE).map(|file| file.0)
+    });
+    match chain {
+        Seen::There(chain) => Seen::There(ServedCertificate {
+            secret: name.to_owned(),
+            chain: String::from_utf8_lossy(&chain.unwrap_or_default()).into_owned(),
+        }),
+        Seen::Absent => Seen::Absent,
+        Seen::Unseen(unseen) => Seen::Unseen(unseen),
+    }
+}
+
+fn own_secret(config: &Config) -> &str {
+    match &config.certificates.serving {
+        Serving::SelfManaged(own) => &own.secret_name,
+        Serving::Files(_) => GIVEN_SECRET,
+    }
+}

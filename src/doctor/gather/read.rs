@@ -1,0 +1,191 @@
+//! One read of the API server, with what went wrong as data.
+
+use std::fmt::Debug;
+
+use axum::http::Request;
+use k8s_openapi::NamespaceResourceScope;
+use kube::api::ListParams;
+use kube::core::Resource;
+use kube::{Api, Client};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::doctor::observation::{Seen, Unseen};
+
+/// The most objects in one answer.
+const PAGE: u32 = 500;
+
+/// Reads for one namespace.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'a> {
+    pub client: &'a Client,
+    pub namespace: &'a str,
+}
+
+impl<T> Seen<T> {
+    /// The same of what is there.
+    pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> Seen<U> {
+        match self {
+            Self::There(there) => Seen::There(change(there)),
+            Self::Absent => Seen::Absent,
+            Self::Unseen(unseen) => Seen::Unseen(unseen),
+        }
+    }
+
+    /// What came of a call that needs `right`, as `kubectl auth can-i` takes it.
+    pub(super) fn of(called: kube::Result<T>, right: impl FnOnce() -> String) -> Self {
+        match called {
+            Ok(there) => Self::There(there),
+            Err(kube::Error::Api(status)) if status.code == 404 => Self::Absent,
+            Err(kube::Error::Api(status)) if [401, 403].contains(&status.code) => {
+                Self::Unseen(Unseen::Needs(right()))
+            }
+            Err(kube::Error::Api(status)) => Self::Unseen(Unseen::Failed(status.message)),
+            Err(error) => Self::Unseen(Unseen::Failed(error.to_string())),
+        }
+    }
+}
+
+/// The API server's version: the first call, so that one which cannot be reached is told as such.
+pub(super) async fn version(client: &Client) -> kube::Result<Seen<String>> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Version {
+        git_version: String,
+    }
+    let request = Request::get("/version")
+        .body(Vec::new())
+        .expect("the path is valid");
+    match client.request::<Version>(request).await {
+        Ok(version) => Ok(Seen::There(version.git_version)),
+        Err(error @ (kube::Error::Api(_) | kube::Error::SerdeError(_))) => {
+            Ok(Seen::of(Err(error), || "get --raw /version".to_owned()))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+impl Reader<'_> {
+    /// An object of the namespace.
+    pub(super) async fn own<K>(&self, name: &str) -> Seen<K>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + Debug
+            + DeserializeOwned,
+    {
+        let api: Api<K> = Api::namespaced(self.client.clone(), self.namespace);
+        Seen::of(api.get(name).await, || {
+            format!("get {}/{name} -n {}", kind::<K>(), self.namespace)
+        })
+    }
+
+    /// An object of the cluster.
+    pub(super) async fn named<K>(&self, name: &str) -> Seen<K>
+    where
+        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+    {
+        let api: Api<K> = Api::all(self.client.clone());
+        Seen::of(api.get(name).await, || {
+            format!("get {}/{name}", kind::<K>())
+        })
+    }
+
+    /// The objects of the namespace with `labels`.
+    pub(super) async fn all_own<K>(&self, labels: &str) -> Seen<Vec<K>>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + Debug
+            + DeserializeOwned,
+    {
+        let api: Api<K> = Api::namespaced(self.client.clone(), self.namespace);
+        let params = ListParams::default().labels(labels);
+        Seen::of(list(&api, params).await, || {
+            format!("list {} -n {}", kind::<K>(), self.namespace)
+        })
+    }
+
+    /// The objects of the cluster with `labels`.
+    pub(super) async fn all<K>(&self, labels: &str) -> Seen<Vec<K>>
+    where
+        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+    {
+        self.list(ListParams::default().labels(labels)).await
+    }
+
+    /// The Pods of the cluster that are bound to no node.
+    pub(super) async fn unbound<K>(&self) -> Seen<Vec<K>>
+    where
+        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+    {
+        self.list(ListParams::default().fields("spec.nodeName="))
+            .await
+    }
+
+    async fn list<K>(&self, params: ListParams) -> Seen<Vec<K>>
+    where
+        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+    {
+        let api: Api<K> = Api::all(self.client.clone());
+        Seen::of(list(&api, params).await, || {
+            format!("list {} --all-namespaces", kind::<K>())
+        })
+    }
+}
+
+/// All pages of a list.
+async fn list<K>(api: &Api<K>, params: ListParams) -> kube::Result<Vec<K>>
+where
+    K: Clone + Debug + DeserializeOwned,
+{
+    let mut params = params.limit(PAGE);
+    let mut all = Vec::new();
+    loop {
+        let page = api.list(&params).await?;
+        all.extend(page.items);
+        match page.metadata.continue_.filter(|more| !more.is_empty()) {
+            Some(more) => params = params.continue_token(&more),
+            None => return Ok(all),
+        }
+    }
+}
+
+/// The resource as `kubectl` takes it.
+fn kind<K: Resource<DynamicType = ()>>() -> String {
+    let (plural, group) = (K::plural(&()), K::group(&()));
+    if group.is_empty() {
+        plural.into_owned()
+    } else {
+        format!("{plural}.{group}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
+    use kube::core::Status;
+
+    use super::*;
+
+    #[test]
+    fn failures_are_told_apart() {
+        let answered = |code| {
+            let status = Status::failure("the message", "Reason").with_code(code);
+            let error: kube::Result<()> = Err(kube::Error::Api(status.boxed()));
+            Seen::of(error, || "get pods".to_owned())
+        };
+        let needs = Seen::Unseen(Unseen::Needs("get pods".to_owned()));
+        assert_eq!(answered(404), Seen::Absent);
+        assert_eq!(answered(403), needs);
+        assert_eq!(answered(401), needs);
+        let failed = Unseen::Failed("the message".to_owned());
+        assert_eq!(answered(503), Seen::Unseen(failed));
+    }
+
+    #[test]
+    fn kinds_are_those_of_kubectl() {
+        assert_eq!(kind::<Pod>(), "pods");
+        assert_eq!(kind::<Deployment>(), "deployments.apps");
+    }
+}

@@ -1,0 +1,110 @@
+//! Asks the authorizer about each right that the code needs, in the ServiceAccount's name.
+
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
+};
+use kube::Api;
+use kube::api::PostParams;
+
+use super::read::Reader;
+use crate::cluster::access::{ACCESS, Access, Need, Scope};
+use crate::doctor::observation::{Right, Seen};
+
+/// How many questions are under way at once.
+const AT_ONCE: usize = 8;
+/// The ServiceAccount.
+const ACCOUNT: &str = "evenkeel";
+
+/// Every right with the answer.
+pub(super) async fn review(reader: &Reader<'_>) -> Seen<Vec<Right>> {
+    let rights = ACCESS
+        .iter()
+        .flat_map(|access| rights(access, reader.namespace));
+    let answers = stream::iter(rights)
+        .map(|right| ask(reader, right))
+        .buffered(AT_ONCE)
+        .try_collect()
+        .await;
+    Seen::of(answers, || {
+        "create subjectaccessreviews.authorization.k8s.io".to_owned()
+    })
+}
+
+/// A right for each verb and each object that `access` names, not yet asked for.
+fn rights(access: &'static Access, own: &str) -> impl Iterator<Item = Right> {
+    let namespace = match access.scope {
+        Scope::Cluster => None,
+        Scope::OwnNamespace => Some(own.to_owned()),
+    };
+    let names: Vec<Option<&'static str>> = if access.names.is_empty() {
+        vec![None]
+    } else {
+        access.names.iter().copied().map(Some).collect()
+    };
+    names.into_iter().flat_map(move |name| {
+        let namespace = namespace.clone();
+        access.verbs.iter().map(move |verb| Right {
+            group: access.group.to_owned(),
+            resource: access.resource.to_owned(),
+            verb: (*verb).to_owned(),
+            name: name.map(str::to_owned),
+            namespace: namespace.clone(),
+            for_certificates: access.need == Need::SelfManagedCertificates,
+            allowed: false,
+        })
+    })
+}
+
+async fn ask(reader: &Reader<'_>, right: Right) -> kube::Result<Right> {
+    let own = reader.namespace;
+    let review = SubjectAccessReview {
+        spec: SubjectAccessReviewSpec {
+            user: Some(format!("system:serviceaccount:{own}:{ACCOUNT}")),
+            groups: Some(vec![
+                "system:serviceaccounts".to_owned(),
+                format!("system:serviceaccounts:{own}"),
+                "system:authenticated".to_owned(),
+            ]),
+            resource_attributes: Some(ResourceAttributes {
+                group: Some(right.group.clone()),
+                resource: Some(right.resource.clone()),
+                verb: Some(right.verb.clone()),
+                name: right.name.clone(),
+                namespace: right.namespace.clone(),
+                ..ResourceAttributes::default()
+            }),
+            ..SubjectAccessReviewSpec::default()
+        },
+        ..SubjectAccessReview::default()
+    };
+    let reviews: Api<SubjectAccessReview> = Api::all(reader.client.clone());
+    let answer = reviews.create(&PostParams::default(), &review).await?;
+    Ok(Right {
+        allowed: answer.status.is_some_and(|status| status.allowed),
+        ..right
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_verb_on_every_object_is_asked_for() {
+        let all: Vec<Right> = ACCESS.iter().flat_map(|one| rights(one, "keel")).collect();
+        let expected: usize = ACCESS
+            .iter()
+            .map(|access| access.verbs.len() * access.names.len().max(1))
+            .sum();
+        assert_eq!(all.len(), expected);
+        let service = |right: &&Right| right.resource == "services";
+        let services: Vec<_> = all.iter().filter(service).collect();
+        assert_eq!(services.len(), 2);
+        assert!(
+            services.iter().all(|right| {
+                right.for_certificates && right.namespace.as_deref() == Some("keel")
+            })
+        );
+    }
+}

@@ -1,0 +1,229 @@
+//! Everything that the checks look at, as it was read.
+//!
+//! Nothing secret is in it: of Secrets only certificates are kept.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingAdmissionPolicyBinding,
+};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use serde::Deserialize;
+
+use super::Finding;
+use crate::config::{Config, ConfigError, Sources};
+use crate::kubernetes::{node::Node, pod, watched::Namespace};
+
+/// The configuration's key in the ConfigMap.
+const CONFIGURATION_FILE: &str = "config.yaml";
+
+/// What came of a read.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Seen<T> {
+    /// It is there.
+    There(T),
+    /// The API server says that there is no such object, or that it does not know the kind.
+    Absent,
+    /// It could not be looked at.
+    Unseen(Unseen),
+}
+
+/// Why something could not be looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Unseen {
+    /// The user lacks a right, given as `kubectl auth can-i` takes it.
+    Needs(String),
+    /// The call failed.
+    Failed(String),
+    /// There was nothing to look with.
+    Without(String),
+}
+
+impl<T> Seen<T> {
+    /// What is there, `None` where nothing is; the finding of check `id` where `subject` could not
+    /// be looked at.
+    pub(super) fn look(&self, id: &'static str, subject: &str) -> Result<Option<&T>, Finding> {
+        match self {
+            Self::There(there) => Ok(Some(there)),
+            Self::Absent => Ok(None),
+            Self::Unseen(unseen) => Err(unseen.finding(id, subject)),
+        }
+    }
+
+    /// What is there, as far as anything was seen.
+    pub const fn there(&self) -> Option<&T> {
+        match self {
+            Self::There(there) => Some(there),
+            Self::Absent | Self::Unseen(_) => None,
+        }
+    }
+}
+
+impl Unseen {
+    fn finding(&self, id: &'static str, subject: &str) -> Finding {
+        let blind = format!("{subject} could not be looked at");
+        match self {
+            Self::Needs(right) => Finding::warning(
+                id,
+                format!("{blind}: needs {right}"),
+                format!("run doctor as a user for whom `kubectl auth can-i {right}` answers yes"),
+            ),
+            Self::Failed(error) => Finding::warning(
+                id,
+                format!("{blind}: the call failed"),
+                "run doctor again; if it stays, look at the API server's log",
+            )
+            .seen_by(error),
+            Self::Without(what) => Finding::info(
+                id,
+                format!("{blind}: {what}"),
+                "see the findings about that",
+            ),
+        }
+    }
+}
+
+/// A Pod of Evenkeel's Deployment with what it says of itself.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Replica {
+    /// The Pod.
+    pub pod: Pod,
+    /// The text of its `/metrics`.
+    pub metrics: Seen<String>,
+}
+
+/// The certificate that the Services' endpoints serve; public parts only.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ServedCertificate {
+    /// The Secret that it is kept in.
+    pub secret: String,
+    /// The certificate and those between it and an authority, as PEM.
+    pub chain: String,
+}
+
+/// One right that Evenkeel needs, and whether its ServiceAccount has it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Right {
+    /// What is asked: group, resource, verb.
+    pub group: String,
+    /// The resource in the plural.
+    pub resource: String,
+    /// The verb.
+    pub verb: String,
+    /// The only object, where the right is for one.
+    pub name: Option<String>,
+    /// The only namespace, where the right is for one.
+    pub namespace: Option<String>,
+    /// Whether only certificates of our own need it.
+    pub for_certificates: bool,
+    /// The authorizer's answer.
+    pub allowed: bool,
+}
+
+/// What came of a Pod that was created as a dry run.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct WebhookTrial {
+    /// The namespace.
+    pub namespace: String,
+    /// What the API server answered.
+    pub answer: PodOfDryRun,
+}
+
+/// The API server's answer to a Pod that it was to create as a dry run.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PodOfDryRun {
+    /// The Pod's annotations after admission.
+    Admitted(BTreeMap<String, String>),
+    /// Somebody refused it.
+    Refused(String),
+}
+
+/// The whole observation.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Observation {
+    /// When it was made.
+    pub now: Timestamp,
+    /// The version of this program.
+    pub program: String,
+    /// Evenkeel's namespace.
+    pub namespace: String,
+    /// The API server's `gitVersion`.
+    pub server: Seen<String>,
+    /// The ConfigMap `evenkeel`.
+    pub configuration: Seen<ConfigMap>,
+    /// The Deployment `evenkeel`.
+    pub deployment: Seen<Deployment>,
+    /// Its Pods.
+    pub replicas: Seen<Vec<Replica>>,
+    /// The Lease of the leader.
+    pub lease: Seen<Lease>,
+    /// All mutating webhooks of the cluster.
+    pub webhooks: Seen<Vec<MutatingWebhookConfiguration>>,
+    /// The Service that the webhook names.
+    pub webhook_service: Seen<Service>,
+    /// The Service that kube-scheduler calls.
+    pub extender_service: Seen<Service>,
+    /// The endpoints in Evenkeel's namespace.
+    pub endpoints: Seen<Vec<EndpointSlice>>,
+    /// The serving certificate.
+    pub certificate: Seen<ServedCertificate>,
+    /// The NetworkPolicies in Evenkeel's namespace.
+    pub network_policies: Seen<Vec<NetworkPolicy>>,
+    /// What narrows Evenkeel's writes.
+    pub write_guard: Seen<ValidatingAdmissionPolicyBinding>,
+    /// Whether the ServiceAccount has what it needs.
+    pub rights: Seen<Vec<Right>>,
+    /// All nodes.
+    pub nodes: Seen<Vec<Node>>,
+    /// All namespaces.
+    pub namespaces: Seen<Vec<Namespace>>,
+    /// All Pods that are bound to no node.
+    pub unbound: Seen<Vec<pod::Pod>>,
+    /// The Pods of kube-scheduler, where the control plane shows them.
+    pub schedulers: Seen<Vec<Pod>>,
+    /// The Deployment of a second scheduler, `evenkeel-scheduler`.
+    pub second_scheduler: Seen<Deployment>,
+    /// A Pod sent through the webhook.
+    pub trial: Seen<WebhookTrial>,
+}
+
+impl Observation {
+    /// The configuration that replicas start with: the ConfigMap's file, with the variables of the
+    /// Deployment's container over it. `None` where there is no file to be read.
+    #[must_use]
+    pub fn configured(&self) -> Option<Result<Config, ConfigError>> {
+        let files = self.configuration.there()?.data.as_ref()?;
+        let sources = Sources {
+            file: Some(CONFIGURATION_FILE.into()),
+            environment: self.environment(),
+            flags: Vec::new(),
+        };
+        Some(Config::parse(files.get(CONFIGURATION_FILE)?, &sources))
+    }
+
+    /// The variables that the Deployment gives its container as plain values.
+    fn environment(&self) -> Vec<(String, String)> {
+        let containers = self.deployment.there().and_then(|deployment| {
+            let template = &deployment.spec.as_ref()?.template;
+            Some(&template.spec.as_ref()?.containers)
+        });
+        let ours = |container: &&Container| container.name == "evenkeel";
+        let container = containers.and_then(|all| all.iter().find(ours));
+        let variables = container.and_then(|container| container.env.as_ref());
+        variables
+            .into_iter()
+            .flatten()
+            .filter_map(|variable| Some((variable.name.clone(), variable.value.clone()?)))
+            .collect()
+    }
+}
