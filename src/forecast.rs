@@ -127,13 +127,18 @@ impl Forecast {
     /// `time` is not after its origin.
     #[must_use]
     pub fn at(&self, time: Timestamp) -> Option<&Step> {
+        self.steps.get(self.index(time)?)
+    }
+
+    /// The place of that step in [`Self::steps`], which may be beyond their end.
+    #[must_use]
+    pub fn index(&self, time: Timestamp) -> Option<usize> {
         let ahead = time.duration_since(self.origin).as_millis();
         let step = self.step.as_millis();
         if ahead <= 0 || step <= 0 {
             return None;
         }
-        let index = usize::try_from((ahead - 1) / step).ok()?;
-        self.steps.get(index)
+        usize::try_from((ahead - 1) / step).ok()
     }
 }
 
