@@ -86,6 +86,9 @@ mod tests {
         }
         let mut means = [0.0; 7];
         model.predict(&mut means);
-        assert_eq!(means, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0]);
+        assert_eq!(
+            means.map(f64::to_bits),
+            [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0].map(f64::to_bits)
+        );
     }
 }

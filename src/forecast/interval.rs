@@ -61,7 +61,7 @@ fn moved(multiplier: &mut f64, relative: f64, level: f64) {
 /// The forecasts that still wait for their observation, and the widths learnt so far.
 #[derive(Debug, Clone)]
 pub(super) struct Widths {
-    widths: Box<[Width]>,
+    by_horizon: Box<[Width]>,
     /// One row of means a step, one row for each horizon, overwritten in turn.
     issued: Box<[f64]>,
     rows: usize,
@@ -73,7 +73,7 @@ impl Widths {
     pub(super) fn new(horizons: usize) -> Self {
         let horizons = horizons.max(1);
         Self {
-            widths: vec![Width::NORMAL; horizons].into(),
+            by_horizon: vec![Width::NORMAL; horizons].into(),
             issued: vec![0.0; horizons * horizons].into(),
             rows: 0,
             next: 0,
@@ -87,8 +87,8 @@ impl Widths {
 
     /// Compares what was forecast for now with what came.
     pub(super) fn score(&mut self, actual: f64) {
-        let horizons = self.widths.len();
-        for (before, width) in self.widths.iter_mut().take(self.rows).enumerate() {
+        let horizons = self.by_horizon.len();
+        for (before, width) in self.by_horizon.iter_mut().take(self.rows).enumerate() {
             let row = (self.next + horizons - 1 - before) % horizons;
             width.score(actual - self.issued[row * horizons + before]);
         }
@@ -96,7 +96,7 @@ impl Widths {
 
     /// Keeps the means that `fill` writes, for the steps after now.
     pub(super) fn issue(&mut self, fill: impl FnOnce(&mut [f64])) {
-        let horizons = self.widths.len();
+        let horizons = self.by_horizon.len();
         fill(&mut self.issued[self.next * horizons..][..horizons]);
         self.next = (self.next + 1) % horizons;
         self.rows = (self.rows + 1).min(horizons);
@@ -105,7 +105,7 @@ impl Widths {
     /// `mean` with the intervals of `ahead` steps; `None` before the first error. A horizon of
     /// which no error is known yet takes that of the longest known, which grows as a random walk's.
     pub(super) fn step(&self, mean: f64, ahead: usize) -> Option<Step> {
-        let nearest = self.widths.iter().take(ahead.max(1)).enumerate();
+        let nearest = self.by_horizon.iter().take(ahead.max(1)).enumerate();
         let (index, width) = nearest.rev().find(|(_, width)| width.scored > 0)?;
         let stretch = (count_as_f64(ahead) / count_as_f64(index + 1)).sqrt();
         let [interval80, interval95] = width.halves(stretch).map(|half| Interval {

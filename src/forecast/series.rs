@@ -105,7 +105,7 @@ impl Series {
         let mut values = Vec::with_capacity(self.values.len());
         for &value in &self.values {
             match filler.accept(value) {
-                Arrival::Values(filled, value) => values.extend(filled.chain([value])),
+                Arrival::Values(line, value) => values.extend(line.chain([value])),
                 Arrival::Restart => values.clear(),
                 Arrival::Nothing => {}
             }

@@ -114,7 +114,14 @@ impl Tick<'_> {
                 let replicas = replicas.max(1);
                 (Some(Floor { replicas, until }), by)
             }
-            None if self.blind() => (before, Some(LimitedBy::MissingData)),
+            None if self.blind() => {
+                let (limit, _) = self.limit();
+                let kept = before.map(|floor| Floor {
+                    replicas: floor.replicas.min(limit),
+                    ..floor
+                });
+                (kept, Some(LimitedBy::MissingData))
+            }
             None => (None, None),
         };
         let was = before.map_or(user, |floor| floor.replicas);
@@ -162,15 +169,17 @@ impl Tick<'_> {
         }
     }
 
+    /// How far the HPA itself could scale out now.
+    fn limit(&self) -> (i32, LimitedBy) {
+        let Observation { now, current, .. } = *self.observation;
+        let behavior = self.policy.behavior.as_ref();
+        scale_up_limit(behavior, current, &self.state.events, now)
+    }
+
     /// A proposal as far as it may go beyond `from`, which is what there is already.
     fn held(&self, proposal: Proposal, from: i32) -> (i32, Option<LimitedBy>) {
-        let Observation { now, current, .. } = *self.observation;
-        let (limit, rule) = scale_up_limit(
-            self.policy.behavior.as_ref(),
-            current,
-            &self.state.events,
-            now,
-        );
+        let now = self.observation.now;
+        let (limit, rule) = self.limit();
         let pause = after_out(self.policy.behavior.as_ref());
         let (most, by) = match over(self.state.last_out, pause, now) {
             Some(until) if from < limit => (from.min(limit), LimitedBy::CoolDown { until }),
@@ -262,3 +271,6 @@ fn after_in(behavior: Option<&Behavior>) -> SignedDuration {
         SignedDuration::from_secs(i64::from(seconds))
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -389,9 +389,13 @@ mod tests {
                 let value = f64::from(i32::try_from(second / 15).unwrap());
                 history.insert(at(second), value, now).unwrap();
             };
-            seconds.iter().for_each(|&second| insert(&mut forward, second));
+            for &second in &seconds {
+                insert(&mut forward, second);
+            }
             seconds.sort_by_key(|&second| (second.unsigned_abs() + 1).wrapping_mul(swaps | 1));
-            seconds.iter().for_each(|&second| insert(&mut shuffled, second));
+            for &second in &seconds {
+                insert(&mut shuffled, second);
+            }
             for resolution in Resolution::ALL {
                 prop_assert_eq!(forward.series(resolution), shuffled.series(resolution));
             }

@@ -111,6 +111,9 @@ impl Ownership {
 
     /// The record as it is kept in an annotation; `None` where there is nothing to put back, and
     /// the annotation goes.
+    ///
+    /// # Panics
+    /// Never: the record has nothing that JSON cannot hold.
     #[must_use]
     pub fn to_annotation(&self) -> Option<String> {
         let needed = self.written != self.user || !self.contributions.is_empty() || self.contested;
@@ -180,8 +183,8 @@ impl Ownership {
         self.user
     }
 
-    /// Drops what has expired and says what the object is to have; to be told by
-    /// [`Self::observe`] what it does have.
+    /// Drops what has expired and says what the object is to have. The record goes into the same
+    /// write as the bounds; where that fails, this one is worth nothing and the old one stands.
     pub fn settle(&mut self, now: Timestamp) -> ObjectBounds {
         self.contributions
             .retain(|_, contribution| now < contribution.until);
@@ -242,5 +245,117 @@ impl<'de> Deserialize<'de> for Contributor {
                 "unknown contributor {text:?}: accepted are prediction and cron/NAME"
             ))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    const fn bounds(min: i32, max: i32) -> ObjectBounds {
+        ObjectBounds {
+            min: Some(min),
+            max,
+        }
+    }
+
+    fn until(second: i64, min: Option<i32>, max: Option<i32>) -> Contribution {
+        let until = at(second);
+        Contribution { min, max, until }
+    }
+
+    fn floored(user: ObjectBounds, floor: i32) -> Ownership {
+        let mut record = Ownership::of_user(user);
+        record.contribute(Contributor::Prediction, Some(until(600, Some(floor), None)));
+        record.settle(at(0));
+        record
+    }
+
+    #[test]
+    fn contributions_count_until_they_expire() {
+        let cron = |name: &str| Contributor::Cron(name.to_owned());
+        let mut record = Ownership::of_user(bounds(5, 10));
+        record.contribute(cron("night"), Some(until(100, Some(4), None)));
+        record.contribute(cron("day"), Some(until(50, Some(11), Some(11))));
+        record.contribute(Contributor::Prediction, Some(until(200, Some(40), None)));
+        for (second, min, max) in [(0, 11, 11), (50, 10, 10), (100, 10, 10), (200, 5, 10)] {
+            assert_eq!(record.effective(at(second)), bounds(min, max), "{second}");
+        }
+        record.contribute(Contributor::Prediction, None);
+        assert_eq!(record.effective(at(60)), bounds(4, 10));
+        assert_eq!(record.settle(at(300)), bounds(5, 10));
+        assert_eq!(record.to_annotation(), None);
+    }
+
+    #[test]
+    fn a_least_that_was_absent_is_absent_again() {
+        let user = ObjectBounds { min: None, max: 10 };
+        let mut record = floored(user, 3);
+        assert_eq!(record.effective(at(0)), bounds(3, 10));
+        assert_eq!(record.restore(), user);
+        assert_eq!(record.to_annotation(), None);
+    }
+
+    #[test]
+    fn the_record_is_what_it_was_written_as() {
+        let mut record = floored(bounds(2, 10), 6);
+        record.contribute(
+            Contributor::Cron("a/b".to_owned()),
+            Some(until(9, None, Some(12))),
+        );
+        let text = record.to_annotation().unwrap();
+        assert_eq!(
+            text,
+            concat!(
+                r#"{"user":{"min":2,"max":10},"written":{"min":6,"max":10},"contributions":{"#,
+                r#""cron/a/b":{"max":12,"until":"1970-01-01T00:00:09Z"},"#,
+                r#""prediction":{"min":6,"until":"1970-01-01T00:10:00Z"}},"contested":false}"#
+            )
+        );
+        assert_eq!(Ownership::from_annotation(&text).unwrap(), record);
+        for refused in ["", "{}", &text.replace("prediction", "someone")] {
+            let error = Ownership::from_annotation(refused).unwrap_err();
+            assert_eq!(error.reason(), "OwnershipRecord", "{refused}");
+        }
+    }
+
+    #[test]
+    fn an_edit_is_the_users_and_wins_over_what_was_there_before() {
+        for (found, user, effective) in [
+            (bounds(3, 10), bounds(3, 10), bounds(6, 10)),
+            (bounds(8, 10), bounds(8, 10), bounds(8, 10)),
+            (bounds(6, 5), bounds(2, 5), bounds(5, 5)),
+        ] {
+            let mut record = floored(bounds(2, 10), 6);
+            assert_eq!(record.observe(found, at(10)), Seen::Edited);
+            assert_eq!(record.user(), user);
+            assert_eq!(record.settle(at(10)), effective);
+            assert_eq!(record.observe(effective, at(20)), Seen::AsWritten);
+            assert_eq!(record.restore(), user);
+        }
+    }
+
+    #[test]
+    fn a_writer_who_undoes_twice_is_left_the_field_until_the_user_edits() {
+        let user = bounds(2, 10);
+        let mut record = floored(user, 6);
+        assert_eq!(record.observe(user, at(10)), Seen::Undone);
+        assert_eq!(record.settle(at(10)), bounds(6, 10));
+        assert_eq!(
+            record.observe(user, at(311)),
+            Seen::Undone,
+            "5 minutes are over"
+        );
+        assert_eq!(record.settle(at(311)), bounds(6, 10));
+        assert_eq!(record.observe(user, at(400)), Seen::Contested);
+        assert_eq!(record.settle(at(400)), user);
+        assert!(record.is_contested() && record.to_annotation().is_some());
+        assert_eq!(record.observe(bounds(3, 10), at(410)), Seen::Edited);
+        assert!(!record.is_contested());
+        assert_eq!(record.settle(at(410)), bounds(6, 10));
     }
 }

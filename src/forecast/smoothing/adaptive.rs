@@ -74,8 +74,9 @@ fn restarted(older: &[f64], newer: &[f64], alpha: Alpha) -> Option<Brown> {
     let mut values = older.iter().chain(newer).copied();
     let first = [values.next()?, values.next()?, values.next()?];
     let mut brown = Brown::new(alpha, mean_of_start(&first));
-    first.iter().for_each(|&value| brown.observe(value));
-    values.for_each(|value| brown.observe(value));
+    for value in first.into_iter().chain(values) {
+        brown.observe(value);
+    }
     Some(brown)
 }
 
