@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::behavior::{Behavior, ScaleEvents, scale_up_limit};
 use super::ds_hpa::{self, InForce, Proposal};
 use super::{LimitedBy, Mode, Observation, Policy, hpa_aware, reason};
+use crate::units::Resource;
 
 /// After a scale-out ahead of the load, the time to the next without `behavior` (thesis 3.4).
 const AFTER_OUT: SignedDuration = SignedDuration::from_mins(3);
@@ -36,6 +37,15 @@ pub struct Floor {
     pub until: Timestamp,
 }
 
+/// A count that prediction asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Raise {
+    /// When.
+    pub at: Timestamp,
+    /// The count.
+    pub replicas: i32,
+}
+
 /// What one tick hands on to the next.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct State {
@@ -47,8 +57,8 @@ pub struct State {
     pub events: ScaleEvents,
     /// The count at the last tick.
     pub current: Option<i32>,
-    /// When prediction last asked for more than there was.
-    pub last_out: Option<Timestamp>,
+    /// What prediction last asked for beyond what there was.
+    pub last_out: Option<Raise>,
     /// When prediction last took replicas away.
     pub last_in: Option<Timestamp>,
 }
@@ -105,16 +115,7 @@ impl Tick<'_> {
         let before = self.state.floor.filter(|floor| now < floor.until);
         let proposal = ds_hpa::propose(policy, observation, &mut self.state.in_force);
         let (floor, limited_by) = match proposal {
-            Some(proposal) => {
-                let from = before.map_or(user, |floor| floor.replicas);
-                let (held, by) = self.held(proposal, from.max(observation.current));
-                let (replicas, by) = self.bounded(held, by);
-                let until = now.checked_add(policy.horizon).unwrap_or(Timestamp::MAX);
-                let by = by.filter(|by| !matches!(by, LimitedBy::MinReplicas(_)));
-                let replicas = replicas.max(1);
-                (Some(Floor { replicas, until }), by)
-            }
-            None if self.blind() => {
+            _ if self.blind(proposal) => {
                 let (limit, _) = self.limit();
                 let kept = before.map(|floor| Floor {
                     replicas: floor.replicas.min(limit),
@@ -122,13 +123,19 @@ impl Tick<'_> {
                 });
                 (kept, Some(LimitedBy::MissingData))
             }
+            Some(proposal) => {
+                let (held, by) = self.held(proposal);
+                let (replicas, by) = self.bounded(held, by);
+                self.note(replicas);
+                let until = now.checked_add(policy.horizon).unwrap_or(Timestamp::MAX);
+                let by = by.filter(|by| !matches!(by, LimitedBy::MinReplicas(_)));
+                let replicas = replicas.max(1);
+                (Some(Floor { replicas, until }), by)
+            }
             None => (None, None),
         };
-        let was = before.map_or(user, |floor| floor.replicas);
+        let was = before.map_or(user, |floor| floor.replicas.max(user));
         let replicas = floor.map_or(user, |floor| floor.replicas.max(user));
-        if replicas > was.max(observation.current) {
-            self.state.last_out = Some(now);
-        }
         self.state.floor = floor;
         Decision {
             replicas,
@@ -143,22 +150,22 @@ impl Tick<'_> {
             observation,
             ..
         } = *self;
-        let Observation { now, current, .. } = *observation;
+        let current = observation.current;
         let proposal = ds_hpa::propose(policy, observation, &mut self.state.in_force);
         let reactive = observation.reactive.unwrap_or(current);
         let (mut wanted, mut limited_by) = (reactive, None);
         if let Some(proposal) = proposal {
-            let (held, by) = self.held(proposal, current);
+            let (held, by) = self.held(proposal);
             limited_by = by;
             if held > reactive {
                 wanted = held;
-                self.state.last_out = (held > current).then_some(now).or(self.state.last_out);
+                self.note(policy.bounds.clamp(held));
             }
         }
         if let Some((fewer, by)) = self.early(wanted, proposal) {
             (wanted, limited_by) = (fewer, by);
         }
-        if observation.reactive.is_none() && self.blind() {
+        if observation.reactive.is_none() && self.blind(proposal) {
             limited_by = Some(LimitedBy::MissingData);
         }
         let (replicas, limited_by) = self.bounded(wanted, limited_by);
@@ -176,19 +183,41 @@ impl Tick<'_> {
         scale_up_limit(behavior, current, &self.state.events, now)
     }
 
-    /// A proposal as far as it may go beyond `from`, which is what there is already.
-    fn held(&self, proposal: Proposal, from: i32) -> (i32, Option<LimitedBy>) {
-        let now = self.observation.now;
+    /// A proposal as far as it may go.
+    fn held(&self, proposal: Proposal) -> (i32, Option<LimitedBy>) {
+        let current = self.observation.current;
         let (limit, rule) = self.limit();
-        let pause = after_out(self.policy.behavior.as_ref());
-        let (most, by) = match over(self.state.last_out, pause, now) {
-            Some(until) if from < limit => (from.min(limit), LimitedBy::CoolDown { until }),
+        let (there, until) = self.there();
+        let (most, by) = match until {
+            _ if !self.knows(proposal.resource()) => (current, LimitedBy::MissingData),
+            Some(until) if there < limit => (there, LimitedBy::CoolDown { until }),
             _ => (limit, rule),
         };
         if proposal.replicas > most {
             (most, Some(by))
         } else {
             (proposal.replicas, None)
+        }
+    }
+
+    /// What there is, or will be once it has followed what was asked for in the cool-down that
+    /// ends at the time that is returned.
+    fn there(&self) -> (i32, Option<Timestamp>) {
+        let Observation { now, current, .. } = *self.observation;
+        let pause = after_out(self.policy.behavior.as_ref());
+        let last = self.state.last_out;
+        let Some((raise, until)) = last.and_then(|last| Some((last, over(last.at, pause, now)?)))
+        else {
+            return (current, None);
+        };
+        (current.max(raise.replicas), Some(until))
+    }
+
+    /// Remembers a count that goes beyond what there is; the cool-down begins with it.
+    fn note(&mut self, replicas: i32) {
+        if replicas > self.there().0 {
+            let at = self.observation.now;
+            self.state.last_out = Some(Raise { at, replicas });
         }
     }
 
@@ -209,10 +238,13 @@ impl Tick<'_> {
             return Some((current, None));
         }
         let pause = after_in(self.policy.behavior.as_ref());
-        if let Some(until) = over(self.state.last_in, pause, now) {
+        if let Some(until) = self.state.last_in.and_then(|last| over(last, pause, now)) {
             return Some((wanted.min(current), Some(LimitedBy::CoolDown { until })));
         }
-        self.state.last_in = Some(now);
+        // A recommendation takes nothing away, so nothing has to settle after it.
+        if self.policy.mode == Mode::Direct {
+            self.state.last_in = Some(now);
+        }
         Some((asked, None))
     }
 
@@ -227,11 +259,19 @@ impl Tick<'_> {
         (replicas, by)
     }
 
-    /// Whether no load at all is known.
-    fn blind(&self) -> bool {
+    /// Whether what a proposal rests on is not known any more; without one, whether nothing is.
+    fn blind(&self, proposal: Option<Proposal>) -> bool {
+        match proposal {
+            Some(proposal) => !self.knows(proposal.resource()),
+            None => Resource::ALL.iter().all(|&resource| !self.knows(resource)),
+        }
+    }
+
+    /// Whether the load of a resource is known as it is now.
+    fn knows(&self, resource: Resource) -> bool {
         let Observation { now, loads, .. } = *self.observation;
-        let mut used = loads.iter().map(|load| load.used(now, self.policy.max_age));
-        used.all(|used| used.is_none())
+        let mut of_resource = loads.iter().filter(|load| load.resource == resource);
+        of_resource.any(|load| load.used(now, self.policy.max_age).is_some())
     }
 
     fn reason(
@@ -252,8 +292,8 @@ impl Tick<'_> {
 }
 
 /// When the pause that began at `last` is over; `None` where it is already.
-fn over(last: Option<Timestamp>, pause: SignedDuration, now: Timestamp) -> Option<Timestamp> {
-    let until = last?.checked_add(pause).ok()?;
+fn over(last: Timestamp, pause: SignedDuration, now: Timestamp) -> Option<Timestamp> {
+    let until = last.checked_add(pause).ok()?;
     (now < until).then_some(until)
 }
 

@@ -109,6 +109,17 @@ pub struct Proposal {
     pub basis: Basis,
 }
 
+impl Proposal {
+    /// The resource whose load speaks.
+    #[must_use]
+    pub const fn resource(&self) -> Resource {
+        match self.basis {
+            Basis::Forecast(forecast) => forecast.resource,
+            Basis::DynamicThreshold(resource, _) => resource,
+        }
+    }
+}
+
 /// Carries the forecast in force on to now, and says what prediction asks for; `None` where it has
 /// nothing to add to the plain rule.
 pub(super) fn propose(

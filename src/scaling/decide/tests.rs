@@ -246,7 +246,7 @@ fn a_forecast_that_loses_its_trust_stops_to_stand() {
 #[test]
 fn stale_data_keeps_the_floor_until_it_lapses() {
     let (_, mut state) = Told::new(0, 4, 4100.0, 7200.0).decide(&policy(), State::default());
-    for (second, replicas) in [(30, 6), (60, 6), (89, 6), (1000, 4)] {
+    for (second, replicas) in [(30, 6), (60, 6), (74, 6), (75, 4)] {
         let mut told = Told::new(second, 6, 9000.0, 30_000.0);
         told.age = 500;
         let (decision, next) = told.decide(&policy(), state);
@@ -288,6 +288,21 @@ fn scaling_in_ahead_needs_leave_and_the_upper_bound_below() {
     assert_eq!((decision.replicas, decision.limited_by), (5, pause));
     told.second = 300;
     assert_eq!(told.decide(&early, state).0.replicas, 4);
+}
+
+#[test]
+fn a_recommendation_stands_though_nobody_follows_it() {
+    let recommend = Policy {
+        mode: Mode::Recommend,
+        ..policy()
+    };
+    let mut state = State::default();
+    for second in [0, 15, 90, 300] {
+        let told = Told::new(second, 4, 4100.0, 30_000.0);
+        let (decision, next) = told.decide(&recommend, state);
+        assert_eq!(decision.replicas, 8, "{second}: {decision:?}");
+        state = next;
+    }
 }
 
 #[test]
@@ -425,23 +440,26 @@ proptest! {
         }
         let mut last = ticks.last().cloned().unwrap();
         last.age = 181;
-        // A forecast that stands has been made while there was data, and goes on to stand.
-        last.second += 1000;
         if missing {
             last.recent.clear();
         }
+        last.second += 1;
         last.reactive = None;
         let blind = last.decide(&policy, state.clone()).0;
+        let kept = policy.bounds.clamp(last.current);
         if policy.mode == Mode::Floor {
             prop_assert!(blind.replicas <= floor, "{blind:?}");
         } else {
-            prop_assert_eq!(blind.replicas, policy.bounds.clamp(last.current));
+            prop_assert_eq!(blind.replicas, kept);
         }
-        prop_assert_eq!(blind.limited_by.is_some(), true);
+        prop_assert!(blind.limited_by.is_some());
         last.reactive = Some(reactive);
         if policy.mode != Mode::Floor {
-            let plain = last.decide(&policy, state).0;
-            prop_assert_eq!(plain.replicas, policy.bounds.clamp(reactive));
+            let plain = policy.bounds.clamp(reactive);
+            let found = last.decide(&policy, state.clone()).0.replicas;
+            prop_assert!((plain..=plain.max(kept)).contains(&found), "{found}");
+            last.second += 1000;
+            prop_assert_eq!(last.decide(&policy, state).0.replicas, plain);
         }
     }
 
