@@ -14,6 +14,7 @@ pub mod history;
 pub mod horizon;
 pub mod hpa_aware;
 mod limit;
+mod mode;
 pub mod ownership;
 mod reason;
 
@@ -21,36 +22,13 @@ pub use bounds::{Bounds, BoundsError};
 pub use decide::{Decision, State, decide};
 pub use ds_hpa::Predicted;
 pub use limit::LimitedBy;
+pub use mode::{Mode, ScaleDown, UnknownMode};
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::units::{Ratio, Resource};
 use behavior::Behavior;
 use hpa_aware::PodCapacity;
-
-/// How a decision acts on its target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
-    /// Not at all.
-    Off,
-    /// It is told and not carried out.
-    #[default]
-    Recommend,
-    /// It raises the HPA's `minReplicas`, and the cluster's own HPA scales.
-    Floor,
-    /// It sets the replicas.
-    Direct,
-}
-
-/// What may take replicas away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ScaleDown {
-    /// Only the load as it is now.
-    #[default]
-    Reactive,
-    /// Also a forecast whose upper 95 % bound fewer replicas could carry.
-    Early,
-}
 
 /// What is predicted with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::num::NonZeroUsize;
 
-use super::{Forecast, Step};
+use super::{Forecast, Forecaster, Series, Step};
 
 /// How many forecasts have to be scored before a model can be trusted.
 pub const MIN_SCORED: u32 = 20;
@@ -169,6 +169,20 @@ impl Scorecard {
         }
     }
 
+    /// Leads `model` through `series` as if it had followed along, and scores what it would have
+    /// forecast: how a model proves itself on a past that it was not there for.
+    #[must_use]
+    pub fn of_past(model: &mut dyn Forecaster, series: &Series, horizon: NonZeroUsize) -> Self {
+        let mut card = Self::new(horizon);
+        // What is lacking at the beginning, the observations bring.
+        let _ = model.fit(&series.before());
+        for &value in series.values() {
+            model.update(value);
+            card.record(value, model.forecast(horizon.get()).ok().as_ref());
+        }
+        card
+    }
+
     /// How many steps ahead the scored forecasts are.
     pub const fn horizon(&self) -> NonZeroUsize {
         self.horizon
@@ -236,7 +250,7 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
-    use crate::forecast::{Forecaster, Interval, Naive, Rolling, SHpa, Series};
+    use crate::forecast::{Interval, Naive, PointModel, Rolling, SHpa};
 
     fn forecast(mean: f64, half: f64) -> Forecast {
         let interval = Interval {
@@ -329,16 +343,13 @@ mod tests {
         assert_eq!(card.accuracy().scored, 0);
     }
 
-    fn ratio<M: crate::forecast::PointModel>(model: M, load: impl Fn(u32) -> f64) -> f64 {
-        let mut model = Rolling::new(model, 4);
+    fn ratio<M: PointModel>(model: M, load: impl Fn(u32) -> f64) -> f64 {
+        let values = (0..900).map(|i| Some(load(i))).collect();
         let step = SignedDuration::from_secs(15);
-        let start = Series::new(Timestamp::UNIX_EPOCH, step, vec![Some(load(0))]).unwrap();
-        let _ = model.fit(&start);
-        let mut card = Scorecard::new(NonZeroUsize::new(4).unwrap());
-        for i in 1..900 {
-            model.update(Some(load(i)));
-            card.record(Some(load(i)), model.forecast(4).ok().as_ref());
-        }
+        let series = Series::new(Timestamp::UNIX_EPOCH, step, values).unwrap();
+        let mut model = Rolling::new(model, 4);
+        let card = Scorecard::of_past(&mut model, &series, NonZeroUsize::new(4).unwrap());
+        assert_eq!(model.forecast(1).unwrap().origin, series.end());
         card.accuracy().ratio().unwrap()
     }
 

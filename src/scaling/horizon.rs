@@ -17,9 +17,27 @@ pub fn horizon(start_to_ready: &mut [SignedDuration], tick: SignedDuration) -> S
     percentile.map_or(LEAST, |&time| time.saturating_add(tick).max(LEAST))
 }
 
+/// How many steps a forecast needs to reach the horizon from a measurement that may be as old as
+/// `max_age`.
+#[must_use]
+pub fn steps(horizon: SignedDuration, max_age: SignedDuration, step: SignedDuration) -> usize {
+    let reach = horizon.saturating_add(max_age).as_secs().max(1);
+    let steps = (reach - 1) / step.as_secs().max(1) + 1;
+    usize::try_from(steps).unwrap_or(usize::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_forecast_reaches_the_horizon_from_an_old_measurement() {
+        let seconds = SignedDuration::from_secs;
+        for (horizon, max_age, expected) in [(60, 0, 4), (61, 0, 5), (75, 180, 17), (0, 0, 1)] {
+            let found = steps(seconds(horizon), seconds(max_age), seconds(15));
+            assert_eq!(found, expected, "{horizon} + {max_age}");
+        }
+    }
 
     #[test]
     fn the_slow_pods_decide() {

@@ -163,15 +163,24 @@ impl Ownership {
         Seen::Undone
     }
 
-    /// Sets what `by` asks for, or takes it back with `None`.
-    pub fn contribute(&mut self, by: Contributor, contribution: Option<Contribution>) {
-        match contribution {
-            Some(contribution) => {
-                self.contributions.insert(by, contribution);
-            }
-            None => {
-                self.contributions.remove(&by);
-            }
+    /// Sets what `by` asks for, or takes it back with `None`. The same again only moves the expiry
+    /// once half of the time to the new one is gone, so that standing by it is not a write a tick.
+    pub fn contribute(
+        &mut self,
+        by: Contributor,
+        contribution: Option<Contribution>,
+        now: Timestamp,
+    ) {
+        let Some(new) = contribution else {
+            self.contributions.remove(&by);
+            return;
+        };
+        let held = self.contributions.get(&by).is_some_and(|old| {
+            let left = old.until.duration_since(now);
+            (old.min, old.max) == (new.min, new.max) && left > new.until.duration_since(now) / 2
+        });
+        if !held {
+            self.contributions.insert(by, new);
         }
     }
 
@@ -270,7 +279,11 @@ mod tests {
 
     fn floored(user: ObjectBounds, floor: i32) -> Ownership {
         let mut record = Ownership::of_user(user);
-        record.contribute(Contributor::Prediction, Some(until(600, Some(floor), None)));
+        record.contribute(
+            Contributor::Prediction,
+            Some(until(600, Some(floor), None)),
+            at(0),
+        );
         record.settle(at(0));
         record
     }
@@ -279,16 +292,37 @@ mod tests {
     fn contributions_count_until_they_expire() {
         let cron = |name: &str| Contributor::Cron(name.to_owned());
         let mut record = Ownership::of_user(bounds(5, 10));
-        record.contribute(cron("night"), Some(until(100, Some(4), None)));
-        record.contribute(cron("day"), Some(until(50, Some(11), Some(11))));
-        record.contribute(Contributor::Prediction, Some(until(200, Some(40), None)));
+        record.contribute(cron("night"), Some(until(100, Some(4), None)), at(0));
+        record.contribute(cron("day"), Some(until(50, Some(11), Some(11))), at(0));
+        record.contribute(
+            Contributor::Prediction,
+            Some(until(200, Some(40), None)),
+            at(0),
+        );
         for (second, min, max) in [(0, 11, 11), (50, 10, 10), (100, 10, 10), (200, 5, 10)] {
             assert_eq!(record.effective(at(second)), bounds(min, max), "{second}");
         }
-        record.contribute(Contributor::Prediction, None);
+        record.contribute(Contributor::Prediction, None, at(0));
         assert_eq!(record.effective(at(60)), bounds(4, 10));
         assert_eq!(record.settle(at(300)), bounds(5, 10));
         assert_eq!(record.to_annotation(), None);
+    }
+
+    #[test]
+    fn standing_by_a_contribution_is_seldom_a_change() {
+        let mut record = floored(bounds(2, 10), 6);
+        for (second, min, kept_until) in
+            [(100, 6, 600), (299, 6, 600), (310, 6, 910), (320, 7, 920)]
+        {
+            let again = until(second + 600, Some(min), None);
+            record.contribute(Contributor::Prediction, Some(again), at(second));
+            let held = record.contribution(&Contributor::Prediction).unwrap();
+            assert_eq!(
+                (held.min, held.until),
+                (Some(min), at(kept_until)),
+                "{second}"
+            );
+        }
     }
 
     #[test]
@@ -306,6 +340,7 @@ mod tests {
         record.contribute(
             Contributor::Cron("a/b".to_owned()),
             Some(until(9, None, Some(12))),
+            at(0),
         );
         let text = record.to_annotation().unwrap();
         assert_eq!(

@@ -144,3 +144,23 @@ fn unit(resource: Resource, value: f64) -> (f64, &'static str) {
         Resource::NetworkIo | Resource::DiskIo => (1e6, "MB/s"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_are_told_in_the_units_of_people() {
+        const MI: f64 = 1024.0 * 1024.0;
+        for (resource, value, told) in [
+            (Resource::Cpu, 7200.0, "7.2 cores"),
+            (Resource::Cpu, 250.0, "0.25 cores"),
+            (Resource::Cpu, 123_456.0, "123 cores"),
+            (Resource::Memory, 700.0 * MI, "700 MiB"),
+            (Resource::Memory, 3.1 * 1024.0 * MI, "3.1 GiB"),
+            (Resource::NetworkIo, 12.5e6, "12.5 MB/s"),
+        ] {
+            assert_eq!(Shown(resource, value).to_string(), told);
+        }
+    }
+}
