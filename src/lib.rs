@@ -9,11 +9,13 @@
 
 // Tier 1, numbers: no Kubernetes types, no tokio, no serde_json, no clock.
 pub mod ahp;
+pub mod forecast;
 pub mod units;
 
 // Tier 2, decisions: pure functions of state, observation, policy and time.
 pub mod placement;
 pub mod profile;
+pub mod scaling;
 
 // Tier 3, translation: Kubernetes types, synchronous, no client.
 pub mod admission;

@@ -4,12 +4,14 @@
 //! `Option`, never a sentinel. Ratios are finite by construction.
 
 mod amount;
+mod convert;
 mod quantity;
 mod rate;
 mod ratio;
 mod resource;
 
 pub use amount::{Amount, Bytes, BytesPerSecond, MilliCpu};
+pub use convert::{count_as_f64, narrowed, replicas_ceil};
 pub use quantity::{Quantity, QuantityError, QuantityFormat};
 pub use rate::RateError;
 pub use ratio::{Ratio, RatioError};

@@ -14,7 +14,16 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 /// Every vector file that some test of this project reads.
-const KNOWN: [&str; 2] = ["scheduling/ahp", "scheduling/clbp"];
+const KNOWN: [&str; 8] = [
+    "forecast/adaptive_alpha",
+    "forecast/brown_tes",
+    "forecast/dhpa_threshold",
+    "forecast/hpa_aware",
+    "hpa/behavior_random",
+    "hpa/behavior_upstream",
+    "scheduling/ahp",
+    "scheduling/clbp",
+];
 
 /// The environment variable that names a folder with further vectors.
 const EXTRA: &str = "EVENKEEL_EXTRA_VECTORS";
@@ -61,12 +70,22 @@ fn read<T: DeserializeOwned>(folder: &Path, name: &str) -> Vec<T> {
     for path in [plain, zipped] {
         if path.exists() {
             let text = text_of(&path);
-            let file: File<T> = serde_json::from_str(&text)
-                .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            cases.extend(file.cases);
+            cases.extend(
+                parsed(&text).unwrap_or_else(|error: serde_json::Error| {
+                    panic!("{}: {error}", path.display())
+                }),
+            );
         }
     }
     cases
+}
+
+/// A file is an array of cases, or an object that has one.
+fn parsed<T: DeserializeOwned>(text: &str) -> serde_json::Result<Vec<T>> {
+    if text.trim_start().starts_with('[') {
+        return serde_json::from_str(text);
+    }
+    serde_json::from_str(text).map(|File { cases }| cases)
 }
 
 fn text_of(path: &Path) -> String {

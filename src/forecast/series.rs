@@ -1,0 +1,249 @@
+//! A regular grid of values with gaps, and the one rule by which gaps are filled.
+//!
+//! Fewer than 3 missing steps between two values are filled on the line between them. From 3 on
+//! nothing sensible stands in for them: the series starts anew after the gap.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// As many missing steps in a row as are not filled any more.
+pub(crate) const GAP: usize = 3;
+
+/// Why a series is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SeriesError {
+    /// The grid does not move forward.
+    #[error("a step of {0:#} is not accepted: it is longer than zero")]
+    Step(SignedDuration),
+    /// The grid leaves the times that can be told.
+    #[error("a series of {0} steps from its start is not accepted: it ends beyond all time")]
+    End(usize),
+}
+
+impl SeriesError {
+    /// The kind of error, for conditions, Events and metrics.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Step(_) => "Step",
+            Self::End(_) => "End",
+        }
+    }
+}
+
+/// Values on a regular grid; a missing one is `None`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    start: Timestamp,
+    end: Timestamp,
+    step: SignedDuration,
+    values: Vec<Option<f64>>,
+}
+
+/// The newest part of a series that has no gap after filling.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Usable {
+    /// The values, oldest first, up to the last one known.
+    pub values: Vec<f64>,
+    /// How many steps after the last one known are missing: fewer than 3.
+    pub missing: usize,
+}
+
+impl Series {
+    /// The grid that begins at `start`; values that are not finite are gaps.
+    ///
+    /// # Errors
+    /// A step that is not above zero, and a grid that ends beyond [`Timestamp::MAX`], are refused.
+    pub fn new(
+        start: Timestamp,
+        step: SignedDuration,
+        mut values: Vec<Option<f64>>,
+    ) -> Result<Self, SeriesError> {
+        if !step.is_positive() {
+            return Err(SeriesError::Step(step));
+        }
+        let last = values.len().saturating_sub(1);
+        let end = i32::try_from(last)
+            .ok()
+            .and_then(|steps| step.checked_mul(steps))
+            .and_then(|length| start.checked_add(length).ok())
+            .ok_or(SeriesError::End(values.len()))?;
+        for value in &mut values {
+            *value = value.filter(|value| value.is_finite());
+        }
+        Ok(Self {
+            start,
+            end,
+            step,
+            values,
+        })
+    }
+
+    /// The grid just before its first step, without a value: where following it begins.
+    pub(crate) fn before(&self) -> Self {
+        let start = self.start.checked_sub(self.step).unwrap_or(self.start);
+        Self {
+            start,
+            end: start,
+            step: self.step,
+            values: Vec::new(),
+        }
+    }
+
+    /// The time of the first step.
+    pub const fn start(&self) -> Timestamp {
+        self.start
+    }
+
+    /// The time of the last step; of the first one, where there is none.
+    pub const fn end(&self) -> Timestamp {
+        self.end
+    }
+
+    /// The distance of the steps.
+    pub const fn step(&self) -> SignedDuration {
+        self.step
+    }
+
+    /// The values as they were given.
+    pub fn values(&self) -> &[Option<f64>] {
+        &self.values
+    }
+
+    /// What can be learnt from: everything since the last gap that is not filled.
+    #[must_use]
+    pub fn usable(&self) -> Usable {
+        let mut filler = Filler::default();
+        let mut values = Vec::with_capacity(self.values.len());
+        for &value in &self.values {
+            match filler.accept(value) {
+                Arrival::Values(line, value) => values.extend(line.chain([value])),
+                Arrival::Restart => values.clear(),
+                Arrival::Nothing => {}
+            }
+        }
+        Usable {
+            values,
+            missing: filler.missing(),
+        }
+    }
+}
+
+/// The filling rule, one observation at a time.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Filler {
+    last: Option<f64>,
+    missing: usize,
+}
+
+/// What an observation means to whoever follows the series.
+pub(crate) enum Arrival {
+    /// A value, after those that fill the gap before it.
+    Values(Filling, f64),
+    /// The gap has become too long: forget what was.
+    Restart,
+    /// A missing step, of which the next ones decide.
+    Nothing,
+}
+
+impl Filler {
+    /// Takes the next step; what is not finite is missing.
+    pub(crate) fn accept(&mut self, observation: Option<f64>) -> Arrival {
+        match (observation.filter(|value| value.is_finite()), self.last) {
+            (Some(value), last) => {
+                let filling = Filling {
+                    from: last.unwrap_or(value),
+                    to: value,
+                    next: 1,
+                    missing: self.missing,
+                };
+                *self = Self {
+                    last: Some(value),
+                    missing: 0,
+                };
+                Arrival::Values(filling, value)
+            }
+            (None, None) => Arrival::Nothing,
+            (None, Some(_)) => {
+                self.missing += 1;
+                if self.missing < GAP {
+                    return Arrival::Nothing;
+                }
+                *self = Self::default();
+                Arrival::Restart
+            }
+        }
+    }
+
+    /// How many steps are missing since the last value; 0 before the first.
+    pub(crate) const fn missing(&self) -> usize {
+        self.missing
+    }
+}
+
+/// The values on the line across a gap.
+pub(crate) struct Filling {
+    from: f64,
+    to: f64,
+    next: u8,
+    missing: usize,
+}
+
+impl Iterator for Filling {
+    type Item = f64;
+
+    fn next(&mut self) -> Option<f64> {
+        if usize::from(self.next) > self.missing {
+            return None;
+        }
+        let share = f64::from(self.next) / crate::units::count_as_f64(self.missing + 1);
+        self.next += 1;
+        Some(self.from * (1.0 - share) + self.to * share)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usable(values: &[Option<f64>]) -> (Vec<f64>, usize) {
+        let step = SignedDuration::from_secs(15);
+        let series = Series::new(Timestamp::UNIX_EPOCH, step, values.to_vec()).unwrap();
+        let Usable { values, missing } = series.usable();
+        (values, missing)
+    }
+
+    #[test]
+    fn short_gaps_are_filled_on_the_line_and_long_ones_restart() {
+        let (a, b) = (Some(1.0), Some(4.0));
+        for (given, values, missing) in [
+            (vec![], vec![], 0),
+            (vec![None, None, None, None], vec![], 0),
+            (vec![None, None, None, a], vec![1.0], 0),
+            (vec![a, b], vec![1.0, 4.0], 0),
+            (vec![a, None, b], vec![1.0, 2.5, 4.0], 0),
+            (vec![a, None, None, b], vec![1.0, 2.0, 3.0, 4.0], 0),
+            (vec![a, None, None, None, b], vec![4.0], 0),
+            (vec![a, b, None, None], vec![1.0, 4.0], 2),
+            (vec![a, b, None, None, None], vec![], 0),
+            (vec![a, Some(f64::NAN), b], vec![1.0, 2.5, 4.0], 0),
+        ] {
+            assert_eq!(usable(&given), (values, missing), "{given:?}");
+        }
+    }
+
+    #[test]
+    fn a_grid_moves_forward_and_ends_in_time() {
+        let start = Timestamp::UNIX_EPOCH;
+        let zero = Series::new(start, SignedDuration::ZERO, vec![]);
+        assert_eq!(zero.unwrap_err().reason(), "Step");
+        let late = Series::new(
+            Timestamp::MAX,
+            SignedDuration::from_secs(1),
+            vec![None, None],
+        );
+        assert_eq!(late.unwrap_err().reason(), "End");
+        let step = SignedDuration::from_secs(60);
+        let series = Series::new(start, step, vec![None, Some(1.0), None]).unwrap();
+        assert_eq!(series.end().as_second(), 120);
+    }
+}

@@ -1,0 +1,257 @@
+//! The three smoothed values and the parabola that they give.
+//!
+//! The paper prints α where Brown has α² in the quadratic coefficient. Only Brown's form follows a
+//! parabola exactly, so it is the default; the printed one serves to reproduce the paper.
+
+use crate::forecast::PointModel;
+
+/// A smoothing factor: above 0 and below 1.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Alpha(f64);
+
+/// A number that is no smoothing factor.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[error("{0} is not accepted: a smoothing factor is above 0 and below 1")]
+pub struct AlphaError(pub f64);
+
+impl AlphaError {
+    /// The kind of error, for conditions, Events and metrics.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        "Alpha"
+    }
+}
+
+impl Alpha {
+    /// The least that an adaptive factor becomes: below it a forecast no longer follows the load.
+    pub const LEAST: Self = Self(0.05);
+    /// The most that an adaptive factor becomes: at 1 the coefficients divide by zero.
+    pub const MOST: Self = Self(0.95);
+    /// The factor of a window that does not vary, where (10) has no value.
+    pub const EVEN: Self = Self(0.5);
+
+    /// A fixed factor.
+    ///
+    /// # Errors
+    /// Everything outside (0, 1) is refused.
+    pub fn new(value: f64) -> Result<Self, AlphaError> {
+        if value > 0.0 && value < 1.0 {
+            Ok(Self(value))
+        } else {
+            Err(AlphaError(value))
+        }
+    }
+
+    /// An adaptive factor, held between [`Self::LEAST`] and [`Self::MOST`]; NaN gives
+    /// [`Self::EVEN`].
+    #[must_use]
+    pub fn clamped(value: f64) -> Self {
+        if value.is_nan() {
+            Self::EVEN
+        } else {
+            Self(value.clamp(Self::LEAST.0, Self::MOST.0))
+        }
+    }
+
+    /// The factor as a float.
+    #[must_use]
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+/// Which quadratic coefficient is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Variant {
+    /// Brown's, with α².
+    #[default]
+    Brown,
+    /// As printed in the DS-HPA paper (7), with α.
+    Paper,
+}
+
+/// S⁽¹⁾, S⁽²⁾ and S⁽³⁾ of DS-HPA (4) and (5).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Brown {
+    alpha: Alpha,
+    s1: f64,
+    s2: f64,
+    s3: f64,
+}
+
+/// The parabola `a + b T + c T²` of DS-HPA (6), T in steps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Coefficients {
+    /// The level.
+    pub a: f64,
+    /// The slope.
+    pub b: f64,
+    /// The curvature.
+    pub c: f64,
+}
+
+impl Coefficients {
+    /// The forecast `steps_ahead` steps from the last observation (6).
+    #[must_use]
+    pub fn at(&self, steps_ahead: f64) -> f64 {
+        self.a + self.b * steps_ahead + self.c * steps_ahead * steps_ahead
+    }
+
+    /// Fills `means` with the forecasts of the next steps.
+    pub fn fill(&self, means: &mut [f64]) {
+        let mut ahead = 0.0;
+        for mean in means {
+            ahead += 1.0;
+            *mean = self.at(ahead);
+        }
+    }
+}
+
+impl Brown {
+    /// Smoothing that starts with all three values at `start`.
+    #[must_use]
+    pub const fn new(alpha: Alpha, start: f64) -> Self {
+        Self {
+            alpha,
+            s1: start,
+            s2: start,
+            s3: start,
+        }
+    }
+
+    /// Takes one observation, (4) and (5).
+    pub fn observe(&mut self, value: f64) {
+        let alpha = self.alpha.get();
+        let keep = 1.0 - alpha;
+        self.s1 = alpha * value + keep * self.s1;
+        self.s2 = alpha * self.s1 + keep * self.s2;
+        self.s3 = alpha * self.s2 + keep * self.s3;
+    }
+
+    /// The smoothed values S⁽¹⁾, S⁽²⁾ and S⁽³⁾.
+    #[must_use]
+    pub const fn smoothed(&self) -> [f64; 3] {
+        [self.s1, self.s2, self.s3]
+    }
+
+    /// The coefficients of (7).
+    #[must_use]
+    pub fn coefficients(&self, variant: Variant) -> Coefficients {
+        let Self { alpha, s1, s2, s3 } = *self;
+        let alpha = alpha.get();
+        let divisor = 2.0 * (1.0 - alpha) * (1.0 - alpha);
+        let curvature = match variant {
+            Variant::Brown => alpha * alpha,
+            Variant::Paper => alpha,
+        };
+        Coefficients {
+            a: 3.0 * s1 - 3.0 * s2 + s3,
+            b: alpha / divisor
+                * ((6.0 - 5.0 * alpha) * s1 - 2.0 * (5.0 - 4.0 * alpha) * s2
+                    + (4.0 - 3.0 * alpha) * s3),
+            c: curvature / divisor * (s1 - 2.0 * s2 + s3),
+        }
+    }
+}
+
+/// How many observations the start of the smoothing is the mean of.
+pub(super) const START: usize = 3;
+
+/// `tes`: smoothing with a fixed α, started at the mean of the first three observations.
+#[derive(Debug, Clone)]
+pub struct Tes {
+    alpha: Alpha,
+    variant: Variant,
+    first: [f64; START],
+    have: usize,
+    brown: Brown,
+}
+
+impl Tes {
+    /// Smoothing by `alpha`.
+    #[must_use]
+    pub const fn new(alpha: Alpha, variant: Variant) -> Self {
+        Self {
+            alpha,
+            variant,
+            first: [0.0; START],
+            have: 0,
+            brown: Brown::new(alpha, 0.0),
+        }
+    }
+
+    /// The smoothing as it stands; meaningful from the third observation on.
+    #[must_use]
+    pub const fn brown(&self) -> &Brown {
+        &self.brown
+    }
+}
+
+impl PointModel for Tes {
+    const NAME: &'static str = "tes";
+
+    fn need(&self) -> usize {
+        START
+    }
+
+    fn observe(&mut self, value: f64) {
+        if let Some(slot) = self.first.get_mut(self.have) {
+            *slot = value;
+            self.have += 1;
+            if self.have == START {
+                self.brown = Brown::new(self.alpha, mean_of_start(&self.first));
+                self.first
+                    .iter()
+                    .for_each(|&value| self.brown.observe(value));
+            }
+        } else {
+            self.brown.observe(value);
+        }
+    }
+
+    fn restart(&mut self) {
+        self.have = 0;
+    }
+
+    fn predict(&self, means: &mut [f64]) {
+        self.brown.coefficients(self.variant).fill(means);
+    }
+}
+
+/// The mean of the first observations, by which the smoothing starts.
+pub(super) fn mean_of_start(first: &[f64; START]) -> f64 {
+    (first[0] + first[1] + first[2]) / 3.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parabola(variant: Variant) -> [f64; 12] {
+        let mut model = Tes::new(Alpha::EVEN, variant);
+        for i in 0..200 {
+            model.observe(f64::from(i * i));
+        }
+        let mut means = [0.0; 12];
+        model.predict(&mut means);
+        means
+    }
+
+    #[test]
+    fn only_browns_form_follows_a_parabola() {
+        for (ahead, mean) in (200..).zip(parabola(Variant::Brown)) {
+            assert!((mean - f64::from(ahead * ahead)).abs() < 1e-6, "{ahead}");
+        }
+        assert!((parabola(Variant::Paper)[11] - f64::from(211 * 211)).abs() > 50.0);
+    }
+
+    #[test]
+    fn a_fixed_factor_is_inside_and_an_adaptive_one_is_held_there() {
+        for refused in [0.0, 1.0, -0.1, f64::NAN] {
+            assert!(Alpha::new(refused).is_err(), "{refused}");
+        }
+        assert_eq!(Alpha::clamped(-3.4), Alpha::LEAST);
+        assert_eq!(Alpha::clamped(1.0), Alpha::MOST);
+        assert_eq!(Alpha::clamped(f64::NAN), Alpha::EVEN);
+    }
+}

@@ -1,0 +1,68 @@
+//! The least and the most replicas of a target.
+
+/// `minReplicas` and `maxReplicas`: 0 <= min <= max, and max at least 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    min: i32,
+    max: i32,
+}
+
+/// Bounds that are none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{min} to {max} replicas are not accepted: at least 0 to at least 1, in this order")]
+pub struct BoundsError {
+    /// The least as given.
+    pub min: i32,
+    /// The most as given.
+    pub max: i32,
+}
+
+impl BoundsError {
+    /// The kind of error, for conditions, Events and metrics.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        "Bounds"
+    }
+}
+
+impl Bounds {
+    /// The bounds `min` and `max`, both included.
+    ///
+    /// # Errors
+    /// A negative least, a most below 1, and a most below the least are refused.
+    pub const fn new(min: i32, max: i32) -> Result<Self, BoundsError> {
+        if min < 0 || max < 1 || min > max {
+            return Err(BoundsError { min, max });
+        }
+        Ok(Self { min, max })
+    }
+
+    /// The least.
+    pub const fn min(self) -> i32 {
+        self.min
+    }
+
+    /// The most.
+    pub const fn max(self) -> i32 {
+        self.max
+    }
+
+    /// The nearest count inside.
+    #[must_use]
+    pub fn clamp(self, replicas: i32) -> i32 {
+        replicas.clamp(self.min, self.max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_in_order_and_leave_room() {
+        for (min, max, good) in [(0, 1, true), (2, 2, true), (0, 0, false), (3, 2, false)] {
+            assert_eq!(Bounds::new(min, max).is_ok(), good, "{min} to {max}");
+        }
+        assert!(Bounds::new(-1, 2).is_err());
+    }
+}

@@ -1,0 +1,113 @@
+//! What a user allows: how decisions act, and what may take replicas away.
+
+use std::str::FromStr;
+
+/// How a decision acts on its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// Not at all.
+    Off,
+    /// It is told and not carried out.
+    #[default]
+    Recommend,
+    /// It raises the HPA's `minReplicas`, and the cluster's own HPA scales.
+    Floor,
+    /// It sets the replicas.
+    Direct,
+}
+
+/// What may take replicas away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ScaleDown {
+    /// Only the load as it is now.
+    #[default]
+    Reactive,
+    /// Also a forecast whose upper 95 % bound fewer replicas could carry.
+    Early,
+}
+
+/// A word that is no such choice, with those that are.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{given:?} is not accepted: {accepted}")]
+pub struct UnknownMode {
+    /// The word as given.
+    pub given: String,
+    /// What would have been accepted.
+    pub accepted: &'static str,
+}
+
+impl Mode {
+    /// All modes.
+    pub const ALL: [Self; 4] = [Self::Off, Self::Recommend, Self::Floor, Self::Direct];
+
+    /// The word in annotations and configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Recommend => "recommend",
+            Self::Floor => "floor",
+            Self::Direct => "direct",
+        }
+    }
+}
+
+impl ScaleDown {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Reactive, Self::Early];
+
+    /// The word in annotations and configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reactive => "reactive",
+            Self::Early => "early",
+        }
+    }
+}
+
+impl FromStr for Mode {
+    type Err = UnknownMode;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|mode| mode.as_str() == text);
+        found.ok_or_else(|| UnknownMode {
+            given: text.to_owned(),
+            accepted: "off, recommend, floor or direct",
+        })
+    }
+}
+
+impl FromStr for ScaleDown {
+    type Err = UnknownMode;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|choice| choice.as_str() == text);
+        found.ok_or_else(|| UnknownMode {
+            given: text.to_owned(),
+            accepted: "reactive or early",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_parses_back_and_others_are_told_what_would() {
+        for mode in Mode::ALL {
+            assert_eq!(mode.as_str().parse(), Ok(mode));
+        }
+        for choice in ScaleDown::ALL {
+            assert_eq!(choice.as_str().parse(), Ok(choice));
+        }
+        let told = "Floor".parse::<Mode>().unwrap_err().to_string();
+        assert_eq!(
+            told,
+            "\"Floor\" is not accepted: off, recommend, floor or direct"
+        );
+        let told = "".parse::<ScaleDown>().unwrap_err().to_string();
+        assert_eq!(told, "\"\" is not accepted: reactive or early");
+    }
+}
