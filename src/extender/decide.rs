@@ -1,5 +1,7 @@
 //! Filter and prioritize as decisions: what passes, what scores, and why.
 
+mod scores;
+
 use std::sync::Arc;
 
 use super::judgement::{Call, Judgement, Pass, blind, exemption};
@@ -196,13 +198,11 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
         .iter()
         .map(|node| node.and_then(|_| known.next()))
         .collect();
+    let best = scores::best(&exact);
     Prioritized {
-        scores: exact
-            .iter()
-            .map(|score| score.map_or(0, balance::to_wire))
-            .collect(),
+        scores: scores::wire(&exact, best),
         unjudged: None,
-        best: best(&exact),
+        best,
         profile: Some(profile),
         demand: Some(demand),
     }
@@ -228,16 +228,6 @@ pub(super) fn weights_for<'p>(
         .unwrap_or(policy.profile_threshold);
     let class = profile::classify(&judgement.demand.amounts, &mean, threshold).profile;
     (class.to_string(), policy.profiles.built_in(class))
-}
-
-fn best(scores: &[Option<f64>]) -> Option<usize> {
-    scores
-        .iter()
-        .enumerate()
-        .filter_map(|(position, score)| score.map(|score| (position, score)))
-        // The first of equals, so that the guess is the same each time.
-        .max_by(|(a, x), (b, y)| x.total_cmp(y).then(b.cmp(a)))
-        .map(|(position, _)| position)
 }
 
 #[cfg(test)]

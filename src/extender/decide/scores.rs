@@ -1,0 +1,82 @@
+//! From exact scores to the integers that kube-scheduler takes, and to the node that it will pick.
+
+use crate::placement::balance;
+
+/// The scores that are answered: nodes that would round to the same score as the best one stand one
+/// below it.
+///
+/// kube-scheduler adds sums of its own, which nobody else sees, and between equals these would
+/// decide. The Pod would be counted on one node and go to another, and in a burst, where bindings
+/// are seen many Pods later, the next ones would overfill that other node.
+pub(super) fn wire(scores: &[Option<f64>], best: Option<usize>) -> Vec<u8> {
+    let mut wire: Vec<u8> = scores
+        .iter()
+        .map(|score| score.map_or(0, balance::to_wire))
+        .collect();
+    if let Some(best) = best
+        && let Some(&top) = wire.get(best)
+    {
+        let rest = wire.iter_mut().enumerate();
+        for (_, score) in rest.filter(|&(position, _)| position != best) {
+            *score = (*score).min(top.saturating_sub(1));
+        }
+    }
+    wire
+}
+
+/// Where the Pod will most likely go: the node with the highest score.
+pub(super) fn best(scores: &[Option<f64>]) -> Option<usize> {
+    scores
+        .iter()
+        .enumerate()
+        .filter_map(|(position, score)| score.map(|score| (position, score)))
+        // The first of equals, so that the guess is the same each time.
+        .max_by(|(a, x), (b, y)| x.total_cmp(y).then(b.cmp(a)))
+        .map(|(position, _)| position)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_rounds_to_the_best_score_stands_one_below_it() {
+        let cases = [
+            (
+                vec![Some(10.0), Some(10.0), Some(9.6)],
+                Some(0),
+                vec![10, 9, 9],
+            ),
+            (
+                vec![Some(9.6), Some(10.0), Some(9.4)],
+                Some(1),
+                vec![9, 10, 9],
+            ),
+            (vec![None, Some(4.0), Some(10.0)], Some(2), vec![0, 4, 10]),
+            (vec![Some(10.0)], Some(0), vec![10]),
+            (vec![None, None], None, vec![0, 0]),
+        ];
+        for (exact, expected, answered) in cases {
+            assert_eq!(best(&exact), expected, "{exact:?}");
+            assert_eq!(wire(&exact, expected), answered, "{exact:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_highest_score_is_given_once_and_to_the_best(
+            exact in prop::collection::vec(prop::option::of(0.0..=10.0), 1..20),
+            top in 0_usize..20,
+        ) {
+            let mut exact = exact;
+            let top = top % exact.len();
+            exact[top] = Some(10.0);
+            let best = best(&exact);
+            let answered = wire(&exact, best);
+            let highest: Vec<usize> = (0..answered.len()).filter(|&at| answered[at] == 10).collect();
+            prop_assert_eq!(highest, [best.unwrap()]);
+        }
+    }
+}
