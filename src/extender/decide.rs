@@ -200,7 +200,11 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
         .collect();
     let best = scores::best(&exact);
     Prioritized {
-        scores: scores::wire(&exact, best),
+        scores: if *call.snapshot.nodes.outstanding() == Resources::default() {
+            scores::rounded(&exact)
+        } else {
+            scores::decisive(&exact, best)
+        },
         unjudged: None,
         best,
         profile: Some(profile),

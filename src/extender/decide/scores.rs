@@ -2,17 +2,22 @@
 
 use crate::placement::balance;
 
-/// The scores that are answered: nodes that would round to the same score as the best one stand one
-/// below it.
-///
-/// kube-scheduler adds sums of its own, which nobody else sees, and between equals these would
-/// decide. The Pod would be counted on one node and go to another, and in a burst, where bindings
-/// are seen many Pods later, the next ones would overfill that other node.
-pub(super) fn wire(scores: &[Option<f64>], best: Option<usize>) -> Vec<u8> {
-    let mut wire: Vec<u8> = scores
+/// The scores that are answered, each rounded by itself.
+pub(super) fn rounded(scores: &[Option<f64>]) -> Vec<u8> {
+    scores
         .iter()
         .map(|score| score.map_or(0, balance::to_wire))
-        .collect();
+        .collect()
+}
+
+/// The scores that are answered in a burst, while bindings are outstanding: nodes that would round
+/// to the same score as the best one stand one below it.
+///
+/// kube-scheduler adds sums of its own, which nobody else sees, and between equals these would
+/// decide. The Pod would be counted on one node and go to another, and where bindings are seen many
+/// Pods later, the next ones would overfill that other node.
+pub(super) fn decisive(scores: &[Option<f64>], best: Option<usize>) -> Vec<u8> {
+    let mut wire = rounded(scores);
     if let Some(best) = best
         && let Some(&top) = wire.get(best)
     {
@@ -60,7 +65,7 @@ mod tests {
         ];
         for (exact, expected, answered) in cases {
             assert_eq!(best(&exact), expected, "{exact:?}");
-            assert_eq!(wire(&exact, expected), answered, "{exact:?}");
+            assert_eq!(decisive(&exact, expected), answered, "{exact:?}");
         }
     }
 
@@ -74,7 +79,7 @@ mod tests {
             let top = top % exact.len();
             exact[top] = Some(10.0);
             let best = best(&exact);
-            let answered = wire(&exact, best);
+            let answered = decisive(&exact, best);
             let highest: Vec<usize> = (0..answered.len()).filter(|&at| answered[at] == 10).collect();
             prop_assert_eq!(highest, [best.unwrap()]);
         }

@@ -294,8 +294,7 @@ fn the_best_node_is_the_first_of_equals_and_never_an_unknown_one() {
     let call = call(&snapshot, &policy);
     let body = body(&plain(), &["new", "a", "c", "b"]);
     let found = prioritize(&Request::parse(&body).unwrap(), &call);
-    // Its equal stands one below it, so that kube-scheduler's own sums do not choose between them.
-    assert_eq!(found.scores, [0, 0, 10, 9]);
+    assert_eq!(found.scores, [0, 0, 10, 10]);
     assert_eq!(found.best, Some(2));
 }
 
