@@ -160,7 +160,7 @@ fn workloads() -> Vec<Resource> {
         Resource::typed::<Deployment>("apps", "v1", "Deployment", "deployments")
             .short(&["deploy"])
             .in_all()
-            .counted()
+            .counted_with_annotations()
             .status(json!({}))
             .scaled(ScalePaths::workload())
             .rules(rules::DEPLOYMENT)

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::column::{Columns, CustomColumn, Path};
 use super::meta;
-use super::resource::{Conversion, Decoder, Resource, ScalePaths, Subresource};
+use super::resource::{Conversion, Decoder, Generation, Resource, ScalePaths, Subresource};
 use super::schema::Schema;
 
 /// The collection that definitions are stored in.
@@ -42,7 +42,7 @@ fn resource(spec: &Value, version: &Value) -> Resource {
     resource.short_names = texts("/shortNames");
     resource.categories = texts("/categories");
     resource.namespaced = meta::text(spec, "/scope") == "Namespaced";
-    resource.generation = true;
+    resource.generation = Generation::Desired;
     resource.selectable = meta::list(version, "/selectableFields")
         .iter()
         .map(|field| {

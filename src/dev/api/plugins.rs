@@ -4,10 +4,11 @@
 use serde_json::{Value, json};
 
 use super::call::Call;
-use super::error::{ApiError, Reason};
+use super::error::{ApiError, Cause, Reason};
 use super::meta;
 use super::rules::pod;
 use super::store::Key;
+use crate::units::Quantity;
 
 const PRIORITY_CLASSES: &str = "priorityclasses.scheduling.k8s.io";
 /// Addresses of Services: 10.96.0.0/12, the first for `kubernetes`.
@@ -114,6 +115,48 @@ fn priority(call: &Call, object: &mut Value) -> Result<(), ApiError> {
         if policy.is_null() { usual } else { policy },
     );
     Ok(())
+}
+
+/// Refuses to resize a Pod whose node is not there, or could never hold it.
+pub(crate) fn node_can_hold(call: &Call, old: &Value, new: &Value) -> Result<(), ApiError> {
+    let name = meta::name(old);
+    let node = meta::text(old, "/spec/nodeName");
+    if node.is_empty() {
+        return Ok(());
+    }
+    let Some(found) = call.api.store.get("nodes", &Key::new("", node)) else {
+        let why = format!("node {node:?} not found");
+        return Err(ApiError::forbidden(&call.resource, name, &why));
+    };
+    let allocatable = &found.value["status"]["allocatable"];
+    for resource in ["cpu", "memory"] {
+        let containers = meta::list(new, "/spec/containers").iter();
+        let requested: u64 = containers
+            .map(|container| amount(&container["resources"]["requests"], resource))
+            .sum();
+        let can = amount(allocatable, resource);
+        if requested > can {
+            let why = format!(
+                "node didn't have enough allocatable resources: {resource}, requested: {requested}, allocatable: {can}"
+            );
+            let cause = Cause {
+                reason: "NodeCapacity",
+                field: String::new(),
+                message: String::new(),
+            };
+            return Err(ApiError::forbidden(&call.resource, name, &why).with_causes(&[cause]));
+        }
+    }
+    Ok(())
+}
+
+/// Millicores of `cpu`, bytes of anything else.
+fn amount(amounts: &Value, resource: &str) -> u64 {
+    let quantity: Option<Quantity> = meta::text(amounts, &format!("/{resource}")).parse().ok();
+    quantity.map_or(0, |quantity| match resource {
+        "cpu" => quantity.to_milli_cpu().0,
+        _ => quantity.to_bytes().0,
+    })
 }
 
 fn taint(node: &mut Value) {

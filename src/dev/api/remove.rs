@@ -10,6 +10,7 @@ use super::error::{ApiError, Cause};
 use super::meta;
 use super::query::{DeleteOptions, Propagation};
 use super::read;
+use super::resource::Generation;
 use super::state::stamp;
 use super::store::{Expected, Stored};
 use super::webhook::{self, Operation};
@@ -102,7 +103,7 @@ fn attempt(call: &Call, options: &DeleteOptions, current: &Arc<Stored>) -> Optio
         metadata["deletionTimestamp"] = stamp(at.unwrap_or(call.api.now())).into();
         metadata["deletionGracePeriodSeconds"] = grace.into();
     }
-    if begins && call.resource.generation {
+    if begins && call.resource.generation != Generation::None {
         let generation = meta::number(metadata, "/generation").unwrap_or_default();
         metadata["generation"] = (generation + 1).into();
     }

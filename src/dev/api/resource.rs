@@ -57,6 +57,17 @@ impl Subresource {
     }
 }
 
+/// What `metadata.generation` counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Generation {
+    /// The kind has none.
+    None,
+    /// Changes of the desired state: everything but metadata and status.
+    Desired,
+    /// Changes of annotations too, which a Deployment passes on to its ReplicaSets.
+    DesiredAndAnnotations,
+}
+
 /// A second version of a kind that shares its storage, and how objects change between the two.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Conversion {
@@ -75,8 +86,7 @@ pub(crate) struct Resource {
     pub(crate) short_names: Vec<String>,
     pub(crate) categories: Vec<String>,
     pub(crate) namespaced: bool,
-    /// Whether `metadata.generation` counts changes of the desired state.
-    pub(crate) generation: bool,
+    pub(crate) generation: Generation,
     pub(crate) decoder: Decoder,
     /// The status of a new object, where clients may not set it at creation.
     pub(crate) initial_status: Option<Value>,
@@ -112,7 +122,7 @@ impl Resource {
             short_names: Vec::new(),
             categories: Vec::new(),
             namespaced: true,
-            generation: false,
+            generation: Generation::None,
             decoder,
             initial_status: None,
             scale: None,
@@ -142,7 +152,12 @@ impl Resource {
     }
 
     pub(crate) fn counted(mut self) -> Self {
-        self.generation = true;
+        self.generation = Generation::Desired;
+        self
+    }
+
+    pub(crate) fn counted_with_annotations(mut self) -> Self {
+        self.generation = Generation::DesiredAndAnnotations;
         self
     }
 

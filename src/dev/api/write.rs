@@ -12,7 +12,7 @@ use super::definition;
 use super::error::{ApiError, Cause};
 use super::meta;
 use super::plugins;
-use super::resource::{Decoder, Resource};
+use super::resource::{Decoder, Generation, Resource};
 use super::rules::names;
 use super::seed;
 use super::store::{Expected, Key, Stored};
@@ -86,7 +86,7 @@ fn begin(call: &Call, object: &mut Value) {
     let metadata = meta::child(object, "metadata");
     metadata["uid"] = call.api.identities.uid().into();
     metadata["creationTimestamp"] = call.api.stamp().into();
-    if resource.generation {
+    if resource.generation != Generation::None {
         metadata["generation"] = 1.into();
     }
     match (&resource.initial_status, &resource.decoder) {

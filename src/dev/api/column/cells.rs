@@ -140,6 +140,30 @@ pub(super) fn last_seen(object: &Value, now: Timestamp) -> Value {
     age::since(last, now).into()
 }
 
+pub(super) fn first_seen(object: &Value, now: Timestamp) -> Value {
+    let times = ["/firstTimestamp", "/deprecatedFirstTimestamp", "/eventTime"];
+    let mut found = times.into_iter().map(|pointer| meta::text(object, pointer));
+    let first = found.find(|time| !time.is_empty()).unwrap_or_default();
+    age::since(first, now).into()
+}
+
+/// The component that reported an Event, with its host.
+pub(super) fn event_source(object: &Value, _: Timestamp) -> Value {
+    let components = [
+        "/source/component",
+        "/reportingComponent",
+        "/reportingController",
+    ];
+    let mut found = components
+        .into_iter()
+        .map(|pointer| meta::text(object, pointer));
+    let component = found.find(|name| !name.is_empty()).unwrap_or_default();
+    match meta::text(object, "/source/host") {
+        "" => component.into(),
+        host => format!("{component}, {host}").into(),
+    }
+}
+
 pub(super) fn involved(object: &Value, _: Timestamp) -> Value {
     let (involved, name) = match object.get("regarding") {
         Some(regarding) => (regarding, "/regarding/name"),

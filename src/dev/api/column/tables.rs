@@ -1,11 +1,12 @@
 //! The columns of each built-in resource.
 
 use super::cells::{
-    budget, completions, count, created, event_message, external_address, involved, job_duration,
-    job_status, last_schedule, last_seen, name, node_selector, or_none, ready_of_desired, selector,
-    service_ports, size, template_containers, template_images,
+    budget, completions, count, created, event_message, event_source, external_address, first_seen,
+    involved, job_duration, job_status, last_schedule, last_seen, name, node_selector, or_none,
+    ready_of_desired, selector, service_ports, size, template_containers, template_images,
 };
 use super::{Column, Columns, hpa, node, pod};
+use crate::dev::api::meta;
 
 const NAME: Column = Column::text("Name", name);
 const AGE: Column = Column::text("Age", created);
@@ -76,19 +77,23 @@ pub(crate) const SECRET: Columns = Columns::Builtin(&[
     AGE,
 ]);
 
-pub(crate) const SERVICE_ACCOUNT: Columns = Columns::Builtin(&[
-    NAME,
-    Column::number("Secrets", |o, _| size(o, "/secrets")),
-    AGE,
-]);
+pub(crate) const SERVICE_ACCOUNT: Columns = Columns::Builtin(&[NAME, AGE]);
 
 pub(crate) const EVENT: Columns = Columns::Builtin(&[
     Column::text("Last Seen", last_seen),
     Column::text("Type", |o, _| or_none(o, "/type")),
     Column::text("Reason", |o, _| or_none(o, "/reason")),
     Column::text("Object", involved),
-    Column::wide("Name", name),
+    Column::wide("Subobject", |o, _| {
+        meta::text(o, "/involvedObject/fieldPath").into()
+    }),
+    Column::wide("Source", event_source),
     Column::text("Message", event_message),
+    Column::wide("First Seen", first_seen),
+    Column::wide("Count", |o, _| {
+        meta::number(o, "/count").unwrap_or(1).to_string().into()
+    }),
+    Column::wide("Name", name),
 ]);
 
 pub(crate) const DEPLOYMENT: Columns = Columns::Builtin(&[
@@ -158,6 +163,15 @@ pub(crate) const CRON_JOB: Columns = Columns::Builtin(&[
     Column::number("Active", |o, _| size(o, "/status/active")),
     Column::text("Last Schedule", last_schedule),
     AGE,
+    Column::wide("Containers", |o, now| {
+        template_containers(&o["spec"]["jobTemplate"], now)
+    }),
+    Column::wide("Images", |o, now| {
+        template_images(&o["spec"]["jobTemplate"], now)
+    }),
+    Column::wide("Selector", |o, _| {
+        selector(o, "/spec/jobTemplate/spec/selector")
+    }),
 ]);
 
 pub(crate) const HORIZONTAL_POD_AUTOSCALER: Columns = Columns::Builtin(&[

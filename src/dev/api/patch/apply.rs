@@ -5,6 +5,8 @@
 //! `before-first-apply`, as in a real server for objects older than the tracking, and from then
 //! on every change is tracked.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::fields::{self, Fields};
@@ -109,9 +111,9 @@ impl Applier<'_> {
         merge(&mut object, wanted, ("", ""), self.builtin);
         let given_up = own.iter().flat_map(|own| own.fields.difference(&wish));
         for path in given_up {
-            let wanted_still = wish.iter().any(|other| fields::overlap(other, path));
+            let wanted_still = wish.iter().any(|other| other.starts_with(path));
             let theirs = others.iter().flat_map(|other| &other.fields);
-            if !wanted_still && !theirs.into_iter().any(|other| fields::overlap(other, path)) {
+            if !wanted_still && !theirs.into_iter().any(|other| other.starts_with(path)) {
                 fields::remove(&mut object, path);
             }
         }
@@ -135,7 +137,10 @@ impl Applier<'_> {
         for path in wish {
             let new = fields::get(wanted, path);
             let is_item = path.last().is_some_and(|step| step.starts_with("k:"));
-            if is_item || fields::get(live, path) == new {
+            let is = fields::get(live, path);
+            // An empty map asks for a map, not for one without fields.
+            let are_maps = is.is_some_and(Value::is_object) && new.is_some_and(Value::is_object);
+            if is_item || are_maps || is == new {
                 continue;
             }
             for other in others.iter_mut() {
@@ -157,30 +162,44 @@ impl Applier<'_> {
         if causes.is_empty() {
             return Ok(());
         }
-        let lines: Vec<&str> = causes.iter().map(|cause| cause.message.as_str()).collect();
         let count = causes.len();
         let s = if count == 1 { "" } else { "s" };
-        let fields: Vec<String> = causes
-            .iter()
-            .zip(&lines)
-            .map(|(cause, line)| format!("{line}: {}", cause.field))
-            .collect();
         let message = format!(
             "Apply failed with {count} conflict{s}: {}",
-            fields.join(", ")
+            by_manager(&causes)
         );
         Err(ApiError::new(Reason::Conflict, message).with_causes(&causes))
     }
 }
 
 fn conflict(entry: &Value, field: &str) -> Cause {
-    let manager = meta::text(entry, "/manager");
-    let api_version = meta::text(entry, "/apiVersion");
+    let text = |field: &str| meta::text(entry, field);
+    let mut who = format!("{:?}", text("/manager"));
+    if !text("/subresource").is_empty() {
+        who = format!("{who} with subresource {:?}", text("/subresource"));
+    }
+    if text("/operation") == "Update" {
+        who = format!("{who} using {} at {}", text("/apiVersion"), text("/time"));
+    }
     Cause {
         reason: "FieldManagerConflict",
         field: field.to_owned(),
-        message: format!("conflict with {manager:?} using {api_version}"),
+        message: format!("conflict with {who}"),
     }
+}
+
+/// The conflicts with each manager: one in a line, more as a list.
+fn by_manager(causes: &[Cause]) -> String {
+    let mut fields: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for cause in causes {
+        let who = cause.message.trim_start_matches("conflict with ");
+        fields.entry(who).or_default().push(&cause.field);
+    }
+    let lines = fields.iter().map(|(who, fields)| match fields.as_slice() {
+        [field] => format!("conflict with {who}: {field}"),
+        several => format!("conflicts with {who}:\n- {}", several.join("\n- ")),
+    });
+    lines.collect::<Vec<String>>().join("\n")
 }
 
 /// Notes who changed what, in an object whose fields are tracked.
@@ -298,7 +317,7 @@ mod tests {
         let error = refused.expect_err("a conflict");
         assert_eq!(
             error.to_string(),
-            "Apply failed with 1 conflict: conflict with \"a\" using apps/v1: .spec.replicas"
+            "Apply failed with 1 conflict: conflict with \"a\": .spec.replicas"
         );
         assert!(applier("b", false).apply(Some(&live), &spec(1)).is_ok());
         let forced = applier("b", true)

@@ -149,11 +149,6 @@ fn get_mut<'a>(object: &'a mut Value, path: &[Step]) -> Option<&'a mut Value> {
     })
 }
 
-/// Whether one path is the other or leads through it.
-pub(super) fn overlap(one: &[Step], other: &[Step]) -> bool {
-    one.starts_with(other) || other.starts_with(one)
-}
-
 /// A path for people: `.spec.containers[name="a"].image`.
 pub(super) fn display(path: &[Step]) -> String {
     let mut text = String::new();

@@ -10,7 +10,8 @@ use crate::dev::api::decode;
 use crate::dev::api::error::{ApiError, Cause};
 use crate::dev::api::meta;
 use crate::dev::api::patch::apply;
-use crate::dev::api::resource::Decoder;
+use crate::dev::api::plugins;
+use crate::dev::api::resource::{Decoder, Generation};
 use crate::dev::api::rules;
 use crate::dev::api::store::{Expected, Stored};
 use crate::dev::api::webhook::{self, Operation};
@@ -208,6 +209,7 @@ fn check(call: &Call, part: Part, old: &Value, new: &Value) -> Result<(), ApiErr
         }
     }
     if part == Part::Resize {
+        plugins::node_can_hold(call, old, new)?;
         rules::resize(old, new, &mut causes);
     }
     if !causes.is_empty() {
@@ -225,7 +227,7 @@ fn check(call: &Call, part: Part, old: &Value, new: &Value) -> Result<(), ApiErr
 
 /// Counts the generation when the desired state changed.
 fn count(call: &Call, old: &Value, new: &mut Value) {
-    if !call.resource.generation {
+    if call.resource.generation == Generation::None {
         return;
     }
     let differs = {
@@ -239,7 +241,9 @@ fn count(call: &Call, old: &Value, new: &mut Value) {
         desired(old) != desired(new)
     };
     let begins = meta::is_deleting(new) && !meta::is_deleting(old);
-    if differs || begins {
+    let annotated = call.resource.generation == Generation::DesiredAndAnnotations
+        && old.pointer("/metadata/annotations") != new.pointer("/metadata/annotations");
+    if differs || annotated || begins {
         let generation = meta::number(old, "/metadata/generation").unwrap_or_default();
         new["metadata"]["generation"] = (generation + 1).into();
     }
