@@ -118,10 +118,11 @@ impl ApiServer {
         };
         let listener = TcpListener::bind(settings.address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let authority = match settings.tls {
+        let authority = if settings.tls {
             // Certificates are checked against the machine's clock, whatever the cluster's says.
-            true => Some(Authority::new(address, clock::now())?),
-            false => None,
+            Some(Authority::new(address, clock::now())?)
+        } else {
+            None
         };
         let control = Control::new();
         let (store, work) = Store::new(settings.history);

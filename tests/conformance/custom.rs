@@ -30,53 +30,13 @@ pub async fn resources_follow_their_definition(client: &Client) {
     let made = create(client, DEFINITIONS, &definition()).await;
     assert_eq!(made["spec"]["names"]["singular"], "boat");
     let boats = path(&namespace(client).await, "test.dev/v1/boats");
-    let boat = |spec: Value| {
-        json!({"apiVersion": "test.dev/v1", "kind": "Boat",
-        "metadata": {"name": "a"}, "spec": spec})
-    };
     eventually("the resource to be served", async || {
         let (status, answer) = ask(client, "GET", &boats, &Value::Null).await;
         holds(status == 200, || answer.to_string())
     })
     .await;
-    for wrong in [
-        json!({}),
-        json!({"sail": "none"}),
-        json!({"sail": 1}),
-        json!({"sail": "jib", "replicas": -1}),
-    ] {
-        let (status, answer) = ask(client, "POST", &boats, &boat(wrong.clone())).await;
-        assert_eq!(status, 422, "{wrong}: {answer}");
-    }
-    let mut given = boat(json!({"sail": "jib", "oars": 2}));
-    given["status"] = json!({"knots": 5});
-    let made = create(client, &boats, &given).await;
-    assert_eq!(made["spec"], json!({"sail": "jib", "replicas": 1}));
-    assert_eq!(
-        (made.get("status"), &made["metadata"]["generation"]),
-        (None, &json!(1))
-    );
-    let status = json!({"spec": {"sail": "main"}, "status": {"knots": 5, "replicas": 1}});
-    let (_, changed) = patch(client, &format!("{boats}/a/status"), "merge", &status).await;
-    assert_has(
-        &changed,
-        &json!({"spec": {"sail": "jib"}, "status": {"knots": 5}}),
-    );
-    let scale = get(client, &format!("{boats}/a/scale")).await;
-    assert_has(
-        &scale,
-        &json!({"spec": {"replicas": 1}, "status": {"replicas": 1}}),
-    );
-    let (_, scaled) = patch(
-        client,
-        &format!("{boats}/a/scale"),
-        "merge",
-        &json!({"spec": {"replicas": 3}}),
-    )
-    .await;
-    assert_eq!(scaled["spec"]["replicas"], 3);
-    let (status, _) = patch(client, &format!("{boats}/a"), "strategic-merge", &json!({})).await;
-    assert_eq!(status, 415);
+    schemas_are_kept(client, &boats).await;
+    parts_have_their_paths(client, &boats).await;
     let table = get_as(
         client,
         &boats,
@@ -85,13 +45,50 @@ pub async fn resources_follow_their_definition(client: &Client) {
     .await;
     assert_eq!(table["columnDefinitions"][1]["name"], "Sail");
     assert_eq!(table["rows"][0]["cells"], json!(["a", "jib"]));
-    ask(
-        client,
-        "DELETE",
-        &format!("{DEFINITIONS}/boats.test.dev"),
-        &Value::Null,
-    )
-    .await;
+    let one = format!("{DEFINITIONS}/boats.test.dev");
+    ask(client, "DELETE", &one, &Value::Null).await;
     gone(client, &format!("{boats}/a")).await;
-    gone(client, &format!("{DEFINITIONS}/boats.test.dev")).await;
+    gone(client, &one).await;
+}
+
+fn boat(spec: &Value) -> Value {
+    json!({"apiVersion": "test.dev/v1", "kind": "Boat", "metadata": {"name": "a"}, "spec": spec})
+}
+
+async fn schemas_are_kept(client: &Client, boats: &str) {
+    for wrong in [
+        json!({}),
+        json!({"sail": "none"}),
+        json!({"sail": 1}),
+        json!({"sail": "jib", "replicas": -1}),
+    ] {
+        let (status, answer) = ask(client, "POST", boats, &boat(&wrong)).await;
+        assert_eq!(status, 422, "{wrong}: {answer}");
+    }
+    let mut given = boat(&json!({"sail": "jib", "oars": 2}));
+    given["status"] = json!({"knots": 5});
+    let made = create(client, boats, &given).await;
+    assert_eq!(made["spec"], json!({"sail": "jib", "replicas": 1}));
+    let generation = &made["metadata"]["generation"];
+    assert_eq!((made.get("status"), generation), (None, &json!(1)));
+}
+
+async fn parts_have_their_paths(client: &Client, boats: &str) {
+    let status = json!({"spec": {"sail": "main"}, "status": {"knots": 5, "replicas": 1}});
+    let (_, changed) = patch(client, &format!("{boats}/a/status"), "merge", &status).await;
+    assert_has(
+        &changed,
+        &json!({"spec": {"sail": "jib"}, "status": {"knots": 5}}),
+    );
+    let scale_path = format!("{boats}/a/scale");
+    let scale = get(client, &scale_path).await;
+    assert_has(
+        &scale,
+        &json!({"spec": {"replicas": 1}, "status": {"replicas": 1}}),
+    );
+    let three = json!({"spec": {"replicas": 3}});
+    let (_, scaled) = patch(client, &scale_path, "merge", &three).await;
+    assert_eq!(scaled["spec"]["replicas"], 3);
+    let (status, _) = patch(client, &format!("{boats}/a"), "strategic-merge", &json!({})).await;
+    assert_eq!(status, 415);
 }

@@ -148,7 +148,7 @@ fn what_it_cannot_do_it_says() {
 #[test]
 fn lists_can_be_streamed() {
     with_settings(settings(), async |_, client| {
-        lists::follow(client, true).await
+        lists::follow(client, true).await;
     });
 }
 

@@ -38,28 +38,28 @@ async fn family(client: &Client) -> (String, String) {
     let namespace = namespace(client).await;
     let maps = path(&namespace, "v1/configmaps");
     let owner = create(client, &maps, &map("owner")).await;
-    let mut owned = map("owned");
-    owned["metadata"]["ownerReferences"] = json!([{"apiVersion": "v1", "kind": "ConfigMap",
+    let mut dependent = map("owned");
+    dependent["metadata"]["ownerReferences"] = json!([{"apiVersion": "v1", "kind": "ConfigMap",
         "name": "owner", "uid": owner["metadata"]["uid"], "blockOwnerDeletion": true}]);
-    create(client, &maps, &owned).await;
+    create(client, &maps, &dependent).await;
     (format!("{maps}/owner"), format!("{maps}/owned"))
 }
 
 pub async fn dependents_follow_their_owner(client: &Client) {
     for policy in ["Background", "Foreground"] {
-        let (owner, owned) = family(client).await;
+        let (owner, dependent) = family(client).await;
         let options = json!({"propagationPolicy": policy});
         assert_eq!(delete(client, &owner, options).await.0, 200);
-        gone(client, &owned).await;
+        gone(client, &dependent).await;
         gone(client, &owner).await;
     }
 }
 
 pub async fn orphans_stay(client: &Client) {
-    let (owner, owned) = family(client).await;
+    let (owner, dependent) = family(client).await;
     delete(client, &owner, json!({"propagationPolicy": "Orphan"})).await;
     gone(client, &owner).await;
-    let orphan = get(client, &owned).await;
+    let orphan = get(client, &dependent).await;
     assert_eq!(orphan["metadata"].get("ownerReferences"), None);
 }
 

@@ -133,135 +133,116 @@ fn pod(image: &str) -> String {
 }
 
 #[test]
-fn applies_and_shows() {
+fn applies() {
     with_kubectl(async |kubectl| {
-        kubectl
-            .run("apply -f -", &pod("a:1"), &["pod/p1 created"])
-            .await;
-        kubectl
-            .run("apply -f -", &pod("a:2"), &["pod/p1 configured"])
-            .await;
-        kubectl
-            .run("apply -f -", &pod("a:2"), &["pod/p1 unchanged"])
-            .await;
-        kubectl
-            .run("apply -f -", DEPLOYMENT, &["deployment.apps/web created"])
-            .await;
         let more = DEPLOYMENT.replace("replicas: 2", "replicas: 3");
-        kubectl
-            .run("apply -f -", &more, &["deployment.apps/web configured"])
-            .await;
-        kubectl
-            .run(
+        for (arguments, input, expected) in [
+            ("apply -f -", &pod("a:1"), "pod/p1 created"),
+            ("apply -f -", &pod("a:2"), "pod/p1 configured"),
+            ("apply -f -", &pod("a:2"), "pod/p1 unchanged"),
+            (
+                "apply -f -",
+                &DEPLOYMENT.to_owned(),
+                "deployment.apps/web created",
+            ),
+            ("apply -f -", &more, "deployment.apps/web configured"),
+            (
                 "apply --server-side --force-conflicts -f -",
                 &more,
-                &["serverside-applied"],
-            )
-            .await;
-        kubectl
-            .run("get pods", "", &["NAME", "READY", "p1", "0/1", "Pending"])
-            .await;
-        kubectl
-            .run("get nodes -o wide", "", &["n1", "Ready", "KERNEL-VERSION"])
-            .await;
-        kubectl
-            .run(
-                "get deployment web -o yaml",
-                "",
-                &["replicas: 3", "kind: Deployment"],
-            )
-            .await;
-        kubectl
-            .run(
-                "get all -A",
-                "",
-                &["deployment.apps/web", "pod/p1", "service/kubernetes"],
-            )
-            .await;
-        kubectl
-            .run(
-                "describe pod p1",
-                "",
-                &["Node:", "Image:", "a:2", "QoS Class:"],
-            )
-            .await;
-        kubectl
-            .run("describe node n1", "", &["Allocatable:", "p1", "100m (2%)"])
-            .await;
+                "serverside-applied",
+            ),
+        ] {
+            kubectl.run(arguments, input, &[expected]).await;
+        }
         let misspelt = pod("a:1").replace("\"image\"", "\"imge\"");
         let (success, text) = kubectl.try_run("apply -f -", &misspelt).await;
-        assert!(
-            !success && text.contains("unknown field \"spec.containers[0].imge\""),
-            "{text}"
-        );
-        kubectl
-            .run("delete pod p1 --now --wait=false", "", &["deleted"])
-            .await;
+        let words = "unknown field \"spec.containers[0].imge\"";
+        assert!(!success && text.contains(words), "{text}");
+    });
+}
+
+#[test]
+fn shows() {
+    with_kubectl(async |kubectl| {
+        kubectl.run("apply -f -", &pod("a:2"), &[]).await;
+        kubectl.run("apply -f -", DEPLOYMENT, &[]).await;
+        for (arguments, expected) in [
+            ("get pods", &["NAME", "READY", "p1", "0/1", "Pending"][..]),
+            ("get nodes -o wide", &["n1", "Ready", "KERNEL-VERSION"]),
+            (
+                "get deployment web -o yaml",
+                &["replicas: 2", "kind: Deployment"],
+            ),
+            (
+                "get all -A",
+                &["deployment.apps/web", "pod/p1", "service/kubernetes"],
+            ),
+            ("describe pod p1", &["Node:", "Image:", "a:2", "QoS Class:"]),
+            ("describe node n1", &["Allocatable:", "p1", "100m (2%)"]),
+            ("api-resources", &["horizontalpodautoscalers", "leases"]),
+            ("delete pod p1 --now --wait=false", &["deleted"]),
+        ] {
+            kubectl.run(arguments, "", expected).await;
+        }
     });
 }
 
 #[test]
 fn changes_what_there_is() {
     with_kubectl(async |kubectl| {
-        let create = "create deployment web --image=registry.example/app:1 --replicas=2";
-        kubectl
-            .run(create, "", &["deployment.apps/web created"])
-            .await;
-        kubectl
-            .run("scale deployment web --replicas=4", "", &["scaled"])
-            .await;
-        kubectl
-            .run("annotate deployment web a=b", "", &["annotated"])
-            .await;
-        kubectl
-            .run("label deployment web x=y", "", &["labeled"])
-            .await;
-        kubectl
-            .run(
+        for (arguments, expected) in [
+            (
+                "create deployment web --image=registry.example/app:1 --replicas=2",
+                "deployment.apps/web created",
+            ),
+            ("scale deployment web --replicas=4", "scaled"),
+            ("annotate deployment web a=b", "annotated"),
+            ("label deployment web x=y", "labeled"),
+            (
                 "patch deployment web -p {\"spec\":{\"paused\":true}}",
-                "",
-                &["patched"],
-            )
-            .await;
-        kubectl
-            .run(
+                "patched",
+            ),
+            (
                 "set image deployment/web app=registry.example/app:2",
-                "",
-                &["image updated"],
-            )
-            .await;
+                "image updated",
+            ),
+        ] {
+            kubectl.run(arguments, "", &[expected]).await;
+        }
         let text = kubectl.run("get deployment web -o json", "", &[]).await;
         let web: Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(web["spec"]["replicas"], 4);
         assert_eq!(web["metadata"]["annotations"]["a"], "b");
         assert_eq!(web["metadata"]["labels"]["x"], "y");
         assert_eq!(web["spec"]["paused"], true);
-        assert_eq!(
-            web["spec"]["template"]["spec"]["containers"][0]["image"],
-            "registry.example/app:2"
-        );
-        let autoscale = "autoscale deployment web --min=1 --max=5 --cpu-percent=50";
-        kubectl.run(autoscale, "", &["autoscaled"]).await;
-        kubectl
-            .run("get hpa", "", &["Deployment/web", "cpu: <unknown>/50%"])
-            .await;
-        kubectl
-            .run("describe hpa web", "", &["Min replicas:", "50%"])
-            .await;
-        kubectl
-            .run("create namespace other", "", &["created"])
-            .await;
-        kubectl
-            .run("get serviceaccounts -n other", "", &["default"])
-            .await;
-        kubectl
-            .run("delete namespace other", "", &["deleted"])
-            .await;
-        kubectl.run("cordon n1", "", &["cordoned"]).await;
-        kubectl
-            .run("delete deployment,hpa web", "", &["deleted"])
-            .await;
-        kubectl.run("auth can-i create pods", "", &["yes"]).await;
+        let container = &web["spec"]["template"]["spec"]["containers"][0];
+        assert_eq!(container["image"], "registry.example/app:2");
+    });
+}
+
+#[test]
+fn creates_and_deletes() {
+    with_kubectl(async |kubectl| {
+        for (arguments, expected) in [
+            (
+                "create deployment web --image=registry.example/app:1",
+                "created",
+            ),
+            (
+                "autoscale deployment web --min=1 --max=5 --cpu-percent=50",
+                "autoscaled",
+            ),
+            ("get hpa", "cpu: <unknown>/50%"),
+            ("describe hpa web", "Min replicas:"),
+            ("create namespace other", "created"),
+            ("get serviceaccounts -n other", "default"),
+            ("delete namespace other", "deleted"),
+            ("cordon n1", "cordoned"),
+            ("delete deployment,hpa web", "deleted"),
+            ("auth can-i create pods", "yes"),
+        ] {
+            kubectl.run(arguments, "", &[expected]).await;
+        }
     });
 }
 

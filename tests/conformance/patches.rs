@@ -84,41 +84,31 @@ pub async fn strategic_patches_know_the_keys(client: &Client) {
 }
 
 pub async fn versions_are_respected(client: &Client) {
-    let web = paused(client).await;
-    let mut old = get(client, &web).await;
-    patched(
-        client,
-        &web,
-        "merge",
-        &json!({"metadata": {"labels": {"x": "1"}}}),
-    )
-    .await;
-    old["metadata"]["labels"] = json!({"x": "2"});
-    let (status, reason, message) = refusal(ask(client, "PUT", &web, &old).await);
+    // No controller writes to ConfigMaps behind the test's back.
+    let maps = path(&namespace(client).await, "v1/configmaps");
+    create(client, &maps, &json!({"metadata": {"name": "m"}})).await;
+    let map = format!("{maps}/m");
+    let mut old = get(client, &map).await;
+    patched(client, &map, "merge", &json!({"data": {"x": "1"}})).await;
+    old["data"] = json!({"x": "2"});
+    let (status, reason, message) = refusal(ask(client, "PUT", &map, &old).await);
     assert_eq!((status, reason.as_str()), (409, "Conflict"));
     assert_eq!(
         message,
-        "Operation cannot be fulfilled on deployments.apps \"web\": the object has been modified; please apply your changes to the latest version and try again"
+        "Operation cannot be fulfilled on configmaps \"m\": the object has been modified; please apply your changes to the latest version and try again"
     );
     let version = old["metadata"]["resourceVersion"].clone();
-    let pinned = json!({"metadata": {"resourceVersion": version, "labels": {"x": "3"}}});
-    assert_eq!(patch(client, &web, "merge", &pinned).await.0, 409);
-    old["metadata"]
-        .as_object_mut()
-        .expect("metadata")
-        .remove("resourceVersion");
-    let (status, new) = ask(client, "PUT", &web, &old).await;
-    assert_eq!(
-        (status, &new["metadata"]["labels"]["x"]),
-        (200, &json!("2"))
-    );
-    let (_, same) = ask(client, "PUT", &web, &new).await;
-    assert_eq!(
-        same["metadata"]["resourceVersion"],
-        new["metadata"]["resourceVersion"]
-    );
+    let pinned = json!({"metadata": {"resourceVersion": version}, "data": {"x": "3"}});
+    assert_eq!(patch(client, &map, "merge", &pinned).await.0, 409);
+    let metadata = old["metadata"].as_object_mut().expect("metadata");
+    metadata.remove("resourceVersion");
+    let (status, new) = ask(client, "PUT", &map, &old).await;
+    assert_eq!((status, &new["data"]["x"]), (200, &json!("2")));
+    let (_, same) = ask(client, "PUT", &map, &new).await;
+    let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
+    assert_eq!(version(&same), version(&new), "nothing changed");
     old["metadata"]["uid"] = "other".into();
-    assert_eq!(ask(client, "PUT", &web, &old).await.0, 409);
+    assert_eq!(ask(client, "PUT", &map, &old).await.0, 409);
 }
 
 pub async fn managers_own_what_they_apply(client: &Client) {

@@ -42,10 +42,8 @@ fn from_storage(mut hpa: Value) -> Value {
     let status = meta::child(&mut hpa, "status");
     let current = meta::remove(status, "currentMetrics").filter(|value| !value.is_null());
     let conditions = meta::remove(status, "conditions");
-    let used = current.iter().flat_map(|list| meta::list(list, ""));
-    let percent = used
-        .filter_map(|m| meta::number(m, "/resource/current/averageUtilization"))
-        .next();
+    let mut used = current.iter().flat_map(|list| meta::list(list, ""));
+    let percent = used.find_map(|m| meta::number(m, "/resource/current/averageUtilization"));
     meta::put(
         status,
         "currentCPUUtilizationPercentage",

@@ -55,11 +55,18 @@ const EVENT_FIELDS: &[&str] = &[
 
 /// All built-in resources, in the order of discovery.
 pub(crate) fn builtin() -> Vec<Resource> {
-    let mut all = core();
-    all.extend(workloads());
-    all.extend(policy());
-    all.extend(cluster());
-    all
+    [
+        core(),
+        storage(),
+        events(),
+        workloads(),
+        batch(),
+        autoscaling(),
+        policy(),
+        cluster(),
+        volumes(),
+    ]
+    .concat()
 }
 
 fn core() -> Vec<Resource> {
@@ -114,6 +121,11 @@ fn core() -> Vec<Resource> {
             .short(&["sa"])
             .with(Subresource::Refused("token"))
             .columns(tables::SERVICE_ACCOUNT),
+    ]
+}
+
+fn events() -> Vec<Resource> {
+    vec![
         Resource::typed::<Event>("", "v1", "Event", "events")
             .short(&["ev"])
             .selectable(EVENT_FIELDS)
@@ -123,6 +135,12 @@ fn core() -> Vec<Resource> {
             .selectable(EVENT_FIELDS)
             .columns(tables::EVENT)
             .stored_as("events", event::CONVERSION),
+    ]
+}
+
+/// Kinds that are only stored: nothing in this server acts on them.
+fn storage() -> Vec<Resource> {
+    vec![
         Resource::typed::<LimitRange>("", "v1", "LimitRange", "limitranges").short(&["limits"]),
         Resource::typed::<ResourceQuota>("", "v1", "ResourceQuota", "resourcequotas")
             .short(&["quota"])
@@ -195,6 +213,11 @@ fn workloads() -> Vec<Resource> {
             "ControllerRevision",
             "controllerrevisions",
         ),
+    ]
+}
+
+fn batch() -> Vec<Resource> {
+    vec![
         Resource::typed::<Job>("batch", "v1", "Job", "jobs")
             .in_all()
             .counted()
@@ -209,6 +232,11 @@ fn workloads() -> Vec<Resource> {
             .status(json!({}))
             .rules(rules::CRON_JOB)
             .columns(tables::CRON_JOB),
+    ]
+}
+
+fn autoscaling() -> Vec<Resource> {
+    vec![
         Resource::typed::<HorizontalPodAutoscaler>(
             "autoscaling",
             "v2",
@@ -282,7 +310,6 @@ fn policy() -> Vec<Resource> {
 }
 
 fn cluster() -> Vec<Resource> {
-    const STORAGE: &str = "storage.k8s.io";
     vec![
         Resource::typed::<MutatingWebhookConfiguration>(
             "admissionregistration.k8s.io",
@@ -319,6 +346,12 @@ fn cluster() -> Vec<Resource> {
         .short(&["pc"])
         .counted()
         .columns(tables::PRIORITY_CLASS),
+    ]
+}
+
+fn volumes() -> Vec<Resource> {
+    const STORAGE: &str = "storage.k8s.io";
+    vec![
         Resource::typed::<StorageClass>(STORAGE, "v1", "StorageClass", "storageclasses")
             .cluster_scoped()
             .short(&["sc"]),

@@ -56,7 +56,7 @@ pub(crate) fn decode_as(
             canonical(&mut value, resource.kind == "HorizontalPodAutoscaler")
                 .map_err(|why| undecodable(resource, &why))?;
             let object = through(&value).map_err(|why| undecodable(resource, &why))?;
-            missing(&value, &object, String::new(), &mut unknown);
+            missing(&value, &object, "", &mut unknown);
             object
         }
         Decoder::Schema(schema) => {
@@ -128,7 +128,7 @@ fn tidy_metadata(object: &mut Value) {
 }
 
 /// The paths that are in `given` and no longer in `kept`.
-fn missing(given: &Value, kept: &Value, path: String, unknown: &mut Vec<String>) {
+fn missing(given: &Value, kept: &Value, path: &str, unknown: &mut Vec<String>) {
     match (given, kept) {
         (Value::Object(given), Value::Object(kept)) => {
             for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
@@ -138,14 +138,14 @@ fn missing(given: &Value, kept: &Value, path: String, unknown: &mut Vec<String>)
                     format!("{path}.{name}")
                 };
                 match kept.get(name) {
-                    Some(kept) => missing(value, kept, at, unknown),
+                    Some(kept) => missing(value, kept, &at, unknown),
                     None => unknown.push(at),
                 }
             }
         }
         (Value::Array(given), Value::Array(kept)) => {
             for (index, (given, kept)) in given.iter().zip(kept).enumerate() {
-                missing(given, kept, format!("{path}[{index}]"), unknown);
+                missing(given, kept, &format!("{path}[{index}]"), unknown);
             }
         }
         _ => {}

@@ -7,7 +7,7 @@ use axum::extract::Query as Parameters;
 use axum::http::Uri;
 use serde_json::Value;
 
-use super::error::{ApiError, Cause};
+use super::error::{ApiError, Cause, Reason};
 use super::meta;
 
 /// What to do about fields that a kind does not have.
@@ -64,7 +64,7 @@ impl Query {
         match self.text("dryRun") {
             "" => Ok(false),
             "All" => Ok(true),
-            other => Err(ApiError::bad_request(format!(
+            other => Err(invalid_option(&format!(
                 "dryRun: Unsupported value: {other:?}: supported values: \"All\""
             ))),
         }
@@ -76,7 +76,7 @@ impl Query {
             "Ignore" => Ok(FieldValidation::Ignore),
             "" | "Warn" => Ok(FieldValidation::Warn),
             "Strict" => Ok(FieldValidation::Strict),
-            other => Err(ApiError::bad_request(format!(
+            other => Err(invalid_option(&format!(
                 "fieldValidation: Unsupported value: {other:?}: supported values: \"Ignore\", \"Strict\", \"Warn\""
             ))),
         }
@@ -84,14 +84,12 @@ impl Query {
 
     /// The version to start from; 0 and none mean any.
     pub(crate) fn version(&self) -> Result<Option<u64>, ApiError> {
-        match self.number("resourceVersion") {
-            Ok(version) => Ok(version.filter(|version| *version > 0)),
-            Err(_) => {
-                let given = Value::from(self.text("resourceVersion"));
-                let cause = Cause::invalid("resourceVersion", &given, "must be a whole number");
-                Err(ApiError::bad_request(cause.message.clone()).with_causes(&[cause]))
-            }
-        }
+        let version = self.number("resourceVersion").map_err(|_| {
+            let given = Value::from(self.text("resourceVersion"));
+            let cause = Cause::invalid("resourceVersion", &given, "must be a whole number");
+            ApiError::bad_request(cause.message.clone()).with_causes(&[cause])
+        })?;
+        Ok(version.filter(|version| *version > 0))
     }
 
     /// The state that a list asks for.
@@ -110,6 +108,11 @@ impl Query {
     pub(crate) fn timeout(&self) -> Result<Option<Duration>, ApiError> {
         Ok(self.number("timeoutSeconds")?.map(Duration::from_secs))
     }
+}
+
+fn invalid_option(why: &str) -> ApiError {
+    let message = format!("CreateOptions.meta.k8s.io \"\" is invalid: {why}");
+    ApiError::new(Reason::Invalid, message)
 }
 
 /// What a deletion is asked to respect, from the query and from the body, which wins.

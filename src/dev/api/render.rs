@@ -48,7 +48,7 @@ pub(crate) fn value(call: &Call, stored: &Value, with_columns: bool) -> Bytes {
         Form::Table => {
             let meta = json!({"resourceVersion": meta::version(&object)});
             let rows = json!([row(call, &object, call.api.now())]);
-            table(call, &meta, rows, with_columns)
+            table(call, &meta, &rows, with_columns)
         }
     };
     shown.to_string().into()
@@ -75,7 +75,7 @@ pub(crate) fn list(call: &Call, objects: &[std::sync::Arc<Stored>], about: &List
             let rows = objects
                 .iter()
                 .map(|stored| row(call, &call.resource.present(&stored.value), now));
-            table(call, &metadata, rows.collect(), true)
+            table(call, &metadata, &rows.collect(), true)
                 .to_string()
                 .into()
         }
@@ -121,7 +121,7 @@ fn row(call: &Call, object: &Value, now: Timestamp) -> Value {
     row
 }
 
-fn table(call: &Call, metadata: &Value, rows: Value, with_columns: bool) -> Value {
+fn table(call: &Call, metadata: &Value, rows: &Value, with_columns: bool) -> Value {
     let mut columns = json!([]);
     if with_columns {
         columns = call.resource.columns.definitions();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use axum::http::header::{ACCEPT, AUTHORIZATION, AsHeaderName, CONTENT_TYPE, USER_AGENT};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
@@ -47,7 +47,7 @@ async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response {
     answer.unwrap_or_else(|error| refusal(&error))
 }
 
-fn header<'a>(headers: &'a HeaderMap, name: impl axum::http::header::AsHeaderName) -> &'a str {
+fn header(headers: &HeaderMap, name: impl AsHeaderName) -> &str {
     headers
         .get(name)
         .and_then(|value| value.to_str().ok())

@@ -1,5 +1,7 @@
 //! The subresources that are more than a part of the object: scale, binding, eviction.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::call::Call;
@@ -11,7 +13,7 @@ use super::remove;
 use super::resource::{Resource, ScalePaths, Subresource};
 use super::selector::{self, Selection};
 use super::webhook::{self, Operation};
-use super::write::{self, Part, Written};
+use super::write::{self, Part};
 
 /// The `autoscaling/v1` Scale of an object.
 pub(crate) fn scale(resource: &Resource, object: &Value) -> Value {
@@ -133,11 +135,7 @@ pub(crate) async fn bind(call: &Call, binding: &Value) -> Result<(), ApiError> {
     };
     webhook::mutate(call, &request).await?;
     let bound = |pod: &Value| bound(call, pod, binding, node);
-    let mut quiet = Call::new(
-        std::sync::Arc::clone(&call.api),
-        std::sync::Arc::clone(&call.resource),
-    )
-    .about(&call.key());
+    let mut quiet = Call::new(Arc::clone(&call.api), Arc::clone(&call.resource)).about(&call.key());
     quiet.dry_run = call.dry_run;
     quiet.agent.clone_from(&call.agent);
     write::update(&quiet, Part::Whole, &bound).await?;
@@ -207,21 +205,17 @@ pub(crate) async fn evict(call: &Call, eviction: &Value) -> Result<(), ApiError>
     if counts {
         spend_budget(call, &pod.value, options.dry_run).await?;
     }
-    let mut one = Call::new(
-        std::sync::Arc::clone(&call.api),
-        std::sync::Arc::clone(&call.resource),
-    )
-    .about(&call.key());
+    let mut one = Call::new(Arc::clone(&call.api), Arc::clone(&call.resource)).about(&call.key());
     one.user.clone_from(&call.user);
     remove::delete(&one, &options).await?;
     Ok(())
 }
 
+/// Takes one disruption from the budget that the Pod is under, if there is one.
 async fn spend_budget(call: &Call, pod: &Value, dry_run: bool) -> Result<(), ApiError> {
+    const COLLECTION: &str = "poddisruptionbudgets.policy";
     let api = &call.api;
-    let (budgets, _) = api
-        .store
-        .list("poddisruptionbudgets.policy", call.namespace.as_deref());
+    let (budgets, _) = api.store.list(COLLECTION, call.namespace.as_deref());
     let mut matching = budgets
         .iter()
         .filter(|budget| Selection::from_object(&budget.value["spec"]["selector"]).matches(pod));
@@ -232,37 +226,8 @@ async fn spend_budget(call: &Call, pod: &Value, dry_run: bool) -> Result<(), Api
         let why = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
         return Err(ApiError::new(Reason::InternalError, why));
     }
-    let budget = &budget.value;
-    let name = meta::name(budget);
-    let observed = meta::number(budget, "/status/observedGeneration").unwrap_or_default();
-    let current = meta::number(budget, "/metadata/generation").unwrap_or_default();
-    let allowed = meta::number(budget, "/status/disruptionsAllowed").unwrap_or_default();
-    let refused = ApiError::new(
-        Reason::TooManyRequests,
-        "Cannot evict pod as it would violate the pod's disruption budget.",
-    );
-    let cause = |message: String| Cause {
-        reason: "DisruptionBudget",
-        field: String::new(),
-        message,
-    };
-    if observed < current {
-        let message =
-            format!("The disruption budget {name} is still being processed by the server.");
-        return Err(refused.with_causes(&[cause(message)]).retry_after(10));
-    }
-    if allowed <= 0 {
-        let needs = meta::number(budget, "/status/desiredHealthy").unwrap_or_default();
-        let has = meta::number(budget, "/status/currentHealthy").unwrap_or_default();
-        let message = format!(
-            "The disruption budget {name} needs {needs} healthy pods and has {has} currently"
-        );
-        return Err(refused.with_causes(&[cause(message)]));
-    }
-    if dry_run {
-        return Ok(());
-    }
-    let Some(resource) = api.registry.find("policy", "v1", "poddisruptionbudgets") else {
+    allows_disruption(&budget.value)?;
+    let Some(resource) = api.registry.of_collection(COLLECTION).filter(|_| !dry_run) else {
         return Ok(());
     };
     let spent = |budget: &Value| {
@@ -273,11 +238,35 @@ async fn spend_budget(call: &Call, pod: &Value, dry_run: bool) -> Result<(), Api
         pods[meta::name(pod)] = api.stamp().into();
         Ok(budget)
     };
-    let call = Call::new(std::sync::Arc::clone(api), resource);
-    let key = super::store::Key::new(meta::namespace(budget), name);
-    write::update(&call.about(&key), Part::Status, &spent)
-        .await
-        .map(|_: Written| ())
+    let call = Call::new(Arc::clone(api), resource).about(&budget.key());
+    write::update(&call, Part::Status, &spent).await.map(drop)
+}
+
+fn allows_disruption(budget: &Value) -> Result<(), ApiError> {
+    let name = meta::name(budget);
+    let number = |pointer: &str| meta::number(budget, pointer).unwrap_or_default();
+    let refused = |message: String| {
+        let cause = Cause {
+            reason: "DisruptionBudget",
+            field: String::new(),
+            message,
+        };
+        let why = "Cannot evict pod as it would violate the pod's disruption budget.";
+        ApiError::new(Reason::TooManyRequests, why).with_causes(&[cause])
+    };
+    if number("/status/observedGeneration") < number("/metadata/generation") {
+        let message =
+            format!("The disruption budget {name} is still being processed by the server.");
+        return Err(refused(message).retry_after(10));
+    }
+    if number("/status/disruptionsAllowed") <= 0 {
+        let needs = number("/status/desiredHealthy");
+        let has = number("/status/currentHealthy");
+        return Err(refused(format!(
+            "The disruption budget {name} needs {needs} healthy pods and has {has} currently"
+        )));
+    }
+    Ok(())
 }
 
 /// Refuses a part that only a kubelet or an issuer of tokens could serve.

@@ -77,9 +77,9 @@ pub(crate) fn watch(call: Arc<Call>) -> Result<Reply, ApiError> {
             watch.begin(initial);
         }
     }
-    let lines = stream::unfold(watch, |mut watch| async {
-        let line = watch.next().await?;
-        Some((Ok::<_, Infallible>(line), watch))
+    let lines = stream::unfold(watch, |mut state| async {
+        let lines = state.next().await?;
+        Some((Ok::<_, Infallible>(lines), state))
     });
     Ok(Reply {
         body: Body::from_stream(lines),

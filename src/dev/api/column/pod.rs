@@ -1,5 +1,7 @@
 //! The one word that says how a Pod is, and the cells around it.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -37,28 +39,29 @@ pub(super) fn restarts(pod: &Value, now: Timestamp) -> Value {
 pub(super) fn status(pod: &Value, _: Timestamp) -> Value {
     let phase = meta::text(pod, "/status/phase");
     let reason = meta::text(pod, "/status/reason");
-    let mut word = if reason.is_empty() { phase } else { reason }.to_owned();
+    let given = if reason.is_empty() { phase } else { reason };
+    let mut word: Cow<'_, str> = given.into();
     if cells::condition(pod, "PodScheduled")
         .is_some_and(|condition| condition["reason"] == "SchedulingGated")
     {
-        word = "SchedulingGated".to_owned();
+        word = "SchedulingGated".into();
     }
     match initialising(pod) {
-        Some(init) => word = init,
+        Some(init) => word = init.into(),
         None => {
             if let Some(of_containers) = containers(pod) {
-                word = of_containers;
+                word = of_containers.into();
             }
         }
     }
     if meta::is_deleting(pod) {
         if reason == "NodeLost" {
-            word = "Unknown".to_owned();
+            word = "Unknown".into();
         } else if !matches!(phase, "Succeeded" | "Failed") {
-            word = "Terminating".to_owned();
+            word = "Terminating".into();
         }
     }
-    word.into()
+    word.into_owned().into()
 }
 
 fn initialising(pod: &Value) -> Option<String> {

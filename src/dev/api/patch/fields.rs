@@ -112,7 +112,7 @@ pub(super) fn get<'a>(object: &'a Value, path: &[Step]) -> Option<&'a Value> {
 
 fn is_item(item: &Value, step: &str) -> bool {
     if let Some(word) = step.strip_prefix("v:") {
-        return item.to_string() == word;
+        return serde_json::from_str(word).is_ok_and(|word: Value| word == *item);
     }
     let keys: Map<String, Value> = step
         .strip_prefix("k:")

@@ -14,11 +14,19 @@ pub(super) enum ListKind {
 /// The list under `field` in an object that stands under `parent`.
 pub(super) fn of(parent: &str, field: &str) -> ListKind {
     match (parent, field) {
-        (_, "containers" | "initContainers" | "ephemeralContainers" | "volumes" | "env")
-        | (_, "schedulingGates" | "imagePullSecrets" | "resourceClaims" | "secrets") => {
-            ListKind::Keyed(&["name"])
-        }
-        ("", "webhooks") => ListKind::Keyed(&["name"]),
+        (
+            _,
+            "containers"
+            | "initContainers"
+            | "ephemeralContainers"
+            | "volumes"
+            | "env"
+            | "schedulingGates"
+            | "imagePullSecrets"
+            | "resourceClaims"
+            | "secrets"
+            | "webhooks",
+        ) => ListKind::Keyed(&["name"]),
         ("containers" | "initContainers" | "ephemeralContainers", "ports") => {
             ListKind::Keyed(&["containerPort", "protocol"])
         }

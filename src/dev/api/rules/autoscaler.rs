@@ -45,9 +45,10 @@ pub(super) fn validate(hpa: &Value, causes: &mut Vec<Cause>) {
         causes.push(Cause::invalid("spec.minReplicas", &least.into(), why));
     }
     if most < 1 {
-        let why = "must be greater than 0";
-        causes.push(Cause::invalid("spec.maxReplicas", &most.into(), why));
-    } else if most < least {
+        let why = "must be set and greater than 0";
+        causes.push(Cause::required("spec.maxReplicas", why));
+    }
+    if most < least {
         let why = "must be greater than or equal to `minReplicas`";
         causes.push(Cause::invalid("spec.maxReplicas", &most.into(), why));
     }

@@ -27,7 +27,7 @@ pub(super) fn validate(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     let kept = meta::list(&old["spec"], "/tolerations")
         .iter()
         .all(|toleration| meta::list(spec, "/tolerations").contains(toleration));
-    let gates = meta::list(spec, "/schedulingGates")
+    let known = meta::list(spec, "/schedulingGates")
         .iter()
         .all(|gate| meta::list(&old["spec"], "/schedulingGates").contains(gate));
     let gated = !meta::list(&old["spec"], "/schedulingGates").is_empty();
@@ -37,7 +37,7 @@ pub(super) fn validate(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
             meta::put(&mut allowed, field, spec.get(field).cloned());
         }
     }
-    if allowed != *spec || !kept || !gates {
+    if allowed != *spec || !kept || !known {
         causes.push(Cause::forbidden("spec", UPDATE));
     }
 }

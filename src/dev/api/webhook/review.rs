@@ -186,7 +186,7 @@ fn patch(response: &Value) -> Result<Option<Patch>, Failure> {
 mod tests {
     use super::*;
 
-    fn answer(response: Value) -> Result<Verdict, Failure> {
+    fn answer(response: &Value) -> Result<Verdict, Failure> {
         let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
             "response": response});
         read(review.to_string().as_bytes(), "u")
@@ -203,7 +203,7 @@ mod tests {
             json!({"uid": "u", "allowed": true, "patch": "%", "patchType": "JSONPatch"}),
             json!({"uid": "u", "allowed": true, "patch": "e30=", "patchType": "JSONPatch"}),
         ] {
-            assert!(answer(response.clone()).is_err(), "{response}");
+            assert!(answer(&response).is_err(), "{response}");
         }
         assert!(read(b"null", "u").is_err());
         assert!(read(b"{", "u").is_err());
@@ -214,10 +214,10 @@ mod tests {
         for patch in ["W10=", "bnVsbA=="] {
             let response =
                 json!({"uid": "u", "allowed": true, "patch": patch, "patchType": "JSONPatch"});
-            assert!(answer(response).is_ok(), "{patch}");
+            assert!(answer(&response).is_ok(), "{patch}");
         }
         let denied = |status: Value| {
-            let verdict = answer(json!({"uid": "u", "allowed": false, "status": status}));
+            let verdict = answer(&json!({"uid": "u", "allowed": false, "status": status}));
             verdict
                 .ok()
                 .and_then(|verdict| verdict.denied)
