@@ -26,6 +26,7 @@ pub mod snapshot;
 pub mod clock;
 pub mod cluster;
 pub mod controller;
+pub mod dev;
 pub mod metrics;
 pub mod server;
 pub mod telemetry;
