@@ -25,6 +25,7 @@ mod metrics;
 mod patch;
 mod path;
 mod plugins;
+mod protobuf;
 mod query;
 mod read;
 mod registry;

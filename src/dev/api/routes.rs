@@ -21,6 +21,7 @@ use super::error::{ApiError, Reason};
 use super::meta;
 use super::metrics;
 use super::path::{self, Route, Target};
+use super::protobuf;
 use super::query::Query;
 use super::reply::{Reply, refusal};
 use super::state::Api;
@@ -203,6 +204,9 @@ fn read_body(headers: &HeaderMap, body: &Bytes) -> Result<Value, ApiError> {
                 "couldn't get version/kind; json parse error: {error}"
             ))
         }),
+        protobuf::MEDIA => {
+            protobuf::to_json(body).map_err(|error| ApiError::bad_request(error.to_string()))
+        }
         "application/yaml" => {
             let text =
                 std::str::from_utf8(body).map_err(|e| ApiError::bad_request(e.to_string()))?;
