@@ -8,6 +8,7 @@
 
 mod accept;
 mod authority;
+mod autoscaler_v1;
 mod call;
 mod catalog;
 mod collector;

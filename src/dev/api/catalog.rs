@@ -4,6 +4,7 @@ use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::{
     ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet,
 };
+use k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscaler as OldHorizontalPodAutoscaler;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::coordination::v1::Lease;
@@ -23,6 +24,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use serde_json::json;
 
+use super::autoscaler_v1;
 use super::column::tables;
 use super::event;
 use super::resource::{Resource, ScalePaths, Subresource};
@@ -217,6 +219,21 @@ fn workloads() -> Vec<Resource> {
         .in_all()
         .status(json!({"desiredReplicas": 0, "currentMetrics": null}))
         .rules(rules::HORIZONTAL_POD_AUTOSCALER)
+        .columns(tables::HORIZONTAL_POD_AUTOSCALER),
+        Resource::typed::<OldHorizontalPodAutoscaler>(
+            "autoscaling",
+            "v1",
+            "HorizontalPodAutoscaler",
+            "horizontalpodautoscalers",
+        )
+        .short(&["hpa"])
+        .in_all()
+        .status(json!({"desiredReplicas": 0}))
+        .rules(rules::HORIZONTAL_POD_AUTOSCALER)
+        .stored_as(
+            "horizontalpodautoscalers.autoscaling",
+            autoscaler_v1::CONVERSION,
+        )
         .columns(tables::HORIZONTAL_POD_AUTOSCALER),
     ]
 }

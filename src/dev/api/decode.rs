@@ -69,6 +69,15 @@ pub(crate) fn decode_as(
     Ok((object, unknown))
 }
 
+/// The quantities of an object that is not whole, as an apply sends it, in canonical form.
+pub(crate) fn canonical_quantities(resource: &Resource, value: &mut Value) -> Result<(), ApiError> {
+    if !resource.is_builtin() {
+        return Ok(());
+    }
+    canonical(value, resource.kind == "HorizontalPodAutoscaler")
+        .map_err(|why| undecodable(resource, &why))
+}
+
 fn check_kind(resource: &Resource, value: &mut Value) -> Result<(), ApiError> {
     if !value.is_object() {
         return Err(undecodable(resource, "the body is not an object"));

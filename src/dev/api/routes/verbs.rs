@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::{header, name_in, read_body, success};
 use crate::dev::api::call::Call;
+use crate::dev::api::decode;
 use crate::dev::api::definition;
 use crate::dev::api::error::{ApiError, Cause, Reason};
 use crate::dev::api::meta;
@@ -184,6 +185,9 @@ async fn apply(call: &Call, wanted: &Value) -> Result<Reply, ApiError> {
         );
         return Err(ApiError::new(Reason::Invalid, message).with_causes(&[cause]));
     }
+    let mut wanted = wanted.clone();
+    decode::canonical_quantities(&call.resource, &mut wanted)?;
+    let wanted = &wanted;
     let subresource = call.subresource.map_or("", Subresource::name);
     let applier = call.applier(subresource);
     let exists = match call.current() {
