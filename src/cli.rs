@@ -5,6 +5,7 @@
 //! when the call, an input file or the configuration is wrong.
 
 mod ahp;
+mod bench;
 mod certs;
 mod classify;
 mod cluster_file;
@@ -49,6 +50,7 @@ enum Command {
     Score(score::Args),
     Ahp(ahp::Args),
     Certs(certs::Args),
+    Bench(bench::Args),
 }
 
 /// Runs the program with `arguments`, of which the first is its name.
@@ -76,6 +78,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Score(args) => score::run(args),
         Command::Ahp(args) => ahp::run(args),
         Command::Certs(args) => certs::run(args),
+        Command::Bench(args) => bench::run(args),
     }
 }
 

@@ -139,6 +139,7 @@ impl Config {
                 check.refuse_value(path, given, accepted);
             }
         }
+        let leader_election = file.leader_election.check(check);
         let (policy, in_flight_timeout) = scheduling::check(&file, check);
         Self {
             writes: file.writes,
@@ -147,8 +148,8 @@ impl Config {
             policy,
             in_flight_timeout,
             metrics: file.metrics.check(check),
-            leader_election: file.leader_election.check(check),
-            writer: file.writer.check(check),
+            writer: file.writer.check(&leader_election, check),
+            leader_election,
             wake: file.wake.check(check),
             log: file.log.check(check),
             connection: Connection::default(),

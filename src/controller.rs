@@ -1,6 +1,8 @@
 //! The loops around the live cluster, and the one leader-checked writer that serves them.
 
 pub mod certificates;
+#[cfg(test)]
+mod fake_api;
 pub mod leadership;
 pub mod metrics;
 pub mod rounds;

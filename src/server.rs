@@ -9,6 +9,7 @@
 mod activity;
 pub mod api;
 mod body;
+mod budget;
 pub mod certificates;
 mod connection;
 mod drain;

@@ -274,6 +274,68 @@ async fn connections_beyond_the_bound_wait_for_one_to_close() {
     assert_eq!(answer.expect("it gets its turn").unwrap().text(), "2 bytes");
 }
 
+/// Connections that announce a body of the largest size and withhold its last byte.
+async fn withholding(server: &Running, count: usize) -> Vec<impl AsyncReadExt + Unpin + use<>> {
+    let trust = Trust::only(server.bundle.ca_bundle());
+    let head = format!(
+        "POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+         Content-Length: {BODY_LIMIT}\r\n\r\n"
+    );
+    let sent = [head.as_bytes(), &vec![b' '; BODY_LIMIT - 1]].concat();
+    let mut streams = Vec::new();
+    for _ in 0..count {
+        let stream = connect_tls(server.address, &trust, Http::One).await;
+        let mut stream = stream.unwrap();
+        stream.write_all(&sent).await.unwrap();
+        streams.push(stream);
+    }
+    streams
+}
+
+#[tokio::test]
+async fn bodies_that_are_withheld_take_no_more_than_the_budget_and_stop_nobody() {
+    const BUDGET: usize = 4 * BODY_LIMIT;
+    // In the first case the room is what they exhaust, in the second the turns.
+    for (body_budget, concurrency, held) in [(BUDGET, 64, 4), (32 * BODY_LIMIT, 1, 3)] {
+        let options = Options {
+            concurrency,
+            body_budget,
+            ..Options::default()
+        };
+        let server = Running::start(options).await;
+        let withheld = withholding(&server, 24).await;
+        let room = "evenkeel_http_body_room_held_bytes";
+        let most = u64::try_from(held * BODY_LIMIT).unwrap();
+        until("all they can take", || server.metric(room) == most).await;
+        let answer = open(&server, Http::One).await.post("/mutate", "{}").await;
+        let answer = answer.expect("it is answered");
+        assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(answer.headers.get(header::RETRY_AFTER).is_none());
+        assert_eq!(server.metric(room), most);
+        drop(withheld);
+        until("room again", || server.metric(room) == 0).await;
+        let answer = open(&server, Http::One).await.post("/mutate", "{}").await;
+        assert_eq!(answer.unwrap().status, StatusCode::OK);
+    }
+}
+
+#[tokio::test]
+async fn a_body_larger_than_the_budget_is_refused_as_too_large() {
+    let options = Options {
+        body_budget: BODY_LIMIT / 2,
+        ..Options::default()
+    };
+    let server = Running::start(options).await;
+    for (size, status) in [
+        (BODY_LIMIT / 2, StatusCode::OK),
+        (BODY_LIMIT / 2 + 1, StatusCode::PAYLOAD_TOO_LARGE),
+    ] {
+        let body = vec![b' '; size];
+        let answer = open(&server, Http::One).await.post("/mutate", body).await;
+        assert_eq!(answer.unwrap().status, status);
+    }
+}
+
 // Broken requests.
 
 #[tokio::test]

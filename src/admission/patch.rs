@@ -1,13 +1,14 @@
 //! The JSON patch that annotates a Pod.
 //!
 //! `add` sets a member whether or not it is there, and the parent is created where it is missing:
-//! these are the operations that cannot fail. They are still tried on the object before they are
-//! sent.
+//! these are the operations that cannot fail. They are still tried before they are sent, on the
+//! part of the object that they touch: to build all of it would take longer than the whole review.
 
 use std::collections::BTreeMap;
 
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What a patch is to set.
@@ -17,6 +18,37 @@ pub struct Wanted {
     pub annotations: BTreeMap<&'static str, String>,
     /// `spec.schedulerName`.
     pub scheduler_name: Option<String>,
+}
+
+/// The members of an object that lie on the paths of a patch, each as it stands.
+#[derive(Deserialize, Serialize)]
+struct Touched {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<Metadata>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spec: Option<Spec>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Metadata {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<Value>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scheduler_name: Option<Value>,
+}
+
+/// The part of the object in `text` that a patch touches. What is `null` there is left out: an
+/// `add` treats both alike.
+///
+/// # Errors
+/// A text that is not an object with objects for its metadata and spec.
+pub fn touched(text: &str) -> serde_json::Result<Value> {
+    serde_json::to_value(serde_json::from_str::<Touched>(text)?)
 }
 
 /// The operations that bring `object` to what is wanted; none when it is there already.
@@ -112,6 +144,40 @@ mod tests {
         );
         assert!(patch.0.is_empty());
         assert!(operations(&object, &Wanted::default()).0.is_empty());
+    }
+
+    #[test]
+    fn a_patch_does_to_the_touched_part_what_it_does_to_the_object() {
+        for object in [
+            json!({"metadata": {"name": "a"}, "spec": {"containers": [1]}, "status": {}}),
+            json!({"metadata": {"annotations": {"a": "b", "evenkeel.dev/profile": 5}}, "spec": {}}),
+            json!({"metadata": {"annotations": null}, "spec": {"schedulerName": "x"}}),
+            json!({"metadata": {"annotations": {}}}),
+            json!({"spec": {}}),
+            json!({"metadata": null, "spec": {}}),
+        ] {
+            let mut part = touched(&object.to_string()).unwrap();
+            let mut whole = object.clone();
+            let patch = operations(&object, &wanted());
+            assert_eq!(operations(&part, &wanted()), patch, "{object}");
+            let (of_part, of_whole) = (apply(&mut part, &patch), apply(&mut whole, &patch));
+            assert_eq!(of_part.is_ok(), of_whole.is_ok(), "{object}");
+            if of_whole.is_ok() {
+                let same = |path| part.pointer(path) == whole.pointer(path);
+                assert!(
+                    same("/metadata/annotations") && same("/spec/schedulerName"),
+                    "{object}"
+                );
+            }
+        }
+        for text in [
+            "5",
+            "null",
+            r#"{"metadata": "a"}"#,
+            r#"{"metadata": {}, "spec": []"#,
+        ] {
+            assert!(touched(text).is_err(), "{text}");
+        }
     }
 
     proptest! {

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use super::patch::{self, Wanted};
 use super::wire::{self, Request};
 use crate::kubernetes::annotations::{
@@ -145,8 +143,8 @@ fn decide(
         return Err(Declined::quietly(Outcome::Skipped));
     }
     let (wanted, warnings, profile) = annotate(&pod, namespace, snapshot, policy);
-    let mut object: Value = serde_json::from_str(text)
-        .map_err(|error| Declined::because(Outcome::Unreadable, error))?;
+    let mut object =
+        patch::touched(text).map_err(|error| Declined::because(Outcome::Unreadable, error))?;
     let patch = patch::operations(&object, &wanted);
     patch::apply(&mut object, &patch)
         .map_err(|error| Declined::because(Outcome::PatchFailed, error))?;
@@ -173,11 +171,8 @@ fn annotate(
     let declared = pod.declared_profile();
     let known = declared.filter(|name| policy.profiles.get(name).is_some());
     if let (Some(given), None) = (declared, known) {
-        invalid.push(InvalidAnnotation {
-            key: PROFILE,
-            value: given.to_owned(),
-            accepted: "compute, memory, io, network, normal, or a profile of the configuration",
-        });
+        let accepted = "compute, memory, io, network, normal, or a profile of the configuration";
+        invalid.push(InvalidAnnotation::new(PROFILE, given, accepted));
     }
     let (profile, source) = known.map_or_else(
         || {

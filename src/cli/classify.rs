@@ -233,3 +233,64 @@ impl ClassifiedPod {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::admission::{Request, review};
+    use crate::config::{Sources, yaml};
+
+    /// The profile that the webhook gives to a Pod.
+    fn reviewed(pod: &Value, snapshot: &Snapshot, policy: &Policy) -> Option<String> {
+        let body = json!({
+            "apiVersion": "admission.k8s.io/v1",
+            "kind": "AdmissionReview",
+            "request": {
+                "uid": "1",
+                "resource": {"group": "", "version": "v1", "resource": "pods"},
+                "namespace": "shop",
+                "operation": "CREATE",
+                "object": pod,
+            },
+        });
+        let body = body.to_string();
+        let request = Request::parse(body.as_bytes()).unwrap();
+        review(&request, snapshot, policy).profile
+    }
+
+    #[test]
+    fn the_profile_is_the_one_that_admission_gives() {
+        let policy = Config::load(&Sources::default()).unwrap().policy;
+        let cluster = Path::new("examples/clusters/mixed.yaml");
+        let snapshot = cluster_file::read(cluster, &policy).unwrap().snapshot;
+        let mut profiles = std::collections::BTreeSet::new();
+        for (cpu, memory, annotations) in [
+            ("100m", "64Mi", "{}"),
+            ("6", "64Mi", "{}"),
+            ("100m", "30Gi", "{}"),
+            ("100m", "64Mi", "{evenkeel.dev/network-io: 4Gbps}"),
+            ("100m", "64Mi", "{evenkeel.dev/disk-io: 300MB/s}"),
+            ("6", "64Mi", "{evenkeel.dev/profile: memory}"),
+            ("6", "64Mi", "{evenkeel.dev/profile: unheard-of}"),
+        ] {
+            let text = format!(
+                "{{kind: Pod, metadata: {{name: a, namespace: shop, annotations: {annotations}}}, \
+                 spec: {{containers: [{{resources: {{requests: {{cpu: {cpu}, memory: {memory}}}}}}}]}}}}"
+            );
+            let object: Value = yaml::parse(&text).unwrap();
+            let pod = PodManifest {
+                kind: "Pod".to_owned(),
+                pod: serde_json::from_str(&object.to_string()).unwrap(),
+            };
+            let classified = classify(pod, Some(&snapshot), &policy);
+            let given = reviewed(&object, &snapshot, &policy);
+            assert_eq!(Some(&classified.profile), given.as_ref(), "{text}");
+            profiles.insert(classified.profile);
+        }
+        assert_eq!(profiles.len(), 5, "{profiles:?}");
+    }
+}

@@ -222,6 +222,7 @@ impl NodeFile {
         let capacity =
             Resources::from_fn(|resource| told[resource].or(policy.default_capacity[resource]));
         let facts = NodeFacts {
+            tainted: false,
             capacity,
             network_is_default: false,
             schedulable: *ready && !*unschedulable,

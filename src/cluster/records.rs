@@ -1,8 +1,12 @@
 //! What is remembered of objects beside the node table.
 
+use std::collections::VecDeque;
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use jiff::Timestamp;
+use moka::sync::Cache;
 
 use crate::kubernetes::namespace_policy::NamespacePolicy;
 use crate::kubernetes::pod::Pod;
@@ -81,4 +85,90 @@ pub struct Misunderstood {
     pub uid: String,
     /// What is said of the value.
     pub note: String,
+}
+
+/// Values that wait to be told, without those that were told lately.
+///
+/// Both are bounded: a replica that does not lead tells nothing, and a user may write any number
+/// of values that are not understood.
+#[derive(Debug)]
+pub(super) struct Untold {
+    waiting: VecDeque<Misunderstood>,
+    seen: Cache<u64, ()>,
+    hasher: RandomState,
+}
+
+/// Values that wait at most; further ones drop the oldest.
+const WAITING: usize = 256;
+
+/// Values that are remembered as seen: each takes some 100 bytes.
+const SEEN: u64 = 10_000;
+
+impl Default for Untold {
+    fn default() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            seen: Cache::builder()
+                .max_capacity(SEEN)
+                .eviction_policy(moka::policy::EvictionPolicy::lru())
+                .build(),
+            hasher: RandomState::default(),
+        }
+    }
+}
+
+impl Untold {
+    pub(super) fn take(&mut self, most: usize) -> Vec<Misunderstood> {
+        let count = most.min(self.waiting.len());
+        self.waiting.drain(..count).collect()
+    }
+}
+
+impl Extend<Misunderstood> for Untold {
+    fn extend<I: IntoIterator<Item = Misunderstood>>(&mut self, values: I) {
+        for value in values {
+            let digest = self.hasher.hash_one(&value);
+            if self.seen.contains_key(&digest) {
+                continue;
+            }
+            self.seen.insert(digest, ());
+            if self.waiting.len() == WAITING {
+                self.waiting.pop_front();
+            }
+            self.waiting.push_back(value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(number: usize) -> Misunderstood {
+        Misunderstood {
+            kind: "Pod",
+            namespace: None,
+            name: number.to_string(),
+            uid: number.to_string(),
+            note: String::new(),
+        }
+    }
+
+    #[test]
+    fn each_value_is_told_once_however_often_it_is_seen() {
+        let mut untold = Untold::default();
+        untold.extend([value(1), value(2), value(1)]);
+        assert_eq!(untold.take(1), [value(1)]);
+        untold.extend([value(1)]);
+        assert_eq!(untold.take(9), [value(2)]);
+    }
+
+    #[test]
+    fn where_nobody_tells_the_newest_wait() {
+        let mut untold = Untold::default();
+        untold.extend((0..1000).map(value));
+        let waiting = untold.take(usize::MAX);
+        assert_eq!(waiting.len(), WAITING);
+        assert_eq!(waiting.last(), Some(&value(999)));
+    }
 }

@@ -1,28 +1,25 @@
 //! What is known of the cluster, changed event by event and published as snapshots.
 
-use std::collections::{HashMap, HashSet};
+mod inner;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
-use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
-use super::owners::{Owner, Owners};
+use super::owners::Owner;
 use super::records::{Kind, Misunderstood, NamespaceRecord, WaitingPod};
-use crate::extender::REFUSAL;
-use crate::kubernetes::annotations::{ENABLED, InvalidAnnotation};
+use crate::kubernetes::annotations::ENABLED;
 use crate::kubernetes::demand::demand;
-use crate::kubernetes::meta::Meta;
 use crate::kubernetes::namespace_policy::NamespacePolicy;
 use crate::kubernetes::node::{Node, node_capacity};
 use crate::kubernetes::pod::Pod;
 use crate::kubernetes::watched::Namespace;
 use crate::placement::node_table::{self, NodeDetail, NodeFacts, NodeTable, PodFacts};
 use crate::placement::usage::{PodName, UsageSample};
-use crate::snapshot::{Namespaces, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::units::{Amount, Resource, Resources};
-
-type Map<K, V> = HashMap<K, V, RandomState>;
+use inner::{Inner, version};
 
 /// What the state is built with.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,19 +32,6 @@ pub struct Settings {
     pub caps_as_demand: bool,
     /// Whether measurements are to be expected.
     pub expects_metrics: bool,
-}
-
-#[derive(Debug, Default)]
-struct Inner {
-    table: NodeTable,
-    namespaces: Map<Box<str>, NamespaceRecord>,
-    policies: Arc<Namespaces>,
-    policies_changed: bool,
-    node_versions: Map<Box<str>, String>,
-    waiting: Map<Box<str>, WaitingPod>,
-    owners: Owners,
-    synced: HashSet<Kind>,
-    misunderstood: HashSet<Misunderstood>,
 }
 
 /// The live cluster; clones share it.
@@ -94,6 +78,7 @@ impl ClusterState {
             capacity: Resources::from_fn(|resource| own[resource].or(defaults[resource])),
             network_is_default: own[Resource::NetworkIo].is_none(),
             schedulable: node.is_schedulable(),
+            tainted: node.spec.tainted,
         };
         self.change(|inner| {
             inner.table.apply_node(node.name(), facts, now);
@@ -134,17 +119,9 @@ impl ClusterState {
                 .is_finished()
                 .then(|| pod.status.finished_at().unwrap_or(now)),
         };
-        let waiting = waiting(pod);
         self.change(|inner| {
             inner.table.apply_pod(uid, &facts, now);
-            match waiting {
-                Some(waiting) => {
-                    inner.waiting.insert(uid.into(), waiting);
-                }
-                None => {
-                    inner.waiting.remove(uid);
-                }
-            }
+            inner.apply_waiting(pod, now);
             if !demand.invalid.is_empty() && inner.has_opted_in(pod.namespace()) {
                 inner.misunderstand("Pod", &pod.metadata, &demand.invalid);
             }
@@ -184,7 +161,9 @@ impl ClusterState {
 
     /// Forgets a namespace.
     pub fn remove_namespace(&self, name: &str) {
-        self.retain_namespaces(|known| known != name);
+        self.change(|inner| {
+            inner.policies_changed |= inner.namespaces.remove(name).is_some();
+        });
     }
 
     /// Keeps only these namespaces, after a complete list.
@@ -239,7 +218,8 @@ impl ClusterState {
 
     /// Takes a round of measurements.
     pub fn apply_sample(&self, sample: Arc<UsageSample>, now: Timestamp) {
-        self.change(|inner| inner.table.apply_sample(sample, now));
+        // The names of the round before are dropped here, outside the lock.
+        let _before = self.change(|inner| inner.table.apply_sample(sample, now));
     }
 
     /// Lets time pass.
@@ -304,28 +284,32 @@ impl ClusterState {
         self.lock().table.in_flight()
     }
 
-    /// Takes the values that were not understood since the last call.
+    /// Takes some of the values that were not understood and have not been told yet.
     #[must_use]
-    pub fn take_misunderstood(&self) -> Vec<Misunderstood> {
-        self.lock().misunderstood.drain().collect()
+    pub fn take_misunderstood(&self, most: usize) -> Vec<Misunderstood> {
+        self.lock().misunderstood.take(most)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A panic while the lock was held leaves sums that the next sample sets right.
+        // A panic while the lock was held may leave a sum that is off; to go on with it is better
+        // than to answer nothing until a restart, and each later event of that Pod mends it.
         self.0.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a change, and publishes a new picture if it shows.
-    fn change(&self, with: impl FnOnce(&mut Inner)) {
+    /// Makes a change, and publishes a new picture if it shows. Before everything has been listed
+    /// nothing may be decided, and a picture of each object that arrives would only take time.
+    fn change<T>(&self, with: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.lock();
-        with(&mut inner);
+        let result = with(&mut inner);
+        if inner.synced.len() < Kind::ALL.len() {
+            return result;
+        }
         let published = self.0.snapshot.load();
-        let synced = inner.synced.len() == Kind::ALL.len();
         if inner.table.nodes().version() == published.nodes.version()
             && !inner.policies_changed
-            && synced == published.synced
+            && published.synced
         {
-            return;
+            return result;
         }
         if std::mem::take(&mut inner.policies_changed) {
             inner.policies = Arc::new(
@@ -340,56 +324,11 @@ impl ClusterState {
             nodes: inner.table.nodes().clone(),
             namespaces: Arc::clone(&inner.policies),
             expects_metrics: self.0.settings.expects_metrics,
-            synced,
+            synced: true,
         }));
+        result
     }
 }
 
-impl Inner {
-    fn set_namespace(&mut self, name: &str, record: NamespaceRecord) {
-        let known = self.namespaces.get(name).map(|known| &known.policy);
-        self.policies_changed |= known != Some(&record.policy);
-        self.namespaces.insert(name.into(), record);
-    }
-
-    fn has_opted_in(&self, namespace: &str) -> bool {
-        self.namespaces
-            .get(namespace)
-            .is_some_and(|record| record.policy.enabled)
-    }
-
-    fn misunderstand(
-        &mut self,
-        kind: &'static str,
-        metadata: &Meta,
-        invalid: &[InvalidAnnotation],
-    ) {
-        self.misunderstood
-            .extend(invalid.iter().map(|invalid| Misunderstood {
-                kind,
-                namespace: metadata.namespace.clone(),
-                name: metadata.name.clone().unwrap_or_default(),
-                uid: metadata.uid.clone().unwrap_or_default(),
-                note: invalid.to_string(),
-            }));
-    }
-}
-
-fn version(metadata: &Meta) -> String {
-    metadata.resource_version.clone().unwrap_or_default()
-}
-
-/// A Pod whose condition says that Evenkeel refused it.
-fn waiting(pod: &Pod) -> Option<WaitingPod> {
-    let condition = pod.status.condition("PodScheduled")?;
-    let refused = pod.spec.node_name.is_none()
-        && condition.status == "False"
-        && condition.message.contains(REFUSAL);
-    refused.then(|| WaitingPod {
-        name: PodName::new(pod.namespace(), pod.name()),
-        pod: Arc::new(pod.clone()),
-        since: condition
-            .last_transition_time
-            .unwrap_or(Timestamp::UNIX_EPOCH),
-    })
-}
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
 use super::value::{Count, Text};
+use crate::controller::writer;
 use crate::telemetry::LogFilter;
 
 /// `leaderElection` as it is written.
@@ -54,6 +55,8 @@ pub struct LeaderElection {
 const LEASE: &str = "leaderElection.leaseDuration";
 const RENEW: &str = "leaderElection.renewDeadline";
 const RETRY: &str = "leaderElection.retryPeriod";
+const TIMEOUT: &str = "writer.timeout";
+const MARGIN: &str = "leaderElection.leaseDuration minus leaderElection.renewDeadline";
 
 impl LeaderElectionFile {
     pub(crate) fn check(&self, check: &mut Checker) -> LeaderElection {
@@ -106,10 +109,17 @@ pub struct WriterFile {
 
 impl Default for WriterFile {
     fn default() -> Self {
+        let writer::Settings {
+            queue,
+            timeout,
+            pause,
+        } = writer::Settings::default();
+        let timeout = SignedDuration::try_from(timeout).unwrap_or(SignedDuration::MAX);
+        let qps = 1000 / pause.as_millis().max(1);
         Self {
-            queue: Count(1024),
-            timeout: "5s".into(),
-            qps: Count(20),
+            queue: Count(u32::try_from(queue).unwrap_or(u32::MAX)),
+            timeout: Text(format!("{timeout:#}")),
+            qps: Count(u32::try_from(qps).unwrap_or(u32::MAX)),
         }
     }
 }
@@ -126,15 +136,20 @@ pub struct Writer {
 }
 
 impl WriterFile {
-    pub(crate) fn check(&self, check: &mut Checker) -> Writer {
+    /// A write may still be under way when its sender stops being the leader, and must have ended
+    /// before another replica can be.
+    pub(crate) fn check(&self, election: &LeaderElection, check: &mut Checker) -> Writer {
         let Self {
             queue,
             timeout,
             qps,
         } = self;
+        let timeout = check.duration(TIMEOUT, timeout);
+        let margin = election.lease_duration - election.renew_deadline;
+        check.shorter((TIMEOUT, timeout), (MARGIN, margin));
         Writer {
             queue: check.at_least_one("writer.queue", *queue),
-            timeout: check.duration("writer.timeout", timeout),
+            timeout,
             qps: check.at_least_one("writer.qps", *qps),
         }
     }

@@ -23,6 +23,7 @@ pub struct ServerFile {
     dashboard: Text,
     admission_body_limit: Text,
     extender_body_limit: Text,
+    body_budget: Text,
     concurrency: ConcurrencyFile,
     keep_alive: Text,
     drain_timeout: Text,
@@ -51,6 +52,8 @@ impl Default for ServerFile {
             admission_body_limit: "4Mi".into(),
             // 5,000 whole Node objects are about 30 MB.
             extender_body_limit: "64Mi".into(),
+            // Four such requests, and a fifth of the memory that the deployment grants.
+            body_budget: "128Mi".into(),
             concurrency: ConcurrencyFile::default(),
             // Longer than the 90 s after which the callers' own client drops an idle connection,
             // so that it is never this side that closes one in use.
@@ -63,7 +66,7 @@ impl Default for ServerFile {
 impl Default for ConcurrencyFile {
     fn default() -> Self {
         Self {
-            admission: Count(256),
+            admission: Count(32),
             extender: Count(16),
         }
     }
@@ -82,6 +85,8 @@ pub struct Server {
     pub admission_body_limit: Bytes,
     /// The largest body of an extender call.
     pub extender_body_limit: Bytes,
+    /// What all bodies in memory may take together; a larger one is refused, others wait a moment.
+    pub body_budget: Bytes,
     /// Admission reviews at once, above which they are let through unread.
     pub admission_concurrency: u32,
     /// Extender calls at once, above which every node passes.
@@ -100,6 +105,7 @@ impl ServerFile {
             dashboard,
             admission_body_limit,
             extender_body_limit,
+            body_budget,
             concurrency,
             keep_alive,
             drain_timeout,
@@ -122,6 +128,7 @@ impl ServerFile {
             dashboard,
             admission_body_limit: check.size("server.admissionBodyLimit", admission_body_limit),
             extender_body_limit: check.size("server.extenderBodyLimit", extender_body_limit),
+            body_budget: check.size("server.bodyBudget", body_budget),
             admission_concurrency: check.at_least_one("server.concurrency.admission", *admission),
             extender_concurrency: check.at_least_one("server.concurrency.extender", *extender),
             keep_alive: check.duration("server.keepAlive", keep_alive),

@@ -56,6 +56,13 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
         config.leader_election.lease_duration,
         SignedDuration::from_secs(10)
     );
+    let Writer {
+        queue,
+        timeout,
+        qps,
+    } = config.writer;
+    assert_eq!((queue, qps), (1000, 20));
+    assert_eq!(timeout, SignedDuration::from_secs(3));
 }
 
 #[test]
@@ -248,6 +255,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "server.extenderBodyLimit",
         "above zero",
     ),
+    ("server: {bodyBudget: 0}", "server.bodyBudget", "above zero"),
     (
         "server: {concurrency: {admission: 0}}",
         "server.concurrency.admission",
@@ -307,6 +315,16 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "leaderElection: {leaseDuration: 9500ms}",
         "leaderElection.leaseDuration",
         "whole seconds",
+    ),
+    (
+        "writer: {timeout: 4s}",
+        "writer.timeout",
+        "less than leaderElection.leaseDuration minus leaderElection.renewDeadline, which is 4s",
+    ),
+    (
+        "leaderElection: {renewDeadline: 7s}",
+        "writer.timeout",
+        "less than leaderElection.leaseDuration minus leaderElection.renewDeadline, which is 3s",
     ),
     ("writer: {queue: 0}", "writer.queue", "at least 1"),
     ("wake: {minInterval: 0}", "wake.minInterval", "above zero"),

@@ -14,8 +14,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
-use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::{Secret, Service};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -28,6 +28,7 @@ use crate::server::certificates::{Bundle, CertificateError, Names, Validity, nex
 use crate::server::tls::{
     Authority, CertificateStore, Change, ClientAuthorities, ServerCertificate, TlsError,
 };
+use crate::telemetry::RateLimited;
 
 /// How often the Secret is looked at while there is nothing to serve with.
 const FIRST: Duration = Duration::from_secs(1);
@@ -71,6 +72,24 @@ enum Error {
     Unusable(#[from] TlsError),
 }
 
+impl Error {
+    const fn reason(&self) -> &'static str {
+        match self {
+            Self::Api(_) => "ApiServer",
+            Self::Damaged { source, .. } | Self::Make(source) => source.reason(),
+            Self::Unusable(source) => source.reason(),
+        }
+    }
+
+    /// What is wrong with the Secret, if that is what is wrong.
+    const fn unusable(&self) -> Option<&'static str> {
+        match self {
+            Self::Damaged { .. } | Self::Unusable(_) => Some(self.reason()),
+            Self::Api(_) | Self::Make(_) => None,
+        }
+    }
+}
+
 /// A bundle with the version of the Secret that held it.
 struct Held {
     bundle: Bundle,
@@ -83,17 +102,19 @@ pub struct SelfManaged {
     settings: Settings,
     queue: WriteQueue,
     held: Option<Held>,
+    warned: RateLimited<&'static str>,
 }
 
 impl SelfManaged {
     /// A keeper of the Secret, which need not be there yet.
     #[must_use]
-    pub const fn new(client: Client, settings: Settings, queue: WriteQueue) -> Self {
+    pub fn new(client: Client, settings: Settings, queue: WriteQueue) -> Self {
         Self {
             client,
             settings,
             queue,
             held: None,
+            warned: RateLimited::default(),
         }
     }
 
@@ -102,8 +123,11 @@ impl SelfManaged {
         loop {
             match self.read().await {
                 Ok(Some(change)) => return change,
-                Ok(None) => self.create().await.unwrap_or_else(|error| report(&error)),
-                Err(error) => report(&error),
+                Ok(None) => self
+                    .create()
+                    .await
+                    .unwrap_or_else(|error| self.report(&error)),
+                Err(error) => self.report(&error),
             }
             tokio::time::sleep(FIRST).await;
         }
@@ -117,7 +141,10 @@ impl SelfManaged {
             loop {
                 ticks.tick().await;
                 if let Err(error) = self.round(&store).await {
-                    report(&error);
+                    if let Some(reason) = error.unusable() {
+                        store.metrics().certificate_reload_failed(reason);
+                    }
+                    self.report(&error);
                 }
             }
         };
@@ -185,12 +212,16 @@ impl SelfManaged {
     }
 
     /// Plans the Secret: the bundle in use where one is, so that clients go on trusting it.
-    async fn create(&mut self) -> Result<(), Error> {
-        let bundle = if let Some(held) = self.held.take() {
-            held.bundle
+    async fn create(&self) -> Result<(), Error> {
+        let data = if let Some(held) = &self.held {
+            encoded(&held.bundle)
         } else {
             let names = self.names().await?;
-            Bundle::generate(clock::now(), &names, &self.settings.validity)?
+            encoded(&Bundle::generate(
+                clock::now(),
+                &names,
+                &self.settings.validity,
+            )?)
         };
         let mut body = json!({
             "apiVersion": "v1",
@@ -202,7 +233,7 @@ impl SelfManaged {
             },
             "type": "Opaque",
         });
-        body["data"] = encoded(&bundle);
+        body["data"] = data;
         self.queue.put(self.write(Operation::Create(body)));
         Ok(())
     }
@@ -229,11 +260,12 @@ impl SelfManaged {
         let Some(held) = &self.held else {
             return Ok(());
         };
-        let api: Api<MutatingWebhookConfiguration> = Api::all(self.client.clone());
+        // Read as it stands: its list is written back whole, also with fields of versions to come.
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &webhooks());
         let Some(configuration) = api.get_opt(WEBHOOK).await? else {
             return Ok(());
         };
-        let configuration = serde_json::to_value(configuration).unwrap_or_default();
+        let configuration = serde_json::to_value(configuration).map_err(kube::Error::SerdeError)?;
         if let Some(write) = ca_bundle::plan(&configuration, &held.bundle.ca_bundle()) {
             self.queue.put(write);
         }
@@ -257,6 +289,12 @@ impl SelfManaged {
         Ok(names)
     }
 
+    fn report(&self, error: &Error) {
+        if let Some(suppressed) = self.warned.permit(error.reason(), clock::instant()) {
+            warn!(%error, suppressed, "the certificates could not be looked after");
+        }
+    }
+
     fn write(&self, operation: Operation) -> Write {
         let Settings {
             namespace, secret, ..
@@ -269,6 +307,14 @@ impl SelfManaged {
     }
 }
 
+fn webhooks() -> ApiResource {
+    let (group, kind) = (
+        "admissionregistration.k8s.io",
+        "MutatingWebhookConfiguration",
+    );
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind))
+}
+
 fn encoded(bundle: &Bundle) -> Value {
     bundle
         .encode()
@@ -278,6 +324,150 @@ fn encoded(bundle: &Bundle) -> Value {
         .into()
 }
 
-fn report(error: &Error) {
-    warn!(%error, "the certificates could not be looked after");
+#[cfg(test)]
+mod tests {
+    use axum::http::Method;
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::controller::fake_api::{FakeApi, Mood, eventually};
+    use crate::controller::leadership::Leadership;
+    use crate::controller::metrics::Metrics;
+    use crate::controller::switch::WriteSwitch;
+    use crate::controller::writer::{self, Writer};
+    use crate::{server, telemetry};
+
+    const SECRET: &str = "/api/v1/namespaces/system/secrets/certificates";
+    const CONFIGURATION: &str =
+        "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/evenkeel";
+
+    /// A replica's keeper, with its writer at work.
+    fn keeper(api: &FakeApi, leads: bool) -> SelfManaged {
+        let day = SignedDuration::from_hours(24);
+        let settings = Settings {
+            namespace: "system".to_owned(),
+            secret: "certificates".to_owned(),
+            names: Names::new(["localhost".to_owned()], []).unwrap(),
+            services: vec!["evenkeel".to_owned()],
+            validity: Validity::new(day * 3650, day * 90, day * 30).unwrap(),
+            own_scheduler_authority: true,
+        };
+        let leadership = if leads {
+            Leadership::leading()
+        } else {
+            Leadership::default()
+        };
+        let (writer, queue) = Writer::new(
+            api.client(),
+            writer::Settings::default(),
+            leadership,
+            WriteSwitch::new(true),
+            Metrics::default(),
+        );
+        tokio::spawn(writer.run(CancellationToken::new()));
+        SelfManaged::new(api.client(), settings, queue)
+    }
+
+    async fn within_a_minute(keeper: &mut SelfManaged) -> Option<Change> {
+        tokio::time::timeout(Duration::from_secs(60), keeper.first())
+            .await
+            .ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_leader_makes_the_secret_and_a_follower_waits_for_it() {
+        let api = FakeApi::default();
+        let mut follower = keeper(&api, false);
+        assert!(within_a_minute(&mut follower).await.is_none());
+        assert_eq!(api.writes(), []);
+        let mut leader = keeper(&api, true);
+        let change = within_a_minute(&mut leader).await.unwrap();
+        assert!(change.server.is_some());
+        assert!(change.authorities.unwrap().contains(Authority::Scheduler));
+        let made = (Method::POST, "/api/v1/namespaces/system/secrets".to_owned());
+        assert_eq!(api.writes(), [made]);
+        assert!(within_a_minute(&mut follower).await.is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_damaged_secret_is_left_as_it_is() {
+        let api = FakeApi::default();
+        api.set(
+            SECRET,
+            json!({"metadata": {"name": "certificates"}, "data": {"tls.crt": "eA=="}}),
+        );
+        let before = api.get(SECRET);
+        let mut leader = keeper(&api, true);
+        assert!(within_a_minute(&mut leader).await.is_none());
+        assert_eq!(api.writes(), []);
+        assert_eq!(api.get(SECRET), before);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_secret_damaged_later_is_counted_and_changes_nothing() {
+        let api = FakeApi::default();
+        let mut leader = keeper(&api, true);
+        let change = within_a_minute(&mut leader).await.unwrap();
+        let metrics = server::Metrics::default();
+        let mut registry = telemetry::registry();
+        metrics.register(&mut registry);
+        let store = Arc::new(CertificateStore::new(change, metrics).unwrap());
+        let mut secret = api.get(SECRET).unwrap();
+        secret["data"]["tls.crt"] = "eA==".into();
+        api.set(SECRET, secret);
+        let (before, cancel) = (api.writes().len(), CancellationToken::new());
+        let running = tokio::spawn(leader.run(Arc::clone(&store), cancel.clone()));
+        let counted = "evenkeel_tls_certificate_reload_failures_total{reason=\"FileDamaged\"}";
+        eventually("it is counted", || {
+            telemetry::encode(&registry).unwrap().contains(counted)
+        })
+        .await;
+        cancel.cancel();
+        running.await.unwrap();
+        assert_eq!(store.current().generation, 0);
+        assert_eq!(api.writes().len(), before);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn rounds_keep_the_trust_in_step_and_write_nothing_else() {
+        let api = FakeApi::default();
+        let mut leader = keeper(&api, true);
+        let change = within_a_minute(&mut leader).await.unwrap();
+        let store = CertificateStore::new(change, server::Metrics::default()).unwrap();
+        let mut webhook = json!({"name": "pods.evenkeel.dev", "admissionReviewVersions": ["v1"],
+                                 "sideEffects": "None", "ofVersionsToCome": {"kept": [1, {}]},
+                                 "clientConfig": {"url": "https://localhost", "and": "here"}});
+        let configuration =
+            json!({"metadata": {"name": "evenkeel"}, "webhooks": [webhook.clone()]});
+        api.set(CONFIGURATION, configuration);
+        for _ in 0..3 {
+            leader.round(&store).await.unwrap();
+            tokio::time::sleep(LATER).await;
+        }
+        let bundle = leader.held.as_ref().unwrap().bundle.ca_bundle();
+        webhook["clientConfig"]["caBundle"] = STANDARD.encode(bundle).into();
+        assert_eq!(
+            api.get(CONFIGURATION).unwrap()["webhooks"],
+            json!([webhook])
+        );
+        assert_eq!(api.writes().len(), 2, "the Secret, and once the caBundle");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_secret_that_was_deleted_comes_back_with_what_clients_trust() {
+        let api = FakeApi::default();
+        let mut leader = keeper(&api, true);
+        let change = within_a_minute(&mut leader).await.unwrap();
+        let store = CertificateStore::new(change, server::Metrics::default()).unwrap();
+        let data = api.get(SECRET).unwrap()["data"].clone();
+        api.remove(SECRET);
+        // The first attempt is refused by the API server.
+        api.mood(Mood::RefusesWrites(500));
+        leader.round(&store).await.unwrap();
+        tokio::time::sleep(LATER).await;
+        api.mood(Mood::Answers);
+        leader.round(&store).await.unwrap();
+        tokio::time::sleep(LATER).await;
+        assert_eq!(api.get(SECRET).unwrap()["data"], data);
+    }
 }

@@ -1,8 +1,12 @@
 //! Holding the Lease: the loop around [`Election`].
 //!
-//! The lease is looked at every retry period, with the clock of this process alone. Who asks
-//! [`Leadership::acts_until`] right before a write gets an answer that is safe however long this
-//! process was paused: the moment until which it may act lies in the past by then.
+//! The lease is looked at every retry period, with the monotonic clock of this machine alone. Who
+//! takes a [`Permit`] right before a write gets an answer that is safe however long this process
+//! was stopped or without a CPU: the moment until which it may act lies in the past by then. It
+//! does not hold for a machine that was suspended, such as a virtual machine that is migrated or
+//! restored, since its monotonic clock stood still: until it has looked at the lease again, it may
+//! write although another replica leads. What remains then is the resourceVersion in each patch,
+//! with which a change of an object that has been changed since is refused.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,6 +17,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::PostParams;
 use kube::{Api, Client};
+use tokio::sync::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -35,17 +40,52 @@ pub struct Settings {
 
 /// Whether this replica leads, for whoever is about to write.
 #[derive(Debug, Clone, Default)]
-pub struct Leadership(Arc<ArcSwapOption<Instant>>);
+pub struct Leadership(Arc<Standing>);
+
+#[derive(Debug, Default)]
+struct Standing {
+    until: ArcSwapOption<Instant>,
+    writing: Mutex<()>,
+}
+
+/// The right to one write, for as long as it is held; the Lease is not given back meanwhile.
+#[derive(Debug)]
+#[must_use]
+pub struct Permit<'a> {
+    _writing: MutexGuard<'a, ()>,
+}
 
 impl Leadership {
     /// Whether this replica may write at `now`.
     #[must_use]
     pub fn is_leader(&self, now: Instant) -> bool {
-        self.0.load().as_deref().is_some_and(|until| *until > now)
+        let until = self.0.until.load();
+        until.as_deref().is_some_and(|until| *until > now)
+    }
+
+    /// The right to a write that is sent at once, if this replica leads.
+    pub async fn permit(&self) -> Option<Permit<'_>> {
+        let writing = self.0.writing.lock().await;
+        self.is_leader(clock::instant())
+            .then_some(Permit { _writing: writing })
+    }
+
+    /// A replica that leads for an hour.
+    #[cfg(test)]
+    pub(super) fn leading() -> Self {
+        let leadership = Self::default();
+        leadership.set(Some(clock::instant() + Duration::from_secs(3600)));
+        leadership
     }
 
     fn set(&self, until: Option<Instant>) {
-        self.0.store(until.map(Arc::new));
+        self.0.until.store(until.map(Arc::new));
+    }
+
+    /// Leads no more, and waits until the write that was permitted before has ended.
+    async fn end(&self) {
+        self.set(None);
+        drop(self.0.writing.lock().await);
     }
 }
 
@@ -179,10 +219,10 @@ impl Elector {
         self.leadership.set(election.acts_until());
     }
 
-    /// Lets another replica take over at once.
+    /// Lets another replica take over at once, when nothing of this one is under way any more.
     async fn give_back(&self, election: &Election) {
         let leads = election.acts_until().is_some();
-        self.leadership.set(None);
+        self.leadership.end().await;
         if !leads || !self.switch.is_enabled() {
             return;
         }
@@ -230,5 +270,213 @@ fn keep_acquire_time(renewed: &mut Lease, known: &Lease) {
         .and_then(|spec| spec.acquire_time.clone());
     if let (Some(spec), Some(acquired)) = (renewed.spec.as_mut(), acquired) {
         spec.acquire_time = Some(acquired);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tokio::task::JoinHandle;
+
+    use super::*;
+    use crate::controller::fake_api::{FakeApi, Mood, eventually};
+    use crate::controller::metrics::Metrics;
+    use crate::controller::writer::{self, Writer};
+    use crate::plan::{Operation, Purpose, Target, Write};
+
+    const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/system/leases/evenkeel";
+
+    const TIMING: Timing = Timing {
+        lease_duration: Duration::from_millis(3000),
+        renew_deadline: Duration::from_millis(2000),
+        retry_period: Duration::from_millis(20),
+    };
+
+    struct Contender {
+        leadership: Leadership,
+        switch: WriteSwitch,
+        cancel: CancellationToken,
+        task: JoinHandle<()>,
+    }
+
+    impl Contender {
+        fn start(api: &FakeApi, identity: &str, enabled: bool) -> Self {
+            let settings = Settings {
+                namespace: "system".to_owned(),
+                name: "evenkeel".to_owned(),
+                identity: identity.to_owned(),
+                timing: TIMING,
+            };
+            let leadership = Leadership::default();
+            let switch = WriteSwitch::new(enabled);
+            let cancel = CancellationToken::new();
+            let elector = Elector::new(api.client(), settings, leadership.clone(), switch.clone());
+            let task = tokio::spawn(elector.run(cancel.clone()));
+            Self {
+                leadership,
+                switch,
+                cancel,
+                task,
+            }
+        }
+
+        fn leads(&self) -> bool {
+            self.leadership.is_leader(clock::instant())
+        }
+
+        async fn end(self) {
+            self.cancel.cancel();
+            self.task.await.unwrap();
+        }
+    }
+
+    fn holder(api: &FakeApi) -> Value {
+        api.get(LEASE)
+            .map_or(Value::Null, |lease| lease["spec"]["holderIdentity"].clone())
+    }
+
+    async fn asked_more(api: &FakeApi) {
+        let before = api.requests();
+        eventually("more rounds", || api.requests() > before + 6).await;
+    }
+
+    #[tokio::test]
+    async fn one_of_two_leads_and_the_other_follows_when_the_lease_is_given_back() {
+        let api = FakeApi::default();
+        let first = Contender::start(&api, "first", true);
+        eventually("the first leads", || first.leads()).await;
+        let second = Contender::start(&api, "second", true);
+        asked_more(&api).await;
+        assert!(first.leads() && !second.leads());
+        assert_eq!(holder(&api), "first");
+        let acquired = api.get(LEASE).unwrap()["spec"]["acquireTime"].clone();
+        asked_more(&api).await;
+        assert_eq!(
+            api.get(LEASE).unwrap()["spec"]["acquireTime"],
+            acquired,
+            "renewed, not taken"
+        );
+        first.end().await;
+        eventually("the second leads", || second.leads()).await;
+        assert_eq!(api.get(LEASE).unwrap()["spec"]["leaseTransitions"], 1);
+        let leadership = second.leadership.clone();
+        second.end().await;
+        assert_eq!(holder(&api), "");
+        assert!(!leadership.is_leader(clock::instant()));
+    }
+
+    #[tokio::test]
+    async fn the_lease_is_given_back_after_the_write_under_way_and_not_before() {
+        let api = FakeApi::default();
+        api.set("/api/v1/nodes/a", json!({"metadata": {"name": "a"}}));
+        let leader = Contender::start(&api, "a", true);
+        eventually("it leads", || leader.leads()).await;
+        let (writer, queue) = Writer::new(
+            api.client(),
+            writer::Settings {
+                timeout: Duration::from_secs(3600),
+                ..writer::Settings::default()
+            },
+            leader.leadership.clone(),
+            leader.switch.clone(),
+            Metrics::default(),
+        );
+        let writing = tokio::spawn(writer.run(leader.cancel.clone()));
+        api.mood(Mood::HoldsPatches);
+        queue.put(Write {
+            purpose: Purpose::WakePods,
+            target: Target::Node("a".to_owned()),
+            operation: Operation::Merge(json!({"metadata": {"annotations": {"touched": "yes"}}})),
+        });
+        eventually("the write is under way", || api.held() == 1).await;
+        leader.cancel.cancel();
+        eventually("it leads no more", || !leader.leads()).await;
+        // The Lease would be back after a few turns of the runtime: nothing in its way takes time.
+        for _ in 0..1000 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(holder(&api), "a");
+        api.mood(Mood::Answers);
+        leader.end().await;
+        writing.await.unwrap();
+        assert_eq!(holder(&api), "");
+        let writes = api.writes();
+        let last: Vec<&str> = writes
+            .iter()
+            .rev()
+            .take(2)
+            .map(|(_, path)| &**path)
+            .collect();
+        assert_eq!(last, [LEASE, "/api/v1/nodes/a"]);
+    }
+
+    #[tokio::test]
+    async fn nobody_contends_while_writes_are_switched_off() {
+        let api = FakeApi::default();
+        let contender = Contender::start(&api, "a", false);
+        tokio::task::yield_now().await;
+        contender.switch.set(true);
+        eventually("it leads", || contender.leads()).await;
+        contender.switch.set(false);
+        eventually("it does not lead", || !contender.leads()).await;
+        let written = api.writes().len();
+        contender.end().await;
+        assert_eq!(
+            api.writes().len(),
+            written,
+            "the lease is not given back either"
+        );
+        assert_eq!(holder(&api), "a");
+
+        let api = FakeApi::default();
+        Contender::start(&api, "a", false).end().await;
+        assert_eq!(api.requests(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_lost_race_is_no_leadership() {
+        let api = FakeApi::default();
+        api.mood(Mood::RefusesWrites(409));
+        let contender = Contender::start(&api, "a", true);
+        asked_more(&api).await;
+        assert!(!contender.leads() && !api.writes().is_empty());
+        contender.end().await;
+    }
+
+    #[tokio::test]
+    async fn a_leader_that_is_cut_off_stops_before_its_lease_is_over() {
+        for mood in [Mood::Hangs, Mood::Refuses(500)] {
+            let api = FakeApi::default();
+            let contender = Contender::start(&api, "a", true);
+            eventually("it leads", || contender.leads()).await;
+            api.mood(mood);
+            asked_more_or_hangs(&api).await;
+            let deadline = clock::instant() + TIMING.renew_deadline;
+            assert!(!contender.leadership.is_leader(deadline), "{mood:?}");
+            contender.end().await;
+            assert_eq!(holder(&api), "a", "{mood:?}");
+        }
+    }
+
+    /// At least one more request has arrived, which may be all that a hanging server gets.
+    async fn asked_more_or_hangs(api: &FakeApi) {
+        let before = api.requests();
+        eventually("another request", || api.requests() > before).await;
+    }
+
+    #[tokio::test]
+    async fn a_lease_of_somebody_else_is_left_alone() {
+        let api = FakeApi::default();
+        api.set(
+            LEASE,
+            json!({"metadata": {"name": "evenkeel", "namespace": "system"},
+            "spec": {"holderIdentity": "other", "leaseDurationSeconds": 3600}}),
+        );
+        let contender = Contender::start(&api, "a", true);
+        asked_more(&api).await;
+        assert!(!contender.leads());
+        assert_eq!(api.writes(), []);
+        contender.end().await;
+        assert_eq!(api.writes(), []);
     }
 }

@@ -4,10 +4,11 @@
 //! sees itself: kube-scheduler may be talking to another replica, but what it was told stands in
 //! the conditions of the Pods.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use super::leadership::Leadership;
@@ -15,14 +16,28 @@ use super::metrics::Metrics;
 use super::writer::WriteQueue;
 use crate::clock;
 use crate::cluster::ClusterState;
-use crate::cluster::records::Misunderstood;
+use crate::cluster::records::{Misunderstood, WaitingPod};
 use crate::extender::decide::{Call, Judgement, unjudged};
 use crate::placement::Policy;
 use crate::plan::wake::{Settings as WakeSettings, Waiting, Wake};
-use crate::plan::{mirror, notice, wake};
+use crate::plan::{Target, mirror, notice, wake};
+use crate::snapshot::Snapshot;
 
 /// How often plans are made: a woken Pod waits no longer than this for its headroom to be seen.
 const ROUND: Duration = Duration::from_secs(1);
+
+/// Notices planned in a round at most: they matter less than everything else that is written.
+const NOTICES: usize = 4;
+
+/// How long an object whose write failed is left alone.
+const REST: SignedDuration = SignedDuration::from_mins(1);
+
+/// What the leader remembers from round to round.
+#[derive(Debug, Default)]
+struct Memory {
+    wake: Wake,
+    failed: HashMap<Target, Timestamp>,
+}
 
 /// What the rounds work with.
 pub struct Rounds {
@@ -47,33 +62,74 @@ impl Rounds {
     pub async fn run(self, cancel: CancellationToken, observe: impl Fn(Timestamp) + Send) {
         let mut ticks = tokio::time::interval(ROUND);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut wake = Wake::default();
+        let mut memory = Memory::default();
         let rounds = async {
             loop {
                 ticks.tick().await;
                 let now = clock::now();
-                self.round(&mut wake, now);
+                self.round(&mut memory, now);
                 observe(now);
             }
         };
         cancel.run_until_cancelled(rounds).await;
     }
 
-    fn round(&self, wake: &mut Wake, now: Timestamp) {
+    fn round(&self, memory: &mut Memory, now: Timestamp) {
         self.cluster.advance(now);
         let leads = self.leadership.is_leader(clock::instant());
         self.metrics.lead(leads);
-        let waiting = self.waiting(now);
+        let waiting = self.cluster.waiting();
+        let oldest = waiting
+            .iter()
+            .map(|pod| now.duration_since(pod.since).as_secs_f64())
+            .fold(0.0, f64::max);
+        self.metrics.refused(waiting.len(), oldest);
         if !leads || !self.cluster.snapshot().synced {
-            *wake = Wake::default();
+            *memory = Memory::default();
             return;
         }
-        self.mirror();
+        memory.take_failures(self.queue.take_failed(), now);
+        self.wake(&mut memory.wake, &waiting, now);
+        self.mirror(memory);
         self.tell(now);
-        self.wake(wake, &waiting, now);
     }
 
-    fn mirror(&self) {
+    fn wake(&self, wake: &mut Wake, waiting: &[WaitingPod], now: Timestamp) {
+        let snapshot = self.cluster.snapshot();
+        let kinds: Vec<Waiting> = waiting
+            .iter()
+            .map(|pod| self.judge(pod, &snapshot, now))
+            .collect();
+        let node = wake.plan(&snapshot.nodes, &kinds, &self.wake, now);
+        let version = node
+            .as_deref()
+            .and_then(|node| self.cluster.node_version(node));
+        if let (Some(node), Some(version)) = (node, version) {
+            tracing::info!(node = %node, waiting = waiting.len(), "headroom returned, waking refused Pods");
+            self.queue.put(wake::write(&node, &version, now));
+        }
+    }
+
+    /// What holds for a refused Pod now.
+    fn judge(&self, pod: &WaitingPod, snapshot: &Snapshot, now: Timestamp) -> Waiting {
+        let call = Call {
+            snapshot,
+            policy: &self.policy,
+            now,
+            refused_since: Some(pod.since),
+        };
+        let judgement = Judgement::if_judged(&pod.pod, &call);
+        Waiting {
+            demand: judgement.demand.amounts,
+            headroom: judgement.headroom,
+            // Where nothing has headroom the policy may send it to the least loaded nodes; and a
+            // Pod that is not judged any more, since its namespace opted out, is to be asked about
+            // again as well.
+            relaxed: judgement.relaxes(&call, true) || unjudged(&pod.pod, &call).is_some(),
+        }
+    }
+
+    fn mirror(&self, memory: &Memory) {
         for (name, record) in self.cluster.namespaces() {
             let namespace = mirror::Namespace {
                 name: &name,
@@ -81,7 +137,9 @@ impl Rounds {
                 enabled: record.policy.enabled,
                 label: record.label.as_deref(),
             };
-            if let Some(write) = mirror::plan(&namespace) {
+            if let Some(write) = mirror::plan(&namespace)
+                && !memory.failed.contains_key(&write.target)
+            {
                 self.queue.put(write);
             }
         }
@@ -94,7 +152,7 @@ impl Rounds {
             name,
             uid,
             note,
-        } in self.cluster.take_misunderstood()
+        } in self.cluster.take_misunderstood(NOTICES)
         {
             let about = notice::About {
                 kind,
@@ -110,45 +168,129 @@ impl Rounds {
             ));
         }
     }
+}
 
-    fn wake(&self, wake: &mut Wake, waiting: &[Waiting], now: Timestamp) {
-        let snapshot = self.cluster.snapshot();
-        let node = wake.plan(&snapshot.nodes, waiting, &self.wake, now);
-        let version = node
-            .as_deref()
-            .and_then(|node| self.cluster.node_version(node));
-        if let (Some(node), Some(version)) = (node, version) {
-            tracing::info!(node = %node, waiting = waiting.len(), "headroom returned, waking refused Pods");
-            self.queue.put(wake::write(&node, &version, now));
+impl Memory {
+    fn take_failures(&mut self, failed: Vec<Target>, now: Timestamp) {
+        for target in failed {
+            match target {
+                Target::Node(_) => self.wake.failed(),
+                other => {
+                    self.failed.insert(other, now);
+                }
+            }
+        }
+        self.failed
+            .retain(|_, since| (SignedDuration::ZERO..REST).contains(&now.duration_since(*since)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::{Kind, Settings};
+    use crate::controller::fake_api::FakeApi;
+    use crate::controller::switch::WriteSwitch;
+    use crate::controller::writer::{self, Writer};
+    use crate::placement::balance::Normalization;
+    use crate::placement::{NoHeadroom, node_table};
+    use crate::plan::{Purpose, Write};
+    use crate::profile::ProfileTable;
+    use crate::units::{Ratio, Resources};
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn policy() -> Policy {
+        Policy {
+            headroom: Ratio::share(0.8).unwrap(),
+            headroom_by_priority_class: [].into(),
+            profile_threshold: Ratio::share(0.15).unwrap(),
+            no_headroom: NoHeadroom::Reject,
+            relax_after: None,
+            normalization: Normalization::Joint,
+            profiles: ProfileTable::default(),
+            caps_as_demand: false,
+            default_capacity: Resources::default(),
+            scheduler_name: None,
+            max_age: SignedDuration::from_mins(3),
         }
     }
 
-    /// The refused Pods with what holds for each of them now.
-    fn waiting(&self, now: Timestamp) -> Vec<Waiting> {
-        let snapshot = self.cluster.snapshot();
-        let pods = self.cluster.waiting();
-        let oldest = pods
-            .iter()
-            .map(|pod| now.duration_since(pod.since).as_secs_f64())
-            .fold(0.0, f64::max);
-        self.metrics.refused(pods.len(), oldest);
-        pods.iter()
-            .map(|pod| {
-                let call = Call {
-                    snapshot: &snapshot,
-                    policy: &self.policy,
-                    now,
-                    refused_since: Some(pod.since),
-                };
-                let judgement = Judgement::if_judged(&pod.pod, &call);
-                Waiting {
-                    demand: judgement.demand.amounts,
-                    headroom: judgement.headroom,
-                    // A Pod that is not judged any more, since its namespace opted out, is to be
-                    // asked about again as well.
-                    relaxed: judgement.may_relax(&call) || unjudged(&pod.pod, &call).is_some(),
-                }
-            })
-            .collect()
+    /// A namespace to be mirrored with a value to be told of, and a refused Pod that now fits.
+    fn cluster() -> ClusterState {
+        let cluster = ClusterState::new(Settings {
+            table: node_table::Settings::default(),
+            default_capacity: Resources::default(),
+            caps_as_demand: false,
+            expects_metrics: false,
+        });
+        let namespace = json!({"metadata": {"name": "shop", "resourceVersion": "3", "annotations": {
+            "evenkeel.dev/enabled": "true", "evenkeel.dev/headroom": "80%"}}});
+        cluster.apply_namespace(&serde_json::from_value(namespace).unwrap());
+        let node = json!({"metadata": {"name": "a", "resourceVersion": "5"}, "status": {
+            "allocatable": {"cpu": "4"}, "conditions": [{"type": "Ready", "status": "True"}]}});
+        cluster.apply_node(&serde_json::from_value(node).unwrap(), NOW);
+        let pod = json!({
+            "metadata": {"name": "p", "namespace": "shop", "uid": "1"},
+            "spec": {"containers": [{"resources": {"requests": {"cpu": "1"}}}]},
+            "status": {"conditions": [{"type": "PodScheduled", "status": "False",
+                                       "message": "0/1 nodes: 1 evenkeel: no headroom."}]}});
+        cluster.apply_pod(&serde_json::from_value(pod).unwrap(), NOW);
+        cluster
+    }
+
+    fn rounds(leadership: Leadership) -> (Rounds, Writer) {
+        let (writer, queue) = Writer::new(
+            FakeApi::default().client(),
+            writer::Settings::default(),
+            leadership.clone(),
+            WriteSwitch::new(true),
+            Metrics::default(),
+        );
+        let rounds = Rounds {
+            cluster: cluster(),
+            policy: Arc::new(policy()),
+            wake: WakeSettings::default(),
+            queue,
+            leadership,
+            identity: "evenkeel-0".to_owned(),
+            metrics: Metrics::default(),
+        };
+        (rounds, writer)
+    }
+
+    fn purposes(writes: &[Write]) -> Vec<&'static str> {
+        writes.iter().map(|write| write.purpose.as_str()).collect()
+    }
+
+    #[tokio::test]
+    async fn only_a_leader_that_has_seen_everything_plans() {
+        let (follower, mut writer) = rounds(Leadership::default());
+        for kind in Kind::ALL {
+            follower.cluster.set_synced(kind);
+        }
+        follower.round(&mut Memory::default(), NOW);
+        assert_eq!(writer.queued(), []);
+
+        let (leader, mut writer) = rounds(Leadership::leading());
+        let mut memory = Memory::default();
+        leader.round(&mut memory, NOW);
+        assert_eq!(writer.queued(), [], "not all has been listed");
+        for kind in Kind::ALL {
+            leader.cluster.set_synced(kind);
+        }
+        leader.round(&mut memory, NOW);
+        let planned = writer.queued();
+        let all = [Purpose::WakePods, Purpose::MirrorNamespace, Purpose::Notice];
+        assert_eq!(purposes(&planned), all.map(Purpose::as_str));
+        // What was told and woken is not told and woken again; the label is still missing.
+        leader.round(&mut memory, NOW);
+        assert_eq!(
+            purposes(&writer.queued()),
+            [Purpose::MirrorNamespace.as_str()]
+        );
     }
 }

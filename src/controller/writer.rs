@@ -2,10 +2,11 @@
 //!
 //! Plans are queued without waiting; the queue is bounded, and what does not fit is planned again
 //! later. Right before each request the writer looks whether the kill switch allows it and
-//! whether this replica leads, and each request has a deadline.
+//! whether this replica leads, and each request has a deadline. The Lease is not given back before
+//! the request has ended.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use kube::api::{Patch, PatchParams, PostParams};
@@ -45,19 +46,44 @@ impl Default for Settings {
     }
 }
 
+type Targets = Mutex<HashSet<Target>>;
+
+/// A set of names is whole whatever happened while it was locked.
+fn locked(targets: &Targets) -> MutexGuard<'_, HashSet<Target>> {
+    targets.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a plan has to know that its write was not made. What has changed meanwhile is planned
+/// anew by itself, but for a node, which was only to be touched.
+const fn is_failure(outcome: Outcome, target: &Target) -> bool {
+    match outcome {
+        Outcome::Failed | Outcome::TimedOut | Outcome::Dropped => true,
+        Outcome::Conflict => matches!(target, Target::Node(_)),
+        Outcome::Written | Outcome::Gone | Outcome::NotLeader | Outcome::SwitchedOff => false,
+    }
+}
+
 /// Puts plans into the writer's queue.
 #[derive(Debug, Clone)]
 pub struct WriteQueue {
     sender: mpsc::Sender<Write>,
-    pending: Arc<Mutex<HashSet<Target>>>,
+    pending: Arc<Targets>,
+    failed: Arc<Targets>,
     metrics: Metrics,
 }
 
 impl WriteQueue {
+    /// The objects whose writes have not been made since the last call, so that a plan can be made
+    /// again, or rest.
+    #[must_use]
+    pub fn take_failed(&self) -> Vec<Target> {
+        locked(&self.failed).drain().collect()
+    }
+
     /// Queues a write, unless one for the same object waits already: the plan is then made again
     /// on what that one leaves behind.
     pub fn put(&self, write: Write) {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = locked(&self.pending);
         if pending.contains(&write.target) {
             return;
         }
@@ -66,6 +92,7 @@ impl WriteQueue {
             pending.insert(target);
         } else {
             self.metrics.count(purpose, Outcome::Dropped);
+            locked(&self.failed).insert(target);
         }
     }
 }
@@ -75,7 +102,8 @@ pub struct Writer {
     client: Client,
     settings: Settings,
     queue: mpsc::Receiver<Write>,
-    pending: Arc<Mutex<HashSet<Target>>>,
+    pending: Arc<Targets>,
+    failed: Arc<Targets>,
     leadership: Leadership,
     switch: WriteSwitch,
     metrics: Metrics,
@@ -92,12 +120,14 @@ impl Writer {
         metrics: Metrics,
     ) -> (Self, WriteQueue) {
         let (sender, queue) = mpsc::channel(settings.queue);
-        let pending = Arc::new(Mutex::new(HashSet::new()));
+        let pending = Arc::default();
+        let failed = Arc::default();
         let writer = Self {
             client,
             settings,
             queue,
             pending: Arc::clone(&pending),
+            failed: Arc::clone(&failed),
             leadership,
             switch,
             metrics: metrics.clone(),
@@ -105,9 +135,17 @@ impl Writer {
         let queue = WriteQueue {
             sender,
             pending,
+            failed,
             metrics,
         };
         (writer, queue)
+    }
+
+    /// The writes that wait, taken out of the queue.
+    #[cfg(test)]
+    pub(super) fn queued(&mut self) -> Vec<Write> {
+        self.pending.lock().unwrap().clear();
+        std::iter::from_fn(|| self.queue.try_recv().ok()).collect()
     }
 
     /// Writes until `cancel`.
@@ -120,10 +158,10 @@ impl Writer {
             let Some(write) = write else { return };
             let outcome = self.make(&write).await;
             self.metrics.count(write.purpose, outcome);
-            self.pending
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .remove(&write.target);
+            locked(&self.pending).remove(&write.target);
+            if is_failure(outcome, &write.target) {
+                locked(&self.failed).insert(write.target);
+            }
             if outcome != Outcome::NotLeader && outcome != Outcome::SwitchedOff {
                 tokio::time::sleep(self.settings.pause).await;
             }
@@ -134,9 +172,9 @@ impl Writer {
         if !self.switch.is_enabled() {
             return Outcome::SwitchedOff;
         }
-        if !self.leadership.is_leader(clock::instant()) {
+        let Some(_permit) = self.leadership.permit().await else {
             return Outcome::NotLeader;
-        }
+        };
         let sent: Instant = clock::instant();
         let outcome = match tokio::time::timeout(self.settings.timeout, self.send(write)).await {
             Ok(Ok(())) => Outcome::Written,
@@ -202,5 +240,136 @@ impl Writer {
                 name.clone(),
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::controller::fake_api::{FakeApi, Mood, eventually};
+    use crate::plan::Purpose;
+
+    const NODE: &str = "/api/v1/nodes/a";
+
+    fn touch(node: &str, version: &str) -> Write {
+        Write {
+            purpose: Purpose::WakePods,
+            target: Target::Node(node.to_owned()),
+            operation: Operation::Merge(json!({
+                "metadata": {"resourceVersion": version, "annotations": {"touched": "yes"}}})),
+        }
+    }
+
+    fn event() -> Write {
+        Write {
+            purpose: Purpose::Notice,
+            target: Target::Event {
+                namespace: "shop".to_owned(),
+                name: "e".to_owned(),
+            },
+            operation: Operation::Create(json!({
+                "apiVersion": "events.k8s.io/v1", "kind": "Event",
+                "metadata": {"name": "e", "namespace": "shop"}})),
+        }
+    }
+
+    fn writer(api: &FakeApi, leadership: Leadership, switch: &WriteSwitch) -> (Writer, WriteQueue) {
+        let settings = Settings {
+            queue: 2,
+            pause: Duration::ZERO,
+            ..Settings::default()
+        };
+        Writer::new(
+            api.client(),
+            settings,
+            leadership,
+            switch.clone(),
+            Metrics::default(),
+        )
+    }
+
+    fn with_node() -> FakeApi {
+        let api = FakeApi::default();
+        api.set(NODE, json!({"metadata": {"name": "a"}}));
+        api
+    }
+
+    #[tokio::test]
+    async fn only_the_leader_writes_and_only_while_that_is_switched_on() {
+        let api = with_node();
+        let switch = WriteSwitch::new(true);
+        let (follower, _queue) = writer(&api, Leadership::default(), &switch);
+        assert_eq!(follower.make(&touch("a", "1")).await, Outcome::NotLeader);
+        let (leader, _queue) = writer(&api, Leadership::leading(), &switch);
+        assert!(switch.set(false));
+        assert_eq!(leader.make(&touch("a", "1")).await, Outcome::SwitchedOff);
+        assert_eq!(api.requests(), 0);
+        assert!(switch.set(true));
+        assert_eq!(leader.make(&touch("a", "1")).await, Outcome::Written);
+        assert_eq!(
+            api.get(NODE).unwrap()["metadata"]["annotations"]["touched"],
+            "yes"
+        );
+        assert_eq!(leader.make(&event()).await, Outcome::Written);
+        let event = "/apis/events.k8s.io/v1/namespaces/shop/events/e";
+        assert!(api.get(event).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_end_of_a_write_is_told_apart() {
+        let api = with_node();
+        let (leader, _queue) = writer(&api, Leadership::leading(), &WriteSwitch::new(true));
+        assert_eq!(leader.make(&touch("a", "0")).await, Outcome::Conflict);
+        assert_eq!(
+            api.get(NODE).unwrap()["metadata"]["annotations"],
+            json!(null)
+        );
+        assert_eq!(leader.make(&touch("gone", "1")).await, Outcome::Gone);
+        assert_eq!(leader.make(&event()).await, Outcome::Written);
+        assert_eq!(
+            leader.make(&event()).await,
+            Outcome::Conflict,
+            "it is there already"
+        );
+        api.mood(Mood::Refuses(403));
+        assert_eq!(leader.make(&touch("a", "1")).await, Outcome::Failed);
+        api.mood(Mood::Hangs);
+        assert_eq!(leader.make(&touch("a", "1")).await, Outcome::TimedOut);
+    }
+
+    #[tokio::test]
+    async fn the_queue_holds_one_write_an_object_and_no_more_than_its_bound() {
+        let api = with_node();
+        let switch = WriteSwitch::new(true);
+        let (mut leader, queue) = writer(&api, Leadership::leading(), &switch);
+        queue.put(touch("a", "1"));
+        queue.put(touch("a", "2"));
+        queue.put(touch("b", "1"));
+        queue.put(touch("c", "1"));
+        assert_eq!(leader.queued(), [touch("a", "1"), touch("b", "1")]);
+        // What was dropped is not taken for waiting.
+        queue.put(touch("c", "1"));
+        assert_eq!(leader.queued(), [touch("c", "1")]);
+    }
+
+    #[tokio::test]
+    async fn a_write_that_was_made_may_be_planned_again() {
+        let api = with_node();
+        let switch = WriteSwitch::new(true);
+        let (leader, queue) = writer(&api, Leadership::leading(), &switch);
+        let cancel = CancellationToken::new();
+        let running = tokio::spawn(leader.run(cancel.clone()));
+        for writes in 1..=3 {
+            let version = api.get(NODE).unwrap()["metadata"]["resourceVersion"].clone();
+            eventually("the write is taken", || {
+                queue.put(touch("a", version.as_str().unwrap()));
+                api.writes().len() >= writes
+            })
+            .await;
+        }
+        cancel.cancel();
+        running.await.unwrap();
     }
 }

@@ -116,23 +116,31 @@ impl<'a> Judgement<'a> {
         )
     }
 
-    /// Whether the Pod goes to the least loaded nodes where none has headroom: by its namespace's
-    /// policy, or because it has waited long enough.
+    /// Whether the Pod goes to the least loaded nodes, now that no node asked about has headroom.
+    ///
+    /// By policy it does when no node of the cluster has any. One that has waited long enough does
+    /// even where another node has room: that node was not among those asked about for as long as
+    /// it waited, so the Pod cannot go there.
     #[must_use]
-    pub fn may_relax(&self, call: &Call<'_>) -> bool {
+    pub fn relaxes(&self, call: &Call<'_>, room_somewhere: bool) -> bool {
         let mode = self
             .namespace
             .no_headroom
             .unwrap_or(call.policy.no_headroom);
+        mode == NoHeadroom::Relax && !room_somewhere || self.has_waited_out(call)
+    }
+
+    /// Whether the Pod has been refused for as long as its policy allows.
+    #[must_use]
+    pub fn has_waited_out(&self, call: &Call<'_>) -> bool {
         let limit: Option<SignedDuration> = match self.namespace.relax_after {
             Some(RelaxAfter::Never) => None,
             Some(RelaxAfter::After(limit)) => Some(limit),
             None => call.policy.relax_after,
         };
-        let waited_out = limit
+        limit
             .zip(call.refused_since)
-            .is_some_and(|(limit, since)| call.now.duration_since(since) >= limit);
-        mode == NoHeadroom::Relax || waited_out
+            .is_some_and(|(limit, since)| call.now.duration_since(since) >= limit)
     }
 
     fn within(namespace: &'a NamespacePolicy, pod: &Pod, policy: &Policy) -> Self {
@@ -248,7 +256,7 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
         demand: Some(demand),
     };
     let none_passes = nodes > 0 && filtered.refused.iter().all(|refused| *refused != 0);
-    if none_passes && !verdicts.room_somewhere() && judgement.may_relax(call) {
+    if none_passes && judgement.relaxes(call, verdicts.room_somewhere()) {
         relax(&mut filtered, request, call.snapshot, &demand);
     }
     filtered
@@ -377,3 +385,6 @@ fn best(scores: &[Option<f64>]) -> Option<usize> {
         .max_by(|(a, x), (b, y)| x.total_cmp(y).then(b.cmp(a)))
         .map(|(position, _)| position)
 }
+
+#[cfg(test)]
+mod tests;

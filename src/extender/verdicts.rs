@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 
 use crate::placement::headroom;
@@ -30,7 +31,7 @@ impl Verdicts {
             .iter()
             .map(|node| {
                 let refused = headroom::refusing(demand, &node.load, headroom);
-                room_somewhere |= node.schedulable && refused == 0;
+                room_somewhere |= node.is_open() && refused == 0;
                 refused
             })
             .collect();
@@ -50,7 +51,7 @@ impl Verdicts {
             .unwrap_or(0)
     }
 
-    /// Whether any schedulable node of the cluster has headroom.
+    /// Whether any node of the cluster that is open to every Pod has headroom.
     #[must_use]
     pub const fn room_somewhere(&self) -> bool {
         self.room_somewhere
@@ -70,7 +71,11 @@ pub struct VerdictCache(Cache<Key, Arc<Verdicts>>);
 
 impl Default for VerdictCache {
     fn default() -> Self {
-        Self(Cache::new(CAPACITY))
+        // Moka's own policy keeps what was asked for often, which here are verdicts on nodes as they
+        // never will be again.
+        let policy = EvictionPolicy::lru();
+        let cache = Cache::builder().max_capacity(CAPACITY);
+        Self(cache.eviction_policy(policy).build())
     }
 }
 
@@ -90,5 +95,41 @@ impl VerdictCache {
         };
         self.0
             .get_with(key, || Arc::new(Verdicts::of(nodes, demand, headroom)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Asks for a demand of `cpu` and tells whether the answer was known.
+    fn known(cache: &VerdictCache, nodes: &NodeSet, cpu: u64) -> bool {
+        let mut demand = Resources::new([Amount::new(0); 5]);
+        demand[crate::units::Resource::Cpu] = Amount::new(cpu);
+        let headroom = Ratio::share(0.8).expect("a share");
+        let before = cache.0.contains_key(&Key {
+            version: nodes.version(),
+            demand: *demand.values(),
+            headroom: headroom.get().to_bits(),
+        });
+        cache.get(nodes, &demand, headroom);
+        cache.0.run_pending_tasks();
+        before
+    }
+
+    #[test]
+    fn what_was_popular_makes_room_for_what_is_new() {
+        let (cache, nodes) = (VerdictCache::default(), NodeSet::default());
+        for _ in 0..20 {
+            for cpu in 0..CAPACITY {
+                known(&cache, &nodes, cpu);
+            }
+        }
+        for cpu in CAPACITY..2 * CAPACITY {
+            assert!(!known(&cache, &nodes, cpu));
+        }
+        for cpu in CAPACITY..2 * CAPACITY {
+            assert!(known(&cache, &nodes, cpu), "{cpu}");
+        }
     }
 }

@@ -73,12 +73,25 @@ pub struct InvalidAnnotation {
 }
 
 impl InvalidAnnotation {
-    pub(super) fn new(key: &'static str, value: &str, accepted: &'static str) -> Self {
+    /// A value that is not accepted; a long one is cut.
+    #[must_use]
+    pub fn new(key: &'static str, value: &str, accepted: &'static str) -> Self {
         Self {
             key,
-            value: value.to_owned(),
+            value: excerpt(value),
             accepted,
         }
+    }
+}
+
+/// Characters of a refused value that are repeated: an annotation may be of 256 KiB, an Event's
+/// note of 1 KiB, and all warnings of an admission together of 4.
+const EXCERPT: usize = 60;
+
+fn excerpt(value: &str) -> String {
+    match value.char_indices().nth(EXCERPT) {
+        None => value.to_owned(),
+        Some((end, _)) => format!("{}…", &value[..end]),
     }
 }
 

@@ -30,6 +30,22 @@ pub struct NodeSpec {
     /// Whether it is cordoned.
     #[serde(deserialize_with = "null_is_default")]
     pub unschedulable: bool,
+    /// Whether a taint keeps Pods away that do not tolerate it.
+    #[serde(rename = "taints", deserialize_with = "repels")]
+    pub tainted: bool,
+}
+
+fn repels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Taint {
+        #[serde(deserialize_with = "null_is_default")]
+        effect: String,
+    }
+    let taints: Vec<Taint> = list(deserializer)?;
+    Ok(taints
+        .iter()
+        .any(|taint| matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")))
 }
 
 /// What a node is.

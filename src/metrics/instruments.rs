@@ -134,6 +134,8 @@ impl Metrics {
 mod tests {
     use std::time::Duration;
 
+    use std::sync::Arc;
+
     use super::*;
     use crate::metrics::{DropCause, Dropped, Query, QueryReport};
     use crate::placement::usage::Measurement;
@@ -162,7 +164,9 @@ mod tests {
             at: Timestamp::from_second(990).unwrap(),
             window: jiff::SignedDuration::ZERO,
         });
-        round.usage.nodes.insert("a".into(), row);
+        Arc::make_mut(&mut round.usage)
+            .nodes
+            .insert("a".into(), row);
         metrics.observe(Ok(&round));
         metrics.observe(Err(&MetricsError::Skipped));
         metrics.observe_age(&round, now);

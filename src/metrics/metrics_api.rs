@@ -5,6 +5,7 @@
 //! both lists are read whole and parsed with borrowed text.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -141,7 +142,7 @@ impl MetricsSource for MetricsApiSource {
             .part(Query::PodMetrics, PODS, usage, absorb_pods)
             .await?;
         Ok(Round {
-            usage,
+            usage: Arc::new(usage),
             reports: vec![nodes, pods],
         })
     }

@@ -16,6 +16,7 @@ pub(in crate::metrics) use names::without_port;
 pub use names::{LabelName, LabelNameError, NodeLabel};
 pub use queries::{NodeQuery, Queries};
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -162,7 +163,7 @@ fn finish(gathered: Gathered, mut reports: Vec<QueryReport>) -> Result<Round, Me
         }
     }
     Ok(Round {
-        usage: gathered.usage,
+        usage: Arc::new(gathered.usage),
         reports,
     })
 }

@@ -8,6 +8,8 @@ mod trace;
 
 pub use trace::{Trace, TraceError};
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
@@ -91,7 +93,7 @@ impl MetricsSource for ReplaySource {
 
     async fn sample(&self, now: Timestamp) -> Result<Round, MetricsError> {
         Ok(Round {
-            usage: self.at(now),
+            usage: Arc::new(self.at(now)),
             reports: Vec::new(),
         })
     }

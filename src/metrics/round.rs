@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use super::MetricsError;
+use std::sync::Arc;
+
 use crate::placement::usage::UsageSample;
 use crate::units::Resource;
 
@@ -10,7 +12,7 @@ use crate::units::Resource;
 #[derive(Debug, Default)]
 pub struct Round {
     /// What was measured.
-    pub usage: UsageSample,
+    pub usage: Arc<UsageSample>,
     /// How each query went, in the order asked.
     pub reports: Vec<QueryReport>,
 }

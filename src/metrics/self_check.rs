@@ -250,6 +250,8 @@ impl PrometheusSource {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::placement::usage::Measurement;
     use crate::units::{Amount, Resources};
@@ -273,7 +275,9 @@ mod tests {
         let mut round = Round::default();
         for name in names {
             let row = Resources::from_fn(|_| Some(measurement));
-            round.usage.nodes.insert((*name).into(), row);
+            Arc::make_mut(&mut round.usage)
+                .nodes
+                .insert((*name).into(), row);
         }
         round
     }
@@ -358,7 +362,7 @@ mod tests {
     #[test]
     fn a_resource_without_any_value_is_named() {
         let mut round = measured(&["node-1"]);
-        for row in round.usage.nodes.values_mut() {
+        for row in Arc::make_mut(&mut round.usage).nodes.values_mut() {
             row[Resource::Disk] = None;
         }
         let findings = check(&nodes(1), &round, &[]);

@@ -21,7 +21,7 @@ pub use mean::MeanLoad;
 pub use node_set::{Freshness, NodeSet, NodeState};
 pub use pod::PodFacts;
 
-use crate::placement::usage::UsageSample;
+use crate::placement::usage::{PodName, UsageSample};
 use crate::units::Resources;
 use entry::{Moment, NodeEntry};
 use pod::{Gone, PodEntry, Stage};
@@ -52,10 +52,14 @@ pub struct NodeTable {
     settings: Settings,
     nodes: Map<Arc<str>, NodeEntry>,
     pods: Map<Box<str>, PodEntry>,
+    /// When Pods were counted provisionally.
     provisional: Vec<(Timestamp, Box<str>)>,
+    /// Names of ended Pods whose usage samples still hold, with their nodes.
+    buried: Map<PodName, Arc<str>>,
     sample: Arc<UsageSample>,
-    /// When the first of the measurements in use grows stale; `None` when that is to be found out.
-    fresh_until: Option<Timestamp>,
+    /// Until when time alone changes no load: when the first of the measurements in use grows stale.
+    /// `None` when that is to be found out.
+    settled_until: Option<Timestamp>,
     set: NodeSet,
 }
 
@@ -84,9 +88,9 @@ impl NodeTable {
             .map(|node| node.facts.replace(facts));
         if before == Some(None) {
             // Measurements and Pods may have been seen before the node was.
-            self.adopt_measurements(&name);
+            self.adopt_measurements(&name, now);
             self.recount(&name, now);
-            self.fresh_until = None;
+            self.settled_until = None;
         }
         self.resolve(&name, now);
     }
@@ -126,6 +130,9 @@ impl NodeTable {
         }
         let node = self.intern(node);
         let before = self.detach(uid);
+        if before.is_none() {
+            self.exhume(facts.name, now);
+        }
         let started = before
             .as_ref()
             .and_then(PodEntry::started)
@@ -154,7 +161,8 @@ impl NodeTable {
             return;
         };
         if let (Stage::Bound { .. }, Some(node)) = (&pod.stage, self.nodes.get_mut(&pod.node)) {
-            node.bury(Gone::new(pod.name, now), &self.sample);
+            node.bury(Gone::new(pod.name.clone(), now, &self.sample), &self.sample);
+            self.buried.insert(pod.name, Arc::clone(&pod.node));
         }
         self.resolve(&pod.node, now);
         self.forget_if_unused(&pod.node);
@@ -183,6 +191,7 @@ impl NodeTable {
             return;
         }
         self.release(uid, now);
+        self.exhume(facts.name, now);
         let node = self.intern(node);
         let pod = PodEntry {
             name: facts.name.clone(),
@@ -192,10 +201,7 @@ impl NodeTable {
             stage: Stage::Provisional,
         };
         self.attach(uid, pod, now);
-        self.provisional.push((
-            now.saturating_add_duration(self.settings.provisional),
-            uid.into(),
-        ));
+        self.provisional.push((now, uid.into()));
         self.resolve(&node, now);
     }
 
@@ -207,6 +213,7 @@ impl NodeTable {
         {
             self.provisional.retain(|(_, reserved)| **reserved != *uid);
             self.resolve(&pod.node, now);
+            self.forget_if_unused(&pod.node);
         }
     }
 
@@ -218,32 +225,41 @@ impl NodeTable {
             .is_some_and(|pod| matches!(pod.stage, Stage::Provisional))
     }
 
-    /// Takes a new round of measurements.
-    pub fn apply_sample(&mut self, sample: Arc<UsageSample>, now: Timestamp) {
-        self.sample = sample;
+    /// Takes a new round of measurements; gives back the one before, so that whoever holds a lock
+    /// can drop its many names outside.
+    pub fn apply_sample(&mut self, sample: Arc<UsageSample>, now: Timestamp) -> Arc<UsageSample> {
+        let before = std::mem::replace(&mut self.sample, sample);
         let names: Vec<Arc<str>> = self.nodes.keys().cloned().collect();
         for name in &names {
-            self.adopt_measurements(name);
+            self.adopt_measurements(name, now);
             self.recount(name, now);
             self.resolve(name, now);
         }
+        let nodes = &self.nodes;
+        self.buried
+            .retain(|name, node| nodes.get(node).is_some_and(|node| node.has_buried(name)));
         self.look_ahead(now);
+        before
     }
 
     /// Lets time pass: measurements grow stale and provisional Pods are given up. Looks at the
     /// nodes only when the oldest measurement in use has come of age.
     pub fn advance(&mut self, now: Timestamp) {
+        let provisional = self.settings.provisional;
+        // A clock that was set back ends the wait as well: nothing may count for ever.
+        let is_due = |since: Timestamp| now < since || now.duration_since(since) >= provisional;
         let due: Vec<Box<str>> = self
             .provisional
             .iter()
-            .filter(|(until, _)| *until <= now)
+            .filter(|(since, _)| is_due(*since))
             .map(|(_, uid)| uid.clone())
             .collect();
-        self.provisional.retain(|(until, _)| *until > now);
         for uid in due {
             self.release(&uid, now);
+            // Where it was bound meanwhile, nothing was released.
+            self.provisional.retain(|(_, reserved)| *reserved != uid);
         }
-        if self.fresh_until.is_some_and(|until| now <= until) {
+        if self.settled_until.is_some_and(|until| now <= until) {
             return;
         }
         let names: Vec<Arc<str>> = self.nodes.keys().cloned().collect();
@@ -274,6 +290,21 @@ impl NodeTable {
         name
     }
 
+    /// Forgets an ended Pod whose name another one has now.
+    fn exhume(&mut self, name: &PodName, now: Timestamp) {
+        let Some(node) = self.buried.remove(name) else {
+            return;
+        };
+        let sample = Arc::clone(&self.sample);
+        let changed = self
+            .nodes
+            .get_mut(&node)
+            .is_some_and(|node| node.exhume(name, &sample));
+        if changed {
+            self.resolve(&node, now);
+        }
+    }
+
     /// Takes a Pod out of its node's sums.
     fn detach(&mut self, uid: &str) -> Option<PodEntry> {
         let pod = self.pods.remove(uid)?;
@@ -292,15 +323,18 @@ impl NodeTable {
         };
         if let Some(node) = self.nodes.get_mut(&pod.node) {
             node.attach(uid, &mut pod, &moment);
+            if matches!(pod.stage, Stage::Finished { .. }) && node.has_buried(&pod.name) {
+                self.buried.insert(pod.name.clone(), Arc::clone(&pod.node));
+            }
         }
         self.pods.insert(uid.into(), pod);
     }
 
-    fn adopt_measurements(&mut self, name: &Arc<str>) {
+    fn adopt_measurements(&mut self, name: &Arc<str>, now: Timestamp) {
         if let (Some(measured), Some(node)) =
             (self.sample.nodes.get(&**name), self.nodes.get_mut(name))
         {
-            node.measure(measured);
+            node.measure(measured, now);
         }
         if let (Some(speed), Some(node)) = (
             self.sample.network_capacity.get(&**name),
@@ -342,24 +376,13 @@ impl NodeTable {
             .nodes
             .values()
             .filter_map(|node| node.fresh_until(&self.settings, now));
-        self.fresh_until = ends.min();
+        self.settled_until = Some(ends.min().unwrap_or(Timestamp::MAX));
     }
 
     fn forget_if_unused(&mut self, name: &str) {
         if self.nodes.get(name).is_some_and(NodeEntry::is_unused) {
             self.nodes.remove(name);
         }
-    }
-}
-
-/// Timestamps near the ends of time stay there.
-trait SaturatingAdd {
-    fn saturating_add_duration(self, duration: SignedDuration) -> Self;
-}
-
-impl SaturatingAdd for Timestamp {
-    fn saturating_add_duration(self, duration: SignedDuration) -> Self {
-        self.checked_add(duration).unwrap_or(Self::MAX)
     }
 }
 

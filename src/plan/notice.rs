@@ -35,7 +35,10 @@ pub fn invalid_annotation(about: &About, note: &str, reporter: &str, now: Timest
         // Writing to a text cannot fail.
         let _ = write!(suffix, "{byte:02x}");
     }
-    let name = format!("{}.{suffix}", about.name);
+    // Names end at 253 characters, and each part of one with a letter or a digit.
+    let stem: String = about.name.chars().take(253 - 1 - suffix.len()).collect();
+    let stem = stem.trim_end_matches(['.', '-']);
+    let name = format!("{stem}.{suffix}");
     let namespace = about
         .namespace
         .clone()

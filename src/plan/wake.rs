@@ -2,10 +2,10 @@
 //!
 //! Falling load moves nothing in the cluster that kube-scheduler would notice, so a refused Pod
 //! could wait for its periodic flush of five minutes. A change of a node's annotation wakes it. A
-//! node is touched when it turns from fitting none of the waiting Pods to fitting some; while it
+//! node is touched when it turns from not fitting to fitting some kind of waiting Pod; while it
 //! goes on fitting Pods that do not come (a taint, an affinity), it is touched ever more rarely.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -14,7 +14,7 @@ use serde_json::json;
 use super::{Operation, Purpose, Target, Write};
 use crate::kubernetes::annotations::HEADROOM_RETURNED;
 use crate::placement::headroom;
-use crate::placement::node_table::NodeSet;
+use crate::placement::node_table::{NodeSet, NodeState};
 use crate::units::{Amount, Ratio, Resources};
 
 /// How often nodes are touched.
@@ -46,24 +46,79 @@ pub struct Waiting {
     pub relaxed: bool,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Touched {
-    at: Timestamp,
-    backoff: SignedDuration,
+/// Classes of Pods that are looked at in a round: with 5,000 nodes some milliseconds of work. The
+/// Pods of one workload are one class.
+const CLASSES: usize = 128;
+
+/// What was seen and done for one class of waiting Pods.
+#[derive(Debug, Clone, Default)]
+struct Class {
+    /// The nodes that fitted when they were last looked at.
+    fitting: HashSet<Arc<str>>,
+    /// One of them that did not before, and has not been touched for it.
+    news: Option<Arc<str>>,
+    /// The last touch for this class, and how long to wait for the next one.
+    touched: Option<(Timestamp, SignedDuration)>,
 }
 
 /// What was done so far.
 #[derive(Debug, Clone, Default)]
 pub struct Wake {
-    fitting: HashMap<Arc<str>, Option<Touched>>,
+    classes: BTreeMap<Key, Class>,
+    version: Option<u64>,
     last: Option<Timestamp>,
 }
 
+/// What the Pods of a class have in common.
+type Key = ([Amount; 5], u64, bool);
+
+impl Waiting {
+    fn key(&self) -> Key {
+        let headroom = self.headroom.get().to_bits();
+        (*self.demand.values(), headroom, self.relaxed)
+    }
+
+    fn fits(&self, node: &NodeState) -> bool {
+        node.schedulable
+            && (self.relaxed || headroom::fits(&self.demand, &node.load, self.headroom))
+    }
+}
+
+impl Class {
+    fn look(&mut self, pod: &Waiting, nodes: &NodeSet) {
+        let fitting: HashSet<Arc<str>> = nodes
+            .iter()
+            .filter(|node| pod.fits(node))
+            .map(|node| Arc::clone(&node.name))
+            .collect();
+        let new = fitting.difference(&self.fitting).min().cloned();
+        let known = self.news.take().filter(|news| fitting.contains(news));
+        self.news = new.or(known);
+        self.fitting = fitting;
+    }
+
+    /// The node to touch for this class, if it is due.
+    fn touch(&mut self, settings: &Settings, now: Timestamp) -> Option<Arc<str>> {
+        let base = settings.min_interval * 4;
+        let (node, backoff) = match (self.news.take(), self.touched) {
+            (Some(node), _) => (node, base),
+            (None, None) => (self.fitting.iter().min().cloned()?, base),
+            (None, Some((since, backoff))) if has_passed(since, backoff, now) => {
+                (self.fitting.iter().min().cloned()?, backoff * 2)
+            }
+            (None, Some(_)) => return None,
+        };
+        self.touched = Some((now, backoff.min(settings.max_backoff)));
+        Some(node)
+    }
+}
+
 impl Wake {
-    /// The node to touch now, if any: the first one that newly fits a waiting Pod, or whose wait
-    /// is over.
+    /// The node to touch now, if any.
     ///
-    /// One touch wakes all refused Pods, so one node a round is enough.
+    /// Waiting Pods that ask for the same are one class. A class is due when a node fits it that
+    /// did not before, or when nodes have gone on fitting it for its backoff. One touch wakes all
+    /// refused Pods, so one node a round is enough, and it counts for every class that is due.
     pub fn plan(
         &mut self,
         nodes: &NodeSet,
@@ -71,56 +126,52 @@ impl Wake {
         settings: &Settings,
         now: Timestamp,
     ) -> Option<Arc<str>> {
-        let fits = |node: &&crate::placement::node_table::NodeState| {
-            node.schedulable
-                && waiting
-                    .iter()
-                    .any(|pod| pod.relaxed || headroom::fits(&pod.demand, &node.load, pod.headroom))
-        };
-        let fitting: Vec<Arc<str>> = nodes
-            .iter()
-            .filter(fits)
-            .map(|node| Arc::clone(&node.name))
-            .collect();
-        let before = std::mem::take(&mut self.fitting);
-        self.fitting = fitting
-            .into_iter()
-            .map(|name| {
-                let touched = before.get(&name).copied().flatten();
-                (name, touched)
-            })
-            .collect();
+        self.look(nodes, waiting);
         if self
             .last
-            .is_some_and(|last| now.duration_since(last) < settings.min_interval)
+            .is_some_and(|last| !has_passed(last, settings.min_interval, now))
         {
             return None;
         }
-        let due = |touched: &Option<Touched>| {
-            touched.is_none_or(|touched| now.duration_since(touched.at) >= touched.backoff)
-        };
-        let name = self
-            .fitting
-            .iter()
-            .filter(|(_, touched)| due(touched))
-            .map(|(name, touched)| (touched.map(|touched| touched.at), name))
-            .min()
-            .map(|(_, name)| Arc::clone(name))?;
-        self.touch_all(settings, now);
-        Some(name)
+        let mut chosen = None;
+        for class in self.classes.values_mut() {
+            if let Some(node) = class.touch(settings, now) {
+                chosen.get_or_insert(node);
+            }
+        }
+        if chosen.is_some() {
+            self.last = Some(now);
+        }
+        chosen
     }
 
-    /// Every fitting node shares in the touch, since it woke the Pods for all of them.
-    fn touch_all(&mut self, settings: &Settings, now: Timestamp) {
-        self.last = Some(now);
-        for touched in self.fitting.values_mut() {
-            let backoff = touched.map_or(settings.min_interval * 4, |touched| touched.backoff * 2);
-            *touched = Some(Touched {
-                at: now,
-                backoff: backoff.min(settings.max_backoff),
-            });
+    /// Takes the last touch back, since it could not be written: it is due again.
+    pub fn failed(&mut self) {
+        for class in self.classes.values_mut() {
+            class.touched = None;
         }
     }
+
+    /// Brings the classes in line with Pods and nodes, where one of them has changed.
+    fn look(&mut self, nodes: &NodeSet, waiting: &[Waiting]) {
+        let pods: BTreeMap<Key, &Waiting> = waiting.iter().map(|pod| (pod.key(), pod)).collect();
+        // Those that ask for least come first: they are the likeliest to fit.
+        let pods: BTreeMap<Key, &Waiting> = pods.into_iter().take(CLASSES).collect();
+        let version = Some(nodes.version());
+        if self.version == version && pods.keys().eq(self.classes.keys()) {
+            return;
+        }
+        self.version = version;
+        self.classes.retain(|key, _| pods.contains_key(key));
+        for (key, pod) in pods {
+            self.classes.entry(key).or_default().look(pod, nodes);
+        }
+    }
+}
+
+/// Whether a wait is over; a clock that was set back ends it as well.
+fn has_passed(since: Timestamp, wait: SignedDuration, now: Timestamp) -> bool {
+    now < since || now.duration_since(since) >= wait
 }
 
 /// The write that touches a node.
@@ -210,6 +261,56 @@ mod tests {
             .count();
         // 0, 8, 24, 56, 120, 248, 504 s and then every 300 s.
         assert_eq!(touches, 17);
+    }
+
+    #[test]
+    fn a_pod_that_never_comes_does_not_delay_another_one() {
+        let (mut wake, mut table) = (Wake::default(), table());
+        occupy(&mut table, 500);
+        let small = waiting();
+        let big = Waiting {
+            demand: cpu(600),
+            ..small[0]
+        };
+        let both = [small[0], big];
+        let mut plan = |table: &NodeTable, second| {
+            wake.plan(table.nodes(), &both, &Settings::default(), at(second))
+                .is_some()
+        };
+        let touched = (0..620).filter(|&second| plan(&table, second)).count();
+        assert!(touched > 3, "for the small one, ever more rarely");
+        occupy(&mut table, 100);
+        assert!(plan(&table, 620), "headroom for the big one returned");
+    }
+
+    #[test]
+    fn a_touch_that_failed_is_due_again() {
+        let (mut wake, mut table) = (Wake::default(), table());
+        occupy(&mut table, 100);
+        assert!(plan(&mut wake, &table, 0));
+        assert!(!plan(&mut wake, &table, 3));
+        wake.failed();
+        assert!(plan(&mut wake, &table, 4));
+    }
+
+    #[test]
+    fn headroom_that_returns_within_the_pause_is_not_forgotten() {
+        let (mut wake, mut table) = (Wake::default(), table());
+        occupy(&mut table, 100);
+        assert!(plan(&mut wake, &table, 0));
+        occupy(&mut table, 700);
+        assert!(!plan(&mut wake, &table, 1));
+        occupy(&mut table, 100);
+        assert!(!plan(&mut wake, &table, 1), "within the pause");
+        assert!(plan(&mut wake, &table, 2));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_does_not_stop_the_wakes() {
+        let (mut wake, mut table) = (Wake::default(), table());
+        occupy(&mut table, 100);
+        assert!(plan(&mut wake, &table, 1000));
+        assert!(plan(&mut wake, &table, 0));
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub struct Settings {
     pub extender_concurrency: NonZeroUsize,
     /// How long a body may take to arrive.
     pub body_time: Duration,
+    /// What the bodies of all requests may take together.
+    pub body_budget: Bytes,
 }
 
 impl Api {
@@ -79,6 +81,7 @@ impl Api {
             admission_concurrency,
             extender_concurrency,
             body_time,
+            body_budget,
         } = *settings;
         let endpoint = |path, body, concurrency, authority| Endpoint {
             path,
@@ -97,7 +100,7 @@ impl Api {
                 Some(Authority::Scheduler),
             )
         };
-        Routes::new(metrics)
+        Routes::new(body_budget, metrics)
             .with(
                 endpoint(paths::MUTATE, admission_body, admission_concurrency, None),
                 post(mutate::mutate).with_state(self.clone()),

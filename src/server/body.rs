@@ -1,8 +1,10 @@
-//! Reads request bodies: JSON only, of bounded size, within a bounded time.
+//! Reads request bodies: JSON only, of bounded size, within a bounded time, and as far as there is
+//! room for them.
 //!
 //! What is too large is still read for a while and thrown away before the refusal is sent, since
 //! a client that is reset while it sends never sees the answer.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -13,6 +15,7 @@ use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use jiff::Timestamp;
 
+use super::budget::{BodyBudget, Room};
 use super::{ApiError, Arrival, Load};
 
 /// What is read of an unwanted body before its connection is given up.
@@ -32,18 +35,20 @@ pub struct Call {
     pub received: Timestamp,
     /// The same moment on the monotonic clock.
     pub started: Instant,
+    _room: Arc<Room>,
 }
 
 impl<S: Sync> FromRequest<S> for Call {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
-        let Some(&Arrival {
+        let Some(Arrival {
             limits,
+            budget,
             load,
             received,
             started,
-        }) = request.extensions().get()
+        }) = request.extensions().get().cloned()
         else {
             let message = "the route was not set up to take calls";
             let status = StatusCode::INTERNAL_SERVER_ERROR;
@@ -57,8 +62,8 @@ impl<S: Sync> FromRequest<S> for Call {
             );
             return Err(refuse(error, request.into_body()).await);
         }
-        let read = read(request.into_body(), limits.body.0);
-        let body = tokio::time::timeout(limits.body_time, read)
+        let read = read(request.into_body(), limits.body.0, &budget);
+        let (body, room) = tokio::time::timeout(limits.body_time, read)
             .await
             .map_err(|_| {
                 let message = "the body did not arrive in time";
@@ -69,6 +74,7 @@ impl<S: Sync> FromRequest<S> for Call {
             load,
             received,
             started,
+            _room: Arc::new(room),
         })
     }
 }
@@ -109,12 +115,19 @@ async fn discard(body: &mut Body) -> bool {
     false
 }
 
-async fn read(mut body: Body, limit: u64) -> Result<Bytes, ApiError> {
-    let mut chunks: Vec<Bytes> = Vec::new();
-    let mut length = 0_u64;
-    if body.size_hint().lower() > limit {
+async fn read(mut body: Body, limit: u64, budget: &BodyBudget) -> Result<(Bytes, Room), ApiError> {
+    let limit = limit.min(budget.largest());
+    let announced = body.size_hint().lower();
+    if announced > limit {
         return Err(too_large(limit, body).await);
     }
+    let mut room = budget.none();
+    if let Err(error) = budget.widen(&mut room, announced).await {
+        return Err(refuse(error, body).await);
+    }
+    let mut entire = Bytes::new();
+    let mut whole = BytesMut::new();
+    let mut length = 0_u64;
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(|_| cut_short())?.into_data() else {
             continue;
@@ -123,17 +136,26 @@ async fn read(mut body: Body, limit: u64) -> Result<Bytes, ApiError> {
         if length > limit {
             return Err(too_large(limit, body).await);
         }
-        chunks.push(data);
+        if let Err(error) = budget.widen(&mut room, length).await {
+            return Err(refuse(error, body).await);
+        }
+        // Most bodies arrive in one piece, which is passed on as it is. Others are copied, since
+        // each piece may keep a larger buffer alive.
+        if data.len() as u64 == announced {
+            entire = data;
+            continue;
+        }
+        if whole.is_empty() {
+            whole.reserve(usize::try_from(announced).unwrap_or(0));
+        }
+        whole.extend_from_slice(&data);
     }
-    // Most bodies arrive in one piece, which is passed on as it is.
-    if chunks.len() == 1 {
-        return Ok(chunks.swap_remove(0));
-    }
-    let mut whole = BytesMut::with_capacity(chunks.iter().map(Bytes::len).sum());
-    for chunk in chunks {
-        whole.extend_from_slice(&chunk);
-    }
-    Ok(whole.freeze())
+    let body = if entire.is_empty() {
+        whole.freeze()
+    } else {
+        entire
+    };
+    Ok((body, room))
 }
 
 async fn too_large(limit: u64, body: Body) -> ApiError {

@@ -5,6 +5,7 @@ mod connections;
 mod requests;
 
 use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 
 pub(crate) use certificates::CertificateMetrics;
@@ -48,6 +49,16 @@ impl Metrics {
     /// What is counted of certificates.
     pub(crate) const fn certificates(&self) -> &CertificateMetrics {
         &self.certificates
+    }
+
+    /// What the bodies of requests hold of their budget, in bytes.
+    pub(super) fn body_room_held(&self) -> Gauge {
+        self.requests.body_room_held.clone()
+    }
+
+    /// Requests for whose bodies there was no room.
+    pub(super) fn body_room_refused(&self) -> Counter {
+        self.requests.body_room_refused.clone()
     }
 
     /// Counts an attempt to take new certificates into use that kept the old ones.

@@ -3,7 +3,9 @@
 //!
 //! Over its concurrency limit a path goes on answering, at once and with 200: the handler is told
 //! to fail open ([`Load::Shed`]), which leaves the cluster to go on as if the service were not
-//! there. Beyond several times the limit, requests wait unread, so that memory stays bounded.
+//! there. Beyond a multiple of the limit, requests wait unread for a moment and are then refused, so
+//! that nobody waits behind clients that withhold their bodies. What all bodies take together is
+//! bounded by the [`BodyBudget`].
 
 use std::any::Any;
 use std::num::NonZeroUsize;
@@ -22,6 +24,7 @@ use jiff::Timestamp;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::body::refuse;
+use super::budget::{BodyBudget, WAIT, overloaded};
 use super::metrics::{Open, PathMetrics};
 use super::tls::{Authority, Peer, Unauthorised};
 use super::{ApiError, Metrics};
@@ -29,7 +32,7 @@ use crate::clock;
 use crate::units::Bytes;
 
 /// Requests that are shed are cheap but still hold their body: so many for each that is not.
-const SHED_FOR_EACH: usize = 4;
+const SHED_FOR_EACH: usize = 2;
 
 /// What a path takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,9 +66,10 @@ pub enum Load {
 }
 
 /// What the guard tells the handler of a request.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Arrival {
     pub limits: Limits,
+    pub budget: Arc<BodyBudget>,
     pub load: Load,
     pub received: Timestamp,
     pub started: Instant,
@@ -75,14 +79,16 @@ pub(super) struct Arrival {
 #[derive(Debug)]
 pub struct Routes {
     router: Router,
+    budget: Arc<BodyBudget>,
     metrics: Metrics,
 }
 
 impl Routes {
-    /// No path yet.
-    pub fn new(metrics: Metrics) -> Self {
+    /// No path yet; the bodies of all paths may take `body_budget` together.
+    pub fn new(body_budget: Bytes, metrics: Metrics) -> Self {
         Self {
             router: Router::new(),
+            budget: Arc::new(BodyBudget::new(body_budget, &metrics)),
             metrics,
         }
     }
@@ -90,12 +96,17 @@ impl Routes {
     /// Adds a path with its handler, which takes a [`Call`](super::Call).
     #[must_use]
     pub fn with(self, endpoint: Endpoint, handler: MethodRouter) -> Self {
-        let guard = Arc::new(Guard::new(endpoint, &self.metrics));
+        let guard = Arc::new(Guard::new(
+            endpoint,
+            Arc::clone(&self.budget),
+            &self.metrics,
+        ));
         let guarded = handler
             .fallback(method_not_allowed)
             .layer(from_fn_with_state(guard, Guard::middleware));
         Self {
             router: self.router.route(endpoint.path, guarded),
+            budget: self.budget,
             metrics: self.metrics,
         }
     }
@@ -121,16 +132,18 @@ async fn method_not_allowed(request: Request) -> ApiError {
 #[derive(Debug)]
 struct Guard {
     endpoint: Endpoint,
+    budget: Arc<BodyBudget>,
     metrics: PathMetrics,
     normal: Semaphore,
     shed: Semaphore,
 }
 
 impl Guard {
-    fn new(endpoint: Endpoint, metrics: &Metrics) -> Self {
+    fn new(endpoint: Endpoint, budget: Arc<BodyBudget>, metrics: &Metrics) -> Self {
         let concurrency = endpoint.limits.concurrency.get().min(MOST);
         Self {
             endpoint,
+            budget,
             metrics: metrics.path(endpoint.path),
             normal: Semaphore::new(concurrency),
             shed: Semaphore::new(concurrency * SHED_FOR_EACH),
@@ -151,9 +164,13 @@ impl Guard {
                 .await
                 .into_response();
         }
-        let (load, _permit) = self.turn().await;
+        let (load, _permit) = match self.turn().await {
+            Ok(turn) => turn,
+            Err(refusal) => return refuse(refusal, request.into_body()).await.into_response(),
+        };
         request.extensions_mut().insert(Arrival {
             limits: self.endpoint.limits,
+            budget: Arc::clone(&self.budget),
             load,
             received,
             started,
@@ -174,13 +191,16 @@ impl Guard {
         }
     }
 
-    async fn turn(&self) -> (Load, SemaphorePermit<'_>) {
+    async fn turn(&self) -> Result<(Load, SemaphorePermit<'_>), ApiError> {
         if let Ok(permit) = self.normal.try_acquire() {
-            return (Load::Normal, permit);
+            return Ok((Load::Normal, permit));
         }
         self.metrics.shed.inc();
-        let permit = self.shed.acquire().await;
-        (Load::Shed, permit.expect("the semaphore is never closed"))
+        let Ok(permit) = tokio::time::timeout(WAIT, self.shed.acquire()).await else {
+            self.metrics.overloaded.inc();
+            return Err(overloaded());
+        };
+        Ok((Load::Shed, permit.expect("the semaphore is never closed")))
     }
 
     fn panicked(&self, panic: &(dyn Any + Send)) -> ApiError {

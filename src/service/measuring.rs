@@ -33,7 +33,7 @@ pub(super) fn start(
     let mut first = Some(first);
     let each = move |update: crate::metrics::Update| {
         let Ok(round) = update.outcome else { return };
-        cluster.apply_sample(Arc::new(round.usage.clone()), update.at);
+        cluster.apply_sample(Arc::clone(&round.usage), update.at);
         if let Some(first) = first.take() {
             // Nobody listens where there is nothing to check.
             let _ = first.send(round);

@@ -78,6 +78,7 @@ pub(super) fn api(config: &Config) -> api::Settings {
         admission_concurrency: count(server.admission_concurrency),
         extender_concurrency: count(server.extender_concurrency),
         body_time: BODY_TIME,
+        body_budget: server.body_budget,
     }
 }
 

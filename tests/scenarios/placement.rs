@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use kube::Client;
 
 use crate::support::control_plane::objects::{self, PodSketch};
+use crate::support::control_plane::process::report;
 use crate::support::control_plane::with_control_plane;
 
 use super::world::{OPTED_IN, Patience, World, plain_scheduling};
@@ -46,7 +47,7 @@ fn a_burst_inside_one_metrics_interval_does_not_overfill_a_node() {
             world.load_network(node, measured(index));
         }
         let pod =
-            PodSketch::requesting("10m", "16Mi").annotated("evenkeel.dev/network-io", "4MB/s");
+            PodSketch::requesting("200m", "16Mi").annotated("evenkeel.dev/network-io", "4MB/s");
         let evenkeel = world.serve("1h").await;
         let (plain, steered) = place_twice(&world, "burst", 100, &pod).await;
 
@@ -81,6 +82,9 @@ async fn place_twice(
     objects::delete_pods(client, &format!("{name}-plain")).await;
     world.schedule_with_evenkeel().await;
     let steered = place(world, &format!("{name}-steered"), count, pod).await;
+    report(&format!(
+        "{name}: Pods by node without the extender {plain:?}, with it {steered:?}"
+    ));
     (plain, steered)
 }
 

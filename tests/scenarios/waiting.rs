@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, Client};
 
 use crate::support::control_plane::objects::{self, PodSketch, node_of};
+use crate::support::control_plane::process::report;
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::control_plane::with_control_plane;
 
@@ -39,14 +40,17 @@ fn a_refused_pod_waits_quietly_and_is_placed_when_headroom_comes_back() {
 
         let filter = [("verb", "filter")];
         let before = evenkeel
-            .metric("evenkeel_extender_requests_total", &filter)
+            .metric("evenkeel_extender_calls_total", &filter)
             .await;
         assert!(before > 0.0, "the refusal was ours");
         tokio::time::sleep(SPAN).await;
         let calls = evenkeel
-            .metric("evenkeel_extender_requests_total", &filter)
+            .metric("evenkeel_extender_calls_total", &filter)
             .await
             - before;
+        report(&format!(
+            "{before} filter calls until the refusal showed, {calls} in the {SPAN:?} after it"
+        ));
         assert!(calls <= FEW, "{calls} filter calls in {SPAN:?}");
 
         world.load_network("node-1", 20.0);

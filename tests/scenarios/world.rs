@@ -90,7 +90,7 @@ impl<'a> World<'a> {
         let all = (self.node_names.len() * RESOURCES).to_string();
         eventually("every node is measured", async || {
             let fresh = replica
-                .metric("evenkeel_nodes", &[("freshness", "fresh")])
+                .metric("evenkeel_metrics_nodes", &[("freshness", "fresh")])
                 .await
                 .to_string();
             holds(fresh == all, || format!("{fresh} values of {all}"))

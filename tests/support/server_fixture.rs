@@ -36,6 +36,7 @@ pub struct Options {
     pub listener: ListenerSettings,
     pub body_time: Duration,
     pub concurrency: usize,
+    pub body_budget: usize,
     pub drain: DrainSettings,
 }
 
@@ -45,6 +46,7 @@ impl Default for Options {
             listener: ListenerSettings::new("test"),
             body_time: PATIENCE,
             concurrency: 64,
+            body_budget: 1024 * BODY_LIMIT,
             drain: DrainSettings {
                 delay: Duration::from_millis(200),
                 timeout: PATIENCE,
@@ -213,7 +215,7 @@ fn routes(options: Options, metrics: &Metrics, hold: &Arc<Semaphore>) -> axum::R
         hold.acquire().await.unwrap().forget();
         format!("held {}", call.body.len())
     };
-    Routes::new(metrics.clone())
+    Routes::new(Bytes(options.body_budget as u64), metrics.clone())
         .with(endpoint("/mutate", None), post(answer))
         .with(
             endpoint("/scheduler/filter", Some(Authority::Scheduler)),

@@ -10,7 +10,7 @@ use super::Settings;
 use super::node_set::{Freshness, NodeState};
 use super::pod::{Gone, PodEntry, Stage};
 use crate::placement::NodeLoad;
-use crate::placement::usage::{Measurement, UsageSample};
+use crate::placement::usage::{Measurement, PodName, UsageSample};
 use crate::units::{Amount, Resource, Resources};
 
 /// What is known of a node from its object.
@@ -23,6 +23,8 @@ pub struct NodeFacts {
     pub network_is_default: bool,
     /// Whether the node is Ready and not cordoned.
     pub schedulable: bool,
+    /// Whether a taint keeps Pods away that do not tolerate it.
+    pub tainted: bool,
 }
 
 /// The terms of a node's load.
@@ -66,12 +68,13 @@ pub(super) struct NodeEntry {
 }
 
 impl NodeEntry {
-    /// Takes new measurements; what a round lacks keeps its last value and its age.
-    pub(super) fn measure(&mut self, round: &Resources<Option<Measurement>>) {
+    /// Takes new measurements; what a round lacks keeps its last value and its age. A value from
+    /// the future, by a clock that was wrong for a while, gives way to any other.
+    pub(super) fn measure(&mut self, round: &Resources<Option<Measurement>>, now: Timestamp) {
         for (resource, new) in round.iter() {
             let known = &mut self.measured[resource];
             if let Some(new) = new
-                && known.is_none_or(|known| known.at <= new.at)
+                && known.is_none_or(|known| known.at <= new.at || known.at > now)
             {
                 *known = Some(*new);
             }
@@ -81,7 +84,10 @@ impl NodeEntry {
     pub(super) fn attach(&mut self, uid: &str, pod: &mut PodEntry, moment: &Moment<'_>) {
         self.pods += 1;
         if let Stage::Finished { at } = pod.stage {
-            self.bury(Gone::new(pod.name.clone(), at), moment.sample);
+            self.bury(
+                Gone::new(pod.name.clone(), at, moment.sample),
+                moment.sample,
+            );
             return;
         }
         add(&mut self.committed, &pod.demand);
@@ -121,6 +127,22 @@ impl NodeEntry {
             add(&mut self.gone_usage, &gone.residue(&self.measured, sample));
             self.gone.push(gone);
         }
+    }
+
+    /// Forgets a Pod that has ended, because another one has its name now, and what samples show
+    /// under it may be either's. Gives whether there was one.
+    pub(super) fn exhume(&mut self, name: &PodName, sample: &UsageSample) -> bool {
+        let Some(position) = self.gone.iter().position(|gone| gone.name == *name) else {
+            return false;
+        };
+        let gone = self.gone.swap_remove(position);
+        subtract(&mut self.gone_usage, &gone.residue(&self.measured, sample));
+        true
+    }
+
+    /// Whether samples still hold usage of an ended Pod of this name.
+    pub(super) fn has_buried(&self, name: &PodName) -> bool {
+        self.gone.iter().any(|gone| gone.name == *name)
     }
 
     /// Starts the sums over Pods anew after a measurement, and gives the Pods to be counted again.
@@ -175,6 +197,7 @@ impl NodeEntry {
         Some(NodeState {
             name: Arc::clone(name),
             schedulable: facts.schedulable,
+            tainted: facts.tainted,
             load: NodeLoad { capacity, load },
             freshness,
         })

@@ -45,6 +45,8 @@ pub struct NodeState {
     pub name: Arc<str>,
     /// Whether it is Ready and not cordoned.
     pub schedulable: bool,
+    /// Whether a taint keeps Pods away that do not tolerate it.
+    pub tainted: bool,
     /// Its capacity T and load N.
     pub load: NodeLoad,
     /// What its load rests on.
@@ -52,6 +54,12 @@ pub struct NodeState {
 }
 
 impl NodeState {
+    /// Whether any Pod may go there: it is schedulable, and without a taint.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.schedulable && !self.tainted
+    }
+
     /// Whether some part of the load is a sum of demands, for want of a fresh measurement of a
     /// resource whose capacity is known.
     #[must_use]
@@ -103,7 +111,7 @@ impl NodeSet {
         self.measured
     }
 
-    /// The mean node of those that are schedulable.
+    /// The mean node of those that are open to every Pod.
     #[must_use]
     pub fn mean(&self) -> NodeLoad {
         self.mean.get()
@@ -195,7 +203,7 @@ impl NodeSet {
     fn count(&mut self, state: &NodeState) {
         self.version += 1;
         self.measured += usize::from(state.is_measured());
-        if state.schedulable {
+        if state.is_open() {
             self.mean.add(&state.load);
         }
     }
@@ -203,7 +211,7 @@ impl NodeSet {
     fn discount(&mut self, state: &NodeState) {
         self.version += 1;
         self.measured -= usize::from(state.is_measured());
-        if state.schedulable {
+        if state.is_open() {
             self.mean.remove(&state.load);
         }
     }

@@ -64,11 +64,14 @@ impl PodEntry {
         let same_stage = match self.stage {
             Stage::Provisional => false,
             Stage::Bound { started } => {
-                facts.finished.is_none() && (started.is_some() || facts.started.is_none())
+                facts.finished.is_none()
+                    && (started.is_some() || facts.started.is_none())
+                    && self.demand == facts.demand
             }
+            // What a Pod that has ended asked for matters no more.
             Stage::Finished { .. } => facts.finished.is_some(),
         };
-        same_stage && self.demand == facts.demand && facts.node == Some(&*self.node)
+        same_stage && facts.node == Some(&*self.node)
     }
 
     /// Whether one whole sample window lies after the containers' start, so that the sample tells
@@ -80,8 +83,9 @@ impl PodEntry {
 
     /// What this Pod will add to the measured usage: its demand less what the sample shows.
     ///
-    /// Resources without a measurement count nothing here, since the node's load is then the sum
-    /// of demands.
+    /// A Pod that had not started when the sample was taken is not in it: what stands there under
+    /// its name is an earlier Pod's. Resources without a measurement count nothing here, since the
+    /// node's load is then the sum of demands.
     pub(super) fn contribution(
         &self,
         measured: &Resources<Option<Measurement>>,
@@ -90,8 +94,11 @@ impl PodEntry {
         let shown = sample.pods.get(&self.name);
         Resources::from_fn(|resource| match &measured[resource] {
             Some(measurement) if !self.is_covered_by(measurement) => {
-                let shown = shown.and_then(|usage| usage[resource]).unwrap_or_default();
-                self.demand[resource].saturating_sub(shown)
+                let in_it = self
+                    .started()
+                    .is_some_and(|started| started < measurement.at);
+                let shown = shown.filter(|_| in_it).and_then(|usage| usage[resource]);
+                self.demand[resource].saturating_sub(shown.unwrap_or_default())
             }
             _ => Amount::ZERO,
         })
@@ -101,13 +108,17 @@ impl PodEntry {
 /// A Pod that has ended, while samples still hold some of its usage.
 #[derive(Debug, Clone)]
 pub(super) struct Gone {
-    name: PodName,
+    pub(super) name: PodName,
     pub(super) at: Timestamp,
+    /// What it used when it ended, where that was measured: no later sample holds more of it.
+    used: Option<Resources<Option<Amount>>>,
 }
 
 impl Gone {
-    pub(super) const fn new(name: PodName, at: Timestamp) -> Self {
-        Self { name, at }
+    /// A Pod that ended at `at`, when `sample` was the newest.
+    pub(super) fn new(name: PodName, at: Timestamp, sample: &UsageSample) -> Self {
+        let used = sample.pods.get(&name).copied();
+        Self { name, at, used }
     }
 
     /// Whether no part of the measurement's span lies before the end of the Pod.
@@ -124,7 +135,9 @@ impl Gone {
         let shown = sample.pods.get(&self.name);
         Resources::from_fn(|resource| match &measured[resource] {
             Some(measurement) if !self.is_past(measurement) => {
-                shown.and_then(|usage| usage[resource]).unwrap_or_default()
+                let shown = shown.and_then(|usage| usage[resource]).unwrap_or_default();
+                let most = self.used.and_then(|used| used[resource]);
+                most.map_or(shown, |most| shown.min(most))
             }
             _ => Amount::ZERO,
         })

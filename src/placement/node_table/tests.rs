@@ -180,6 +180,103 @@ fn usage_of_a_finished_pod_is_taken_off_until_the_window_has_passed_it() {
 }
 
 #[test]
+fn a_pod_made_anew_under_the_same_name_is_not_taken_for_the_old_one() {
+    let mut table = table();
+    table.apply_pod(
+        "old",
+        &Pod::bound("web-0", "a", 1000).started(-500).facts(),
+        at(0),
+    );
+    table.apply_sample(sample(0, &[("a", 800), ("b", 0)], &[("web-0", 800)]), at(0));
+    table.remove_pod("old", at(10));
+    assert_eq!(load(&table, "a"), 0);
+
+    table.apply_pod("new", &Pod::bound("web-0", "b", 1000).facts(), at(11));
+    assert_eq!(load(&table, "b"), 1000, "b's sample holds nothing of it");
+    assert_eq!(
+        load(&table, "a"),
+        800,
+        "what a's sample holds may be either's"
+    );
+
+    table.apply_pod(
+        "new",
+        &Pod::bound("web-0", "b", 1000).started(20).facts(),
+        at(21),
+    );
+    let round = sample(60, &[("a", 500), ("b", 900)], &[("web-0", 900)]);
+    table.apply_sample(round, at(60));
+    assert_eq!(load(&table, "a"), 500, "others use this");
+    assert_eq!(load(&table, "b"), 1000);
+}
+
+#[test]
+fn later_samples_hold_no_more_of_an_ended_pod_than_it_used() {
+    let mut table = table();
+    table.apply_pod("1", &Pod::bound("p", "a", 300).started(-500).facts(), at(0));
+    table.apply_sample(sample(0, &[("a", 700)], &[("p", 200)]), at(0));
+    table.remove_pod("1", at(10));
+    table.apply_sample(sample(40, &[("a", 700)], &[("p", 650)]), at(40));
+    assert_eq!(load(&table, "a"), 500);
+}
+
+#[test]
+fn a_pod_that_has_ended_is_counted_out_once() {
+    let mut table = table();
+    table.apply_pod("1", &Pod::bound("p", "a", 300).started(-500).facts(), at(0));
+    table.apply_sample(sample(0, &[("a", 700)], &[("p", 250)]), at(0));
+    for demand in [300, 400, 500] {
+        let ended = Pod::bound("p", "a", demand).finished(10);
+        table.apply_pod("1", &ended.facts(), at(11));
+        assert_eq!(load(&table, "a"), 450);
+    }
+}
+
+#[test]
+fn a_value_from_the_future_gives_way_to_the_next_one() {
+    let mut table = table();
+    table.apply_sample(sample(86_400, &[("a", 900)], &[]), at(0));
+    assert_eq!(freshness(&table, "a"), Freshness::Stale);
+    table.apply_sample(sample(15, &[("a", 100)], &[]), at(15));
+    assert_eq!(
+        (load(&table, "a"), freshness(&table, "a")),
+        (100, Freshness::Fresh)
+    );
+}
+
+#[test]
+fn a_clock_that_is_set_back_ends_reservations() {
+    let mut table = table();
+    table.reserve("1", &Pod::bound("p", "a", 300).facts(), at(1000));
+    table.advance(at(0));
+    assert!(!table.is_reserved("1"));
+}
+
+#[test]
+fn nodes_that_are_gone_leave_nothing_behind() {
+    let mut table = table();
+    table.reserve("1", &Pod::bound("p", "a", 300).facts(), at(0));
+    table.remove_node("a");
+    table.release("1", at(1));
+    assert_eq!(table.nodes.len(), 1);
+}
+
+#[test]
+fn tainted_nodes_are_not_what_most_pods_find() {
+    let mut table = NodeTable::new(Settings::default());
+    for (name, capacity, tainted) in [("a", 1000, false), ("control", 5000, true)] {
+        let facts = NodeFacts {
+            tainted,
+            ..node(capacity)
+        };
+        table.apply_node(name, facts, at(0));
+    }
+    let mean = table.nodes().mean().capacity[Resource::Cpu];
+    assert_eq!(mean, Some(Amount::new(1000)));
+    assert!(!table.nodes().get("control").unwrap().is_open());
+}
+
+#[test]
 fn a_deleted_pod_is_a_finished_one() {
     let mut table = table();
     let pod = Pod::bound("p", "a", 300).started(-500);

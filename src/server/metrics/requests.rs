@@ -78,6 +78,9 @@ pub(super) struct RequestMetrics {
     shed: Family<PathLabel, Counter>,
     cancelled: Family<PathLabel, Counter>,
     panics: Family<PathLabel, Counter>,
+    overloaded: Family<PathLabel, Counter>,
+    pub(super) body_room_held: Gauge,
+    pub(super) body_room_refused: Counter,
 }
 
 impl Default for RequestMetrics {
@@ -89,6 +92,9 @@ impl Default for RequestMetrics {
             shed: Family::default(),
             cancelled: Family::default(),
             panics: Family::default(),
+            overloaded: Family::default(),
+            body_room_held: Gauge::default(),
+            body_room_refused: Counter::default(),
         }
     }
 }
@@ -102,6 +108,9 @@ impl RequestMetrics {
             shed,
             cancelled,
             panics,
+            overloaded,
+            body_room_held,
+            body_room_refused,
         } = self.clone();
         registry.register("http_requests", "Requests answered", requests);
         registry.register_with_unit(
@@ -126,6 +135,22 @@ impl RequestMetrics {
             cancelled,
         );
         registry.register("http_panics", "Requests whose handler panicked", panics);
+        registry.register(
+            "http_requests_overloaded",
+            "Requests refused unread, since too many were waiting already",
+            overloaded,
+        );
+        registry.register_with_unit(
+            "http_body_room_held",
+            "What the bodies of requests hold of server.bodyBudget",
+            Unit::Bytes,
+            body_room_held,
+        );
+        registry.register(
+            "http_body_room_refused",
+            "Requests refused since other bodies held what theirs needs of server.bodyBudget",
+            body_room_refused,
+        );
     }
 
     /// The handles of one path.
@@ -141,6 +166,7 @@ impl RequestMetrics {
             shed: self.shed.get_or_create_owned(&label),
             cancelled: self.cancelled.get_or_create_owned(&label),
             panics: self.panics.get_or_create_owned(&label),
+            overloaded: self.overloaded.get_or_create_owned(&label),
         }
     }
 }
@@ -157,6 +183,8 @@ pub(in crate::server) struct PathMetrics {
     pub cancelled: Counter,
     /// Handlers that panicked.
     pub panics: Counter,
+    /// Requests that did not even get their turn to be shed.
+    pub overloaded: Counter,
 }
 
 impl PathMetrics {

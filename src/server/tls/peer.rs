@@ -64,7 +64,8 @@ struct Known {
 }
 
 impl Peer {
-    pub(crate) fn new(store: Arc<CertificateStore>, chain: Vec<CertificateDer<'static>>) -> Self {
+    /// A client that showed `chain` in its handshake; empty where it showed nothing.
+    pub fn new(store: Arc<CertificateStore>, chain: Vec<CertificateDer<'static>>) -> Self {
         let end = |own| not_after(own, "client certificate").ok();
         Self {
             not_after: chain.first().and_then(end),

@@ -71,6 +71,7 @@ impl Evenkeel {
     async fn await_ready(&mut self) {
         eventually("evenkeel is ready", async || {
             self.process.assert_running();
+            self.assert_within_rights();
             let url = format!("http://127.0.0.1:{}/readyz", self.http);
             let answer = self.client.get(url).send().await;
             let status = answer.map_err(|error| error.to_string())?.status();

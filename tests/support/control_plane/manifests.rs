@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use kube::api::{
@@ -17,6 +18,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::ControlPlane;
+use super::wait::{eventually, holds};
 
 /// Where the shipped manifests put everything.
 pub const NAMESPACE: &str = "evenkeel-system";
@@ -52,6 +54,7 @@ pub async fn install(plane: &ControlPlane, port: u16, timeout: Option<u32>) -> I
     let account = deployment["spec"]["template"]["spec"]["serviceAccountName"]
         .as_str()
         .expect("the Deployment names its ServiceAccount");
+    await_rights(&plane.client, account).await;
     let token = token(&plane.client, account).await;
     let file = of_kind(&documents, "ConfigMap")["data"]["config.yaml"]
         .as_str()
@@ -134,6 +137,28 @@ async fn forget(client: &Client) {
         .delete_collection(&now, &all)
         .await
         .expect("Leases are deleted");
+}
+
+/// The API server obeys new bindings a moment after it has stored them. This one is the last.
+async fn await_rights(client: &Client, account: &str) {
+    let reviews: Api<SubjectAccessReview> = Api::all(client.clone());
+    let review = serde_json::from_value(json!({"spec": {
+        "user": format!("system:serviceaccount:{NAMESPACE}:{account}"),
+        "resourceAttributes": {
+            "group": "admissionregistration.k8s.io",
+            "resource": "mutatingwebhookconfigurations",
+            "name": "evenkeel",
+            "verb": "patch",
+        },
+    }}))
+    .expect("the review is well formed");
+    eventually("the ServiceAccount has its rights", async || {
+        let answer = reviews.create(&PostParams::default(), &review).await;
+        let status = answer.map_err(|error| error.to_string())?.status;
+        let allowed = status.as_ref().is_some_and(|status| status.allowed);
+        holds(allowed, || format!("{status:?}"))
+    })
+    .await;
 }
 
 /// A token of the ServiceAccount, as kubelet would mount it.

@@ -1,6 +1,6 @@
 //! A child process with its log in a file: signals, the log's end for failure reports, and SIGKILL
-//! when it is dropped, so that nothing outlives a test, however it ends. Children stay in the
-//! test's process group: what interrupts the test interrupts them.
+//! when it is dropped. Where the test program itself is killed and nothing is dropped, a shell that
+//! waits for the end of a pipe from it does the same.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use super::wait::eventually;
 pub struct Process {
     name: String,
     child: Child,
+    guard: Child,
     log: PathBuf,
 }
 
@@ -35,9 +36,11 @@ impl Process {
             .stderr(file)
             .spawn()
             .unwrap_or_else(|error| panic!("{name} does not start: {error}"));
+        let guard = guard(child.id());
         Self {
             name: name.to_owned(),
             child,
+            guard,
             log,
         }
     }
@@ -86,10 +89,25 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail only for a child that has been waited for, which is what is wanted.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        // The guard goes first: the process id may be another's once the child has been waited for.
+        for child in [&mut self.guard, &mut self.child] {
+            // Both fail only for a child that has been waited for, which is what is wanted.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
+}
+
+/// A shell that kills `process` when the pipe from this program ends before the guard does.
+fn guard(process: u32) -> Child {
+    Command::new("sh")
+        .args(["-c", "trap '' INT TERM HUP; read -r _; kill -9 \"$0\""])
+        .arg(process.to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a shell starts")
 }
 
 /// Shows `text` together with the output of the test that fails.

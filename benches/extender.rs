@@ -1,0 +1,98 @@
+//! Filter and prioritize from body to body: through the router, with the reservation and the
+//! record for explanations that each answer leaves behind.
+
+#[path = "../tests/support/answering.rs"]
+#[allow(dead_code)] // shared with tests, which ask more
+mod answering;
+
+mod support {
+    pub mod fleet;
+    pub mod percentiles;
+}
+
+use std::hint::black_box;
+
+use bytes::Bytes;
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use evenkeel::server::paths::{FILTER, PRIORITIZE};
+use support::{fleet, percentiles};
+use tokio::runtime::Runtime;
+
+const SIZES: [usize; 3] = [100, 1_000, 5_000];
+
+/// Calls whose percentiles are told.
+const CALLS: usize = 2_000;
+const LARGE_CALLS: usize = 60;
+
+fn service(nodes: usize) -> answering::Asked {
+    let cluster = answering::cluster(true);
+    answering::add_namespace(
+        &cluster,
+        fleet::NAMESPACE,
+        &[("evenkeel.dev/enabled", "true")],
+    );
+    fleet::fill(&cluster, nodes, nodes * 10);
+    answering::Asked::new(cluster, answering::policy())
+}
+
+fn runtime() -> Runtime {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build().expect("a runtime")
+}
+
+fn ask(runtime: &Runtime, service: &answering::Asked, path: &str, body: &Bytes) {
+    let answer = runtime.block_on(service.post(path, body.clone()));
+    assert!(answer.status.is_success(), "{answer:?}");
+    black_box(answer);
+}
+
+fn by_names(criterion: &mut Criterion) {
+    let runtime = runtime();
+    let mut group = criterion.benchmark_group("filter + prioritize, names");
+    for nodes in SIZES {
+        let service = service(nodes);
+        let bodies = fleet::by_names(nodes, fleet::ASKING);
+        let both = |number: usize| {
+            let body = &bodies[number % bodies.len()];
+            ask(&runtime, &service, FILTER, body);
+            ask(&runtime, &service, PRIORITIZE, body);
+        };
+        percentiles::report(
+            &format!("filter + prioritize, names, {nodes} nodes"),
+            CALLS,
+            both,
+        );
+        let mut number = 0;
+        group.bench_function(BenchmarkId::from_parameter(nodes), |bencher| {
+            bencher.iter(|| {
+                number += 1;
+                both(number);
+            });
+        });
+    }
+    group.finish();
+}
+
+fn with_nodes(criterion: &mut Criterion) {
+    let runtime = runtime();
+    for (verb, path) in [("filter", FILTER), ("prioritize", PRIORITIZE)] {
+        let mut group = criterion.benchmark_group(format!("{verb}, whole nodes"));
+        group.sample_size(10);
+        for nodes in SIZES {
+            let service = service(nodes);
+            let body = fleet::with_nodes(nodes);
+            let name = format!(
+                "{verb}, whole nodes, {nodes} nodes, {} KB",
+                body.len() / 1000
+            );
+            percentiles::report(&name, LARGE_CALLS, |_| ask(&runtime, &service, path, &body));
+            group.bench_function(BenchmarkId::from_parameter(nodes), |bencher| {
+                bencher.iter(|| ask(&runtime, &service, path, &body));
+            });
+        }
+        group.finish();
+    }
+}
+
+criterion_group!(benches, by_names, with_nodes);
+criterion_main!(benches);

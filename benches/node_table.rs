@@ -1,0 +1,121 @@
+//! One watch event from the object to the published snapshot, at 5,000 nodes and 150,000 Pods, and
+//! the memory that such a cluster takes.
+
+#![allow(clippy::print_stdout)] // a measurement's result is what it prints
+
+#[path = "../tests/support/answering.rs"]
+#[allow(dead_code)] // shared with tests, which ask more
+mod answering;
+
+mod support {
+    #[allow(dead_code)] // shared with the other benches
+    pub mod fleet;
+    pub mod percentiles;
+}
+
+use std::sync::Arc;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use evenkeel::clock;
+use evenkeel::cluster::ClusterState;
+use evenkeel::kubernetes::node::Node;
+use evenkeel::kubernetes::pod::Pod;
+use jiff::SignedDuration;
+use support::{fleet, percentiles};
+
+const NODES: usize = 5_000;
+const PODS: usize = 150_000;
+const CALLS: usize = 20_000;
+
+/// Events of each kind that are taken in turn.
+const EVENTS: usize = 4_096;
+
+/// Megabytes of memory in use by this process; none where the system does not tell.
+fn resident() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm
+        .split_whitespace()
+        .nth(1)
+        .and_then(|pages| pages.parse::<usize>().ok());
+    pages.unwrap_or(0) * 4096 / (1 << 20)
+}
+
+fn cluster() -> ClusterState {
+    let before = resident();
+    let cluster = answering::cluster(true);
+    answering::add_namespace(
+        &cluster,
+        fleet::NAMESPACE,
+        &[("evenkeel.dev/enabled", "true")],
+    );
+    let started = clock::instant();
+    fleet::fill(&cluster, NODES, PODS);
+    let took = clock::instant().duration_since(started);
+    let after = resident();
+    println!(
+        "{NODES} nodes and {PODS} Pods: {after} MiB resident, {before} before; filled in {took:?}"
+    );
+    cluster
+}
+
+/// A running Pod and the same Pod gone again, in turn.
+fn pods() -> Vec<Pod> {
+    let pod = |number| fleet::bound_pod(PODS + number, number * 7 % NODES);
+    (0..EVENTS).map(pod).collect()
+}
+
+/// Nodes whose annotation changes each time around.
+fn nodes() -> Vec<Node> {
+    let node = |number: usize| {
+        let text = fleet::node_json(number % NODES);
+        let capacity = if number < NODES { "10Gbps" } else { "25Gbps" };
+        serde_json::from_str(&text.replace("10Gbps", capacity)).expect("a node")
+    };
+    (0..2 * NODES).map(node).collect()
+}
+
+fn events(criterion: &mut Criterion) {
+    let cluster = cluster();
+    let now = clock::now();
+    let (pods, nodes) = (pods(), nodes());
+    // Each Pod comes and goes, so that every event changes its node's load.
+    let pod_event = |number: usize| {
+        let pod = &pods[number / 2 % pods.len()];
+        if number.is_multiple_of(2) {
+            cluster.apply_pod(pod, now);
+        } else {
+            cluster.remove_pod(pod.uid(), now);
+        }
+    };
+    let node_event = |number: usize| cluster.apply_node(&nodes[number % nodes.len()], now);
+    percentiles::report("Pod event", CALLS, pod_event);
+    percentiles::report("node event", CALLS, node_event);
+    let sample = Arc::new(fleet::sample(NODES, PODS, now));
+    percentiles::report("round of measurements", 20, |number| {
+        let later = now + SignedDuration::from_secs(i64::try_from(number).unwrap_or(0));
+        cluster.apply_sample(Arc::clone(&sample), later);
+    });
+    percentiles::report("a second passes", 50, |number| {
+        let later = now + SignedDuration::from_secs(i64::try_from(number).unwrap_or(0));
+        cluster.advance(later);
+    });
+    let mut group = criterion.benchmark_group("event to snapshot, 5,000 nodes, 150,000 Pods");
+    let mut number = 0;
+    group.bench_function("Pod", |bencher| {
+        bencher.iter(|| {
+            pod_event(number);
+            number += 1;
+        });
+    });
+    let mut number = 0;
+    group.bench_function("node", |bencher| {
+        bencher.iter(|| {
+            node_event(number);
+            number += 1;
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, events);
+criterion_main!(benches);

@@ -1,0 +1,247 @@
+//! `evenkeel bench`: how fast the service answers, measured from outside over HTTPS.
+
+mod bodies;
+mod histogram;
+mod load;
+mod report;
+mod service;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use bytes::Bytes;
+use clap::ValueEnum;
+use jiff::SignedDuration;
+use rustls::RootCertStore;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::output::{self, Failure, Format};
+use crate::server::paths;
+use load::{Load, Target};
+use report::Measured;
+use service::Service;
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel bench admission                                   the service's own router, on loopback
+  evenkeel bench filter --nodes 5000 --rate 300 --duration 30s
+  evenkeel bench admission --rate 20000 --connections 32     more than it can: shows throughput
+  evenkeel bench admission --url https://127.0.0.1:8443 --ca ca.crt --rate 500 -o json
+
+Requests fall due at a fixed rate whether or not earlier ones are answered, and a latency counts from
+the moment a request was due: a service that stalls is charged for all that had to wait. Without --url,
+service and load share this machine; --server-threads says how many threads answer.
+The exit code is 1 when a request failed or was answered wrongly.";
+
+/// Measure how fast requests are answered, by an open-loop load over HTTPS
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// What is asked
+    #[arg(value_enum)]
+    what: What,
+
+    /// Requests due in a second
+    #[arg(long, value_name = "NUMBER", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    rate: u32,
+
+    /// How long requests fall due and are counted
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    duration: SignedDuration,
+
+    /// How long requests fall due before that
+    #[arg(long, value_name = "DURATION", default_value = "1s")]
+    warm_up: SignedDuration,
+
+    /// Kept-alive HTTP/1.1 connections that share the requests
+    #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
+    connections: u16,
+
+    /// Nodes that the extender is asked about
+    #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    nodes: u32,
+
+    /// Threads of the service on loopback
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "url")]
+    server_threads: u16,
+
+    #[command(flatten)]
+    remote: Remote,
+
+    /// How the result is printed
+    #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
+    output: Format,
+}
+
+/// A service that runs already.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "A service that runs already")]
+struct Remote {
+    /// Its address, such as https://127.0.0.1:8443
+    #[arg(long, value_name = "URL", requires = "ca")]
+    url: Option<reqwest::Url>,
+
+    /// The CA that signed its certificate
+    #[arg(long, value_name = "FILE", requires = "url")]
+    ca: Option<PathBuf>,
+
+    /// A client certificate, for the extender's paths
+    #[arg(long, value_name = "FILE", requires = "key", requires = "url")]
+    cert: Option<PathBuf>,
+
+    /// The key of the client certificate
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum What {
+    /// AdmissionReviews of a 5 KB Pod
+    Admission,
+    /// The extender's filter
+    Filter,
+    /// The extender's prioritize
+    Prioritize,
+}
+
+impl What {
+    const fn path(self) -> &'static str {
+        match self {
+            Self::Admission => paths::MUTATE,
+            Self::Filter => paths::FILTER,
+            Self::Prioritize => paths::PRIORITIZE,
+        }
+    }
+
+    fn body(self, nodes: u32) -> Bytes {
+        match self {
+            Self::Admission => bodies::admission_review().into(),
+            Self::Filter | Self::Prioritize => bodies::extender_args(nodes).into(),
+        }
+    }
+
+    /// A part that every right answer has.
+    const fn expected(self) -> &'static [u8] {
+        match self {
+            Self::Admission => b"\"allowed\":true",
+            Self::Filter => b"\"NodeNames\":[",
+            Self::Prioritize => b"\"Score\":",
+        }
+    }
+}
+
+pub(super) fn run(args: Args) -> Result<(), Failure> {
+    let Args {
+        what,
+        rate,
+        duration,
+        warm_up,
+        connections,
+        nodes,
+        server_threads,
+        remote,
+        output,
+    } = args;
+    let load = Load {
+        rate,
+        connections: usize::from(connections),
+        warm_up: check_duration("--warm-up", warm_up, Duration::ZERO)?,
+        duration: check_duration("--duration", duration, Duration::from_millis(1))?,
+    };
+    let body = what.body(nodes);
+    let body_bytes = body.len();
+    // The service, where it is ours, lives until the load is over.
+    let (target, _service) = if let Some(target) = remote.target(what)? {
+        (target, None)
+    } else {
+        let service = Service::start(nodes, usize::from(server_threads)).map_err(Failure::Work)?;
+        let target = service.target(what.path()).map_err(Failure::Work)?;
+        (target, Some(service))
+    };
+    let outcome = tokio::runtime::Runtime::new()?
+        .block_on(load::run(&target, load, body, what.expected()))
+        .map_err(Failure::Work)?;
+    let failure = outcome.failure.clone();
+    let failed = outcome.failed;
+    output::print(
+        &Measured::new(what.path(), load, body_bytes, &outcome),
+        output,
+    )?;
+    match failure {
+        Some(failure) => Err(Failure::work(format_args!(
+            "{failed} requests failed, the first because: {failure}"
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn check_duration(flag: &str, given: SignedDuration, least: Duration) -> Result<Duration, Failure> {
+    let duration = Duration::try_from(given)
+        .ok()
+        .filter(|duration| *duration >= least);
+    duration.ok_or_else(|| {
+        Failure::call(format_args!(
+            "{flag} {given:#} is not accepted: a duration of at least {least:?}, such as 10s"
+        ))
+    })
+}
+
+impl Remote {
+    fn target(self, what: What) -> Result<Option<Target>, Failure> {
+        let Self { url, ca, cert, key } = self;
+        let (Some(url), Some(ca)) = (url, ca) else {
+            return Ok(None);
+        };
+        let Some(host) = url.host_str().filter(|_| url.scheme() == "https") else {
+            return Err(Failure::call(format_args!(
+                "--url {url} is not accepted: an https URL such as https://127.0.0.1:8443"
+            )));
+        };
+        let authorities = read(&ca)?;
+        let identity = match (cert, key) {
+            (Some(cert), Some(key)) => Some((read(&cert)?, read(&key)?)),
+            _ => None,
+        };
+        let prefix = url.path().trim_end_matches('/');
+        Ok(Some(Target {
+            host: host.to_owned(),
+            port: url.port_or_known_default().unwrap_or(443),
+            path: format!("{prefix}{}", what.path()),
+            tls: client_tls(&authorities, identity).map_err(Failure::Call)?,
+        }))
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(path)
+        .with_context(|| format!("cannot read {}", path.display()))
+        .map_err(Failure::Call)
+}
+
+/// TLS as a client that trusts `authorities` and, where it has one, shows a certificate with its
+/// key; all in PEM.
+fn client_tls(
+    authorities: &[u8],
+    identity: Option<(Vec<u8>, Vec<u8>)>,
+) -> anyhow::Result<Arc<rustls::ClientConfig>> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(authorities) {
+        roots.add(certificate.context("the CA is no PEM")?)?;
+    }
+    anyhow::ensure!(!roots.is_empty(), "the CA file holds no certificate");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots);
+    Ok(Arc::new(match identity {
+        None => builder.with_no_client_auth(),
+        Some((certificate, key)) => {
+            let chain = CertificateDer::pem_slice_iter(&certificate).collect::<Result<_, _>>()?;
+            builder.with_client_auth_cert(chain, PrivateKeyDer::from_pem_slice(&key)?)?
+        }
+    }))
+}

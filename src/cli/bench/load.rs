@@ -1,0 +1,250 @@
+//! An open-loop load: requests are due at a fixed rate whether or not earlier ones are answered.
+//!
+//! A latency counts from the moment the request was due, so that a service that stalls is charged
+//! for every request that had to wait behind the stall (no coordinated omission). A thread of its
+//! own keeps the time, because the async timer is only good to a millisecond.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http1;
+use hyper::{Request, StatusCode, header};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio::sync::{Mutex, mpsc};
+use tokio_rustls::TlsConnector;
+
+use super::histogram::Histogram;
+use crate::clock;
+
+/// What is called.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    /// The host as it stands in the URL, which the certificate has to carry.
+    pub(super) host: String,
+    /// The port.
+    pub(super) port: u16,
+    /// The path with its query.
+    pub(super) path: String,
+    /// Whom to trust, and the client certificate.
+    pub(super) tls: Arc<rustls::ClientConfig>,
+}
+
+/// How much is called.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Load {
+    /// Requests due in a second.
+    pub(super) rate: u32,
+    /// Connections that share them, each with one request at a time.
+    pub(super) connections: usize,
+    /// How long requests fall due before any of them is counted.
+    pub(super) warm_up: Duration,
+    /// How long requests fall due and are counted.
+    pub(super) duration: Duration,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// Latencies of all that fell due, but for failures; of what was not sent before the end, the
+    /// time that it had waited by then.
+    pub(super) latencies: Histogram,
+    /// Requests that were answered as they should be.
+    pub(super) answered: u64,
+    /// Requests that waited for a connection until the end: the rate was more than the service or
+    /// its connections take.
+    pub(super) unsent: u64,
+    /// Requests that were not answered so.
+    pub(super) failed: u64,
+    /// The first failure.
+    pub(super) failure: Option<String>,
+    /// From the first request counted to the last answer.
+    pub(super) elapsed: Duration,
+}
+
+/// A part that every right answer has.
+type Expected = &'static [u8];
+
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    at: Instant,
+    counted: bool,
+}
+
+/// Puts `load` of `body` on the target.
+pub(super) async fn run(
+    target: &Target,
+    load: Load,
+    body: Bytes,
+    expected: Expected,
+) -> anyhow::Result<Outcome> {
+    let mut connections = Vec::with_capacity(load.connections);
+    for _ in 0..load.connections {
+        connections.push(Connection::open(target).await?);
+    }
+    let (due, schedule) = mpsc::unbounded_channel();
+    let schedule = Arc::new(Mutex::new(schedule));
+    let started = clock::instant();
+    let pacer = std::thread::Builder::new()
+        .name("pacer".to_owned())
+        .spawn(move || pace(load, started, &due))?;
+    let call = Call {
+        target: target.clone(),
+        body,
+        expected,
+        counted_from: started + load.warm_up,
+        end: started + load.warm_up + load.duration,
+    };
+    let workers: Vec<_> = connections
+        .into_iter()
+        .map(|connection| tokio::spawn(work(connection, call.clone(), Arc::clone(&schedule))))
+        .collect();
+    let mut outcome = Outcome::default();
+    for worker in workers {
+        outcome.add(worker.await.context("a worker panicked")??);
+    }
+    outcome.elapsed = clock::instant().duration_since(started + load.warm_up);
+    pacer.join().ok().context("the pacer panicked")?;
+    Ok(outcome)
+}
+
+/// Tells the workers when each request is due.
+#[allow(clippy::disallowed_methods)] // tokio's timer is only good to a millisecond
+fn pace(load: Load, started: Instant, due: &mpsc::UnboundedSender<Due>) {
+    let interval = Duration::from_secs(1) / load.rate.max(1);
+    let end = started + load.warm_up + load.duration;
+    let mut at = started;
+    while at < end {
+        let early = at.saturating_duration_since(clock::instant());
+        if !early.is_zero() {
+            std::thread::sleep(early);
+        }
+        let counted = at >= started + load.warm_up;
+        if due.send(Due { at, counted }).is_err() {
+            return;
+        }
+        at += interval;
+    }
+}
+
+/// What each request is.
+#[derive(Debug, Clone)]
+struct Call {
+    target: Target,
+    body: Bytes,
+    expected: Expected,
+    counted_from: Instant,
+    end: Instant,
+}
+
+async fn work(
+    mut connection: Connection,
+    call: Call,
+    schedule: Arc<Mutex<mpsc::UnboundedReceiver<Due>>>,
+) -> anyhow::Result<Outcome> {
+    let mut outcome = Outcome::default();
+    loop {
+        let next = schedule.lock().await.recv().await;
+        let Some(Due { at, counted }) = next else {
+            return Ok(outcome);
+        };
+        let sent = clock::instant();
+        if sent >= call.end && counted {
+            outcome.unsent += 1;
+            outcome.latencies.record(sent.saturating_duration_since(at));
+            continue;
+        }
+        // What the warm-up has left undone would only be in the way.
+        if sent >= call.counted_from && !counted {
+            continue;
+        }
+        match connection.call(&call).await {
+            Ok(()) if counted => {
+                let latency = clock::instant().saturating_duration_since(at);
+                outcome.latencies.record(latency);
+                outcome.answered += 1;
+            }
+            Ok(()) => {}
+            Err(error) => {
+                outcome.failed += 1;
+                outcome.failure.get_or_insert(format!("{error:#}"));
+                connection = Connection::open(&call.target).await?;
+            }
+        }
+    }
+}
+
+impl Outcome {
+    fn add(&mut self, other: Self) {
+        let Self {
+            latencies,
+            answered,
+            unsent,
+            failed,
+            failure,
+            elapsed: _,
+        } = other;
+        self.latencies.merge(&latencies);
+        self.answered += answered;
+        self.unsent += unsent;
+        self.failed += failed;
+        self.failure = self.failure.take().or(failure);
+    }
+}
+
+/// One kept-alive HTTP/1.1 connection, as the API server uses them.
+struct Connection {
+    sender: http1::SendRequest<Full<Bytes>>,
+}
+
+impl Connection {
+    async fn open(target: &Target) -> anyhow::Result<Self> {
+        let Target {
+            host, port, tls, ..
+        } = target;
+        let stream = TcpStream::connect((host.trim_matches(['[', ']']), *port))
+            .await
+            .with_context(|| format!("cannot connect to {host}:{port}"))?;
+        stream.set_nodelay(true)?;
+        let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())?;
+        let stream = TlsConnector::from(Arc::clone(tls))
+            .connect(name, stream)
+            .await
+            .with_context(|| format!("no TLS with {host}:{port}"))?;
+        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        // A connection that breaks is seen by the request on it.
+        tokio::spawn(async move {
+            let _ = connection.await;
+        });
+        Ok(Self { sender })
+    }
+
+    async fn call(&mut self, call: &Call) -> anyhow::Result<()> {
+        let Call {
+            target,
+            body,
+            expected,
+            counted_from: _,
+            end: _,
+        } = call;
+        let request = Request::post(&target.path)
+            .header(header::HOST, format!("{}:{}", target.host, target.port))
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Full::new(body.clone()))?;
+        self.sender.ready().await?;
+        let answer = self.sender.send_request(request).await?;
+        let status = answer.status();
+        let body = answer.into_body().collect().await?.to_bytes();
+        anyhow::ensure!(status == StatusCode::OK, "answered {status}");
+        anyhow::ensure!(
+            body.windows(expected.len()).any(|part| part == *expected),
+            "answered {:?}",
+            String::from_utf8_lossy(&body[..body.len().min(200)])
+        );
+        Ok(())
+    }
+}

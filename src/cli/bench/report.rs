@@ -1,0 +1,128 @@
+//! What a load has shown, for people and for programs.
+
+use std::io::{self, Write};
+
+use comfy_table::Cell;
+use serde::Serialize;
+
+use super::load::{Load, Outcome};
+use crate::cli::output::{Report, Style};
+use crate::units::Amount;
+
+/// What was measured; latencies in microseconds.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Measured {
+    path: &'static str,
+    body_bytes: usize,
+    due_per_second: u32,
+    connections: usize,
+    answered: u64,
+    unsent: u64,
+    failed: u64,
+    answered_per_second: f64,
+    latency_microseconds: Latencies,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Latencies {
+    mean: u128,
+    p50: u128,
+    p90: u128,
+    p99: u128,
+    p999: u128,
+    max: u128,
+}
+
+impl Measured {
+    pub(super) fn new(
+        path: &'static str,
+        load: Load,
+        body_bytes: usize,
+        outcome: &Outcome,
+    ) -> Self {
+        let Outcome {
+            latencies,
+            answered,
+            unsent,
+            failed,
+            failure: _,
+            elapsed,
+        } = outcome;
+        let seconds = elapsed.as_secs_f64().max(f64::EPSILON);
+        let quantile = |per_mille| latencies.quantile(per_mille).as_micros();
+        Self {
+            path,
+            body_bytes,
+            due_per_second: load.rate,
+            connections: load.connections,
+            answered: *answered,
+            unsent: *unsent,
+            failed: *failed,
+            answered_per_second: Amount::new(*answered).as_f64() / seconds,
+            latency_microseconds: Latencies {
+                mean: latencies.mean().as_micros(),
+                p50: quantile(500),
+                p90: quantile(900),
+                p99: quantile(990),
+                p999: quantile(999),
+                max: latencies.largest().as_micros(),
+            },
+        }
+    }
+}
+
+impl Report for Measured {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        let Self {
+            path,
+            body_bytes,
+            due_per_second,
+            connections,
+            answered,
+            unsent,
+            failed,
+            answered_per_second,
+            latency_microseconds,
+        } = self;
+        writeln!(
+            to,
+            "POST {path} of {body_bytes} bytes, {due_per_second} due in a second over {connections} connections"
+        )?;
+        writeln!(
+            to,
+            "{answered} answered, {answered_per_second:.0} in a second; {failed} failed"
+        )?;
+        if *unsent > 0 {
+            writeln!(
+                to,
+                "{unsent} still waited for a connection at the end: the rate is more than can be answered.\n\
+                 Their latencies count as long as they had waited by then."
+            )?;
+        }
+        writeln!(to)?;
+        let Latencies {
+            mean,
+            p50,
+            p90,
+            p99,
+            p999,
+            max,
+        } = latency_microseconds;
+        let mut table =
+            style.table(["", "mean", "p50", "p90", "p99", "p99.9", "max"].map(Cell::new));
+        let cells =
+            [mean, p50, p90, p99, p999, max].map(|microseconds| Cell::new(duration(*microseconds)));
+        table.add_row(std::iter::once(Cell::new("Latency")).chain(cells));
+        writeln!(to, "{}", table.trim_fmt())
+    }
+}
+
+fn duration(microseconds: u128) -> String {
+    match microseconds {
+        0..10_000 => format!("{microseconds} µs"),
+        10_000..10_000_000 => format!("{} ms", microseconds / 1000),
+        _ => format!("{} s", microseconds / 1_000_000),
+    }
+}

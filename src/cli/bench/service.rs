@@ -1,0 +1,163 @@
+//! The service's own router on loopback, over TLS, with a cluster that needs no API server.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use super::bodies::{NAMESPACE, node_name};
+use super::client_tls;
+use super::load::Target;
+use crate::clock;
+use crate::cluster::{self, ClusterState};
+use crate::config::{Config, Sources};
+use crate::placement::node_table;
+use crate::placement::usage::{Measurement, UsageSample};
+use crate::server::api::{self, Api};
+use crate::server::certificates::{Bundle, Names, Validity};
+use crate::server::tls::{CertificateStore, Change, ServerCertificate};
+use crate::server::{Drain, DrainSettings, Listener, ListenerSettings, Metrics, Transport};
+use crate::units::{Amount, Resources};
+
+/// A service that answers until it is dropped.
+pub(super) struct Service {
+    address: SocketAddr,
+    authorities: String,
+    runtime: Option<Runtime>,
+    _drain: Drain,
+}
+
+impl Service {
+    /// Starts it on threads of its own, with `nodes` measured nodes.
+    pub(super) fn start(nodes: u32, threads: usize) -> anyhow::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(threads)
+            .thread_name("service")
+            .enable_all()
+            .build()?;
+        let now = clock::now();
+        let names = Names::new(["localhost".to_owned()], [Ipv4Addr::LOCALHOST.into()])?;
+        let bundle = Bundle::generate(now, &names, &Validity::default())?;
+        let metrics = Metrics::default();
+        let store = CertificateStore::new(
+            Change {
+                server: Some(ServerCertificate::from_pem(
+                    bundle.server_certificate().as_bytes(),
+                    bundle.server_key().as_bytes(),
+                )?),
+                authorities: None,
+            },
+            metrics.clone(),
+        )?;
+        let listener = runtime.block_on(Listener::bind(
+            SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            ListenerSettings::new("bench"),
+            Transport::Tls(Arc::new(store)),
+            metrics.clone(),
+        ))?;
+        let address = listener.local_address()?;
+        let drain = Drain::new(DrainSettings {
+            delay: Duration::ZERO,
+            timeout: Duration::from_secs(1),
+        });
+        let router = api(nodes, now)?.routes(&limits(), metrics);
+        runtime.spawn(listener.serve(router, drain.part()));
+        Ok(Self {
+            address,
+            authorities: bundle.ca_bundle(),
+            runtime: Some(runtime),
+            _drain: drain,
+        })
+    }
+
+    /// One of its paths.
+    pub(super) fn target(&self, path: &str) -> anyhow::Result<Target> {
+        Ok(Target {
+            host: self.address.ip().to_string(),
+            port: self.address.port(),
+            path: path.to_owned(),
+            tls: client_tls(self.authorities.as_bytes(), None)?,
+        })
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // Its connections are nobody's any more.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// No bound that the load could meet.
+fn limits() -> api::Settings {
+    let many = const { NonZeroUsize::new(4096).expect("not zero") };
+    api::Settings {
+        admission_body: crate::units::Bytes(4 << 20),
+        extender_body: crate::units::Bytes(64 << 20),
+        admission_concurrency: many,
+        extender_concurrency: many,
+        body_time: Duration::from_secs(10),
+    }
+}
+
+fn api(nodes: u32, now: Timestamp) -> anyhow::Result<Api> {
+    let policy = Config::load(&Sources::default())?.policy;
+    let state = ClusterState::new(cluster::Settings {
+        table: node_table::Settings::default(),
+        default_capacity: policy.default_capacity,
+        caps_as_demand: policy.caps_as_demand,
+        expects_metrics: true,
+    });
+    let namespace = json!({
+        "metadata": {"name": NAMESPACE, "annotations": {"evenkeel.dev/enabled": "true"}},
+    });
+    state.apply_namespace(&serde_json::from_str(&namespace.to_string())?);
+    let mut sample = UsageSample::default();
+    for index in 0..nodes {
+        let name = node_name(index);
+        let node = json!({
+            "metadata": {
+                "name": name,
+                "annotations": {
+                    "evenkeel.dev/network-capacity": "10Gbps",
+                    "evenkeel.dev/disk-io-capacity": "500MB/s",
+                },
+            },
+            "spec": {},
+            "status": {
+                "allocatable": {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "200Gi"},
+                "conditions": [{"type": "Ready", "status": "True"}],
+            },
+        });
+        let node = serde_json::from_str(&node.to_string()).context("a node of the benchmark")?;
+        state.apply_node(&node, now);
+        sample.nodes.insert(name.into(), usage(index, now));
+    }
+    state.apply_sample(Arc::new(sample), now);
+    for kind in state.unsynced() {
+        state.set_synced(kind);
+    }
+    Ok(Api::new(state, Arc::new(policy), api::Metrics::default()))
+}
+
+/// Between a tenth and nine tenths of each resource, so that some nodes pass and some do not.
+fn usage(index: u32, now: Timestamp) -> Resources<Option<Measurement>> {
+    let parts = Resources::new([7, 11, 13, 17, 19]);
+    let capacity = Resources::new([16_000, 64 << 30, 1_250_000_000, 500_000_000, 200 << 30]);
+    Resources::from_fn(|resource| {
+        let hundredths = 10 + u64::from(index.wrapping_mul(parts[resource]) % 80);
+        let capacity: u64 = capacity[resource];
+        Some(Measurement {
+            value: Amount::new(capacity / 100 * hundredths),
+            at: now,
+            window: jiff::SignedDuration::from_secs(30),
+        })
+    })
+}

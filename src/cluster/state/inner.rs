@@ -1,0 +1,100 @@
+//! What stands behind the lock.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use jiff::Timestamp;
+
+use crate::cluster::owners::Owners;
+use crate::cluster::records::{Kind, Misunderstood, NamespaceRecord, Untold, WaitingPod};
+use crate::extender::REFUSAL;
+use crate::kubernetes::annotations::InvalidAnnotation;
+use crate::kubernetes::meta::Meta;
+use crate::kubernetes::pod::Pod;
+use crate::placement::node_table::NodeTable;
+use crate::placement::usage::PodName;
+use crate::snapshot::Namespaces;
+
+type Map<K, V> = HashMap<K, V, RandomState>;
+
+#[derive(Debug, Default)]
+pub(super) struct Inner {
+    pub(super) table: NodeTable,
+    pub(super) namespaces: Map<Box<str>, NamespaceRecord>,
+    pub(super) policies: Arc<Namespaces>,
+    pub(super) policies_changed: bool,
+    pub(super) node_versions: Map<Box<str>, String>,
+    pub(super) waiting: Map<Box<str>, WaitingPod>,
+    pub(super) owners: Owners,
+    pub(super) synced: HashSet<Kind>,
+    pub(super) misunderstood: Untold,
+}
+
+impl Inner {
+    pub(super) fn set_namespace(&mut self, name: &str, record: NamespaceRecord) {
+        let known = self.namespaces.get(name).map(|known| &known.policy);
+        self.policies_changed |= known != Some(&record.policy);
+        self.namespaces.insert(name.into(), record);
+    }
+
+    /// Keeps the Pods that Evenkeel refused, with the time since which each has been refused.
+    ///
+    /// The condition tells since when a Pod has been unschedulable for whatever cause, so that time
+    /// is taken only at the first list, when nothing better is known.
+    pub(super) fn apply_waiting(&mut self, pod: &Pod, now: Timestamp) {
+        let Some(unschedulable) = refused(pod) else {
+            self.waiting.remove(pod.uid());
+            return;
+        };
+        let known = self.waiting.get(pod.uid()).map(|known| known.since);
+        let listed = self.synced.contains(&Kind::Pod);
+        let since = known
+            .or(unschedulable.filter(|_| !listed))
+            .unwrap_or(now)
+            .min(now);
+        let waiting = WaitingPod {
+            name: PodName::new(pod.namespace(), pod.name()),
+            pod: Arc::new(pod.clone()),
+            since,
+        };
+        self.waiting.insert(pod.uid().into(), waiting);
+    }
+
+    pub(super) fn has_opted_in(&self, namespace: &str) -> bool {
+        self.namespaces
+            .get(namespace)
+            .is_some_and(|record| record.policy.enabled)
+    }
+
+    pub(super) fn misunderstand(
+        &mut self,
+        kind: &'static str,
+        metadata: &Meta,
+        invalid: &[InvalidAnnotation],
+    ) {
+        let told = invalid.iter().map(|invalid| Misunderstood {
+            kind,
+            namespace: metadata.namespace.clone(),
+            name: metadata.name.clone().unwrap_or_default(),
+            uid: metadata.uid.clone().unwrap_or_default(),
+            note: invalid.to_string(),
+        });
+        self.misunderstood.extend(told);
+    }
+}
+
+pub(super) fn version(metadata: &Meta) -> String {
+    metadata.resource_version.clone().unwrap_or_default()
+}
+
+/// Since when a Pod has been unschedulable, if the last time it was because Evenkeel refused it.
+fn refused(pod: &Pod) -> Option<Option<Timestamp>> {
+    let condition = pod.status.condition("PodScheduled")?;
+    let refused = pod.spec.node_name.is_none()
+        && !pod.is_finished()
+        && !pod.is_terminating()
+        && condition.status == "False"
+        && condition.message.contains(REFUSAL);
+    refused.then_some(condition.last_transition_time)
+}

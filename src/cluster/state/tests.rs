@@ -1,0 +1,261 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::placement::usage::Measurement;
+use crate::snapshot::{Blind, OptIn};
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+fn state() -> ClusterState {
+    ClusterState::new(Settings {
+        table: node_table::Settings::default(),
+        default_capacity: Resources::new([None, None, Some(Amount::new(1000)), None, None]),
+        caps_as_demand: false,
+        expects_metrics: true,
+    })
+}
+
+fn synced() -> ClusterState {
+    let state = state();
+    for kind in Kind::ALL {
+        state.set_synced(kind);
+    }
+    state
+}
+
+fn node(name: &str, annotations: &Value) -> Node {
+    serde_json::from_value(json!({
+        "metadata": {"name": name, "resourceVersion": "7", "annotations": annotations},
+        "status": {"allocatable": {"cpu": "4"}, "conditions": [{"type": "Ready", "status": "True"}]},
+    }))
+    .unwrap()
+}
+
+fn namespace(name: &str, annotations: &Value) -> Namespace {
+    serde_json::from_value(json!({"metadata": {"name": name, "annotations": annotations}})).unwrap()
+}
+
+fn pod(uid: &str, node: Option<&str>, message: &str) -> Pod {
+    serde_json::from_value(json!({
+        "metadata": {"name": format!("pod-{uid}"), "namespace": "shop", "uid": uid},
+        "spec": {"nodeName": node,
+                 "containers": [{"resources": {"requests": {"cpu": "100m"}}}]},
+        "status": {"conditions": [{"type": "PodScheduled", "status": if node.is_some() { "True" } else { "False" },
+                                   "message": message, "lastTransitionTime": "1970-01-01T00:01:00Z"}]},
+    }))
+    .unwrap()
+}
+
+const REFUSED: &str = "0/3 nodes are available: 3 evenkeel: no headroom.";
+
+#[test]
+fn nothing_is_decided_before_everything_was_listed() {
+    let state = state();
+    state.apply_node(&node("a", &json!({})), NOW);
+    state.apply_namespace(&namespace("shop", &json!({"evenkeel.dev/enabled": "true"})));
+    for (listed, kind) in Kind::ALL.into_iter().enumerate() {
+        assert_eq!(state.snapshot().opt_in("shop"), OptIn::Unknown);
+        assert_eq!(state.unsynced(), Kind::ALL[listed..]);
+        assert_eq!(state.snapshot().blind(), Some(Blind::NotSynced));
+        state.set_synced(kind);
+    }
+    assert_eq!(state.unsynced(), []);
+    assert_eq!(state.snapshot().blind(), Some(Blind::NoMetrics));
+    assert_eq!(state.snapshot().nodes.len(), 1);
+    assert!(matches!(state.snapshot().opt_in("shop"), OptIn::In(_)));
+}
+
+#[test]
+fn measurements_end_blindness_and_their_age_brings_it_back() {
+    let state = synced();
+    state.apply_node(&node("a", &json!({})), NOW);
+    let measured = Measurement {
+        value: Amount::new(500),
+        at: NOW,
+        window: jiff::SignedDuration::ZERO,
+    };
+    let sample = UsageSample {
+        nodes: [("a".into(), Resources::new([Some(measured); 5]))].into(),
+        ..UsageSample::default()
+    };
+    state.apply_sample(Arc::new(sample), NOW);
+    assert_eq!(state.snapshot().blind(), None);
+    let later = NOW + jiff::SignedDuration::from_mins(4);
+    state.advance(later);
+    assert_eq!(state.snapshot().blind(), Some(Blind::NoMetrics));
+}
+
+#[test]
+fn a_picture_is_published_only_when_it_shows_a_change() {
+    let state = synced();
+    state.apply_node(&node("a", &json!({})), NOW);
+    let before = state.snapshot();
+    state.apply_node(&node("a", &json!({})), NOW);
+    state.apply_pod(&pod("1", None, REFUSED), NOW);
+    state.apply_namespace(&namespace("other", &json!({})));
+    let namespaces = state.snapshot();
+    assert!(!Arc::ptr_eq(&before, &namespaces), "a namespace has come");
+    state.apply_namespace(&namespace("other", &json!({"other.dev/a": "b"})));
+    assert!(Arc::ptr_eq(&namespaces, &state.snapshot()));
+    state.apply_pod(&pod("1", Some("a"), ""), NOW);
+    assert_ne!(before.nodes.version(), state.snapshot().nodes.version());
+}
+
+#[test]
+fn defaults_stand_in_for_what_a_node_does_not_tell() {
+    let state = synced();
+    state.apply_node(&node("a", &json!({})), NOW);
+    state.apply_node(
+        &node("b", &json!({"evenkeel.dev/network-capacity": "80bps"})),
+        NOW,
+    );
+    let capacity = |name| state.snapshot().nodes.get(name).unwrap().load.capacity;
+    assert_eq!(capacity("a")[Resource::NetworkIo], Some(Amount::new(1000)));
+    assert_eq!(capacity("b")[Resource::NetworkIo], Some(Amount::new(10)));
+    assert_eq!(capacity("a")[Resource::Cpu], Some(Amount::new(4000)));
+    assert_eq!(state.node_version("a").as_deref(), Some("7"));
+    state.remove_node("a");
+    assert_eq!(state.node_version("a"), None);
+    state.retain_nodes(|_| false);
+    assert!(state.snapshot().nodes.is_empty() && state.node_names().is_empty());
+}
+
+#[test]
+fn a_namespace_opts_in_and_out_and_goes() {
+    let state = synced();
+    let opt_in = |state: &ClusterState| match state.snapshot().opt_in("shop") {
+        OptIn::Unknown => "unknown",
+        OptIn::Out => "out",
+        OptIn::In(_) => "in",
+    };
+    assert_eq!(opt_in(&state), "unknown");
+    for (value, expected) in [
+        ("true", "in"),
+        ("false", "out"),
+        ("True", "out"),
+        ("true", "in"),
+    ] {
+        state.apply_namespace(&namespace("shop", &json!({"evenkeel.dev/enabled": value})));
+        assert_eq!(opt_in(&state), expected, "{value}");
+    }
+    assert_eq!(state.namespaces().len(), 1);
+    state.remove_namespace("shop");
+    assert_eq!(opt_in(&state), "unknown");
+}
+
+#[test]
+fn a_pod_waits_from_its_refusal_until_it_is_bound_or_gone() {
+    let state = synced();
+    state.apply_node(&node("a", &json!({})), NOW);
+    state.apply_pod(
+        &pod("1", None, "0/3 nodes are available: 3 Insufficient cpu."),
+        NOW,
+    );
+    assert!(state.waiting().is_empty(), "somebody else refused it");
+    for uid in ["1", "2", "3"] {
+        state.apply_pod(&pod(uid, None, REFUSED), NOW);
+    }
+    assert_eq!(state.waiting().len(), 3);
+    let later = NOW + jiff::SignedDuration::from_hours(1);
+    state.apply_pod(&pod("1", None, REFUSED), later);
+    let since = state.refused_since("1");
+    assert_eq!(since, Some(NOW), "from the first refusal on");
+    state.apply_pod(&pod("1", Some("a"), ""), NOW);
+    assert_eq!(state.refused_since("1"), None);
+    state.remove_pod("2", NOW);
+    state.retain_pods(|uid| uid == "1", NOW);
+    assert!(state.waiting().is_empty());
+}
+
+#[test]
+fn what_the_condition_says_of_time_counts_only_where_nothing_better_is_known() {
+    let written: Timestamp = "1970-01-01T00:01:00Z".parse().unwrap();
+    let now = NOW + jiff::SignedDuration::from_hours(1);
+    let fresh = state();
+    fresh.apply_pod(&pod("1", None, REFUSED), now);
+    assert_eq!(fresh.refused_since("1"), Some(written), "in the first list");
+    let running = synced();
+    running.apply_pod(&pod("1", None, REFUSED), now);
+    assert_eq!(
+        running.refused_since("1"),
+        Some(now),
+        "it may have waited for an hour for other reasons"
+    );
+}
+
+#[test]
+fn what_is_not_understood_is_told_once() {
+    let state = synced();
+    let mut odd = pod("1", None, "");
+    odd.metadata
+        .annotations
+        .insert("evenkeel.dev/network-io".to_owned(), "fast".to_owned());
+    state.apply_pod(&odd, NOW);
+    assert_eq!(
+        state.take_misunderstood(9),
+        [],
+        "the namespace has not opted in"
+    );
+    state.apply_namespace(&namespace("shop", &json!({"evenkeel.dev/enabled": "true"})));
+    state.apply_pod(&odd, NOW);
+    state.apply_pod(&odd, NOW);
+    state.apply_node(
+        &node("a", &json!({"evenkeel.dev/disk-io-capacity": "?"})),
+        NOW,
+    );
+    state.apply_namespace(&namespace("b", &json!({"evenkeel.dev/headroom": "80%"})));
+    let mut kinds: Vec<_> = state
+        .take_misunderstood(9)
+        .iter()
+        .map(|found| found.kind)
+        .collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["Namespace", "Node", "Pod"]);
+    assert_eq!(state.take_misunderstood(9), []);
+}
+
+#[test]
+fn the_workload_is_at_the_end_of_the_owner_chain() {
+    let state = synced();
+    let owned = |kind: &str, uid: &str| -> Pod {
+        serde_json::from_value(json!({"metadata": {"ownerReferences": [
+            {"kind": kind, "name": "web-7c64", "uid": uid, "controller": true}]}}))
+        .unwrap()
+    };
+    let owner = |kind: &str, name: &str| Owner {
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+    };
+    let pod = owned("ReplicaSet", "rs");
+    assert_eq!(state.workload(&pod), Some(owner("ReplicaSet", "web-7c64")));
+    state.apply_owner(Kind::ReplicaSet, "rs", Some(owner("Deployment", "web")));
+    assert_eq!(state.workload(&pod), Some(owner("Deployment", "web")));
+    assert_eq!(
+        state.workload(&owned("Job", "rs")),
+        Some(owner("Job", "web-7c64"))
+    );
+    state.apply_owner(Kind::Job, "job", Some(owner("CronJob", "nightly")));
+    assert_eq!(
+        state.workload(&owned("Job", "job")),
+        Some(owner("CronJob", "nightly"))
+    );
+    state.retain_owners(Kind::ReplicaSet, |_| false);
+    state.remove_owner(Kind::Job, "job");
+    assert_eq!(state.workload(&pod), Some(owner("ReplicaSet", "web-7c64")));
+    assert_eq!(
+        state.workload(&owned("Job", "job")),
+        Some(owner("Job", "web-7c64"))
+    );
+    assert_eq!(state.workload(&Pod::default()), None);
+}
+
+#[test]
+fn a_lock_that_a_panic_poisoned_goes_on_working() {
+    let state = synced();
+    state.apply_node(&node("a", &json!({})), NOW);
+    let panicking = state.clone();
+    let ended = std::thread::spawn(move || panicking.retain_nodes(|_| panic!("on purpose")));
+    assert!(ended.join().is_err());
+    state.apply_node(&node("b", &json!({})), NOW);
+    assert!(state.snapshot().nodes.get("b").is_some());
+}

@@ -1,0 +1,174 @@
+//! An API server in memory, as far as the controller asks it: objects by path, versions, conflicts,
+//! and the ways in which it fails.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use axum::body::Body;
+use axum::http::{Method, Request, Response};
+use http_body_util::BodyExt as _;
+use kube::Client;
+use serde_json::{Value, json};
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Mood {
+    #[default]
+    Answers,
+    /// Every request gets this status.
+    Refuses(u16),
+    /// Reading works, writing gets this status.
+    RefusesWrites(u16),
+    /// No request is ever answered.
+    Hangs,
+    /// Patches wait for another mood.
+    HoldsPatches,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    objects: BTreeMap<String, Value>,
+    writes: Vec<(Method, String)>,
+    requests: usize,
+    held: usize,
+    version: u64,
+    mood: Mood,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct FakeApi(Arc<Mutex<State>>);
+
+impl FakeApi {
+    pub(super) fn client(&self) -> Client {
+        let api = self.clone();
+        let service = tower::service_fn(move |request: Request<kube::client::Body>| {
+            let api = api.clone();
+            async move { Ok::<_, Infallible>(api.answer(request).await) }
+        });
+        Client::new(service, "default")
+    }
+
+    pub(super) fn set(&self, path: &str, object: Value) {
+        self.state().store(path, object);
+    }
+
+    pub(super) fn get(&self, path: &str) -> Option<Value> {
+        self.state().objects.get(path).cloned()
+    }
+
+    pub(super) fn remove(&self, path: &str) {
+        self.state().objects.remove(path);
+    }
+
+    pub(super) fn mood(&self, mood: Mood) {
+        self.state().mood = mood;
+    }
+
+    /// The writes so far, refused ones included.
+    pub(super) fn writes(&self) -> Vec<(Method, String)> {
+        self.state().writes.clone()
+    }
+
+    pub(super) fn requests(&self) -> usize {
+        self.state().requests
+    }
+
+    /// The patches that have been made to wait.
+    pub(super) fn held(&self) -> usize {
+        self.state().held
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+
+    fn mood_is(&self, mood: Mood) -> bool {
+        self.state().mood == mood
+    }
+
+    async fn answer(&self, request: Request<kube::client::Body>) -> Response<Body> {
+        let (head, body) = request.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if head.method == Method::PATCH && self.mood_is(Mood::HoldsPatches) {
+            self.state().held += 1;
+            while self.mood_is(Mood::HoldsPatches) {
+                tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            }
+        }
+        let answer = self.state().handle(&head.method, head.uri.path(), body);
+        let Some((status, body)) = answer else {
+            return std::future::pending().await;
+        };
+        let response = Response::builder().status(status);
+        response.body(Body::from(body.to_string())).unwrap()
+    }
+}
+
+impl State {
+    fn handle(&mut self, method: &Method, path: &str, body: Value) -> Option<(u16, Value)> {
+        self.requests += 1;
+        let writes = *method != Method::GET;
+        if writes {
+            self.writes.push((method.clone(), path.to_owned()));
+        }
+        match self.mood {
+            Mood::Hangs => return None,
+            Mood::Refuses(status) => return Some(refused(status)),
+            Mood::RefusesWrites(status) if writes => return Some(refused(status)),
+            Mood::RefusesWrites(_) | Mood::HoldsPatches | Mood::Answers => {}
+        }
+        let path = if *method == Method::POST {
+            format!("{path}/{}", body["metadata"]["name"].as_str().unwrap())
+        } else {
+            path.to_owned()
+        };
+        let known = self.objects.get(&path).cloned();
+        let asked = &body["metadata"]["resourceVersion"];
+        Some(match (known, method.as_str()) {
+            (Some(_), "POST") => refused(409),
+            (None, "POST") => (201, self.store(&path, body)),
+            (None, _) => refused(404),
+            (Some(known), "GET") => (200, known),
+            (Some(known), _)
+                if !asked.is_null() && *asked != known["metadata"]["resourceVersion"] =>
+            {
+                refused(409)
+            }
+            (Some(_), "PUT") => (200, self.store(&path, body)),
+            (Some(mut known), _) => {
+                json_patch::merge(&mut known, &body);
+                (200, self.store(&path, known))
+            }
+        })
+    }
+
+    fn store(&mut self, path: &str, mut object: Value) -> Value {
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = self.version.to_string().into();
+        self.objects.insert(path.to_owned(), object.clone());
+        object
+    }
+}
+
+fn refused(status: u16) -> (u16, Value) {
+    let reason = match status {
+        404 => "NotFound",
+        409 => "Conflict",
+        _ => "InternalError",
+    };
+    let body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure",
+                      "message": "refused", "reason": reason, "code": status});
+    (status, body)
+}
+
+/// Waits until something holds; panics when it does not within a generous time.
+pub(super) async fn eventually(what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..3000 {
+        if holds() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("{what} did not come true");
+}

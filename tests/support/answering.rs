@@ -1,0 +1,212 @@
+//! The real router over a cluster of the test's making, asked without a socket.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use bytes::Bytes;
+use evenkeel::clock;
+use evenkeel::cluster::ClusterState;
+use evenkeel::cluster::{Kind, Settings};
+use evenkeel::placement::balance::Normalization;
+use evenkeel::placement::{NoHeadroom, Policy, node_table};
+use evenkeel::profile::ProfileTable;
+use evenkeel::server::api::{self, Api};
+use evenkeel::server::certificates::{Bundle, Names, Validity};
+use evenkeel::server::tls::{
+    Authority, CertificateStore, Change, ClientAuthorities, Peer, ServerCertificate,
+};
+use evenkeel::server::{self, Metrics};
+use evenkeel::units::{self, Ratio, Resources};
+use http_body_util::BodyExt as _;
+use jiff::SignedDuration;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use tower::ServiceExt as _;
+
+/// What the paths take at most.
+pub const ADMISSION_BODY: u64 = 3 << 20;
+/// The same for the extender.
+pub const EXTENDER_BODY: u64 = 64 << 20;
+
+/// The policy that stands where nothing is configured.
+pub fn policy() -> Policy {
+    Policy {
+        headroom: Ratio::share(0.8).expect("a share"),
+        headroom_by_priority_class: [].into(),
+        profile_threshold: Ratio::share(0.15).expect("a share"),
+        no_headroom: NoHeadroom::Reject,
+        relax_after: Some(SignedDuration::from_mins(5)),
+        normalization: Normalization::Joint,
+        profiles: ProfileTable::default(),
+        caps_as_demand: false,
+        default_capacity: Resources::default(),
+        scheduler_name: None,
+        max_age: SignedDuration::from_mins(3),
+    }
+}
+
+/// An empty cluster of which everything has been listed.
+pub fn cluster(expects_metrics: bool) -> ClusterState {
+    let cluster = ClusterState::new(Settings {
+        table: node_table::Settings::default(),
+        default_capacity: Resources::default(),
+        caps_as_demand: false,
+        expects_metrics,
+    });
+    for kind in Kind::ALL {
+        cluster.set_synced(kind);
+    }
+    cluster
+}
+
+/// Adds a namespace with these annotations.
+pub fn add_namespace(cluster: &ClusterState, name: &str, annotations: &[(&str, &str)]) {
+    let annotations: serde_json::Map<_, _> = annotations
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).into()))
+        .collect();
+    let namespace = serde_json::json!({"metadata": {"name": name, "annotations": annotations}});
+    cluster.apply_namespace(&serde_json::from_value(namespace).expect("a namespace"));
+}
+
+/// The router with a client at its other end.
+pub struct Asked {
+    router: Router,
+    peer: Arc<Peer>,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: StatusCode,
+    /// Whether it says when to come back, which no answer may.
+    pub retry_after: bool,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// Certificates of a service, and those of a scheduler that it knows.
+pub struct Certificates {
+    store: Arc<CertificateStore>,
+    scheduler: Vec<CertificateDer<'static>>,
+}
+
+impl Certificates {
+    /// New ones; `scheduler_authority` is whether clients of the extender are to show theirs.
+    pub fn new(scheduler_authority: bool) -> Self {
+        let day = SignedDuration::from_hours(24);
+        let validity = Validity::new(day * 3650, day * 90, day * 30).expect("in order");
+        let names = Names::new(["localhost".to_owned()], []).expect("names");
+        let bundle = Bundle::generate(clock::now(), &names, &validity).expect("a bundle");
+        let authorities = scheduler_authority.then(|| {
+            let pem = bundle.scheduler_ca_bundle();
+            ClientAuthorities::default()
+                .with_pem(Authority::Scheduler, pem.as_bytes())
+                .expect("an authority")
+        });
+        let server = ServerCertificate::from_pem(
+            bundle.server_certificate().as_bytes(),
+            bundle.server_key().as_bytes(),
+        );
+        let change = Change {
+            server: Some(server.expect("a certificate")),
+            authorities,
+        };
+        let store = CertificateStore::new(change, Metrics::default()).expect("a store");
+        let client = bundle
+            .issue_scheduler_client(clock::now(), day)
+            .expect("a client certificate");
+        let chain = CertificateDer::pem_slice_iter(client.certificate.as_bytes())
+            .map(|certificate| certificate.expect("PEM").into_owned())
+            .collect();
+        Self {
+            store: Arc::new(store),
+            scheduler: chain,
+        }
+    }
+}
+
+impl Asked {
+    /// The paths of the HTTPS listener, asked by somebody without a certificate where none is
+    /// needed.
+    pub fn new(cluster: ClusterState, policy: Policy) -> Self {
+        Self::by(cluster, policy, &Certificates::new(false), false)
+    }
+
+    /// The same, asked by kube-scheduler with its certificate or by somebody without one.
+    pub fn by(
+        cluster: ClusterState,
+        policy: Policy,
+        certificates: &Certificates,
+        scheduler: bool,
+    ) -> Self {
+        let chain = if scheduler {
+            certificates.scheduler.clone()
+        } else {
+            Vec::new()
+        };
+        Self::with_chain(cluster, policy, certificates, chain)
+    }
+
+    /// The same, asked by the scheduler of another cluster.
+    pub fn by_client_of(
+        other: &Certificates,
+        cluster: ClusterState,
+        policy: Policy,
+        certificates: &Certificates,
+    ) -> Self {
+        Self::with_chain(cluster, policy, certificates, other.scheduler.clone())
+    }
+
+    fn with_chain(
+        cluster: ClusterState,
+        policy: Policy,
+        certificates: &Certificates,
+        chain: Vec<CertificateDer<'static>>,
+    ) -> Self {
+        let api = Api::new(cluster, Arc::new(policy), api::Metrics::default());
+        let many = NonZeroUsize::new(64).expect("not zero");
+        let settings = api::Settings {
+            admission_body: units::Bytes(ADMISSION_BODY),
+            extender_body: units::Bytes(EXTENDER_BODY),
+            admission_concurrency: many,
+            extender_concurrency: many,
+            body_time: Duration::from_secs(60),
+            body_budget: units::Bytes(4 * EXTENDER_BODY),
+        };
+        Self {
+            router: api.routes(&settings, server::Metrics::default()),
+            peer: Arc::new(Peer::new(Arc::clone(&certificates.store), chain)),
+        }
+    }
+
+    /// Posts JSON.
+    pub async fn post(&self, target: &str, body: impl Into<Bytes>) -> Answer {
+        let headers = [("content-type".to_owned(), "application/json".to_owned())];
+        self.send(target, &headers, body.into()).await
+    }
+
+    /// Posts a body under these headers.
+    pub async fn send(&self, target: &str, headers: &[(String, String)], body: Bytes) -> Answer {
+        let mut request = Request::post(target);
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let mut request = request.body(Body::from(body)).expect("a request");
+        request.extensions_mut().insert(Arc::clone(&self.peer));
+        let answered = self.router.clone().oneshot(request).await;
+        let response = answered.expect("the router answers");
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.expect("the answer's body").to_bytes();
+        Answer {
+            status: head.status,
+            retry_after: head.headers.contains_key("retry-after"),
+            body,
+        }
+    }
+}
