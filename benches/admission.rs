@@ -59,10 +59,15 @@ fn admission(criterion: &mut Criterion) {
         black_box(answer);
     };
     let name = format!("admission review, body of {} bytes", body.len());
-    percentiles::report(&name, CALLS, |_| ask());
     let mut group = criterion.benchmark_group("admission");
     group.throughput(Throughput::Elements(1));
-    group.bench_function("review of a 5 KB Pod", |bencher| bencher.iter(ask));
+    let mut first = true;
+    group.bench_function("review of a 5 KB Pod", |bencher| {
+        if std::mem::take(&mut first) {
+            percentiles::report(&name, CALLS, |_| ask());
+        }
+        bencher.iter(ask);
+    });
     group.finish();
 }
 

@@ -42,7 +42,7 @@ fn resident() -> usize {
 
 fn cluster() -> ClusterState {
     let before = resident();
-    let cluster = answering::cluster(true);
+    let cluster = answering::unlisted(true);
     answering::add_namespace(
         &cluster,
         fleet::NAMESPACE,
@@ -50,6 +50,7 @@ fn cluster() -> ClusterState {
     );
     let started = clock::instant();
     fleet::fill(&cluster, NODES, PODS);
+    answering::listed(&cluster);
     let took = clock::instant().duration_since(started);
     let after = resident();
     println!(

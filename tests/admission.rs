@@ -1,6 +1,8 @@
 //! Every recorded AdmissionReview gets the right answer from the real router, checked by applying
 //! the patch to the object as the API server does.
 
+#![allow(clippy::unwrap_used)] // helpers of tests
+
 mod support {
     #[allow(dead_code)] // shared with the test of the extender
     pub mod answering;
@@ -14,9 +16,11 @@ use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use evenkeel::admission::{Outcome, Request, review};
 use evenkeel::cluster::ClusterState;
 use evenkeel::placement::Policy;
 use evenkeel::server::paths::MUTATE;
+use evenkeel::snapshot::Snapshot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use support::answering::{ADMISSION_BODY, Answer, Asked, add_namespace, cluster, policy};
@@ -265,11 +269,15 @@ fn well_annotated(review: &Value, patched: &Value) {
     assert!(demand.keys().eq(resources), "{demand:?}");
 }
 
+/// Some were recorded with two webhooks installed, each under a path of its own.
 async fn send(service: &Asked, recorded: &Recorded) -> Reviewed {
+    let query = recorded
+        .target
+        .split_once('?')
+        .map_or("", |(_, query)| query);
+    let target = format!("{MUTATE}?{query}");
     let body = recorded.body.clone();
-    let answer = service
-        .send(&recorded.target, &recorded.headers, body)
-        .await;
+    let answer = service.send(&target, &recorded.headers, body).await;
     reviewed(&recorded.json(), &answer)
 }
 
@@ -312,6 +320,11 @@ async fn a_second_review_changes_nothing() {
             scheduler_name: Some("evenkeel-scheduler".to_owned()),
             ..policy()
         },
+        // What the API server enters by itself.
+        Policy {
+            scheduler_name: Some("default-scheduler".to_owned()),
+            ..policy()
+        },
     ] {
         let scheduler = policy.scheduler_name.clone();
         let service = opted_in(policy);
@@ -352,6 +365,23 @@ async fn pods_elsewhere_are_left_alone() {
             assert_eq!(found.patched, None, "{} {annotations:?}", recorded.name);
             assert_eq!(found.warnings, Vec::<String>::new(), "{}", recorded.name);
         }
+    }
+}
+
+#[test]
+fn nothing_is_decided_on_a_cluster_that_was_never_listed() {
+    let cluster = nodes();
+    add_namespace(&cluster, NAMESPACE, &[("evenkeel.dev/enabled", "true")]);
+    let body = recorded("pod-create-plain").to_string();
+    let request = Request::parse(body.as_bytes()).unwrap();
+    let mut snapshot = Snapshot::clone(&cluster.snapshot());
+    for (synced, outcome) in [(true, Outcome::Patched), (false, Outcome::NotSynced)] {
+        snapshot.synced = synced;
+        let reviewed = review(&request, &snapshot, &policy());
+        assert_eq!(reviewed.outcome, outcome);
+        let answer: Value = serde_json::from_slice(&reviewed.body).unwrap();
+        assert_eq!(answer["response"]["allowed"], true);
+        assert_eq!(answer["response"]["patch"].is_string(), synced);
     }
 }
 
@@ -452,9 +482,13 @@ async fn what_the_user_says_counts_and_what_is_not_understood_is_told() {
         review["request"]["object"] = patched;
         assert_eq!(ask(&service, &review).await.patched, None, "{annotations}");
     }
+}
+
+#[tokio::test]
+async fn a_pod_that_asks_for_it_is_left_alone() {
     let mut review = recorded("pod-create-plain");
     review["request"]["object"]["metadata"]["annotations"] = json!({"evenkeel.dev/skip": "true"});
-    assert_eq!(ask(&service, &review).await.patched, None);
+    assert_eq!(ask(&opted_in(policy()), &review).await.patched, None);
 }
 
 #[tokio::test]
@@ -548,9 +582,15 @@ fn quantity() -> impl Strategy<Value = Value> {
 
 fn resources() -> impl Strategy<Value = Value> {
     let names = &["cpu", "memory", "ephemeral-storage", "nvidia.com/gpu"][..];
-    let list = prop::collection::btree_map(prop::sample::select(names), quantity(), 0..4).boxed();
-    (list.clone(), prop::option::of(list))
+    let list = || prop::collection::btree_map(prop::sample::select(names), quantity(), 0..4);
+    (list(), prop::option::of(list()))
         .prop_map(|(requests, limits)| json!({"requests": requests, "limits": limits}))
+}
+
+fn container() -> impl Strategy<Value = Value> {
+    let restart = prop::option::of(Just("Always"));
+    (resources(), restart)
+        .prop_map(|(resources, restart)| json!({"resources": resources, "restartPolicy": restart}))
 }
 
 fn pod() -> impl Strategy<Value = Value> {
@@ -571,10 +611,7 @@ fn pod() -> impl Strategy<Value = Value> {
         prop::sample::select(values),
         0..5,
     );
-    let container = (resources(), prop::option::of(Just("Always")))
-        .prop_map(|(resources, restart)| json!({"resources": resources, "restartPolicy": restart}))
-        .boxed();
-    let containers = || prop::collection::vec(container.clone(), 0..3);
+    let containers = || prop::collection::vec(container(), 0..3);
     (
         prop::option::of(annotations),
         containers(),

@@ -1,11 +1,14 @@
 //! Every recorded call of kube-scheduler gets the right answer from the real router.
 
+#![allow(clippy::unwrap_used)] // helpers of tests
+
 mod support {
     pub mod answering;
     pub mod hostile;
     pub mod recorded;
 }
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -169,9 +172,10 @@ async fn send(service: &Asked, recorded: &Recorded) -> Answer {
 }
 
 fn calls(target: &str) -> Vec<Recorded> {
+    let verb = target.rsplit('/').next();
     let calls = requests("extender")
         .into_iter()
-        .filter(|call| call.target == target);
+        .filter(|call| call.target.rsplit('/').next() == verb);
     let calls: Vec<Recorded> = calls.collect();
     assert!(!calls.is_empty());
     calls
@@ -287,7 +291,10 @@ async fn a_burst_does_not_overfill_the_node_that_looked_idle() {
         }
         call["NodeNames"] = json!(left);
         let scores = scores(&call, &service.post(PRIORITIZE, call.to_string()).await);
-        let best = (0..left.len()).max_by_key(|node| scores[*node]).unwrap();
+        // The first of equals, as it is counted until its binding is seen.
+        let best = (0..left.len())
+            .min_by_key(|node| Reverse(scores[*node]))
+            .unwrap();
         *chosen.entry(left[best].clone()).or_insert(0) += 1;
     }
     assert!(chosen.len() >= 6, "{chosen:?}");
@@ -343,6 +350,60 @@ async fn verbs_that_are_not_offered_are_refused() {
     }
 }
 
+/// A call about a Pod with this name and UID.
+fn call(namespace: &str, name: &str, uid: &str, nodes: &[&str]) -> String {
+    let metadata = json!({"name": name, "namespace": namespace, "uid": uid});
+    let container = json!({"resources": {"requests": {"cpu": "1"}}});
+    json!({"Pod": {"metadata": metadata, "spec": {"containers": [container]}}, "NodeNames": nodes})
+        .to_string()
+}
+
+#[tokio::test]
+async fn what_is_explained_is_the_newest_pod_of_the_name_and_of_opted_in_namespaces_only() {
+    let cluster = opted_in();
+    add_namespace(&cluster, "elsewhere", &[]);
+    let service = Asked::new(cluster, policy());
+    let nodes = ["node-0001", "node-0002"];
+    for path in [FILTER, PRIORITIZE] {
+        for namespace in [NAMESPACE, "elsewhere", "never-seen"] {
+            let answer = service.post(path, call(namespace, "p", "1", &nodes)).await;
+            assert_eq!(answer.status, StatusCode::OK);
+        }
+    }
+    for namespace in ["elsewhere", "never-seen"] {
+        let (status, _) = service.explain(namespace, "p").await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "{namespace}");
+    }
+    for (uid, prioritized) in [("1", true), ("2", false)] {
+        service
+            .post(FILTER, call(NAMESPACE, "p", uid, &nodes[..1]))
+            .await;
+        let (status, body) = service.explain(NAMESPACE, "p").await;
+        assert_eq!(status, StatusCode::OK);
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["lastFilter"]["asked"], 1, "{body}");
+        // The second Pod has not been scored, whatever became of the first.
+        assert_eq!(body["lastPrioritize"].is_object(), prioritized, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn nodes_that_are_not_known_are_counted_once_they_are_to_choose_from() {
+    let service = Asked::new(opted_in(), policy());
+    let counted = |count| format!("evenkeel_extender_nodes_unknown_total {count}\n");
+    for (path, nodes, count) in [
+        (FILTER, &["node-0001", "new", "newer"][..], 0),
+        (PRIORITIZE, &["node-0001", "new", "newer"], 2),
+        (PRIORITIZE, &["node-0001", "node-0002"], 2),
+        // The only node that passes is not asked about again.
+        (FILTER, &["node-0004", "new"], 3),
+    ] {
+        service.post(path, call(NAMESPACE, "p", "1", nodes)).await;
+        let page = service.page();
+        assert!(page.contains(&counted(count)), "{path} {nodes:?}: {page}");
+    }
+}
+
 #[tokio::test]
 async fn hostile_bodies_get_a_clear_refusal() {
     let service = Asked::new(opted_in(), policy());
@@ -350,7 +411,7 @@ async fn hostile_bodies_get_a_clear_refusal() {
         let wrong = [
             json!({"Pod": {}, "NodeNames": [1]}),
             json!({"Pod": {}, "NodeNames": "node"}),
-            json!({"Pod": [], "NodeNames": []}),
+            json!({"Pod": 5, "NodeNames": []}),
             json!({"Pod": {}, "Nodes": {"items": [{"metadata": {"name": 5}}]}}),
             json!({"Pod": {}, "Nodes": {"items": [5]}}),
             json!({"Pod": {}}),

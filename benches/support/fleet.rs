@@ -134,8 +134,7 @@ fn asking_pod(number: usize) -> String {
     let (pod, _) = RECORDED
         .split_once(r#","Nodes":"#)
         .expect("the form of a request");
-    let mut pod: serde_json::Value =
-        serde_json::from_str(&format!("{}}}", pod)).expect("a request");
+    let mut pod: serde_json::Value = serde_json::from_str(&format!("{pod}}}")).expect("a request");
     let metadata = &mut pod["Pod"]["metadata"];
     metadata["uid"] = format!("a5ce0000-1557-4d55-b783-{number:012}").into();
     metadata["name"] = format!("asking-{number:06}").into();

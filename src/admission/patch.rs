@@ -73,7 +73,12 @@ pub fn operations(object: &Value, wanted: &Wanted) -> Patch {
             ));
         }
     }
-    if let Some(name) = &wanted.scheduler_name {
+    let scheduler = object
+        .pointer("/spec/schedulerName")
+        .and_then(Value::as_str);
+    if let Some(name) = &wanted.scheduler_name
+        && scheduler != Some(name)
+    {
         operations.push(add(["spec", "schedulerName"], Value::from(name.as_str())));
     }
     Patch(operations)
@@ -134,12 +139,13 @@ mod tests {
 
     #[test]
     fn what_is_there_is_not_written_again() {
-        let object = json!({"metadata": {"annotations": {"evenkeel.dev/profile": "compute"}}});
+        let object = json!({"metadata": {"annotations": {"evenkeel.dev/profile": "compute"}},
+                            "spec": {"schedulerName": "default-scheduler"}});
         let patch = operations(
             &object,
             &Wanted {
                 annotations: BTreeMap::from([("evenkeel.dev/profile", "compute".to_owned())]),
-                scheduler_name: None,
+                scheduler_name: Some("default-scheduler".to_owned()),
             },
         );
         assert!(patch.0.is_empty());
@@ -185,8 +191,7 @@ mod tests {
         #[test]
         fn the_patch_applies_and_is_idempotent(present in prop::option::of(prop::collection::btree_map("[a-z./~-]{1,12}", ".{0,8}", 0..4))) {
             let object = json!({"metadata": {"annotations": present}, "spec": {}});
-            let mut wanted = wanted();
-            wanted.scheduler_name = None;
+            let wanted = wanted();
             let mut patched = object.clone();
             apply(&mut patched, &operations(&object, &wanted)).unwrap();
             prop_assert!(operations(&patched, &wanted).0.is_empty());

@@ -31,6 +31,8 @@ pub enum Outcome {
     Unchanged,
     /// The request is not the creation of a Pod.
     NotAPod,
+    /// The objects of the cluster have not all been listed.
+    NotSynced,
     /// The namespace has not been seen.
     NamespaceUnknown,
     /// The namespace has not opted in.
@@ -51,6 +53,7 @@ impl Outcome {
             Self::Patched => "patched",
             Self::Unchanged => "unchanged",
             Self::NotAPod => "not_a_pod",
+            Self::NotSynced => "not_synced",
             Self::NamespaceUnknown => "namespace_unknown",
             Self::NotOptedIn => "not_opted_in",
             Self::Skipped => "skipped",
@@ -130,6 +133,10 @@ fn decide(
 ) -> Result<Decided, Declined> {
     if !request.creates_pod() {
         return Err(Declined::quietly(Outcome::NotAPod));
+    }
+    // The mean of nodes not seen yet would give a profile that the Pod then keeps for good.
+    if !snapshot.synced {
+        return Err(Declined::quietly(Outcome::NotSynced));
     }
     let namespace = match snapshot.opt_in(request.namespace.as_deref().unwrap_or_default()) {
         OptIn::Unknown => return Err(Declined::quietly(Outcome::NamespaceUnknown)),

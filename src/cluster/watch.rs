@@ -25,6 +25,7 @@ use super::records::Kind;
 use super::state::ClusterState;
 use crate::clock;
 use crate::kubernetes::watched::{WatchedNamespace, WatchedNode, WatchedPod};
+use crate::telemetry::RateLimited;
 
 /// Starts all watches; they run until the set is dropped.
 pub fn start(client: &Client, state: &ClusterState, metrics: &Metrics, tasks: &mut JoinSet<()>) {
@@ -32,6 +33,7 @@ pub fn start(client: &Client, state: &ClusterState, metrics: &Metrics, tasks: &m
         kind,
         state: state.clone(),
         metrics: metrics.clone(),
+        warned: RateLimited::default(),
     };
     tasks.spawn(objects::<WatchedNode>(client.clone(), watch(Kind::Node)));
     tasks.spawn(objects::<WatchedPod>(client.clone(), watch(Kind::Pod)));
@@ -50,6 +52,7 @@ struct Watch {
     kind: Kind,
     state: ClusterState,
     metrics: Metrics,
+    warned: RateLimited<&'static str>,
 }
 
 async fn objects<K>(client: Client, watch: Watch)
@@ -71,12 +74,21 @@ where
     watch.follow(events, &sink).await;
 }
 
+/// An object that is left out.
+struct Unreadable<'a> {
+    name: &'a str,
+    error: &'a str,
+}
+
 /// Where the objects of a watch go.
 trait Sink<T> {
     /// What the object is known by when it goes.
     fn key(&self, object: &T) -> String;
-    /// Takes the object; false if it could not be read.
-    fn apply(&self, state: &ClusterState, object: &T) -> bool;
+    /// Takes the object.
+    ///
+    /// # Errors
+    /// Its name and why it could not be read.
+    fn apply<'a>(&self, state: &ClusterState, object: &'a T) -> Result<(), Unreadable<'a>>;
     /// Forgets the object.
     fn remove(&self, state: &ClusterState, key: &str);
     /// Forgets all but these.
@@ -111,19 +123,27 @@ impl Watch {
                 Err(error) => {
                     // The stream goes on by itself, from a new list where it must.
                     self.metrics.count(self.kind, WatchOutcome::Error);
-                    warn!(kind = self.kind.as_str(), %error, "a watch was interrupted");
+                    if let Some(suppressed) = self.warned.permit("interrupted", clock::instant()) {
+                        let kind = self.kind.as_str();
+                        warn!(kind, %error, suppressed, "a watch was interrupted");
+                    }
                 }
             }
         }
     }
 
     fn apply<T>(&self, sink: &impl Sink<T>, object: &T) {
-        let outcome = if sink.apply(&self.state, object) {
-            WatchOutcome::Event
-        } else {
-            WatchOutcome::Unreadable
+        let Err(Unreadable { name, error }) = sink.apply(&self.state, object) else {
+            return self.metrics.count(self.kind, WatchOutcome::Event);
         };
-        self.metrics.count(self.kind, outcome);
+        self.metrics.count(self.kind, WatchOutcome::Unreadable);
+        if let Some(suppressed) = self.warned.permit("unreadable", clock::instant()) {
+            let kind = self.kind.as_str();
+            warn!(
+                kind,
+                name, error, suppressed, "an object could not be read and is left out"
+            );
+        }
     }
 }
 
@@ -139,22 +159,17 @@ impl<K: Observed + Resource<DynamicType = ()>> Sink<DeserializeGuard<K>> for Obj
         K::key(metadata).to_owned()
     }
 
-    fn apply(&self, state: &ClusterState, guard: &DeserializeGuard<K>) -> bool {
-        match &guard.0 {
-            Ok(object) => {
-                object.apply(state);
-                true
-            }
-            Err(invalid) => {
-                let name = invalid.metadata.name.as_deref().unwrap_or_default();
-                warn!(
-                    name,
-                    error = invalid.error,
-                    "an object could not be read and is left out"
-                );
-                false
-            }
-        }
+    fn apply<'a>(
+        &self,
+        state: &ClusterState,
+        guard: &'a DeserializeGuard<K>,
+    ) -> Result<(), Unreadable<'a>> {
+        let object = guard.0.as_ref().map_err(|invalid| Unreadable {
+            name: invalid.metadata.name.as_deref().unwrap_or_default(),
+            error: &invalid.error,
+        })?;
+        object.apply(state);
+        Ok(())
     }
 
     fn remove(&self, state: &ClusterState, key: &str) {
@@ -174,7 +189,11 @@ impl<K> Sink<PartialObjectMeta<K>> for Owned<K> {
         object.metadata.uid.clone().unwrap_or_default()
     }
 
-    fn apply(&self, state: &ClusterState, object: &PartialObjectMeta<K>) -> bool {
+    fn apply<'a>(
+        &self,
+        state: &ClusterState,
+        object: &'a PartialObjectMeta<K>,
+    ) -> Result<(), Unreadable<'a>> {
         let owner = object
             .metadata
             .owner_references
@@ -186,7 +205,7 @@ impl<K> Sink<PartialObjectMeta<K>> for Owned<K> {
                 name: owner.name.clone(),
             });
         state.apply_owner(self.0, &self.key(object), owner);
-        true
+        Ok(())
     }
 
     fn remove(&self, state: &ClusterState, key: &str) {

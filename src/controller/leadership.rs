@@ -24,6 +24,7 @@ use tracing::{info, warn};
 use super::switch::WriteSwitch;
 use crate::clock;
 use crate::plan::election::{Election, Record, Step, Timing};
+use crate::telemetry::RateLimited;
 
 /// Where the Lease is and how it is held.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,6 +96,7 @@ pub struct Elector {
     settings: Settings,
     leadership: Leadership,
     switch: WriteSwitch,
+    warned: RateLimited<&'static str>,
 }
 
 impl Elector {
@@ -111,6 +113,7 @@ impl Elector {
             settings,
             leadership,
             switch,
+            warned: RateLimited::default(),
         }
     }
 
@@ -146,8 +149,19 @@ impl Elector {
             .max(Duration::from_secs(1));
         match tokio::time::timeout(limit, self.contend(election)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => warn!(%error, "the lease could not be read or written"),
-            Err(_) => warn!("the API server did not answer about the lease in time"),
+            Ok(Err(error)) => {
+                if let Some(suppressed) = self.warned.permit("failed", clock::instant()) {
+                    warn!(%error, suppressed, "the lease could not be read or written");
+                }
+            }
+            Err(_) => {
+                if let Some(suppressed) = self.warned.permit("slow", clock::instant()) {
+                    warn!(
+                        suppressed,
+                        "the API server did not answer about the lease in time"
+                    );
+                }
+            }
         }
         self.publish(election);
         let leads = self.leadership.is_leader(clock::instant());
@@ -287,8 +301,8 @@ mod tests {
     const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/system/leases/evenkeel";
 
     const TIMING: Timing = Timing {
-        lease_duration: Duration::from_millis(3000),
-        renew_deadline: Duration::from_millis(2000),
+        lease_duration: Duration::from_secs(3),
+        renew_deadline: Duration::from_secs(2),
         retry_period: Duration::from_millis(20),
     };
 
@@ -400,13 +414,8 @@ mod tests {
         leader.end().await;
         writing.await.unwrap();
         assert_eq!(holder(&api), "");
-        let writes = api.writes();
-        let last: Vec<&str> = writes
-            .iter()
-            .rev()
-            .take(2)
-            .map(|(_, path)| &**path)
-            .collect();
+        let made = api.writes();
+        let last: Vec<&str> = made.iter().rev().take(2).map(|(_, path)| &**path).collect();
         assert_eq!(last, [LEASE, "/api/v1/nodes/a"]);
     }
 

@@ -11,7 +11,7 @@ use prometheus_client::registry::Registry;
 use crate::plan::Purpose;
 
 /// How a write ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// Done.
     Written,
@@ -32,7 +32,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    const fn as_str(self) -> &'static str {
+    pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Written => "written",
             Self::Conflict => "conflict",

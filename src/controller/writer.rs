@@ -21,7 +21,8 @@ use super::leadership::Leadership;
 use super::metrics::{Metrics, Outcome};
 use super::switch::WriteSwitch;
 use crate::clock;
-use crate::plan::{Operation, Target, Write};
+use crate::plan::{Operation, Purpose, Target, Write};
+use crate::telemetry::RateLimited;
 
 /// Limits of the writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +108,7 @@ pub struct Writer {
     leadership: Leadership,
     switch: WriteSwitch,
     metrics: Metrics,
+    warned: RateLimited<(Purpose, Outcome)>,
 }
 
 impl Writer {
@@ -131,6 +133,7 @@ impl Writer {
             leadership,
             switch,
             metrics: metrics.clone(),
+            warned: RateLimited::default(),
         };
         let queue = WriteQueue {
             sender,
@@ -184,17 +187,35 @@ impl Writer {
             }
             Ok(Err(kube::Error::Api(status))) if status.code == 404 => Outcome::Gone,
             Ok(Err(error)) => {
-                warn!(purpose = write.purpose.as_str(), target = ?write.target, %error, "a write failed");
+                self.warn(write, Outcome::Failed, Some(&error));
                 Outcome::Failed
             }
             Err(_) => {
-                warn!(purpose = write.purpose.as_str(), target = ?write.target, "a write was not answered in time");
+                self.warn(write, Outcome::TimedOut, None);
                 Outcome::TimedOut
             }
         };
         let took = clock::instant().duration_since(sent);
         debug!(purpose = write.purpose.as_str(), target = ?write.target, ?outcome, ?took, "wrote");
         outcome
+    }
+
+    fn warn(&self, write: &Write, outcome: Outcome, error: Option<&kube::Error>) {
+        let Write {
+            purpose, target, ..
+        } = write;
+        if let Some(suppressed) = self.warned.permit((*purpose, outcome), clock::instant()) {
+            let error = error.map(tracing::field::display);
+            let (purpose, outcome) = (purpose.as_str(), outcome.as_str());
+            warn!(
+                purpose,
+                outcome,
+                ?target,
+                error,
+                suppressed,
+                "a write failed"
+            );
+        }
     }
 
     async fn send(&self, write: &Write) -> Result<(), kube::Error> {
@@ -249,7 +270,6 @@ mod tests {
 
     use super::*;
     use crate::controller::fake_api::{FakeApi, Mood, eventually};
-    use crate::plan::Purpose;
 
     const NODE: &str = "/api/v1/nodes/a";
 

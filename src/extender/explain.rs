@@ -33,6 +33,8 @@ pub struct Explanation {
     pub normalization: &'static str,
     /// h: the largest load / capacity that a placement may lead to.
     pub headroom: f64,
+    /// Whether no node has headroom and the least loaded ones take the Pod all the same.
+    pub relaxed: bool,
     /// Annotations of the Pod that are not understood.
     pub warnings: Vec<String>,
     /// The nodes, best first.
@@ -114,7 +116,10 @@ pub fn explain(pod: &Pod, call: &Call<'_>) -> Explanation {
     let demand = judgement.demand.amounts;
     let passing = passing(call, &demand, judgement.headroom);
     let loads: Vec<NodeLoad> = passing.iter().map(|node| node.load).collect();
-    let (profile, weights) = decide::weights_for(pod, &judgement, &loads, call.policy);
+    // Where none passes, the profile is that which all nodes together give.
+    let all: Vec<NodeLoad> = call.snapshot.nodes.iter().map(|node| node.load).collect();
+    let candidates = if passing.is_empty() { &all } else { &loads };
+    let (profile, weights) = decide::weights_for(pod, &judgement, candidates, call.policy);
     let details = balance::detail(&loads, &demand, weights, call.policy.normalization);
     // Scores stand in the order of the passing nodes, which is that of the snapshot.
     let mut scored = passing
@@ -150,6 +155,7 @@ pub fn explain(pod: &Pod, call: &Call<'_>) -> Explanation {
         weights: Resourced(*weights.get()),
         normalization: call.policy.normalization.as_str(),
         headroom: judgement.headroom.get(),
+        relaxed: passing.is_empty() && judgement.relaxes(call, false),
         warnings: judgement
             .demand
             .invalid

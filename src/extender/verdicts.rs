@@ -112,7 +112,7 @@ mod tests {
             demand: *demand.values(),
             headroom: headroom.get().to_bits(),
         });
-        cache.get(nodes, &demand, headroom);
+        drop(cache.get(nodes, &demand, headroom));
         cache.0.run_pending_tasks();
         before
     }

@@ -4,6 +4,7 @@
 //! answers. Nothing is awaited after the body is read.
 
 mod explain;
+mod fail_open;
 mod metrics;
 mod mutate;
 mod schedule;
@@ -16,9 +17,9 @@ use axum::Router;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use hyper::header::CONTENT_TYPE;
-use moka::sync::Cache;
 
-pub use explain::DecisionRecord;
+use explain::Decisions;
+use fail_open::FailOpen;
 pub use metrics::Metrics;
 
 use super::paths;
@@ -30,16 +31,14 @@ use crate::kubernetes::json;
 use crate::placement::Policy;
 use crate::units::Bytes;
 
-/// Last decisions kept for explanations, one a Pod.
-const DECISIONS: u64 = 10_000;
-
 /// What the handlers share.
 #[derive(Debug, Clone)]
 pub struct Api {
     cluster: ClusterState,
     policy: Arc<Policy>,
     verdicts: VerdictCache,
-    decisions: Cache<Box<str>, DecisionRecord>,
+    decisions: Decisions,
+    fail_open: Arc<FailOpen>,
     metrics: Metrics,
 }
 
@@ -68,7 +67,8 @@ impl Api {
             cluster,
             policy,
             verdicts: VerdictCache::default(),
-            decisions: Cache::new(DECISIONS),
+            decisions: Decisions::default(),
+            fail_open: Arc::default(),
             metrics,
         }
     }

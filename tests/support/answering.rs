@@ -16,10 +16,12 @@ use evenkeel::placement::{NoHeadroom, Policy, node_table};
 use evenkeel::profile::ProfileTable;
 use evenkeel::server::api::{self, Api};
 use evenkeel::server::certificates::{Bundle, Names, Validity};
+use evenkeel::server::paths::EXPLAIN;
 use evenkeel::server::tls::{
     Authority, CertificateStore, Change, ClientAuthorities, Peer, ServerCertificate,
 };
 use evenkeel::server::{self, Metrics};
+use evenkeel::telemetry::{self, Registry};
 use evenkeel::units::{self, Ratio, Resources};
 use http_body_util::BodyExt as _;
 use jiff::SignedDuration;
@@ -49,17 +51,27 @@ pub fn policy() -> Policy {
     }
 }
 
-/// An empty cluster of which everything has been listed.
-pub fn cluster(expects_metrics: bool) -> ClusterState {
-    let cluster = ClusterState::new(Settings {
+/// An empty cluster of which nothing has been listed.
+pub fn unlisted(expects_metrics: bool) -> ClusterState {
+    ClusterState::new(Settings {
         table: node_table::Settings::default(),
         default_capacity: Resources::default(),
         caps_as_demand: false,
         expects_metrics,
-    });
+    })
+}
+
+/// Everything there is has been listed.
+pub fn listed(cluster: &ClusterState) {
     for kind in Kind::ALL {
         cluster.set_synced(kind);
     }
+}
+
+/// An empty cluster of which everything has been listed.
+pub fn cluster(expects_metrics: bool) -> ClusterState {
+    let cluster = unlisted(expects_metrics);
+    listed(&cluster);
     cluster
 }
 
@@ -76,6 +88,8 @@ pub fn add_namespace(cluster: &ClusterState, name: &str, annotations: &[(&str, &
 /// The router with a client at its other end.
 pub struct Asked {
     router: Router,
+    explanations: Router,
+    registry: Registry,
     peer: Arc<Peer>,
 }
 
@@ -169,7 +183,10 @@ impl Asked {
         certificates: &Certificates,
         chain: Vec<CertificateDer<'static>>,
     ) -> Self {
-        let api = Api::new(cluster, Arc::new(policy), api::Metrics::default());
+        let metrics = api::Metrics::default();
+        let mut registry = telemetry::registry();
+        metrics.register(&mut registry);
+        let api = Api::new(cluster, Arc::new(policy), metrics);
         let many = NonZeroUsize::new(64).expect("not zero");
         let settings = api::Settings {
             admission_body: units::Bytes(ADMISSION_BODY),
@@ -181,8 +198,27 @@ impl Asked {
         };
         Self {
             router: api.routes(&settings, server::Metrics::default()),
+            explanations: api.explanations(),
+            registry,
             peer: Arc::new(Peer::new(Arc::clone(&certificates.store), chain)),
         }
+    }
+
+    /// Asks why a Pod went where it went; the status and the body.
+    #[allow(dead_code)] // the extender's test asks
+    pub async fn explain(&self, namespace: &str, pod: &str) -> (StatusCode, Bytes) {
+        let target = format!("{EXPLAIN}?namespace={namespace}&pod={pod}");
+        let request = Request::get(target).body(Body::empty()).expect("a request");
+        let answered = self.explanations.clone().oneshot(request).await;
+        let (head, body) = answered.expect("the router answers").into_parts();
+        let body = body.collect().await.expect("the answer's body").to_bytes();
+        (head.status, body)
+    }
+
+    /// What `/metrics` shows of the handlers.
+    #[allow(dead_code)] // the extender's test looks
+    pub fn page(&self) -> String {
+        telemetry::encode(&self.registry).expect("the metrics can be shown")
     }
 
     /// Posts JSON.

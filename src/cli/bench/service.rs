@@ -99,6 +99,7 @@ impl Drop for Service {
 fn limits() -> api::Settings {
     let many = const { NonZeroUsize::new(4096).expect("not zero") };
     api::Settings {
+        body_budget: crate::units::Bytes(4 << 30),
         admission_body: crate::units::Bytes(4 << 20),
         extender_body: crate::units::Bytes(64 << 20),
         admission_concurrency: many,

@@ -11,7 +11,7 @@ use crate::cluster::records::{Kind, Misunderstood, NamespaceRecord, Untold, Wait
 use crate::extender::REFUSAL;
 use crate::kubernetes::annotations::InvalidAnnotation;
 use crate::kubernetes::meta::Meta;
-use crate::kubernetes::pod::Pod;
+use crate::kubernetes::pod::{Condition, Pod};
 use crate::placement::node_table::NodeTable;
 use crate::placement::usage::PodName;
 use crate::snapshot::Namespaces;
@@ -43,14 +43,14 @@ impl Inner {
     /// The condition tells since when a Pod has been unschedulable for whatever cause, so that time
     /// is taken only at the first list, when nothing better is known.
     pub(super) fn apply_waiting(&mut self, pod: &Pod, now: Timestamp) {
-        let Some(unschedulable) = refused(pod) else {
+        let Some(condition) = refusal(pod) else {
             self.waiting.remove(pod.uid());
             return;
         };
         let known = self.waiting.get(pod.uid()).map(|known| known.since);
         let listed = self.synced.contains(&Kind::Pod);
         let since = known
-            .or(unschedulable.filter(|_| !listed))
+            .or(condition.last_transition_time.filter(|_| !listed))
             .unwrap_or(now)
             .min(now);
         let waiting = WaitingPod {
@@ -88,13 +88,10 @@ pub(super) fn version(metadata: &Meta) -> String {
     metadata.resource_version.clone().unwrap_or_default()
 }
 
-/// Since when a Pod has been unschedulable, if the last time it was because Evenkeel refused it.
-fn refused(pod: &Pod) -> Option<Option<Timestamp>> {
-    let condition = pod.status.condition("PodScheduled")?;
-    let refused = pod.spec.node_name.is_none()
-        && !pod.is_finished()
-        && !pod.is_terminating()
-        && condition.status == "False"
-        && condition.message.contains(REFUSAL);
-    refused.then_some(condition.last_transition_time)
+/// The condition of a Pod that waits because Evenkeel refused it.
+fn refusal(pod: &Pod) -> Option<&Condition> {
+    let waits = pod.spec.node_name.is_none() && !pod.is_finished() && !pod.is_terminating();
+    pod.status.condition("PodScheduled").filter(|condition| {
+        waits && condition.status == "False" && condition.message.contains(REFUSAL)
+    })
 }

@@ -217,33 +217,33 @@ fn what_is_not_understood_is_told_once() {
 #[test]
 fn the_workload_is_at_the_end_of_the_owner_chain() {
     let state = synced();
-    let owned = |kind: &str, uid: &str| -> Pod {
+    let pod_of = |kind: &str, uid: &str| -> Pod {
         serde_json::from_value(json!({"metadata": {"ownerReferences": [
             {"kind": kind, "name": "web-7c64", "uid": uid, "controller": true}]}}))
         .unwrap()
     };
     let owner = |kind: &str, name: &str| Owner {
-        kind: kind.to_owned(),
-        name: name.to_owned(),
+        kind: kind.to_pod_of(),
+        name: name.to_pod_of(),
     };
-    let pod = owned("ReplicaSet", "rs");
+    let pod = pod_of("ReplicaSet", "rs");
     assert_eq!(state.workload(&pod), Some(owner("ReplicaSet", "web-7c64")));
     state.apply_owner(Kind::ReplicaSet, "rs", Some(owner("Deployment", "web")));
     assert_eq!(state.workload(&pod), Some(owner("Deployment", "web")));
     assert_eq!(
-        state.workload(&owned("Job", "rs")),
+        state.workload(&pod_of("Job", "rs")),
         Some(owner("Job", "web-7c64"))
     );
     state.apply_owner(Kind::Job, "job", Some(owner("CronJob", "nightly")));
     assert_eq!(
-        state.workload(&owned("Job", "job")),
+        state.workload(&pod_of("Job", "job")),
         Some(owner("CronJob", "nightly"))
     );
     state.retain_owners(Kind::ReplicaSet, |_| false);
     state.remove_owner(Kind::Job, "job");
     assert_eq!(state.workload(&pod), Some(owner("ReplicaSet", "web-7c64")));
     assert_eq!(
-        state.workload(&owned("Job", "job")),
+        state.workload(&pod_of("Job", "job")),
         Some(owner("Job", "web-7c64"))
     );
     assert_eq!(state.workload(&Pod::default()), None);

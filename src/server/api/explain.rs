@@ -4,12 +4,15 @@
 //! the newest snapshot, beside the last answers that were given; `POST` does so for any Pod in the
 //! body.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use jiff::Timestamp;
+use moka::sync::Cache;
 use serde::{Deserialize, Serialize};
 
 use super::Api;
@@ -17,15 +20,28 @@ use crate::clock;
 use crate::cluster::owners::Owner;
 use crate::extender::Request;
 use crate::extender::decide::{self, Filtered, Prioritized};
-use crate::extender::explain::{Explanation, explain};
+use crate::extender::explain::{Explanation, Resourced, explain};
 use crate::kubernetes::json;
 use crate::kubernetes::pod::Pod;
+use crate::placement::node_table::{NodeDetail, NodeState};
+use crate::placement::usage::PodName;
 use crate::server::ApiError;
-use crate::units::Resource;
+use crate::snapshot::Snapshot;
+use crate::units::{Resource, Resources};
+
+/// Pods remembered at a time.
+const DECISIONS: u64 = 10_000;
+
+/// How long one is remembered that nobody asks about: longer than a Pod waits to be tried again.
+const REMEMBERED: Duration = Duration::from_secs(3600);
+
+/// The last answers, by the name of the Pod.
+#[derive(Debug, Clone)]
+pub(super) struct Decisions(Cache<PodName, DecisionRecord>);
 
 /// The last answers given for one Pod.
 #[derive(Debug, Clone)]
-pub struct DecisionRecord {
+struct DecisionRecord {
     pod: Arc<Pod>,
     filter: Option<Answered>,
     prioritize: Option<Answered>,
@@ -112,22 +128,44 @@ impl Verdict {
     }
 }
 
-impl DecisionRecord {
-    pub(super) fn new(pod: &Pod) -> Self {
-        Self {
+impl Default for Decisions {
+    fn default() -> Self {
+        let cache = Cache::builder().max_capacity(DECISIONS);
+        Self(cache.time_to_idle(REMEMBERED).build())
+    }
+}
+
+impl Decisions {
+    /// Notes an answer to filter, with which an attempt to place the Pod as it now is begins.
+    pub(super) fn filtered(&self, pod: &Pod, verdict: Verdict, at: Timestamp) {
+        let record = DecisionRecord {
+            pod: Arc::new(pod.clone()),
+            filter: Some(Answered { at, verdict }),
+            prioritize: self.of(pod).and_then(|record| record.prioritize),
+        };
+        self.0.insert(name_of(pod), record);
+    }
+
+    /// Notes an answer to prioritize.
+    pub(super) fn prioritized(&self, pod: &Pod, verdict: Verdict, at: Timestamp) {
+        let mut record = self.of(pod).unwrap_or_else(|| DecisionRecord {
             pod: Arc::new(pod.clone()),
             filter: None,
             prioritize: None,
-        }
+        });
+        record.prioritize = Some(Answered { at, verdict });
+        self.0.insert(name_of(pod), record);
     }
 
-    pub(super) fn take(&mut self, verdict: Verdict, at: Timestamp) {
-        let answered = Some(Answered { at, verdict });
-        match answered.as_ref().map(|answered| &answered.verdict) {
-            Some(Verdict::Prioritized { .. }) => self.prioritize = answered,
-            _ => self.filter = answered,
-        }
+    /// What is known of this Pod, and not of an earlier one of the same name.
+    fn of(&self, pod: &Pod) -> Option<DecisionRecord> {
+        let record = self.0.get(&name_of(pod));
+        record.filter(|record| record.pod.uid() == pod.uid())
     }
+}
+
+fn name_of(pod: &Pod) -> PodName {
+    PodName::new(pod.namespace(), pod.name())
 }
 
 /// What is answered to a question why.
@@ -142,6 +180,33 @@ pub(super) struct Answer {
     last_prioritize: Option<Answered>,
     /// The terms of a decision on the newest snapshot.
     now: Explanation,
+    /// What the load of each node is made of.
+    loads: BTreeMap<String, Resourced<LoadTerms>>,
+}
+
+/// The terms of one resource's load on one node: measured + in flight - gone, or else what all of
+/// its Pods demand. In millicores, bytes or bytes per second.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LoadTerms {
+    measured: Option<u64>,
+    measured_at: Option<Timestamp>,
+    in_flight: u64,
+    gone: u64,
+    demanded: u64,
+}
+
+impl LoadTerms {
+    fn of(detail: &NodeDetail, resource: Resource) -> Self {
+        let measured = detail.measured[resource];
+        Self {
+            measured: measured.map(|measured| measured.value.get()),
+            measured_at: measured.map(|measured| measured.at),
+            in_flight: detail.in_flight[resource].get(),
+            gone: detail.gone[resource].get(),
+            demanded: detail.committed[resource].get(),
+        }
+    }
 }
 
 /// Which Pod is meant.
@@ -157,9 +222,8 @@ pub(super) async fn stored(
 ) -> Result<Json<Answer>, ApiError> {
     let record = api
         .decisions
-        .iter()
-        .map(|(_, record)| record)
-        .find(|record| record.pod.namespace() == which.namespace && record.pod.name() == which.pod)
+        .0
+        .get(&PodName::new(&which.namespace, &which.pod))
         .ok_or_else(|| {
             let message = format!(
                 "kube-scheduler has not asked this replica about Pod {}/{} lately",
@@ -183,6 +247,15 @@ pub(super) async fn what_if(
 }
 
 impl Api {
+    fn loads(&self, snapshot: &Snapshot) -> BTreeMap<String, Resourced<LoadTerms>> {
+        let terms = |node: &NodeState| {
+            let detail = self.cluster.node_detail(&node.name)?;
+            let of = |resource| LoadTerms::of(&detail, resource);
+            Some((node.name.to_string(), Resourced(Resources::from_fn(of))))
+        };
+        snapshot.nodes.iter().filter_map(terms).collect()
+    }
+
     fn judge(&self, pod: &Pod) -> Answer {
         let snapshot = self.cluster.snapshot();
         let call = decide::Call {
@@ -195,6 +268,7 @@ impl Api {
             workload: self.cluster.workload(pod),
             last_filter: None,
             last_prioritize: None,
+            loads: self.loads(&snapshot),
             now: explain(pod, &call),
         }
     }

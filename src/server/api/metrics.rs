@@ -12,7 +12,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::clock;
-use crate::server::Call;
+use crate::server::{Call, paths};
 use crate::units::Resource;
 
 /// From 50 µs, where an answer for a hundred nodes lies, to the 200 ms after which the scheduler
@@ -29,6 +29,13 @@ pub(super) enum Verb {
 }
 
 impl Verb {
+    pub(super) const fn path(self) -> &'static str {
+        match self {
+            Self::Filter => paths::FILTER,
+            Self::Prioritize => paths::PRIORITIZE,
+        }
+    }
+
     const fn as_str(self) -> &'static str {
         match self {
             Self::Filter => "filter",
@@ -73,6 +80,7 @@ pub struct Metrics {
     passed: Counter,
     refused: Family<ResourceLabel, Counter>,
     full_nodes: Counter,
+    unknown_nodes: Counter,
     last_call: Arc<AtomicI64>,
     since_last_call: Gauge<f64, AtomicU64>,
 }
@@ -87,6 +95,7 @@ impl Default for Metrics {
             passed: Counter::default(),
             refused: Family::default(),
             full_nodes: Counter::default(),
+            unknown_nodes: Counter::default(),
             last_call: Arc::new(AtomicI64::new(i64::MIN)),
             since_last_call: Gauge::default(),
         }
@@ -130,6 +139,11 @@ impl Metrics {
             "extender_full_node_calls",
             "Calls with whole node objects: set nodeCacheCapable in the scheduler's configuration",
             self.full_nodes.clone(),
+        );
+        registry.register(
+            "extender_nodes_unknown",
+            "Nodes that kube-scheduler was about to choose from and that no watch has shown yet",
+            self.unknown_nodes.clone(),
         );
         registry.register(
             "extender_seconds_since_last_call",
@@ -191,6 +205,11 @@ impl Metrics {
                 self.refused.get_or_create(&label).inc_by(count);
             }
         }
+    }
+
+    pub(super) fn unknown_nodes(&self, nodes: usize) {
+        self.unknown_nodes
+            .inc_by(u64::try_from(nodes).unwrap_or(u64::MAX));
     }
 
     pub(super) fn full_nodes(&self) {

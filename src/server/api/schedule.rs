@@ -3,19 +3,21 @@
 use axum::extract::State;
 use axum::response::Response;
 
-use super::explain::{DecisionRecord, Verdict};
+use super::explain::Verdict;
+use super::fail_open::failed_judgement;
 use super::metrics::Verb;
 use super::{Api, json_body, unreadable};
 use crate::extender::{self, Request, decide, wire};
 use crate::placement::node_table::PodFacts;
 use crate::placement::usage::PodName;
 use crate::server::{ApiError, Call, Load};
+use crate::snapshot::{OptIn, Snapshot};
 use crate::units::{Amount, Resources};
 
 pub(super) async fn filter(State(api): State<Api>, call: Call) -> Result<Response, ApiError> {
     let request = api.read(Verb::Filter, &call)?;
     if call.load == Load::Shed {
-        api.metrics.extender(Verb::Filter, "shed", &call);
+        api.shed(Verb::Filter, &call);
         return Ok(json_body(wire::filter_answer(&request, |_| true)));
     }
     // Asked about again: where it was counted until now is not where it went.
@@ -34,11 +36,16 @@ pub(super) async fn filter(State(api): State<Api>, call: Call) -> Result<Respons
     );
     if let (Some(only), Some(demand)) = (filtered.only(), filtered.demand) {
         api.reserve(&request, only, demand, &call);
+        api.count_unknown(&request, &snapshot, [only]);
     }
     api.metrics
         .extender(Verb::Filter, verdict(&filtered), &call);
     api.metrics.verdicts(&filtered.refused);
-    api.remember(&request, Verdict::filtered(&filtered), &call);
+    api.explain_failure(Verb::Filter, filtered.unjudged, &call);
+    if let OptIn::In(_) = snapshot.opt_in(request.pod.namespace()) {
+        let verdict = Verdict::filtered(&filtered);
+        api.decisions.filtered(&request.pod, verdict, call.received);
+    }
     Ok(json_body(wire::filter_answer(&request, |position| {
         filtered.passes(position)
     })))
@@ -47,7 +54,7 @@ pub(super) async fn filter(State(api): State<Api>, call: Call) -> Result<Respons
 pub(super) async fn prioritize(State(api): State<Api>, call: Call) -> Result<Response, ApiError> {
     let request = api.read(Verb::Prioritize, &call)?;
     if call.load == Load::Shed {
-        api.metrics.extender(Verb::Prioritize, "shed", &call);
+        api.shed(Verb::Prioritize, &call);
         return Ok(json_body(wire::prioritize_answer(&request, |_| 0)));
     }
     let uid = request.pod.uid();
@@ -67,11 +74,18 @@ pub(super) async fn prioritize(State(api): State<Api>, call: Call) -> Result<Res
     }
     let outcome = prioritized.unjudged.map_or("scored", decide::Pass::as_str);
     api.metrics.extender(Verb::Prioritize, outcome, &call);
-    api.remember(
-        &request,
-        Verdict::prioritized(&prioritized, &request),
-        &call,
-    );
+    api.explain_failure(Verb::Prioritize, prioritized.unjudged, &call);
+    if prioritized.unjudged.is_none() {
+        // A node that is not known has no score, so that few have to be looked for.
+        let scores = prioritized.scores.iter().enumerate();
+        let without = scores.filter(|(_, score)| **score == 0);
+        api.count_unknown(&request, &snapshot, without.map(|(position, _)| position));
+    }
+    if let OptIn::In(_) = snapshot.opt_in(request.pod.namespace()) {
+        let verdict = Verdict::prioritized(&prioritized, &request);
+        api.decisions
+            .prioritized(&request.pod, verdict, call.received);
+    }
     Ok(json_body(wire::prioritize_answer(&request, |position| {
         prioritized.scores.get(position).copied().unwrap_or(0)
     })))
@@ -93,6 +107,8 @@ impl Api {
     fn read<'a>(&self, verb: Verb, call: &'a Call) -> Result<Request<'a>, ApiError> {
         let request = Request::parse(&call.body).map_err(|error| {
             self.metrics.extender(verb, error.reason(), call);
+            self.fail_open
+                .unreadable(verb.path(), error.reason(), &error, call);
             unreadable(error.reason(), &error)
         })?;
         if request.objects.is_some() {
@@ -120,13 +136,28 @@ impl Api {
             .reserve(request.pod.uid(), &facts, call.received);
     }
 
-    fn remember(&self, request: &Request<'_>, verdict: Verdict, call: &Call) {
-        let uid: Box<str> = request.pod.uid().into();
-        let mut record = self
-            .decisions
-            .get(&uid)
-            .unwrap_or_else(|| DecisionRecord::new(&request.pod));
-        record.take(verdict, call.received);
-        self.decisions.insert(uid, record);
+    fn shed(&self, verb: Verb, call: &Call) {
+        self.metrics.extender(verb, "shed", call);
+        self.fail_open.warn(verb.path(), "shed", call);
+    }
+
+    fn explain_failure(&self, verb: Verb, unjudged: Option<decide::Pass>, call: &Call) {
+        if let Some(cause) = unjudged.and_then(failed_judgement) {
+            self.fail_open.warn(verb.path(), cause, call);
+        }
+    }
+
+    /// Counts those of the nodes at `positions` that are not in the table.
+    fn count_unknown(
+        &self,
+        request: &Request<'_>,
+        snapshot: &Snapshot,
+        positions: impl IntoIterator<Item = usize>,
+    ) {
+        let names = positions
+            .into_iter()
+            .filter_map(|position| request.names.get(position));
+        let unknown = names.filter(|name| snapshot.nodes.get(name).is_none());
+        self.metrics.unknown_nodes(unknown.count());
     }
 }
