@@ -9,6 +9,7 @@ mod bench;
 mod certs;
 mod classify;
 mod cluster_file;
+mod dev;
 mod figures;
 mod output;
 mod pod_file;
@@ -46,6 +47,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(Box<serve::Args>),
+    Dev(Box<dev::Args>),
     Classify(classify::Args),
     Score(score::Args),
     Ahp(ahp::Args),
@@ -74,6 +76,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Serve(args) => serve::run(*args),
+        Command::Dev(args) => dev::run(*args),
         Command::Classify(args) => classify::run(args),
         Command::Score(args) => score::run(args),
         Command::Ahp(args) => ahp::run(args),

@@ -1,0 +1,173 @@
+//! The end of a run: Evenkeel beside the default scheduler alone, same load, seed and time.
+
+use std::io::{self, Write};
+
+use comfy_table::Cell;
+use serde::Serialize;
+
+use crate::cli::figures;
+use crate::cli::output::{Report, Style, percent};
+use crate::simulate::Summary;
+
+/// Both runs.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Comparison {
+    /// Of both.
+    pub(super) seed: u64,
+    /// The headroom line, as a share.
+    pub(super) line: f64,
+    /// The default scheduler alone, in virtual time.
+    pub(super) plain: Summary,
+    /// With Evenkeel, as it was shown.
+    pub(super) evenkeel: Summary,
+}
+
+/// One figure of both; less is better in every one.
+struct Row {
+    what: String,
+    plain: f64,
+    evenkeel: f64,
+    shown: fn(f64) -> String,
+}
+
+/// Which of the two is better, as far as the figures that are shown tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Better,
+    Same,
+    Worse,
+}
+
+impl Row {
+    fn verdict(&self) -> Verdict {
+        if (self.shown)(self.plain) == (self.shown)(self.evenkeel) {
+            Verdict::Same
+        } else if self.evenkeel < self.plain {
+            Verdict::Better
+        } else {
+            Verdict::Worse
+        }
+    }
+}
+
+fn points(share: f64) -> String {
+    format!("{:.1} points", share * 100.0)
+}
+
+fn tenths(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+fn count(number: f64) -> String {
+    format!("{number:.0}")
+}
+
+fn seconds(time: f64) -> String {
+    match time {
+        time if time < 100.0 => format!("{time:.0} s"),
+        time if time < 6000.0 => format!("{:.1} min", time / 60.0),
+        time => format!("{:.1} h", time / 3600.0),
+    }
+}
+
+fn whole(number: usize) -> f64 {
+    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+impl Comparison {
+    fn rows(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let mut row = |what: String, of: &dyn Fn(&Summary) -> f64, shown| {
+            rows.push(Row {
+                what,
+                plain: of(&self.plain),
+                evenkeel: of(&self.evenkeel),
+                shown,
+            });
+        };
+        // Both runs list the resources in the same order.
+        for (at, part) in self.plain.resources.iter().enumerate() {
+            let noun = figures::noun(part.resource);
+            let spread = |run: &Summary| run.resources.get(at).map_or(0.0, |part| part.spread);
+            row(format!("Spread of {noun}"), &spread, points);
+        }
+        for (at, part) in self.plain.resources.iter().enumerate() {
+            let noun = figures::noun(part.resource);
+            let peak = |run: &Summary| run.resources.get(at).map_or(0.0, |part| part.peak);
+            row(format!("Peak of {noun}"), &peak, percent);
+        }
+        let line = percent(self.line);
+        row(
+            format!("Time with a node over {line}"),
+            &|run| run.seconds_over_line,
+            seconds,
+        );
+        row(
+            "Pods that had to wait".to_owned(),
+            &|run| whole(run.refused),
+            count,
+        );
+        row(
+            "Their waits together".to_owned(),
+            &|run| run.refused_seconds,
+            seconds,
+        );
+        row(
+            "The longest wait".to_owned(),
+            &|run| run.longest_refused_seconds,
+            seconds,
+        );
+        row(
+            "Pods still waiting".to_owned(),
+            &|run| whole(run.still_refused),
+            count,
+        );
+        row("Requests lost".to_owned(), &|run| run.lost_share, tenths);
+        rows
+    }
+}
+
+impl Report for Comparison {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        let passed = seconds(self.evenkeel.seconds);
+        writeln!(
+            to,
+            "{passed} of the scenario, seed {}. Less is better everywhere.\n",
+            self.seed
+        )?;
+        let rows = self.rows();
+        let header = ["", "Default scheduler", "With Evenkeel", ""];
+        let mut table = style.table(header.map(Cell::new));
+        for row in &rows {
+            let verdict = match row.verdict() {
+                Verdict::Better => style.good(Cell::new("better")),
+                Verdict::Same => Cell::new("same"),
+                Verdict::Worse => style.bad(Cell::new("worse")),
+            };
+            table.add_row([
+                Cell::new(&row.what),
+                Cell::new((row.shown)(row.plain)),
+                Cell::new((row.shown)(row.evenkeel)),
+                verdict,
+            ]);
+        }
+        writeln!(to, "{}\n", table.trim_fmt())?;
+        let worse: Vec<String> = rows
+            .iter()
+            .filter(|row| row.verdict() == Verdict::Worse)
+            .map(|row| row.what.to_lowercase())
+            .collect();
+        if worse.is_empty() {
+            writeln!(to, "Evenkeel is worse in nothing.")?;
+        } else {
+            writeln!(to, "Evenkeel is worse in: {}.", worse.join(", "))?;
+        }
+        writeln!(
+            to,
+            "Spread is the standard deviation of utilisation over the nodes, its mean over time. The\n\
+             default scheduler's side is computed in virtual time without faults, so that calls and\n\
+             restarts cost it nothing: what is slow on this machine counts against Evenkeel alone."
+        )
+    }
+}
