@@ -1,11 +1,15 @@
 //! `evenkeel dev`: a cluster on this machine with the real service in it, and a view of both.
 
+mod canvas;
 mod comparison;
 mod lines;
+mod model;
 mod run;
 mod show;
+mod terminal;
+mod view;
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,6 +18,7 @@ use jiff::SignedDuration;
 
 use self::lines::{Json, Lines};
 use self::show::Show;
+use self::terminal::View;
 use super::output::{self, Failure};
 use crate::dev::{Fault, Options};
 use crate::simulate::Scenario;
@@ -116,6 +121,11 @@ fn scenario(file: Option<PathBuf>, nodes: Option<u16>) -> Result<Scenario, Failu
     })
 }
 
+/// Whether there is a screen to draw on and keys to press.
+fn on_terminal() -> bool {
+    io::stdout().is_terminal() && io::stdin().is_terminal()
+}
+
 pub(super) fn run(args: Args) -> Result<(), Failure> {
     let scenario = scenario(args.scenario, args.nodes)?;
     // Nobody but the user may read it: the kubeconfig in it is an administrator's.
@@ -130,6 +140,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     };
     let mut show: Box<dyn Show> = match args.output {
         Format::Json => Box::new(Json::new(io::stdout())),
+        Format::Table if !args.no_tty && on_terminal() => Box::new(View::new()),
         Format::Table => Box::new(Lines::new(io::stdout())),
     };
     let runtime = tokio::runtime::Runtime::new()?;

@@ -50,6 +50,7 @@ impl Thinned {
 pub(super) struct Lines<W> {
     to: W,
     loads: Thinned,
+    left: bool,
 }
 
 impl<W: Write> Lines<W> {
@@ -57,6 +58,7 @@ impl<W: Write> Lines<W> {
         Self {
             to,
             loads: Thinned::new(LINE_EVERY),
+            left: false,
         }
     }
 }
@@ -113,8 +115,10 @@ impl<W: Write> Show for Lines<W> {
     }
 
     fn leave(&mut self) {
-        // The end of the output, which has its own message, follows.
-        let _ = writeln!(self.to);
+        if !std::mem::replace(&mut self.left, true) {
+            // What comes next says itself that it cannot be printed.
+            let _ = writeln!(self.to);
+        }
     }
 }
 

@@ -223,8 +223,8 @@ fn the_workload_is_at_the_end_of_the_owner_chain() {
         .unwrap()
     };
     let owner = |kind: &str, name: &str| Owner {
-        kind: kind.to_pod_of(),
-        name: name.to_pod_of(),
+        kind: kind.to_owned(),
+        name: name.to_owned(),
     };
     let pod = pod_of("ReplicaSet", "rs");
     assert_eq!(state.workload(&pod), Some(owner("ReplicaSet", "web-7c64")));
