@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::call;
+use super::evenkeel;
 
 /// However busy the machine is: at this speed a minute of the scenario, in which the first Pods
 /// come, takes three seconds, and a slow webhook is waited for.
@@ -18,7 +18,7 @@ const SHORT: [&str; 7] = [
 
 #[test]
 fn a_short_run_tells_how_to_reach_the_cluster_what_happens_and_how_it_compares() {
-    let called = call(&[&SHORT[..], &["--no-tty"]].concat());
+    let called = evenkeel(&[&SHORT[..], &["--no-tty"]].concat());
     assert_eq!(called.code, 0, "{}{}", called.stdout, called.stderr);
     for part in [
         "kubectl --kubeconfig /",
@@ -37,7 +37,7 @@ fn a_short_run_tells_how_to_reach_the_cluster_what_happens_and_how_it_compares()
 #[test]
 fn programs_get_objects_the_last_of_which_compares() {
     let faults = ["--fault", "metrics-down@1s..10000s", "-o", "json"];
-    let called = call(&[&SHORT[..], &faults].concat());
+    let called = evenkeel(&[&SHORT[..], &faults].concat());
     assert_eq!(called.code, 0, "{}{}", called.stdout, called.stderr);
     let objects: Vec<Value> = called
         .stdout
@@ -68,6 +68,6 @@ fn wrong_calls_are_told_what_is_accepted() {
         (&["--scenario", "none.yaml"], &["none.yaml"]),
         (&["--scenario", "Cargo.toml"], &["Cargo.toml", "scenario"]),
     ] {
-        call(&[&["dev"], arguments].concat()).is_refused(2, parts);
+        evenkeel(&[&["dev"], arguments].concat()).is_refused(2, parts);
     }
 }
