@@ -28,7 +28,7 @@ const EXAMPLES: &str = "\
 Examples:
   evenkeel dev
   evenkeel dev --duration 5m --fault metrics-down@10m..20m --fault node-loss@30m..50m
-  evenkeel dev --scenario examples/scenarios/tight.yaml --speed 20
+  evenkeel dev --scenario examples/scenarios/tight.yaml --speed 60
   evenkeel dev --duration 30s --no-tty
   evenkeel dev --duration 30s -o json | jq -c 'select(.event == \"podPlaced\")'
 
@@ -49,7 +49,7 @@ pub(super) struct Args {
     duration: Option<Duration>,
 
     /// Seconds of the scenario a second
-    #[arg(long, value_name = "FACTOR", default_value = "60", value_parser = parse_speed)]
+    #[arg(long, value_name = "FACTOR", default_value = "20", value_parser = parse_speed)]
     speed: Ratio,
 
     /// Decides noise, ties and names

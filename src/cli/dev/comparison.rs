@@ -156,12 +156,13 @@ impl Report for Comparison {
         let worse: Vec<String> = rows
             .iter()
             .filter(|row| row.verdict() == Verdict::Worse)
-            .map(|row| row.what.to_lowercase())
+            .map(|row| row.what.clone())
             .collect();
         if worse.is_empty() {
             writeln!(to, "Evenkeel is worse in nothing.")?;
         } else {
-            writeln!(to, "Evenkeel is worse in: {}.", worse.join(", "))?;
+            let lines: Vec<String> = worse.chunks(4).map(|part| part.join(", ")).collect();
+            writeln!(to, "Evenkeel is worse in: {}.", lines.join(",\n  "))?;
         }
         writeln!(
             to,
@@ -169,5 +170,78 @@ impl Report for Comparison {
              default scheduler's side is computed in virtual time without faults, so that calls and\n\
              restarts cost it nothing: what is slow on this machine counts against Evenkeel alone."
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::summary::ResourceSummary;
+    use crate::units::Resource;
+
+    fn summary(spread: f64, refused: usize, lost_share: f64) -> Summary {
+        let part = |resource| ResourceSummary {
+            resource,
+            spread,
+            peak: 0.5,
+            node_seconds_over_line: 0.0,
+        };
+        Summary {
+            seconds: 600.0,
+            resources: Resource::ALL.map(part).to_vec(),
+            seconds_over_line: 7200.0,
+            refused,
+            refused_seconds: 90.0,
+            longest_refused_seconds: 0.0,
+            still_refused: 0,
+            lost_share,
+        }
+    }
+
+    fn printed(plain: Summary, evenkeel: Summary) -> String {
+        let comparison = Comparison {
+            seed: 7,
+            line: 0.8,
+            plain,
+            evenkeel,
+        };
+        let mut out = Vec::new();
+        comparison.print(&mut out, Style::Plain).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn row<'a>(text: &'a str, begins: &str) -> Vec<&'a str> {
+        let row = text.lines().find(|line| line.starts_with(begins));
+        row.unwrap()
+            .rsplit("  ")
+            .filter(|cell| !cell.is_empty())
+            .collect()
+    }
+
+    #[test]
+    fn what_is_worse_is_said_in_the_row_and_below() {
+        let text = printed(summary(0.2, 0, 0.01), summary(0.1, 3, 0.0101));
+        assert_eq!(row(&text, "Spread of cpu")[0].trim(), "better");
+        assert_eq!(row(&text, "Pods that had to wait")[0].trim(), "worse");
+        // The figures that are shown do not differ.
+        assert_eq!(row(&text, "Requests lost")[0].trim(), "same");
+        assert!(
+            text.contains("Evenkeel is worse in: Pods that had to wait."),
+            "{text}"
+        );
+        for part in [
+            "10.0 min of the scenario, seed 7",
+            "20.0 points",
+            "2.0 h",
+            "90 s",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+
+    #[test]
+    fn an_even_match_is_no_win() {
+        let text = printed(summary(0.2, 1, 0.0), summary(0.2, 1, 0.0));
+        assert!(!text.contains("better") && text.contains("is worse in nothing"));
     }
 }
