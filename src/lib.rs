@@ -22,6 +22,7 @@ pub mod admission;
 pub mod extender;
 pub mod kubernetes;
 pub mod plan;
+pub mod simulate;
 pub mod snapshot;
 
 // Tier 4, I/O: clients, sockets, async; no decisions.
