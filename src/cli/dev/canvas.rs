@@ -65,7 +65,13 @@ impl Canvas {
     }
 
     /// Writes a text into a field, and `…` at its end where it is longer.
-    pub(super) fn field(&mut self, row: usize, at: usize, width: usize, text: &str, tone: Tone) {
+    pub(super) fn field(
+        &mut self,
+        (row, at): (usize, usize),
+        width: usize,
+        text: &str,
+        tone: Tone,
+    ) {
         let fits = text.chars().count() <= width;
         if fits {
             self.put(row, at, text, tone);

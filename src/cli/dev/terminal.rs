@@ -47,8 +47,9 @@ impl Show for View {
         let end = Arc::clone(&self.end);
         // It waits for a key when the program ends, which ends it too.
         thread::spawn(move || {
-            for key in io::stdin().bytes().map_while(Result::ok) {
-                if matches!(key, b'q' | b'Q' | CTRL_C) {
+            let mut key = [0];
+            while io::stdin().read_exact(&mut key).is_ok() {
+                if matches!(key, [b'q' | b'Q' | CTRL_C]) {
                     end.store(true, Ordering::Relaxed);
                 }
             }
@@ -165,11 +166,10 @@ impl Screen {
         for run in cells.chunk_by(|(_, a), (_, b)| a == b) {
             let text: String = run.iter().map(|(character, _)| character).collect();
             match run.first().map_or(Tone::Plain, |(_, tone)| *tone) {
-                Tone::Plain => {}
                 Tone::Quiet if self.colour => {
                     out.queue(SetForegroundColor(Color::DarkGrey))?;
                 }
-                Tone::Quiet => {}
+                Tone::Plain | Tone::Quiet => {}
                 Tone::Strong => {
                     out.queue(SetAttribute(Attribute::Bold))?;
                 }

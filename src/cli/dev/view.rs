@@ -48,7 +48,7 @@ fn title(model: &Model, canvas: &mut Canvas) {
     let room = canvas
         .width()
         .saturating_sub(end + state.chars().count() + 1);
-    canvas.field(0, end, room, &about, Tone::Plain);
+    canvas.field((0, end), room, &about, Tone::Plain);
     let tone = if model.service == "ready" {
         Tone::Plain
     } else {
@@ -59,7 +59,7 @@ fn title(model: &Model, canvas: &mut Canvas) {
         "kubectl --kubeconfig {} get pods -A",
         started.kubeconfig.display()
     );
-    canvas.field(1, 0, canvas.width(), &kubectl, Tone::Plain);
+    canvas.field((1, 0), canvas.width(), &kubectl, Tone::Plain);
 }
 
 /// Faults, what was counted, and the keys.
@@ -74,7 +74,7 @@ fn footer(model: &Model, canvas: &mut Canvas) {
         };
         let text = format!("{fault} {what}");
         let room = width.saturating_sub(at);
-        canvas.field(last - 1, at, room, &text, tone);
+        canvas.field((last - 1, at), room, &text, tone);
         at += text.chars().count() + 3;
     }
     let mut counted = format!("{} placed, {} refusals", model.placed, model.refused);

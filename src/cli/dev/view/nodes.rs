@@ -50,7 +50,7 @@ fn header(canvas: &mut Canvas, row: usize, first: usize) {
 
 fn draw_node(canvas: &mut Canvas, row: usize, first: usize, node: &NodeLoads, line: f64) {
     let name = first.saturating_sub(GAP + 4);
-    canvas.field(row, 0, name, &node.name, Tone::Plain);
+    canvas.field((row, 0), name, &node.name, Tone::Plain);
     canvas.right(
         row,
         first.saturating_sub(GAP),

@@ -41,15 +41,15 @@ fn draw_one(canvas: &mut Canvas, row: usize, happened: &Happened) {
             pod, node, profile, ..
         } => {
             let profile = profile.as_deref().unwrap_or("–");
-            canvas.field(row, POD, PROFILE - POD - 1, &full(pod), Tone::Plain);
-            canvas.field(row, PROFILE, NODE - PROFILE - 1, profile, Tone::Plain);
-            canvas.field(row, NODE, WHY - NODE - 1, node, Tone::Plain);
-            canvas.field(row, WHY, last, &why(&happened.event), Tone::Plain);
+            canvas.field((row, POD), PROFILE - POD - 1, &full(pod), Tone::Plain);
+            canvas.field((row, PROFILE), NODE - PROFILE - 1, profile, Tone::Plain);
+            canvas.field((row, NODE), WHY - NODE - 1, node, Tone::Plain);
+            canvas.field((row, WHY), last, &why(&happened.event), Tone::Plain);
         }
         Event::PodRefused { pod, message } => {
-            canvas.field(row, POD, PROFILE - POD - 1, &full(pod), Tone::Alarm);
+            canvas.field((row, POD), PROFILE - POD - 1, &full(pod), Tone::Alarm);
             let text = format!("refused  {message}");
-            canvas.field(row, PROFILE, whole, &text, Tone::Alarm);
+            canvas.field((row, PROFILE), whole, &text, Tone::Alarm);
         }
         Event::Scaled {
             namespace,
@@ -59,9 +59,9 @@ fn draw_one(canvas: &mut Canvas, row: usize, happened: &Happened) {
             why,
         } => {
             let name = format!("{namespace}/{workload}");
-            canvas.field(row, POD, PROFILE - POD - 1, &name, Tone::Plain);
+            canvas.field((row, POD), PROFILE - POD - 1, &name, Tone::Plain);
             let text = format!("{from} → {to} replicas: {why}");
-            canvas.field(row, PROFILE, whole, &text, Tone::Plain);
+            canvas.field((row, PROFILE), whole, &text, Tone::Plain);
         }
         Event::PodClassified { .. }
         | Event::Loads { .. }

@@ -51,7 +51,7 @@ fn draw_workload(model: &Model, canvas: &mut Canvas, row: usize, workload: &Work
         lost,
     } = workload;
     let full = format!("{namespace}/{name}");
-    canvas.field(row, 0, REPLICAS - 10, &full, Tone::Plain);
+    canvas.field((row, 0), REPLICAS - 10, &full, Tone::Plain);
     let count = format!("{ready}/{replicas}");
     canvas.right(row, REPLICAS, &count, Tone::Plain);
     let key = (namespace.clone(), name.clone());
