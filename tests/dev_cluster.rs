@@ -11,6 +11,7 @@ use evenkeel::dev::{Cluster, Event, Events, Options};
 use evenkeel::service::embedded;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Pod;
+use kube::api::ListParams;
 use kube::{Api, ResourceExt as _};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -104,7 +105,7 @@ async fn every_workload_is_classified_placed_and_the_web_is_scaled() {
         );
     }
     let pods: Api<Pod> = Api::all(cluster.client.clone());
-    for pod in pods.list(&Default::default()).await.unwrap() {
+    for pod in pods.list(&ListParams::default()).await.unwrap() {
         assert!(
             pod.annotations().contains_key("evenkeel.dev/demand"),
             "{}",

@@ -30,5 +30,6 @@ pub async fn run(wiring: Wiring) -> anyhow::Result<()> {
         kubeconfig: Some(kubeconfig),
         namespace: Some(namespace.to_owned()),
     };
-    super::serve(config, stream::once(stop.cancelled_owned())).await
+    // Boxed, being large: who starts a cluster holds this future among others.
+    Box::pin(super::serve(config, stream::once(stop.cancelled_owned()))).await
 }

@@ -80,7 +80,9 @@ fn text(canvas: &Canvas) -> String {
     for (number, row) in canvas.rows().iter().enumerate() {
         for run in row.chunk_by(|(_, a), (_, b)| a == b) {
             if run.first().is_some_and(|(_, tone)| *tone == Tone::Alarm) {
-                text.push_str(&format!("{number}: {}", line(run)));
+                text += &number.to_string();
+                text += ": ";
+                text += &line(run);
             }
         }
     }
