@@ -10,6 +10,7 @@ mod certs;
 mod classify;
 mod cluster_file;
 mod connect;
+mod dev;
 mod doctor;
 mod figures;
 mod output;
@@ -48,6 +49,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(Box<serve::Args>),
+    Dev(Box<dev::Args>),
     Classify(classify::Args),
     Score(score::Args),
     Ahp(ahp::Args),
@@ -77,6 +79,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Serve(args) => serve::run(*args),
+        Command::Dev(args) => dev::run(*args),
         Command::Classify(args) => classify::run(args),
         Command::Score(args) => score::run(args),
         Command::Ahp(args) => ahp::run(args),

@@ -22,12 +22,14 @@ pub mod admission;
 pub mod extender;
 pub mod kubernetes;
 pub mod plan;
+pub mod simulate;
 pub mod snapshot;
 
 // Tier 4, I/O: clients, sockets, async; no decisions.
 pub mod clock;
 pub mod cluster;
 pub mod controller;
+pub mod dev;
 pub mod metrics;
 pub mod server;
 pub mod telemetry;

@@ -5,20 +5,21 @@
 //! follows when every kind of object has been listed.
 
 mod background;
+pub mod embedded;
 mod listeners;
 mod measuring;
+mod parts;
 mod settings;
 
 use anyhow::Context as _;
-use kube::Client;
+use futures::Stream;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::cluster::{self, ClusterState};
-use crate::config::{Config, Writes};
-use crate::controller::{self, WriteSwitch};
-use crate::server::{self, Drain, Readiness, api, signals};
-use crate::{metrics, telemetry};
+use self::parts::{Instruments, Parts};
+use crate::config::Config;
+use crate::server::{Drain, signals};
+use crate::telemetry;
 
 /// The parts that must not end before the service does; the first failure ends it.
 type Tasks = JoinSet<anyhow::Result<()>>;
@@ -30,6 +31,12 @@ type Tasks = JoinSet<anyhow::Result<()>>;
 /// part that ended although it should not have.
 pub async fn run(config: Config) -> anyhow::Result<()> {
     telemetry::init(&settings::log(&config)?)?;
+    let signals = signals().context("signals cannot be received")?;
+    serve(config, signals).await
+}
+
+/// Runs the service until it has drained after the first of `signals`; the log is the caller's.
+async fn serve(config: Config, signals: impl Stream<Item = ()>) -> anyhow::Result<()> {
     for variable in &config.unknown_variables {
         tracing::warn!(
             variable,
@@ -37,7 +44,6 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
         );
     }
     let drain = Drain::new(settings::drain(&config));
-    let signals = signals().context("signals cannot be received")?;
     let mut tasks = Tasks::new();
     let background = CancellationToken::new();
     let parts = Parts::new(config).await?;
@@ -68,48 +74,4 @@ async fn failure(tasks: &mut Tasks) -> anyhow::Error {
         }
     }
     std::future::pending().await
-}
-
-/// What the service is made of.
-struct Parts {
-    config: Config,
-    client: Client,
-    namespace: String,
-    identity: String,
-    cluster: ClusterState,
-    api: api::Api,
-    switch: WriteSwitch,
-    readiness: Readiness,
-    instruments: Instruments,
-}
-
-/// The metric handles of all parts.
-#[derive(Default)]
-struct Instruments {
-    server: server::Metrics,
-    api: api::Metrics,
-    cluster: cluster::Metrics,
-    controller: controller::Metrics,
-    measuring: metrics::Metrics,
-}
-
-impl Parts {
-    async fn new(config: Config) -> anyhow::Result<Self> {
-        let kubernetes = settings::kubernetes(&config).await?;
-        let namespace = settings::namespace(&config, &kubernetes);
-        let cluster = ClusterState::new(settings::cluster(&config));
-        let instruments = Instruments::default();
-        let policy = std::sync::Arc::new(config.policy.clone());
-        Ok(Self {
-            client: Client::try_from(kubernetes).context("the API server cannot be reached")?,
-            namespace,
-            identity: settings::identity(&config)?,
-            api: api::Api::new(cluster.clone(), policy, instruments.api.clone()),
-            cluster,
-            switch: WriteSwitch::new(config.writes == Writes::Enabled),
-            readiness: Readiness::default(),
-            instruments,
-            config,
-        })
-    }
 }

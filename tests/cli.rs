@@ -6,6 +6,8 @@ mod benchmark;
 mod certificates;
 #[path = "cli/classify.rs"]
 mod classify;
+#[path = "cli/dev.rs"]
+mod dev;
 #[path = "cli/judgements.rs"]
 mod judgements;
 #[path = "cli/score.rs"]

@@ -1,0 +1,165 @@
+//! `evenkeel dev`: a cluster on this machine with the real service in it, and a view of both.
+
+mod canvas;
+mod comparison;
+mod lines;
+mod model;
+mod run;
+mod show;
+mod terminal;
+mod view;
+
+use std::io::{self, IsTerminal as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use jiff::SignedDuration;
+
+use self::lines::{Json, Lines};
+use self::show::Show;
+use self::terminal::View;
+use super::output::{self, Failure};
+use crate::dev::{Fault, Options};
+use crate::simulate::Scenario;
+use crate::units::Ratio;
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel dev
+  evenkeel dev --duration 5m --fault metrics-down@10m..20m --fault node-loss@30m..50m
+  evenkeel dev --scenario examples/scenarios/tight.yaml --speed 60
+  evenkeel dev --duration 30s --no-tty
+  evenkeel dev --duration 30s -o json | jq -c 'select(.event == \"podPlaced\")'
+
+Everything is on this machine and gone when it ends. The service is the one of `evenkeel serve`; API
+server, scheduler, controllers, nodes and load around it are simulated. kubectl can use the cluster:
+the path of its kubeconfig is shown. q or Ctrl-C ends; then comes a comparison with what the default
+scheduler alone comes to with the same load, seed and time.
+
+Faults: metrics-down, hang (metrics that never answer), api-restart, node-loss (the first node).
+FROM and UNTIL are times of the scenario, such as 90s or 1h30m; --duration is of the clock.";
+
+/// Run a whole cluster on this machine, with Evenkeel in it, and watch
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Ends by itself after this time of the clock, such as 5m; by default it goes on
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    duration: Option<Duration>,
+
+    /// Seconds of the scenario a second
+    #[arg(long, value_name = "FACTOR", default_value = "20", value_parser = parse_speed)]
+    speed: Ratio,
+
+    /// Decides noise, ties and names
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+
+    /// How many nodes, of the scenario's shapes in turn; by default the scenario's own
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    nodes: Option<u16>,
+
+    /// Nodes and workloads, as in examples/scenarios; `-` reads standard input
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+
+    /// Breaks something for a while, as in metrics-down@60s..120s; may be repeated
+    #[arg(long = "fault", value_name = "KIND@FROM..UNTIL")]
+    faults: Vec<Fault>,
+
+    /// A line for each event instead of the view, as where the output is no terminal
+    #[arg(long)]
+    no_tty: bool,
+
+    /// How long webhook and extender may take; longer than the shipped 1s and 200ms on a machine
+    /// too busy to keep them
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    patience: Option<Duration>,
+
+    /// How it is shown
+    #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
+    output: Format,
+}
+
+/// How a run is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Format {
+    /// A view on a terminal, else lines; the comparison is a table
+    #[default]
+    Table,
+    /// An object a line for each event, the last of them the comparison
+    Json,
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let parsed = text.parse::<SignedDuration>().ok();
+    parsed
+        .and_then(|time| Duration::try_from(time).ok())
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| "accepted: a time above 0, such as 30s, 5m or 1h30m".to_owned())
+}
+
+fn parse_speed(text: &str) -> Result<Ratio, String> {
+    let speed = text.parse::<f64>().ok();
+    speed
+        .filter(|speed| (0.1..=1000.0).contains(speed))
+        .and_then(|speed| Ratio::new(speed).ok())
+        .ok_or_else(|| "accepted: a number from 0.1 to 1000".to_owned())
+}
+
+fn scenario(file: Option<PathBuf>, nodes: Option<u16>) -> Result<Scenario, Failure> {
+    let scenario = match file {
+        None => Scenario::mixed(),
+        Some(path) => output::read_input(&path)?
+            .parse()
+            .map_err(|error| Failure::call(format_args!("{}: {error}", path.display())))?,
+    };
+    Ok(match nodes {
+        Some(count) => scenario.with_nodes(usize::from(count)),
+        None => scenario,
+    })
+}
+
+/// Whether there is a screen to draw on and keys to press.
+fn on_terminal() -> bool {
+    io::stdout().is_terminal() && io::stdin().is_terminal()
+}
+
+pub(super) fn run(args: Args) -> Result<(), Failure> {
+    let scenario = scenario(args.scenario, args.nodes)?;
+    // Nobody but the user may read it: the kubeconfig in it is an administrator's.
+    let folder = tempfile::Builder::new().prefix("evenkeel-dev-").tempdir()?;
+    let options = Options {
+        scenario,
+        seed: args.seed,
+        speed: args.speed,
+        faults: args.faults,
+        patience: args.patience,
+        ..Options::new(folder.path().to_owned())
+    };
+    let mut show: Box<dyn Show> = match args.output {
+        Format::Json => Box::new(Json::new(io::stdout())),
+        Format::Table if !args.no_tty && on_terminal() => Box::new(View::new()),
+        Format::Table => Box::new(Lines::new(io::stdout())),
+    };
+    let runtime = tokio::runtime::Runtime::new()?;
+    let ran = runtime.block_on(run::run(&options, args.duration, show.as_mut()));
+    show.leave();
+    // What still hangs, such as a client of the API server, need not be waited for.
+    runtime.shutdown_background();
+    let Some(ours) = ran? else {
+        return Ok(());
+    };
+    let seconds = SignedDuration::try_from_secs_f64(ours.seconds).unwrap_or(SignedDuration::MAX);
+    let comparison = comparison::Comparison {
+        seed: options.seed,
+        line: options.line.get(),
+        plain: options.plain(seconds),
+        evenkeel: ours,
+    };
+    match args.output {
+        Format::Table => output::print(&comparison, output::Format::Table),
+        Format::Json => lines::object(&mut io::stdout(), "summary", &comparison),
+    }
+}

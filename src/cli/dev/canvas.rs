@@ -1,0 +1,98 @@
+//! A grid of cells that a view is drawn on before any terminal sees it.
+//!
+//! So the view is a function from what is known to text, which tests compare. Every character
+//! takes one cell: what is wider or moves the cursor is shown as `?`.
+
+/// What a cell means; a terminal gives some of these a colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Tone {
+    /// Text.
+    #[default]
+    Plain,
+    /// What matters less: headers, hints.
+    Quiet,
+    /// Titles.
+    Strong,
+    /// What is not as it should be.
+    Alarm,
+}
+
+/// Character and meaning of one cell.
+pub(super) type Cell = (char, Tone);
+
+/// The cells of a screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Canvas {
+    width: usize,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Canvas {
+    /// An empty screen.
+    pub(super) fn new(width: usize, height: usize) -> Self {
+        Self {
+            width,
+            rows: vec![vec![(' ', Tone::Plain); width]; height],
+        }
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(super) fn height(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The cells, row by row.
+    pub(super) fn rows(&self) -> &[Vec<Cell>] {
+        &self.rows
+    }
+
+    /// Writes a text from a cell on, as far as the row goes; the column after it.
+    pub(super) fn put(&mut self, row: usize, column: usize, text: &str, tone: Tone) -> usize {
+        let mut at = column;
+        let Some(cells) = self.rows.get_mut(row) else {
+            return at;
+        };
+        for character in text.chars() {
+            if let Some(cell) = cells.get_mut(at) {
+                *cell = (one_cell(character), tone);
+            }
+            at += 1;
+        }
+        at
+    }
+
+    /// Writes a text into a field, and `…` at its end where it is longer.
+    pub(super) fn field(
+        &mut self,
+        (row, at): (usize, usize),
+        width: usize,
+        text: &str,
+        tone: Tone,
+    ) {
+        let fits = text.chars().count() <= width;
+        if fits {
+            self.put(row, at, text, tone);
+        } else if let Some(kept) = width.checked_sub(1) {
+            let short: String = text.chars().take(kept).chain(['…']).collect();
+            self.put(row, at, &short, tone);
+        }
+    }
+
+    /// Writes a text that ends before a column.
+    pub(super) fn right(&mut self, row: usize, end: usize, text: &str, tone: Tone) {
+        self.put(row, end.saturating_sub(text.chars().count()), text, tone);
+    }
+}
+
+/// Letters, figures and the signs that the view itself uses.
+fn one_cell(character: char) -> char {
+    let known = character == ' '
+        || character.is_ascii_graphic()
+        || ('\u{a1}'..'\u{2ff}').contains(&character)
+        || ('\u{2500}'..='\u{259f}').contains(&character)
+        || "…–→·".contains(character);
+    if known { character } else { '?' }
+}

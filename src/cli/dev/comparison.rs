@@ -1,0 +1,248 @@
+//! The end of a run: Evenkeel beside the default scheduler alone, same load, seed and time.
+
+use std::io::{self, Write};
+
+use comfy_table::Cell;
+use serde::Serialize;
+
+use crate::cli::figures;
+use crate::cli::output::{Report, Style, percent};
+use crate::simulate::Summary;
+
+/// Both runs.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Comparison {
+    /// Of both.
+    pub(super) seed: u64,
+    /// The headroom line, as a share.
+    pub(super) line: f64,
+    /// The default scheduler alone, in virtual time.
+    pub(super) plain: Summary,
+    /// With Evenkeel, as it was shown.
+    pub(super) evenkeel: Summary,
+}
+
+/// One figure of both; less is better in every one.
+struct Row {
+    what: String,
+    plain: f64,
+    evenkeel: f64,
+    shown: fn(f64) -> String,
+}
+
+/// Which of the two is better, as far as the figures that are shown tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Better,
+    Same,
+    Worse,
+}
+
+impl Row {
+    fn verdict(&self) -> Verdict {
+        if (self.shown)(self.plain) == (self.shown)(self.evenkeel) {
+            Verdict::Same
+        } else if self.evenkeel < self.plain {
+            Verdict::Better
+        } else {
+            Verdict::Worse
+        }
+    }
+}
+
+fn points(share: f64) -> String {
+    format!("{:.1} points", share * 100.0)
+}
+
+fn tenths(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+fn count(number: f64) -> String {
+    format!("{number:.0}")
+}
+
+fn seconds(time: f64) -> String {
+    match time {
+        time if time < 100.0 => format!("{time:.0} s"),
+        time if time < 6000.0 => format!("{:.1} min", time / 60.0),
+        time => format!("{:.1} h", time / 3600.0),
+    }
+}
+
+fn whole(number: usize) -> f64 {
+    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+impl Comparison {
+    fn rows(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let mut row = |what: String, of: &dyn Fn(&Summary) -> f64, shown| {
+            rows.push(Row {
+                what,
+                plain: of(&self.plain),
+                evenkeel: of(&self.evenkeel),
+                shown,
+            });
+        };
+        // Both runs list the resources in the same order.
+        for (at, part) in self.plain.resources.iter().enumerate() {
+            let noun = figures::noun(part.resource);
+            let spread = |run: &Summary| run.resources.get(at).map_or(0.0, |part| part.spread);
+            row(format!("Spread of {noun}"), &spread, points);
+        }
+        for (at, part) in self.plain.resources.iter().enumerate() {
+            let noun = figures::noun(part.resource);
+            let peak = |run: &Summary| run.resources.get(at).map_or(0.0, |part| part.peak);
+            row(format!("Peak of {noun}"), &peak, percent);
+        }
+        let line = percent(self.line);
+        row(
+            format!("Time with a node over {line}"),
+            &|run| run.seconds_over_line,
+            seconds,
+        );
+        row(
+            "Pods that had to wait".to_owned(),
+            &|run| whole(run.refused),
+            count,
+        );
+        row(
+            "Their waits together".to_owned(),
+            &|run| run.refused_seconds,
+            seconds,
+        );
+        row(
+            "The longest wait".to_owned(),
+            &|run| run.longest_refused_seconds,
+            seconds,
+        );
+        row(
+            "Pods still waiting".to_owned(),
+            &|run| whole(run.still_refused),
+            count,
+        );
+        row("Requests lost".to_owned(), &|run| run.lost_share, tenths);
+        rows
+    }
+}
+
+impl Report for Comparison {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        let passed = seconds(self.evenkeel.seconds);
+        writeln!(
+            to,
+            "{passed} of the scenario, seed {}. Less is better everywhere.\n",
+            self.seed
+        )?;
+        let rows = self.rows();
+        let header = ["", "Default scheduler", "With Evenkeel", ""];
+        let mut table = style.table(header.map(Cell::new));
+        for row in &rows {
+            let verdict = match row.verdict() {
+                Verdict::Better => style.good(Cell::new("better")),
+                Verdict::Same => Cell::new("same"),
+                Verdict::Worse => style.bad(Cell::new("worse")),
+            };
+            table.add_row([
+                Cell::new(&row.what),
+                Cell::new((row.shown)(row.plain)),
+                Cell::new((row.shown)(row.evenkeel)),
+                verdict,
+            ]);
+        }
+        writeln!(to, "{}\n", table.trim_fmt())?;
+        let worse: Vec<String> = rows
+            .iter()
+            .filter(|row| row.verdict() == Verdict::Worse)
+            .map(|row| row.what.clone())
+            .collect();
+        if worse.is_empty() {
+            writeln!(to, "Evenkeel is worse in nothing.")?;
+        } else {
+            let lines: Vec<String> = worse.chunks(4).map(|part| part.join(", ")).collect();
+            writeln!(to, "Evenkeel is worse in: {}.", lines.join(",\n  "))?;
+        }
+        writeln!(
+            to,
+            "Spread is the standard deviation of utilisation over the nodes, its mean over time. The\n\
+             default scheduler's side is computed in virtual time without faults, so that calls and\n\
+             restarts cost it nothing: what is slow on this machine counts against Evenkeel alone."
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::summary::ResourceSummary;
+    use crate::units::Resource;
+
+    fn summary(spread: f64, refused: usize, lost_share: f64) -> Summary {
+        let part = |resource| ResourceSummary {
+            resource,
+            spread,
+            peak: 0.5,
+            node_seconds_over_line: 0.0,
+        };
+        Summary {
+            seconds: 600.0,
+            resources: Resource::ALL.map(part).to_vec(),
+            seconds_over_line: 7200.0,
+            refused,
+            refused_seconds: 90.0,
+            longest_refused_seconds: 0.0,
+            still_refused: 0,
+            lost_share,
+        }
+    }
+
+    fn printed(plain: Summary, evenkeel: Summary) -> String {
+        let comparison = Comparison {
+            seed: 7,
+            line: 0.8,
+            plain,
+            evenkeel,
+        };
+        let mut out = Vec::new();
+        comparison.print(&mut out, Style::Plain).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn row<'a>(text: &'a str, begins: &str) -> Vec<&'a str> {
+        let row = text.lines().find(|line| line.starts_with(begins));
+        row.unwrap()
+            .rsplit("  ")
+            .filter(|cell| !cell.is_empty())
+            .collect()
+    }
+
+    #[test]
+    fn what_is_worse_is_said_in_the_row_and_below() {
+        let text = printed(summary(0.2, 0, 0.01), summary(0.1, 3, 0.0101));
+        assert_eq!(row(&text, "Spread of cpu")[0].trim(), "better");
+        assert_eq!(row(&text, "Pods that had to wait")[0].trim(), "worse");
+        // The figures that are shown do not differ.
+        assert_eq!(row(&text, "Requests lost")[0].trim(), "same");
+        assert!(
+            text.contains("Evenkeel is worse in: Pods that had to wait."),
+            "{text}"
+        );
+        for part in [
+            "10.0 min of the scenario, seed 7",
+            "20.0 points",
+            "2.0 h",
+            "90 s",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+
+    #[test]
+    fn an_even_match_is_no_win() {
+        let text = printed(summary(0.2, 1, 0.0), summary(0.2, 1, 0.0));
+        assert!(!text.lines().any(|line| line.trim_end().ends_with("better")));
+        assert!(text.contains("is worse in nothing"), "{text}");
+    }
+}

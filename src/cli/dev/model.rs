@@ -1,0 +1,131 @@
+//! What the view knows of a run: the last loads, what happened last, and which faults last.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use jiff::SignedDuration;
+
+use super::show::Started;
+use crate::dev::Event;
+use crate::dev::events::{Happened, NodeLoads, WorkloadLoad};
+
+/// More than any screen shows.
+const KEPT: usize = 100;
+/// Samples of a workload's traffic that are kept.
+const SAMPLES: usize = 24;
+/// How far apart these are, in the scenario.
+const SAMPLE_EVERY: SignedDuration = SignedDuration::from_mins(2);
+
+/// Whether a fault is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Not yet.
+    Planned,
+    /// Now.
+    On,
+    /// No longer.
+    Over,
+}
+
+/// What the view knows.
+#[derive(Debug, Clone)]
+pub(super) struct Model {
+    pub(super) started: Started,
+    pub(super) at: SignedDuration,
+    pub(super) service: String,
+    pub(super) nodes: Vec<NodeLoads>,
+    pub(super) workloads: Vec<WorkloadLoad>,
+    /// Requests per second of each workload, the oldest first.
+    pub(super) traffic: BTreeMap<(String, String), VecDeque<f64>>,
+    /// Placements, refusals and scalings, the latest first.
+    pub(super) recent: VecDeque<Happened>,
+    pub(super) faults: Vec<(String, Phase)>,
+    pub(super) placed: usize,
+    pub(super) refused: usize,
+    pub(super) missed: u64,
+    sampled: Option<SignedDuration>,
+}
+
+impl Model {
+    /// What is known when nothing has happened.
+    pub(super) fn new(started: Started) -> Self {
+        let planned = |fault: &String| (fault.clone(), Phase::Planned);
+        Self {
+            at: SignedDuration::ZERO,
+            service: "starting".to_owned(),
+            nodes: Vec::new(),
+            workloads: Vec::new(),
+            traffic: BTreeMap::new(),
+            recent: VecDeque::new(),
+            faults: started.faults.iter().map(planned).collect(),
+            placed: 0,
+            refused: 0,
+            missed: 0,
+            sampled: None,
+            started,
+        }
+    }
+
+    /// Takes note of an event.
+    pub(super) fn take(&mut self, happened: &Happened) {
+        match &happened.event {
+            Event::PodClassified { .. } => {}
+            Event::PodPlaced { .. } => {
+                self.placed += 1;
+                self.remember(happened);
+            }
+            Event::PodRefused { .. } => {
+                self.refused += 1;
+                self.remember_refusal(happened);
+            }
+            Event::Scaled { .. } => self.remember(happened),
+            Event::Loads { nodes, workloads } => {
+                self.nodes.clone_from(nodes);
+                self.workloads.clone_from(workloads);
+                self.sample(happened.at);
+            }
+            Event::Fault { fault, begins } => {
+                let phase = if *begins { Phase::On } else { Phase::Over };
+                for (name, is) in &mut self.faults {
+                    if name == fault {
+                        *is = phase;
+                    }
+                }
+            }
+            Event::ServiceState { state } => self.service.clone_from(state),
+        }
+    }
+
+    fn remember(&mut self, happened: &Happened) {
+        self.recent.push_front(happened.clone());
+        self.recent.truncate(KEPT);
+    }
+
+    /// A Pod that is tried again and again would push all else away: its last refusal stands.
+    fn remember_refusal(&mut self, happened: &Happened) {
+        let Event::PodRefused { pod, .. } = &happened.event else {
+            return;
+        };
+        self.recent.retain(
+            |known| !matches!(&known.event, Event::PodRefused { pod: other, .. } if other == pod),
+        );
+        self.remember(happened);
+    }
+
+    fn sample(&mut self, at: SignedDuration) {
+        let due = self
+            .sampled
+            .is_none_or(|last| at.saturating_sub(last) >= SAMPLE_EVERY);
+        if !due {
+            return;
+        }
+        self.sampled = Some(at);
+        for workload in &self.workloads {
+            let key = (workload.namespace.clone(), workload.name.clone());
+            let samples = self.traffic.entry(key).or_default();
+            if samples.len() == SAMPLES {
+                samples.pop_front();
+            }
+            samples.push_back(workload.offered);
+        }
+    }
+}

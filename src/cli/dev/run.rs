@@ -1,0 +1,86 @@
+//! One run from start to end: the cluster, its events, and what may end it.
+
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::show::{Show, Started};
+use crate::cli::output::Failure;
+use crate::dev::{Cluster, Events, Options};
+use crate::server;
+use crate::service::embedded;
+use crate::simulate::Summary;
+
+/// How often the view is drawn and keys are looked at.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Runs until `duration` is over, a signal comes or `show` wants an end. `None` where that was
+/// before there was anything to see.
+pub(super) async fn run(
+    options: &Options,
+    duration: Option<Duration>,
+    show: &mut dyn Show,
+) -> Result<Option<Summary>, Failure> {
+    let mut signals = server::signals()?;
+    let events = Events::default();
+    let mut happened = events.subscribe();
+    let starting = Cluster::start(options.clone(), events, |wiring| async {
+        embedded::run(wiring).await.map_err(Into::into)
+    });
+    let mut cluster = tokio::select! {
+        started = starting => started.map_err(Failure::work)?,
+        _ = signals.next() => return Ok(None),
+    };
+    show.started(&about(&cluster, options))?;
+    let over = async {
+        match duration {
+            Some(duration) => tokio::time::sleep(duration).await,
+            None => std::future::pending().await,
+        }
+    };
+    let mut over = std::pin::pin!(over);
+    let mut ticks = tokio::time::interval(TICK);
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut over => break,
+            _ = signals.next() => break,
+            why = cluster.failed() => {
+                return Err(Failure::work(format_args!("the service ended: {why}")));
+            }
+            _ = ticks.tick() => {
+                show.tick(cluster.now())?;
+                if show.wants_end() {
+                    break;
+                }
+            }
+            event = happened.recv() => match event {
+                Ok(event) => show.happened(&event)?,
+                Err(RecvError::Lagged(count)) => show.missed(count)?,
+                Err(RecvError::Closed) => break,
+            },
+        }
+    }
+    show.leave();
+    let summary = cluster.summary();
+    tokio::select! {
+        _ = cluster.stop() => {}
+        // Who asks twice does not want to wait for connections to drain.
+        _ = signals.next() => {}
+    }
+    Ok(Some(summary))
+}
+
+fn about(cluster: &Cluster, options: &Options) -> Started {
+    Started {
+        scenario: options.scenario.name.clone(),
+        seed: options.seed,
+        speed: options.speed.get(),
+        line: options.line.get(),
+        faults: options.faults.iter().map(ToString::to_string).collect(),
+        kubeconfig: cluster.kubeconfig().to_owned(),
+        dashboard: cluster.dashboard_address(),
+        metrics: cluster.metrics_address(),
+    }
+}

@@ -1,0 +1,220 @@
+//! The picture as text: what stands in `tests/fixtures/dev` is what a terminal shows.
+
+use std::path::PathBuf;
+
+use jiff::SignedDuration;
+
+use super::*;
+use crate::cli::dev::show::Started;
+use crate::dev::Event;
+use crate::dev::events::{Happened, NodeLoads, WorkloadLoad};
+use crate::placement::usage::PodName;
+use crate::units::Resources;
+
+fn model(faults: &[&str]) -> Model {
+    Model::new(Started {
+        scenario: "mixed".to_owned(),
+        seed: 1,
+        speed: 60.0,
+        line: 0.8,
+        faults: faults.iter().map(ToString::to_string).collect(),
+        kubeconfig: PathBuf::from("/tmp/evenkeel-dev-AbCdEf/kubeconfig"),
+        dashboard: ([127, 0, 0, 1], 8081).into(),
+        metrics: ([127, 0, 0, 1], 8080).into(),
+    })
+}
+
+fn node(name: &str, pods: usize, shares: [f64; 5]) -> NodeLoads {
+    NodeLoads {
+        name: name.to_owned(),
+        ready: true,
+        pods,
+        utilisation: Resources::new(shares),
+    }
+}
+
+fn workload(namespace: &str, name: &str, of: (u32, u32), offered: f64, lost: f64) -> WorkloadLoad {
+    WorkloadLoad {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        ready: of.0,
+        replicas: of.1,
+        offered,
+        lost,
+    }
+}
+
+fn take(model: &mut Model, seconds: i64, event: Event) {
+    let at = SignedDuration::from_secs(seconds);
+    model.at = at;
+    model.take(&Happened { at, event });
+}
+
+fn loads(model: &mut Model, seconds: i64, nodes: Vec<NodeLoads>, workloads: Vec<WorkloadLoad>) {
+    take(model, seconds, Event::Loads { nodes, workloads });
+}
+
+fn placed(pod: &str, node: &str, profile: &str, score: Option<i64>) -> Event {
+    Event::PodPlaced {
+        pod: PodName::new("shop", pod),
+        node: node.to_owned(),
+        profile: Some(profile.to_owned()),
+        score,
+        why: "in-tree 481 + 9 x 50".to_owned(),
+    }
+}
+
+fn state(model: &mut Model, state: &str) {
+    let state = state.to_owned();
+    take(model, 0, Event::ServiceState { state });
+}
+
+/// Rows without the blanks at their ends; then what is in alarm.
+fn text(canvas: &Canvas) -> String {
+    let line = |cells: &[(char, Tone)]| -> String {
+        let line: String = cells.iter().map(|(character, _)| character).collect();
+        line.trim_end().to_owned() + "\n"
+    };
+    let mut text: String = canvas.rows().iter().map(|row| line(row)).collect();
+    text.push_str("--- in red ---\n");
+    for (number, row) in canvas.rows().iter().enumerate() {
+        for run in row.chunk_by(|(_, a), (_, b)| a == b) {
+            if run.first().is_some_and(|(_, tone)| *tone == Tone::Alarm) {
+                text += &number.to_string();
+                text += ": ";
+                text += &line(run);
+            }
+        }
+    }
+    text
+}
+
+fn is_shown(model: &Model, expected: &str) {
+    let canvas = render(model, WIDTH, HEIGHT);
+    assert_eq!((canvas.width(), canvas.height()), (WIDTH, HEIGHT));
+    let shown = text(&canvas);
+    assert!(
+        shown == expected,
+        "shown is\n{shown}\nand not\n{expected}<end>"
+    );
+}
+
+#[test]
+fn a_node_that_is_over_full_stands_out() {
+    let mut model = model(&[]);
+    state(&mut model, "ready");
+    let nodes = vec![
+        node("large-1", 12, [0.34, 0.41, 0.12, 0.05, 0.0]),
+        node("medium-1", 9, [0.79, 0.80, 0.81, 1.24, 12.0]),
+    ];
+    for (minute, offered) in [(0, 0.0), (2, 120.0), (4, 480.0), (6, 900.0)] {
+        let workloads = vec![
+            workload("media", "encode", (4, 4), 0.0, 0.0),
+            workload("shop", "web", (3, 5), offered, offered / 10.0),
+        ];
+        loads(&mut model, minute * 60, nodes.clone(), workloads);
+    }
+    take(
+        &mut model,
+        361,
+        placed("web-0", "large-1", "network", Some(9)),
+    );
+    let refused = Event::PodRefused {
+        pod: PodName::new("shop", "web-1"),
+        message: "0/2 nodes are available: 2 evenkeel: no headroom.".to_owned(),
+    };
+    take(&mut model, 370, refused.clone());
+    take(&mut model, 380, refused);
+    let scaled = Event::Scaled {
+        namespace: "shop".to_owned(),
+        workload: "web".to_owned(),
+        from: 3,
+        to: 5,
+        why: "cpu at 106 % of requests".to_owned(),
+    };
+    take(&mut model, 390, scaled);
+    is_shown(
+        &model,
+        include_str!("../../../../tests/fixtures/dev/over-full.txt"),
+    );
+}
+
+#[test]
+fn faults_are_seen_before_during_and_after() {
+    let mut model = model(&["hang@10s..20s", "node-loss@60s..2m", "api-restart@5m..6m"]);
+    state(&mut model, "not ready");
+    for (fault, begins) in [
+        ("hang@10s..20s", true),
+        ("hang@10s..20s", false),
+        ("node-loss@60s..2m", true),
+    ] {
+        let fault = fault.to_owned();
+        take(&mut model, 60, Event::Fault { fault, begins });
+    }
+    let mut lost = node("large-1", 0, [0.0; 5]);
+    lost.ready = false;
+    loads(
+        &mut model,
+        61,
+        vec![lost, node("large-2", 3, [0.5; 5])],
+        Vec::new(),
+    );
+    model.missed = 7;
+    is_shown(
+        &model,
+        include_str!("../../../../tests/fixtures/dev/fault.txt"),
+    );
+}
+
+#[test]
+fn long_names_are_cut_and_control_characters_move_nothing() {
+    let mut model = model(&[]);
+    model.started.scenario = "a scenario with a name that goes on and on ".repeat(3);
+    state(&mut model, "ready");
+    let name = "ip-10-0-123-45.eu-central-1.compute.internal";
+    loads(
+        &mut model,
+        5,
+        vec![node(name, 1110, [0.1; 5])],
+        vec![workload(name, name, (100, 1000), 123_456.0, 0.0)],
+    );
+    take(
+        &mut model,
+        6,
+        placed(name, name, "customer-profile-1", None),
+    );
+    take(&mut model, 7, placed("\u{1b}[2J漢字", "n", "io", Some(1)));
+    is_shown(
+        &model,
+        include_str!("../../../../tests/fixtures/dev/long-names.txt"),
+    );
+}
+
+#[test]
+fn of_forty_nodes_the_fullest_are_shown_and_the_others_counted() {
+    let mut model = model(&[]);
+    state(&mut model, "ready");
+    let share = |index: u32| f64::from(index * 7 % 40) / 40.0;
+    let mut nodes: Vec<NodeLoads> = (0..40)
+        .map(|index| node(&format!("node-{index:02}"), 2, [share(index); 5]))
+        .collect();
+    nodes[20].ready = false;
+    let workloads = (0..9)
+        .map(|index| workload("shop", &format!("w{index}"), (1, 1), 0.0, 0.0))
+        .collect();
+    loads(&mut model, 5, nodes, workloads);
+    is_shown(
+        &model,
+        include_str!("../../../../tests/fixtures/dev/forty-nodes.txt"),
+    );
+}
+
+#[test]
+fn nothing_known_and_any_size_are_drawn() {
+    let empty = model(&[]);
+    for (width, height) in [(0, 0), (100, 30), (101, 31), (250, 90)] {
+        let canvas = render(&empty, width, height);
+        assert_eq!(canvas.width(), width.max(WIDTH));
+        assert_eq!(canvas.height(), height.max(HEIGHT));
+    }
+}

@@ -1,0 +1,127 @@
+//! One request, as the verbs see it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::accept::Form;
+use super::error::ApiError;
+use super::patch::apply::Applier;
+use super::query::{FieldValidation, Query};
+use super::resource::{Resource, Subresource};
+use super::state::Api;
+use super::store::{Key, Stored};
+
+/// Who asks. Every user may do everything; webhooks are told the name.
+#[derive(Debug, Clone)]
+pub(crate) struct User {
+    pub(crate) name: String,
+    pub(crate) groups: Vec<String>,
+}
+
+impl User {
+    /// The administrator that the kubeconfig is for.
+    pub(crate) fn administrator() -> Self {
+        Self {
+            name: "kubernetes-admin".to_owned(),
+            groups: vec![
+                "system:masters".to_owned(),
+                "system:authenticated".to_owned(),
+            ],
+        }
+    }
+}
+
+/// A request for a resource.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) api: Arc<Api>,
+    pub(crate) resource: Arc<Resource>,
+    pub(crate) namespace: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) subresource: Option<Subresource>,
+    pub(crate) query: Query,
+    pub(crate) form: Form,
+    pub(crate) user: User,
+    pub(crate) dry_run: bool,
+    pub(crate) validation: FieldValidation,
+    /// Whether a version in the new object was set by the client, not carried over by a patch.
+    pub(crate) pins_version: bool,
+    /// Whether the change came as a patch.
+    pub(crate) is_patch: bool,
+    /// Whether it is a server-side apply, which keeps its own books.
+    pub(crate) is_apply: bool,
+    /// The program that asks, for the books.
+    pub(crate) agent: String,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl Call {
+    /// A request of an administrator, without parameters.
+    pub(crate) fn new(api: Arc<Api>, resource: Arc<Resource>) -> Self {
+        Self {
+            api,
+            resource,
+            namespace: None,
+            name: None,
+            subresource: None,
+            query: Query::default(),
+            form: Form::Object,
+            user: User::administrator(),
+            dry_run: false,
+            validation: FieldValidation::Ignore,
+            pins_version: false,
+            is_patch: false,
+            is_apply: false,
+            agent: "evenkeel".to_owned(),
+            warnings: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// The same about one object.
+    pub(crate) fn about(mut self, key: &Key) -> Self {
+        self.namespace = (!key.namespace.is_empty()).then(|| key.namespace.clone());
+        self.name = Some(key.name.clone());
+        self
+    }
+
+    /// Where the object stands that the path names.
+    pub(crate) fn key(&self) -> Key {
+        let text = |part: &Option<String>| part.clone().unwrap_or_default();
+        Key::new(text(&self.namespace), text(&self.name))
+    }
+
+    /// The object that the path names.
+    pub(crate) fn current(&self) -> Result<Arc<Stored>, ApiError> {
+        let key = self.key();
+        let found = self.api.store.get(&self.resource.collection, &key);
+        found.ok_or_else(|| ApiError::not_found(&self.resource, &key.name))
+    }
+
+    /// Who writes, for `managedFields`.
+    pub(crate) fn applier<'a>(&'a self, subresource: &'a str) -> Applier<'a> {
+        let manager = self.query.text("fieldManager");
+        Applier {
+            manager: if manager.is_empty() {
+                &self.agent
+            } else {
+                manager
+            },
+            force: self.query.flag("force"),
+            api_version: self.resource.api_version(),
+            builtin: self.resource.is_builtin(),
+            now: self.api.stamp(),
+            subresource,
+        }
+    }
+
+    /// Something that the client shall read.
+    pub(crate) fn warn(&self, warning: String) {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        warnings.push(warning);
+    }
+
+    /// What was warned of.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *warnings)
+    }
+}

@@ -1,0 +1,73 @@
+//! Faults on command: the server goes away for a while, or becomes slow.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// What the embedding code can do to a running server.
+#[derive(Debug, Clone)]
+pub struct Control {
+    delay: Arc<Mutex<Duration>>,
+    outage: watch::Sender<Outage>,
+    connections: Arc<Mutex<CancellationToken>>,
+}
+
+/// Whether the server listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outage {
+    None,
+    For(Duration),
+}
+
+impl Control {
+    pub(crate) fn new() -> Self {
+        Self {
+            delay: Arc::default(),
+            outage: watch::Sender::new(Outage::None),
+            connections: Arc::default(),
+        }
+    }
+
+    /// Cuts all connections and refuses new ones for `pause`; what is stored stays.
+    pub fn restart(&self, pause: Duration) {
+        self.outage.send_replace(Outage::For(pause));
+        self.cut();
+    }
+
+    /// Lets every request wait before it is looked at; zero for none.
+    pub fn set_delay(&self, delay: Duration) {
+        *self.delay.lock().unwrap_or_else(PoisonError::into_inner) = delay;
+    }
+
+    pub(crate) fn delay(&self) -> Duration {
+        *self.delay.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the connections that there are.
+    pub(crate) fn cut(&self) {
+        let mut connections = self
+            .connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *connections).cancel();
+    }
+
+    /// Cancelled when the connections of now are cut.
+    pub(crate) fn connection(&self) -> CancellationToken {
+        let connections = self
+            .connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        connections.clone()
+    }
+
+    pub(crate) fn outages(&self) -> watch::Receiver<Outage> {
+        self.outage.subscribe()
+    }
+
+    pub(crate) fn recovered(&self) {
+        self.outage.send_replace(Outage::None);
+    }
+}

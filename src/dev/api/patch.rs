@@ -1,0 +1,97 @@
+//! The four kinds of patch.
+
+pub(crate) mod apply;
+mod fields;
+mod merge_keys;
+mod strategic;
+
+use serde_json::Value;
+
+use super::error::{ApiError, Reason};
+use super::resource::Resource;
+
+/// A patch as it came.
+#[derive(Debug, Clone)]
+pub(crate) enum Patch {
+    Json(json_patch::Patch),
+    Merge(Value),
+    Strategic(Value),
+    /// A server-side apply: the fields that the manager wants.
+    Apply(Value),
+}
+
+impl Patch {
+    /// Reads a body of that media type.
+    pub(crate) fn read(media: &str, body: &[u8], resource: &Resource) -> Result<Self, ApiError> {
+        let unreadable =
+            |error: String| ApiError::bad_request(format!("error decoding patch: {error}"));
+        let json = || serde_json::from_slice::<Value>(body).map_err(|e| unreadable(e.to_string()));
+        let media = media.split(';').next().unwrap_or_default().trim();
+        match media {
+            "application/json-patch+json" => serde_json::from_slice(body)
+                .map(Self::Json)
+                .map_err(|error| unreadable(error.to_string())),
+            "application/merge-patch+json" => json().map(Self::Merge),
+            "application/strategic-merge-patch+json" if resource.is_builtin() => {
+                json().map(Self::Strategic)
+            }
+            "application/apply-patch+yaml" => {
+                let text = std::str::from_utf8(body).map_err(|e| unreadable(e.to_string()))?;
+                serde_saphyr::from_str(text)
+                    .map(Self::Apply)
+                    .map_err(|error| unreadable(error.to_string()))
+            }
+            _ => {
+                let mut accepted = vec![
+                    "application/json-patch+json",
+                    "application/merge-patch+json",
+                    "application/apply-patch+yaml",
+                ];
+                if resource.is_builtin() {
+                    accepted.push("application/strategic-merge-patch+json");
+                }
+                let accepted = accepted.join(", ");
+                Err(ApiError::new(
+                    Reason::UnsupportedMediaType,
+                    format!(
+                        "the body of the request was in an unknown format - accepted media types include: {accepted}"
+                    ),
+                ))
+            }
+        }
+    }
+
+    /// The state after the patch; an apply is merged by [`apply`], which knows the managers.
+    pub(crate) fn apply(&self, current: &Value) -> Result<Value, ApiError> {
+        let mut object = current.clone();
+        match self {
+            Self::Json(patch) => json_patch::patch(&mut object, patch).map_err(|error| {
+                let why = format!(
+                    "the server rejected our request due to an error in our request: {error}"
+                );
+                ApiError::new(Reason::Invalid, why)
+            })?,
+            Self::Merge(patch) => json_patch::merge(&mut object, patch),
+            Self::Strategic(patch) => strategic::merge(&mut object, patch)
+                .map_err(|why| ApiError::bad_request(format!("invalid patch: {why}")))?,
+            Self::Apply(wanted) => object = wanted.clone(),
+        }
+        Ok(object)
+    }
+
+    /// Whether the patch itself speaks of the version, which then has to be the present one.
+    pub(crate) fn pins_version(&self) -> bool {
+        match self {
+            Self::Json(operations) => {
+                let json = serde_json::to_value(operations).unwrap_or_default();
+                let mut paths = json.as_array().into_iter().flatten().map(|o| &o["path"]);
+                paths.any(|path| {
+                    path == "/metadata/resourceVersion" || path == "/metadata" || path == ""
+                })
+            }
+            Self::Merge(patch) | Self::Strategic(patch) | Self::Apply(patch) => {
+                patch.pointer("/metadata/resourceVersion").is_some()
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What the requests share.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::control::Control;
+use super::definition;
+use super::identity::Identities;
+use super::metrics::ResourceMetrics;
+use super::registry::Registry;
+use super::settings::{Clock, Settings};
+use super::store::Store;
+use super::webhook::Webhooks;
+
+/// The server's state.
+pub(crate) struct Api {
+    pub(crate) store: Store,
+    pub(crate) registry: Registry,
+    pub(crate) identities: Identities,
+    pub(crate) webhooks: Webhooks,
+    pub(crate) metrics: Option<Arc<dyn ResourceMetrics>>,
+    pub(crate) control: Control,
+    pub(crate) require_token: bool,
+    pub(crate) bookmark_interval: std::time::Duration,
+    clock: Clock,
+}
+
+impl fmt::Debug for Api {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Api")
+            .field("version", &self.store.version())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Api {
+    pub(crate) fn new(settings: &Settings, store: Store, control: Control) -> Self {
+        Self {
+            store,
+            registry: Registry::new(),
+            identities: Identities::new(settings.seed),
+            webhooks: Webhooks::new(Arc::clone(&settings.services)),
+            metrics: settings.metrics.clone(),
+            control,
+            require_token: settings.require_token,
+            bookmark_interval: settings.bookmark_interval,
+            clock: Arc::clone(&settings.clock),
+        }
+    }
+
+    /// The time that objects are stamped with.
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// The time as objects carry it.
+    pub(crate) fn stamp(&self) -> String {
+        stamp(self.now())
+    }
+
+    /// Serves what the stored definitions define.
+    pub(crate) fn refresh_definitions(&self) {
+        let (definitions, _) = self.store.list(definition::COLLECTION, None);
+        self.registry.refresh(&definitions);
+    }
+}
+
+/// A time as objects carry it: whole seconds, UTC.
+pub(crate) fn stamp(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

@@ -1,0 +1,41 @@
+//! One change to a collection.
+
+use std::sync::Arc;
+
+use super::Stored;
+
+/// What happened to the object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChangeKind {
+    Added,
+    Modified,
+    Deleted,
+}
+
+/// A change, with the states before and after; after a deletion `object` is the last state.
+#[derive(Debug, Clone)]
+pub(crate) struct Change {
+    pub(crate) kind: ChangeKind,
+    pub(crate) object: Arc<Stored>,
+    pub(crate) previous: Option<Arc<Stored>>,
+}
+
+impl Change {
+    /// The version that the change made.
+    pub(crate) fn version(&self) -> u64 {
+        self.object.version
+    }
+
+    /// The change as somebody sees it who only sees objects that `matches`: one that begins to
+    /// match appears, one that ceases to disappears.
+    pub(crate) fn seen_by(&self, matches: impl Fn(&Stored) -> bool) -> Option<ChangeKind> {
+        let before = self.previous.as_deref().is_some_and(&matches);
+        let after = self.kind != ChangeKind::Deleted && matches(&self.object);
+        match (before, after) {
+            (false, true) => Some(ChangeKind::Added),
+            (true, true) => Some(ChangeKind::Modified),
+            (true, false) => Some(ChangeKind::Deleted),
+            (false, false) => None,
+        }
+    }
+}

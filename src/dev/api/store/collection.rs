@@ -1,0 +1,132 @@
+//! The objects of one resource and the log of their last changes.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::{Change, ChangeKind, Key, Stored};
+
+/// The version asked for is older than the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Expired {
+    /// The oldest version that a watch can still start from.
+    pub(crate) oldest: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Collection {
+    objects: BTreeMap<Key, Arc<Stored>>,
+    log: VecDeque<Change>,
+    history: usize,
+    /// Changes up to this version are no longer in the log.
+    forgotten: u64,
+    changed: watch::Sender<u64>,
+}
+
+impl Collection {
+    pub(super) fn new(history: usize, forgotten: u64) -> Self {
+        Self {
+            objects: BTreeMap::new(),
+            log: VecDeque::new(),
+            history,
+            forgotten,
+            changed: watch::Sender::new(0),
+        }
+    }
+
+    pub(super) fn get(&self, key: &Key) -> Option<Arc<Stored>> {
+        self.objects.get(key).cloned()
+    }
+
+    pub(super) fn list(&self, namespace: Option<&str>) -> Vec<Arc<Stored>> {
+        self.range(namespace)
+            .map(|(_, object)| Arc::clone(object))
+            .collect()
+    }
+
+    fn range(&self, namespace: Option<&str>) -> impl Iterator<Item = (&Key, &Arc<Stored>)> {
+        let start = match namespace {
+            Some(namespace) => Bound::Included(Key::new(namespace, "")),
+            None => Bound::Unbounded,
+        };
+        let range = self.objects.range((start, Bound::Unbounded));
+        range.take_while(move |(key, _)| namespace.is_none_or(|asked| key.namespace == asked))
+    }
+
+    pub(super) fn list_at(
+        &self,
+        namespace: Option<&str>,
+        version: u64,
+    ) -> Result<Vec<Arc<Stored>>, Expired> {
+        self.check(version)?;
+        let mut objects: BTreeMap<Key, Arc<Stored>> = self
+            .range(namespace)
+            .map(|(key, object)| (key.clone(), Arc::clone(object)))
+            .collect();
+        let undone = self.log.iter().rev();
+        for change in undone.take_while(|change| change.version() > version) {
+            let key = change.object.key();
+            if namespace.is_some_and(|asked| key.namespace != asked) {
+                continue;
+            }
+            match &change.previous {
+                Some(previous) => objects.insert(key, Arc::clone(previous)),
+                None => objects.remove(&key),
+            };
+        }
+        Ok(objects.into_values().collect())
+    }
+
+    pub(super) fn changes(&self, since: u64) -> Result<Vec<Change>, Expired> {
+        self.check(since)?;
+        let start = self.log.partition_point(|change| change.version() <= since);
+        Ok(self.log.range(start..).cloned().collect())
+    }
+
+    fn check(&self, version: u64) -> Result<(), Expired> {
+        if version < self.forgotten {
+            return Err(Expired {
+                oldest: self.forgotten,
+            });
+        }
+        Ok(())
+    }
+
+    pub(super) fn put(&mut self, key: Key, object: Arc<Stored>, previous: Option<Arc<Stored>>) {
+        self.objects.insert(key, Arc::clone(&object));
+        let kind = match previous {
+            Some(_) => ChangeKind::Modified,
+            None => ChangeKind::Added,
+        };
+        self.record(Change {
+            kind,
+            object,
+            previous,
+        });
+    }
+
+    pub(super) fn take(&mut self, key: &Key, object: Arc<Stored>, previous: Arc<Stored>) {
+        self.objects.remove(key);
+        self.record(Change {
+            kind: ChangeKind::Deleted,
+            object,
+            previous: Some(previous),
+        });
+    }
+
+    fn record(&mut self, change: Change) {
+        self.changed.send_replace(change.version());
+        self.log.push_back(change);
+        while self.log.len() > self.history {
+            if let Some(oldest) = self.log.pop_front() {
+                self.forgotten = oldest.version();
+            }
+        }
+    }
+
+    pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+}

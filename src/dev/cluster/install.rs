@@ -1,0 +1,207 @@
+//! What an operator would apply: namespaces, nodes, Services, the shipped webhook and scheduler
+//! configurations, and the workloads.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::api::core::v1::{Namespace, Node, Secret};
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use tracing::warn;
+
+use super::{Addresses, NAMESPACE, Options, StartError};
+use crate::clock;
+use crate::dev::metrics::{NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
+use crate::dev::scheduler::configuration::{Configuration, Tls};
+use crate::dev::{Pace, objects};
+use crate::server::certificates::Bundle;
+use crate::simulate::Scenario;
+use crate::simulate::scenario::Workload;
+use crate::simulate::scrape::Timing;
+use crate::units::Resource;
+
+const WEBHOOK: &str = include_str!("../../../webhook-config/mutating-webhook.yaml");
+const SCHEDULER: &str = include_str!("../../../webhook-config/scheduler-config.yaml");
+
+/// The Secret that the service keeps its certificates in.
+const SECRET: &str = "evenkeel-certificates";
+
+/// A client certificate that lasts longer than anybody watches.
+const CLIENT_LIFE: SignedDuration = SignedDuration::from_hours(24 * 30);
+
+/// No interval of the service is shortened below this.
+const LEAST: Duration = Duration::from_millis(200);
+
+/// How long measurements count as fresh, in the scenario: the service's own default.
+const MAX_AGE: SignedDuration = SignedDuration::from_mins(3);
+
+/// A sample older than this is stale however fast the scenario runs: a busy machine may take a
+/// second for a round.
+const LEAST_MAX_AGE: Duration = Duration::from_secs(5);
+
+/// When a refused Pod goes to the least loaded node after all, in the scenario: the default.
+const RELAX_AFTER: SignedDuration = SignedDuration::from_mins(5);
+
+/// Namespaces, nodes and the webhook configuration.
+pub(super) async fn prepare(
+    client: &Client,
+    options: &Options,
+    https: SocketAddr,
+) -> Result<(), StartError> {
+    let post = PostParams::default();
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let mut own = objects::namespace(NAMESPACE);
+    own.metadata.annotations = None;
+    namespaces.create(&post, &own).await?;
+    for name in options.scenario.namespaces() {
+        namespaces.create(&post, &objects::namespace(name)).await?;
+    }
+    let nodes: Api<Node> = Api::all(client.clone());
+    for shape in &options.scenario.nodes {
+        nodes.create(&post, &objects::node(shape)).await?;
+        let status = Patch::Merge(objects::node_status(shape, true, clock::now()));
+        nodes
+            .patch_status(&shape.name, &PatchParams::default(), &status)
+            .await?;
+    }
+    let url = format!("https://{https}/mutate");
+    let mut webhook = objects::webhook(WEBHOOK, &url)
+        .map_err(|error| StartError::Unusable(format!("the shipped webhook: {error}")))?;
+    if let Some(patience) = options.patience {
+        let seconds = i32::try_from(patience.as_secs()).unwrap_or(30).clamp(1, 30);
+        for webhook in webhook.webhooks.iter_mut().flatten() {
+            webhook.timeout_seconds = Some(seconds);
+        }
+    }
+    let webhooks: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
+    webhooks.create(&post, &webhook).await?;
+    Ok(())
+}
+
+/// The fields of the service's configuration.
+pub(super) fn fields(
+    pace: &Pace,
+    addresses: Addresses,
+    prometheus: SocketAddr,
+) -> Vec<(String, String)> {
+    let timing = Timing::default();
+    let span = |span, least| format!("{}ms", pace.real(span, least).as_millis());
+    let mut fields: Vec<(String, String)> = [
+        ("server.https", addresses.https.to_string()),
+        ("server.http", addresses.http.to_string()),
+        ("server.dashboard", addresses.dashboard.to_string()),
+        ("certificates.selfManaged.services", "[]".to_owned()),
+        (
+            "certificates.selfManaged.ipAddresses",
+            "[127.0.0.1]".to_owned(),
+        ),
+        ("scheduling.relaxAfter", span(RELAX_AFTER, LEAST_MAX_AGE)),
+        ("metrics.source", "prometheus".to_owned()),
+        ("metrics.interval", span(timing.interval, LEAST)),
+        ("metrics.maxAge", span(MAX_AGE, LEAST_MAX_AGE)),
+        ("metrics.timeout", "1s".to_owned()),
+        ("metrics.prometheus.url", format!("http://{prometheus}")),
+        ("metrics.prometheus.window", span(timing.window, LEAST)),
+        ("metrics.prometheus.nodeLabel", "node".to_owned()),
+        (
+            "wake.minInterval",
+            span(SignedDuration::from_secs(2), LEAST),
+        ),
+    ]
+    .into_iter()
+    .map(|(path, value)| (path.to_owned(), value))
+    .collect();
+    let named = Resource::ALL
+        .into_iter()
+        .flat_map(|resource| [NODE_METRICS[resource], POD_METRICS[resource]]);
+    fields.extend(named.chain([NETWORK_CAPACITY]).map(|(field, metric)| {
+        let path = format!("metrics.prometheus.queries.{field}");
+        (path, metric.to_owned())
+    }));
+    fields
+}
+
+/// The scheduler's configuration, with the certificates that the service has made.
+pub(super) async fn scheduler(
+    client: &Client,
+    options: &Options,
+    https: SocketAddr,
+) -> Result<Configuration, StartError> {
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), NAMESPACE);
+    let secret = secrets.get(SECRET).await?;
+    let files: BTreeMap<String, Vec<u8>> = secret
+        .data
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(file, content)| (file, content.0))
+        .collect();
+    let unusable = |error: &dyn std::fmt::Display| {
+        StartError::Unusable(format!("the service's certificates: {error}"))
+    };
+    let bundle = Bundle::decode(&files).map_err(|error| unusable(&error))?;
+    let issued = bundle.issue_scheduler_client(clock::now(), CLIENT_LIFE);
+    let issued = issued.map_err(|error| unusable(&error))?;
+    let tls = Tls {
+        authorities: bundle.ca_bundle(),
+        certificate: issued.certificate,
+        key: issued.key,
+    };
+    let mut configuration =
+        Configuration::read(SCHEDULER, &format!("https://{https}/scheduler"), &tls)?;
+    if let Some(patience) = options.patience {
+        for extender in &mut configuration.extenders {
+            extender.timeout = patience;
+        }
+    }
+    Ok(configuration)
+}
+
+/// Creates each workload when it arrives.
+pub(super) async fn workloads(client: Client, scenario: Scenario, pace: Pace) {
+    let mut workloads: Vec<&Workload> = scenario.workloads.iter().collect();
+    workloads.sort_by_key(|workload| workload.arrival);
+    for workload in workloads {
+        let wait = workload.arrival.saturating_sub(pace.scenario(clock::now()));
+        if wait.is_positive() {
+            tokio::time::sleep(pace.real(wait, Duration::ZERO)).await;
+        }
+        // A restart of the API server may fall on the moment.
+        while let Err(error) = create(&client, workload).await {
+            warn!(%error, workload = workload.name, "a workload could not be created");
+            tokio::time::sleep(LEAST).await;
+        }
+    }
+}
+
+async fn create(client: &Client, workload: &Workload) -> kube::Result<()> {
+    let post = PostParams::default();
+    let exists =
+        |error: &kube::Error| matches!(error, kube::Error::Api(status) if status.code == 409);
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), &workload.namespace);
+    let made = deployments
+        .create(&post, &objects::deployment(workload))
+        .await;
+    if let Err(error) = made
+        && !exists(&error)
+    {
+        return Err(error);
+    }
+    if let Some(scale) = &workload.scale {
+        let autoscalers: Api<HorizontalPodAutoscaler> =
+            Api::namespaced(client.clone(), &workload.namespace);
+        let made = autoscalers
+            .create(&post, &objects::autoscaler(workload, scale))
+            .await;
+        if let Err(error) = made
+            && !exists(&error)
+        {
+            return Err(error);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! Sees in the cluster what nobody tells: classifications, and Pods that wait or no longer do.
+
+use std::collections::{BTreeMap, HashSet};
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt as _;
+
+use crate::clock;
+use crate::dev::store::Stores;
+use crate::dev::world::World;
+use crate::dev::{Event, Events, Pace};
+use crate::kubernetes::annotations::{PROFILE, PROFILE_SOURCE};
+use crate::placement::usage::PodName;
+
+pub(super) async fn run(stores: Stores, world: World, pace: Pace, events: Events) {
+    let mut changes = stores.changes();
+    let mut seen = HashSet::new();
+    let mut waiting: BTreeMap<String, PodName> = BTreeMap::new();
+    loop {
+        changes.borrow_and_update();
+        let at = pace.scenario(clock::now());
+        let pods = stores.pods.list();
+        seen.retain(|uid| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid)));
+        for pod in &pods {
+            let (uid, name) = (pod.uid().unwrap_or_default(), name(pod));
+            if seen.insert(uid.clone())
+                && let Some(profile) = pod.annotations().get(PROFILE)
+            {
+                let source = pod.annotations().get(PROFILE_SOURCE);
+                let event = Event::PodClassified {
+                    pod: name.clone(),
+                    profile: profile.clone(),
+                    source: source.map_or("declared", String::as_str).to_owned(),
+                };
+                events.tell(at, event);
+            }
+            if is_refused(pod) {
+                world.refused(&name, at);
+                waiting.insert(uid, name);
+            }
+        }
+        waiting.retain(|uid, name| {
+            let waits =
+                |pod: &&std::sync::Arc<Pod>| pod.uid().as_ref() == Some(uid) && is_refused(pod);
+            let still = pods.iter().any(|pod| waits(&pod));
+            if !still {
+                world.placed(name, at);
+            }
+            still
+        });
+        if changes.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+fn name(pod: &Pod) -> PodName {
+    PodName::new(&pod.namespace().unwrap_or_default(), &pod.name_any())
+}
+
+/// Whether a scheduler has found no node for the Pod.
+fn is_refused(pod: &Pod) -> bool {
+    let bound = pod
+        .spec
+        .as_ref()
+        .is_some_and(|spec| spec.node_name.is_some());
+    let conditions = pod
+        .status
+        .as_ref()
+        .and_then(|status| status.conditions.as_ref());
+    !bound
+        && conditions
+            .into_iter()
+            .flatten()
+            .any(|condition| condition.type_ == "PodScheduled" && condition.status == "False")
+}

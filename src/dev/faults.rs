@@ -1,0 +1,121 @@
+//! Faults on command: what breaks, and from when to when of the scenario.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::SignedDuration;
+
+/// What can be broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The metrics backends refuse every question.
+    MetricsDown,
+    /// The metrics backends take questions and never answer.
+    Hang,
+    /// The API server goes away and comes back with what it had.
+    ApiRestart,
+    /// The first node stops answering: it is not Ready, its Pods are gone.
+    NodeLoss,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [
+        Self::MetricsDown,
+        Self::Hang,
+        Self::ApiRestart,
+        Self::NodeLoss,
+    ];
+
+    /// The name on the command line.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::MetricsDown => "metrics-down",
+            Self::Hang => "hang",
+            Self::ApiRestart => "api-restart",
+            Self::NodeLoss => "node-loss",
+        }
+    }
+}
+
+/// One fault with its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// What breaks.
+    pub kind: Kind,
+    /// When it begins.
+    pub from: SignedDuration,
+    /// When it ends.
+    pub until: SignedDuration,
+}
+
+/// A text that is no fault.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is not accepted: metrics-down, hang, api-restart or node-loss, then @FROM..UNTIL in \
+     time of the scenario, as in metrics-down@60s..120s"
+)]
+pub struct FaultError(pub String);
+
+impl Fault {
+    /// Whether it lasts at a time of the scenario.
+    #[must_use]
+    pub fn lasts(&self, at: SignedDuration) -> bool {
+        self.from <= at && at < self.until
+    }
+}
+
+impl FromStr for Fault {
+    type Err = FaultError;
+
+    fn from_str(text: &str) -> Result<Self, FaultError> {
+        let parse = || {
+            let (name, times) = text.split_once('@')?;
+            let (from, until) = times.split_once("..")?;
+            let kind = Kind::ALL.into_iter().find(|kind| kind.as_str() == name)?;
+            let (from, until) = (from.parse().ok()?, until.parse().ok()?);
+            let ordered = SignedDuration::ZERO <= from && from < until;
+            ordered.then_some(Self { kind, from, until })
+        };
+        parse().ok_or_else(|| FaultError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, from, until } = self;
+        write!(f, "{}@{from:#}..{until:#}", kind.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_read_and_printed_alike() {
+        let fault: Fault = "metrics-down@60s..2m".parse().unwrap();
+        assert_eq!(fault.kind, Kind::MetricsDown);
+        assert_eq!(fault.to_string().parse(), Ok(fault));
+        let second = SignedDuration::from_secs;
+        for (at, lasts) in [(59, false), (60, true), (119, true), (120, false)] {
+            assert_eq!(fault.lasts(second(at)), lasts, "{at}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_fault_is_refused() {
+        for text in [
+            "",
+            "hang",
+            "hang@60s",
+            "hang@2m..1m",
+            "hang@1m..1m",
+            "fire@1m..2m",
+            "hang@-1s..2s",
+        ] {
+            assert!(text.parse::<Fault>().is_err(), "{text}");
+        }
+    }
+}

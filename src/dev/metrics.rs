@@ -1,0 +1,269 @@
+//! A Prometheus on loopback that answers exactly the queries of the dev configuration.
+//!
+//! Each resource of nodes and of Pods has one metric name; `timestamp(name)` says when its
+//! exporter was last read. Values are what the counters gave at the last scrape, so they are as
+//! late and as smooth as real ones. Any other query is refused as Prometheus refuses what it
+//! cannot parse.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use axum::extract::{Form, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use super::Pace;
+use super::api::{Reading, ResourceMetrics, Usage};
+use super::world::World;
+use crate::clock;
+use crate::simulate::scrape::{Sample, Timing};
+use crate::units::{Amount, Bytes, MilliCpu, Resource, Resources};
+
+/// The metric names of what nodes use, and the fields of the configuration that name them.
+pub const NODE_METRICS: Resources<(&str, &str)> = Resources::new([
+    ("nodeCpu", "node_cpu"),
+    ("nodeMemory", "node_memory"),
+    ("nodeNetworkIo", "node_network_io"),
+    ("nodeDiskIo", "node_disk_io"),
+    ("nodeDisk", "node_disk"),
+]);
+
+/// The same of what Pods use.
+pub const POD_METRICS: Resources<(&str, &str)> = Resources::new([
+    ("podCpu", "pod_cpu"),
+    ("podMemory", "pod_memory"),
+    ("podNetworkIo", "pod_network_io"),
+    ("podDiskIo", "pod_disk_io"),
+    ("podDisk", "pod_disk"),
+]);
+
+/// The metric of network speeds; nodes annotate theirs, so it has no series.
+pub const NETWORK_CAPACITY: (&str, &str) = ("networkCapacity", "network_capacity");
+
+/// What the one container of a Pod is called here: its usage is not told apart.
+const CONTAINER: &str = "main";
+
+/// By which the service checks how nodes are labelled.
+const PROBE: &str = "node_uname_info or machine_memory_bytes";
+
+/// The same numbers for `metrics.k8s.io`, which knows cpu and memory only.
+pub struct ResourceReadings {
+    world: World,
+    pace: Pace,
+}
+
+impl ResourceReadings {
+    /// What the backends have seen of `world`.
+    #[must_use]
+    pub const fn new(world: World, pace: Pace) -> Self {
+        Self { world, pace }
+    }
+
+    fn reading(&self, namespace: &str, name: &str, container: &str, sample: &Sample) -> Reading {
+        let amount = |resource| Amount::from_f64(sample.used[resource]).get();
+        Reading {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            timestamp: self.pace.clock(sample.at),
+            window: self.pace.real(Timing::default().window, Duration::ZERO),
+            usage: vec![Usage {
+                name: container.to_owned(),
+                cpu: MilliCpu(amount(Resource::Cpu)),
+                memory: Bytes(amount(Resource::Memory)),
+            }],
+        }
+    }
+}
+
+impl ResourceMetrics for ResourceReadings {
+    fn nodes(&self) -> Vec<Reading> {
+        let samples = self.world.node_samples();
+        let reading = |(node, sample): &(String, Sample)| self.reading("", node, "", sample);
+        samples.iter().map(reading).collect()
+    }
+
+    fn pods(&self) -> Vec<Reading> {
+        let samples = self.world.pod_samples();
+        samples
+            .iter()
+            .map(|(pod, sample)| self.reading(&pod.namespace, &pod.name, CONTAINER, sample))
+            .collect()
+    }
+}
+
+/// How the backend behaves.
+#[derive(Debug, Clone, Default)]
+pub struct Behaviour(Arc<AtomicU8>);
+
+/// Answers, refuses, or lets the caller wait.
+const ANSWERS: u8 = 0;
+const DOWN: u8 = 1;
+const HANGS: u8 = 2;
+
+impl Behaviour {
+    /// Whether every question is refused.
+    pub fn set_down(&self, down: bool) {
+        self.0
+            .store(if down { DOWN } else { ANSWERS }, Ordering::Relaxed);
+    }
+
+    /// Whether no question is answered.
+    pub fn set_hanging(&self, hangs: bool) {
+        self.0
+            .store(if hangs { HANGS } else { ANSWERS }, Ordering::Relaxed);
+    }
+}
+
+#[derive(Clone)]
+struct Backend {
+    world: World,
+    pace: Pace,
+    behaviour: Behaviour,
+}
+
+/// Serves on a free port of loopback; the future serves until it is dropped.
+///
+/// # Errors
+/// No port can be bound.
+pub async fn serve(
+    world: World,
+    pace: Pace,
+    behaviour: Behaviour,
+) -> std::io::Result<(SocketAddr, impl Future<Output = ()>)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let address = listener.local_addr()?;
+    let backend = Backend {
+        world,
+        pace,
+        behaviour,
+    };
+    let router = Router::new()
+        .route("/api/v1/query", post(query))
+        .with_state(backend);
+    let serving = async move {
+        // It ends with an error only when the listener is broken, which the service then reports.
+        let _ = axum::serve(listener, router).await;
+    };
+    Ok((address, serving))
+}
+
+async fn query(
+    State(backend): State<Backend>,
+    Form(form): Form<BTreeMap<String, String>>,
+) -> Response {
+    let behaviour = backend.behaviour.0.load(Ordering::Relaxed);
+    if behaviour == DOWN {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    if behaviour == HANGS {
+        return std::future::pending().await;
+    }
+    let text = form.get("query").map_or("", String::as_str);
+    let Some(found) = backend.answer(text) else {
+        let error = format!("no such query here: {text}");
+        let body = json!({"status": "error", "errorType": "bad_data", "error": error});
+        return (StatusCode::BAD_REQUEST, Json(body)).into_response();
+    };
+    let data = json!({"resultType": "vector", "result": found});
+    Json(json!({"status": "success", "data": data})).into_response()
+}
+
+impl Backend {
+    fn answer(&self, text: &str) -> Option<Vec<Value>> {
+        let inner = text
+            .strip_prefix("timestamp(")
+            .and_then(|rest| rest.strip_suffix(')'));
+        let name = inner.unwrap_or(text);
+        if name == NETWORK_CAPACITY.1 {
+            return Some(Vec::new());
+        }
+        if name == PROBE {
+            return Some(self.nodes(|_| 1.0));
+        }
+        let of = |metrics: &Resources<(&str, &str)>| {
+            Resource::ALL
+                .into_iter()
+                .find(|resource| metrics[*resource].1 == name)
+        };
+        let read_at = |sample: &Sample| {
+            let at = self.pace.clock(sample.at);
+            jiff::SignedDuration::from_nanos(i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX))
+                .as_secs_f64()
+        };
+        if let Some(resource) = of(&NODE_METRICS) {
+            return Some(self.nodes(|sample| match inner {
+                Some(_) => read_at(sample),
+                None => in_base_unit(resource, sample.used[resource]),
+            }));
+        }
+        let resource = of(&POD_METRICS)?;
+        let samples = self.world.pod_samples().into_iter();
+        let all = samples.map(|(pod, sample)| {
+            let labels = json!({"namespace": &*pod.namespace, "pod": &*pod.name});
+            series(&labels, in_base_unit(resource, sample.used[resource]))
+        });
+        Some(all.collect())
+    }
+
+    fn nodes(&self, value: impl Fn(&Sample) -> f64) -> Vec<Value> {
+        let samples = self.world.node_samples().into_iter();
+        samples
+            .map(|(node, sample)| series(&json!({"node": node}), value(&sample)))
+            .collect()
+    }
+}
+
+/// One series of an instant vector.
+fn series(labels: &Value, value: f64) -> Value {
+    let now = clock::now().as_second();
+    json!({"metric": labels, "value": [now, value.to_string()]})
+}
+
+/// Prometheus counts cores, not thousandths.
+fn in_base_unit(resource: Resource, value: f64) -> f64 {
+    match resource {
+        Resource::Cpu => value / 1000.0,
+        Resource::Memory | Resource::NetworkIo | Resource::DiskIo | Resource::Disk => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::{SignedDuration, Timestamp};
+
+    use super::*;
+    use crate::simulate::Scenario;
+    use crate::simulate::trace::Trace;
+    use crate::units::Ratio;
+
+    #[test]
+    fn the_configured_queries_are_answered_and_no_other() {
+        let world = World::new(Scenario::mixed(), Trace::web(), 1, Ratio::new(0.8).unwrap());
+        for at in 0..=30 {
+            world.tick(SignedDuration::from_secs(at));
+        }
+        let pace = Pace::new(Ratio::new(10.0).unwrap());
+        pace.begin(Timestamp::from_second(1_000_000).unwrap());
+        let backend = Backend {
+            world,
+            pace,
+            behaviour: Behaviour::default(),
+        };
+        for (_, name) in NODE_METRICS.values() {
+            assert_eq!(backend.answer(name).unwrap().len(), 6, "{name}");
+            let dated = backend.answer(&format!("timestamp({name})")).unwrap();
+            assert_eq!(dated[0]["value"][1], "1000003", "{name}");
+        }
+        for (_, name) in POD_METRICS.values() {
+            assert_eq!(backend.answer(name), Some(Vec::new()));
+        }
+        assert_eq!(backend.answer("up"), None);
+    }
+}

@@ -1,0 +1,167 @@
+//! A KubeSchedulerConfiguration, as far as extenders go.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Not YAML, or not of this shape.
+    #[error("the scheduler configuration cannot be read: {0}")]
+    Malformed(String),
+    /// A duration that is none.
+    #[error("httpTimeout: {0:?} is not accepted: a duration such as 200ms")]
+    Timeout(String),
+    /// Certificates or keys that cannot be used.
+    #[error("the extender's tlsConfig cannot be used: {0}")]
+    Tls(String),
+}
+
+impl Error {
+    /// A short name for it.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Malformed(_) => "Malformed",
+            Self::Timeout(_) => "InvalidTimeout",
+            Self::Tls(_) => "InvalidTls",
+        }
+    }
+}
+
+/// What the scheduler is set up with.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Configuration {
+    /// How many percent of the nodes are looked at; 0 for the default.
+    pub percentage: usize,
+    /// In the order in which they are called: those that may not be ignored first.
+    pub extenders: Vec<Settings>,
+}
+
+/// One extender.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Before the verbs.
+    pub url_prefix: String,
+    /// The path of filter, if it filters.
+    pub filter: Option<String>,
+    /// The path of prioritize, if it scores.
+    pub prioritize: Option<String>,
+    /// What its scores are multiplied by, beside the ten of the two scales.
+    pub weight: i64,
+    /// Whether Pods are scheduled without it where it does not answer.
+    pub ignorable: bool,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// How it is known, and how we are.
+    pub tls: Tls,
+}
+
+/// Certificates as PEM.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tls {
+    /// Who signs its certificate.
+    pub authorities: String,
+    /// The client certificate.
+    pub certificate: String,
+    /// Its key.
+    pub key: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct File {
+    #[serde(default)]
+    percentage_of_nodes_to_score: usize,
+    #[serde(default)]
+    extenders: Vec<ExtenderFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ExtenderFile {
+    filter_verb: Option<String>,
+    prioritize_verb: Option<String>,
+    #[serde(default)]
+    weight: i64,
+    #[serde(default)]
+    ignorable: bool,
+    http_timeout: Option<String>,
+}
+
+/// kube-scheduler's own default.
+const TIMEOUT: &str = "5s";
+
+impl Configuration {
+    /// Reads a KubeSchedulerConfiguration in YAML; where the extenders are and how they are known
+    /// is said here, since the file names the place of one installation.
+    ///
+    /// # Errors
+    /// A text of another shape, or a duration that is none.
+    pub fn read(text: &str, url_prefix: &str, tls: &Tls) -> Result<Self, Error> {
+        let value: Value =
+            serde_saphyr::from_str(text).map_err(|error| Error::Malformed(error.to_string()))?;
+        let file: File =
+            serde_json::from_value(value).map_err(|error| Error::Malformed(error.to_string()))?;
+        let extender = |file: ExtenderFile| {
+            let ExtenderFile {
+                filter_verb,
+                prioritize_verb,
+                weight,
+                ignorable,
+                http_timeout,
+            } = file;
+            let timeout = http_timeout.as_deref().unwrap_or(TIMEOUT);
+            let parsed: Result<jiff::SignedDuration, _> = timeout.parse();
+            Ok(Settings {
+                url_prefix: url_prefix.to_owned(),
+                filter: filter_verb,
+                prioritize: prioritize_verb,
+                weight,
+                ignorable,
+                timeout: parsed
+                    .map_err(|_| Error::Timeout(timeout.to_owned()))?
+                    .unsigned_abs(),
+                tls: tls.clone(),
+            })
+        };
+        let mut extenders = file
+            .extenders
+            .into_iter()
+            .map(extender)
+            .collect::<Result<Vec<_>, _>>()?;
+        extenders.sort_by_key(|extender: &Settings| extender.ignorable);
+        Ok(Self {
+            percentage: file.percentage_of_nodes_to_score,
+            extenders,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extenders_that_may_be_ignored_come_last() {
+        let text = "
+percentageOfNodesToScore: 100
+extenders:
+  - {urlPrefix: x, filterVerb: filter, prioritizeVerb: prioritize, weight: 5, ignorable: true, httpTimeout: 200ms, nodeCacheCapable: true}
+  - {urlPrefix: y, filterVerb: filter}
+";
+        let read = Configuration::read(text, "https://here", &Tls::default()).unwrap();
+        assert_eq!(read.percentage, 100);
+        let [must, may] = &read.extenders[..] else {
+            panic!("{read:?}")
+        };
+        assert_eq!(
+            (must.ignorable, must.timeout),
+            (false, Duration::from_secs(5))
+        );
+        assert_eq!((may.weight, may.timeout), (5, Duration::from_millis(200)));
+        assert!(Configuration::read("extenders: 3", "", &Tls::default()).is_err());
+    }
+}

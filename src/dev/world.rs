@@ -1,0 +1,403 @@
+//! The simulated machines: which Pods run where since when, what they use, and what a metrics
+//! backend has seen of it.
+//!
+//! Kubelet reports to it which Pods it has; each tick computes loads, feeds the backends' counters
+//! and the recorder. Nothing here knows of the API.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::SignedDuration;
+
+use super::Event;
+use super::events::{NodeLoads, WorkloadLoad};
+use crate::placement::usage::PodName;
+use crate::simulate::lifecycle::{Lifecycle, Stage};
+use crate::simulate::load::{self, NodeUse, Served, Used};
+use crate::simulate::random::Random;
+use crate::simulate::scenario::{NodeShape, Scenario, Startup, Usage, Workload};
+use crate::simulate::scrape::{Sample, Scraper, Timing};
+use crate::simulate::trace::Trace;
+use crate::simulate::{Recorder, Summary};
+use crate::units::{Amount, Ratio, Resources};
+
+/// A Pod of no workload of the scenario uses this share of what it asks for.
+const STRANGER_USE: f64 = 0.7;
+
+/// What such a Pod takes to start.
+const STRANGER_STARTUP: Startup = Startup {
+    pull: SignedDuration::from_secs(8),
+    start: SignedDuration::from_secs(2),
+    warm_up: SignedDuration::from_secs(5),
+};
+
+/// The machines; clones share them.
+#[derive(Clone)]
+pub struct World(Arc<Mutex<Inner>>);
+
+struct Inner {
+    scenario: Scenario,
+    trace: &'static Trace,
+    random: Random,
+    lives: BTreeMap<PodName, Life>,
+    images: BTreeSet<(String, String)>,
+    lost: BTreeSet<String>,
+    nodes: Scraper<String>,
+    pods: Scraper<PodName>,
+    recorder: Recorder,
+    last: Option<SignedDuration>,
+}
+
+/// A Pod that was bound to a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bound {
+    /// The Pod.
+    pub pod: PodName,
+    /// The name of its workload; empty where it has none.
+    pub app: String,
+    /// The node.
+    pub node: String,
+    /// What it asks for.
+    pub demand: Resources<Amount>,
+}
+
+/// A Pod on a node.
+struct Life {
+    node: String,
+    workload: Workload,
+    slot: u32,
+    lifecycle: Lifecycle,
+}
+
+impl World {
+    /// Machines without Pods; `line` is the headroom line of the summary.
+    #[must_use]
+    pub fn new(scenario: Scenario, trace: &'static Trace, seed: u64, line: Ratio) -> Self {
+        Self(Arc::new(Mutex::new(Inner {
+            scenario,
+            trace,
+            random: Random::new(seed),
+            lives: BTreeMap::new(),
+            images: BTreeSet::new(),
+            lost: BTreeSet::new(),
+            nodes: Scraper::new(Timing::default()),
+            pods: Scraper::new(Timing::default()),
+            recorder: Recorder::new(line),
+            last: None,
+        })))
+    }
+
+    /// Takes on a Pod; the second time it only answers.
+    pub fn bound(&self, bound: &Bound, at: SignedDuration) -> Lifecycle {
+        let Bound {
+            pod,
+            app,
+            node,
+            demand,
+        } = bound;
+        let mut inner = self.lock();
+        if let Some(life) = inner.lives.get(pod) {
+            return life.lifecycle;
+        }
+        let workload = inner.scenario.workload(&pod.namespace, app).cloned();
+        let workload = workload.unwrap_or_else(|| stranger(pod, app, demand));
+        let image = format!("{}/{}", workload.namespace, workload.name);
+        let cached = !inner.images.insert((node.clone(), image));
+        let lifecycle = Lifecycle::new(&workload.startup, at, cached);
+        let slot = inner.free_slot(&workload);
+        let life = Life {
+            node: node.clone(),
+            workload,
+            slot,
+            lifecycle,
+        };
+        inner.lives.insert(pod.clone(), life);
+        lifecycle
+    }
+
+    /// Only these Pods are left.
+    pub fn retain(&self, keep: impl Fn(&PodName) -> bool) {
+        self.lock().lives.retain(|pod, _| keep(pod));
+    }
+
+    /// A node that is lost or found: while it is lost nothing runs on it and nobody measures it.
+    pub fn set_lost(&self, node: &str, lost: bool) {
+        let mut inner = self.lock();
+        if lost {
+            inner.lost.insert(node.to_owned());
+        } else {
+            inner.lost.remove(node);
+        }
+    }
+
+    /// Whether a node is lost.
+    #[must_use]
+    pub fn is_lost(&self, node: &str) -> bool {
+        self.lock().lost.contains(node)
+    }
+
+    /// No node takes the Pod.
+    pub fn refused(&self, pod: &PodName, at: SignedDuration) {
+        self.lock().recorder.refused(&key(pod), at);
+    }
+
+    /// The Pod was placed.
+    pub fn placed(&self, pod: &PodName, at: SignedDuration) {
+        self.lock().recorder.settled(&key(pod), at);
+    }
+
+    /// Lets time pass until `at`; says how loaded everything is.
+    pub fn tick(&self, at: SignedDuration) -> Event {
+        self.lock().tick(at)
+    }
+
+    /// What the backends have seen of nodes.
+    #[must_use]
+    pub fn node_samples(&self) -> Vec<(String, Sample)> {
+        let inner = self.lock();
+        let samples = inner.nodes.samples();
+        samples
+            .map(|(node, sample)| (node.clone(), sample))
+            .collect()
+    }
+
+    /// What the backends have seen of Pods.
+    #[must_use]
+    pub fn pod_samples(&self) -> Vec<(PodName, Sample)> {
+        let inner = self.lock();
+        let samples = inner.pods.samples();
+        samples.map(|(pod, sample)| (pod.clone(), sample)).collect()
+    }
+
+    /// What the run has come to so far.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        self.lock().recorder.summary()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// The lowest number that no Pod of the workload has; it decides the noise, so that the Pods of
+    /// two runs of one seed are alike whatever they are called.
+    fn free_slot(&self, workload: &Workload) -> u32 {
+        let same = |life: &&Life| is_same(&life.workload, workload);
+        let taken: BTreeSet<u32> = self
+            .lives
+            .values()
+            .filter(same)
+            .map(|life| life.slot)
+            .collect();
+        (0..u32::MAX)
+            .find(|slot| !taken.contains(slot))
+            .unwrap_or(u32::MAX)
+    }
+
+    fn tick(&mut self, at: SignedDuration) -> Event {
+        let passed = at.saturating_sub(self.last.replace(at).unwrap_or(at));
+        let served = self.served(at);
+        for (_, served) in &served {
+            self.recorder.requests(served.offered, served.lost, passed);
+        }
+        let wanted = self.wanted(at, &served);
+        let nodes: Vec<(&NodeShape, NodeUse)> = self
+            .scenario
+            .nodes
+            .iter()
+            .map(|shape| {
+                let here = wanted.iter().filter(|(_, node, _)| *node == shape.name);
+                (
+                    shape,
+                    NodeUse::of(shape.capacity, here.map(|(_, _, used)| *used)),
+                )
+            })
+            .collect();
+        let alive = |node: &str| !self.lost.contains(node);
+        let answering: Vec<NodeUse> = nodes
+            .iter()
+            .filter(|(shape, _)| alive(&shape.name))
+            .map(|(_, used)| *used)
+            .collect();
+        self.recorder.observe(at, &answering);
+        let loads = nodes
+            .iter()
+            .map(|(shape, used)| {
+                let pods = self.lives.values().filter(|life| life.node == shape.name);
+                NodeLoads::of(&shape.name, alive(&shape.name), pods.count(), used)
+            })
+            .collect();
+        let pods = wanted.iter().map(|(pod, node, used)| {
+            let node = nodes.iter().find(|(shape, _)| shape.name == *node);
+            let granted = node.map_or_else(Used::default, |(_, node)| node.granted());
+            let got = Resources::from_fn(|resource| used[resource] * granted[resource]);
+            (pod.clone(), got)
+        });
+        self.pods.observe(at, pods);
+        let seen = nodes.iter().filter(|(shape, _)| alive(&shape.name));
+        self.nodes.observe(
+            at,
+            seen.map(|(shape, used)| (shape.name.clone(), used.given)),
+        );
+        let workloads = served
+            .into_iter()
+            .map(|(index, served)| self.load_of(index, at, &served));
+        Event::Loads {
+            nodes: loads,
+            workloads: workloads.collect(),
+        }
+    }
+
+    /// What each Pod wants, on nodes that are there.
+    fn wanted(
+        &self,
+        at: SignedDuration,
+        served: &[(usize, Served)],
+    ) -> Vec<(PodName, String, Used)> {
+        let of = |workload: &Workload| {
+            let found = served
+                .iter()
+                .find(|(index, _)| is_same(&self.scenario.workloads[*index], workload));
+            found.map(|(_, served)| *served).unwrap_or_default()
+        };
+        self.lives
+            .iter()
+            .filter(|(_, life)| !self.lost.contains(&life.node))
+            .map(|(pod, life)| {
+                let noise = format!("{}-{}", life.workload.name, life.slot);
+                let noise = self.random.stream(&noise);
+                let stage = life.lifecycle.stage(at);
+                let used = load::replica(&life.workload, stage, &of(&life.workload), noise, at);
+                (pod.clone(), life.node.clone(), used)
+            })
+            .collect()
+    }
+
+    /// The traffic of each workload that has arrived.
+    fn served(&self, at: SignedDuration) -> Vec<(usize, Served)> {
+        let workloads = self.scenario.workloads.iter().enumerate();
+        workloads
+            .filter(|(_, workload)| workload.arrival <= at)
+            .map(|(index, workload)| {
+                let in_trace = at.saturating_add(self.scenario.trace_offset);
+                let serve =
+                    |traffic| load::serve(traffic, self.trace, in_trace, self.ready(workload, at));
+                (
+                    index,
+                    workload.traffic.as_ref().map(serve).unwrap_or_default(),
+                )
+            })
+            .collect()
+    }
+
+    fn ready(&self, workload: &Workload, at: SignedDuration) -> u32 {
+        let ready = |life: &&Life| {
+            is_same(&life.workload, workload)
+                && life.lifecycle.stage(at) == Stage::Ready
+                && !self.lost.contains(&life.node)
+        };
+        u32::try_from(self.lives.values().filter(ready).count()).unwrap_or(u32::MAX)
+    }
+
+    fn load_of(&self, index: usize, at: SignedDuration, served: &Served) -> WorkloadLoad {
+        let workload = &self.scenario.workloads[index];
+        let all = self
+            .lives
+            .values()
+            .filter(|life| is_same(&life.workload, workload));
+        WorkloadLoad {
+            namespace: workload.namespace.clone(),
+            name: workload.name.clone(),
+            ready: self.ready(workload, at),
+            replicas: u32::try_from(all.count()).unwrap_or(u32::MAX),
+            offered: served.offered,
+            lost: served.lost,
+        }
+    }
+}
+
+fn is_same(one: &Workload, other: &Workload) -> bool {
+    one.name == other.name && one.namespace == other.namespace
+}
+
+fn key(pod: &PodName) -> String {
+    format!("{}/{}", pod.namespace, pod.name)
+}
+
+/// What somebody applied by hand: it uses most of what it asks for.
+fn stranger(pod: &PodName, app: &str, demand: &Resources<Amount>) -> Workload {
+    let name = if app.is_empty() { &*pod.name } else { app };
+    Workload {
+        name: name.to_owned(),
+        namespace: pod.namespace.to_string(),
+        arrival: SignedDuration::ZERO,
+        replicas: 1,
+        demand: *demand,
+        usage: Usage {
+            idle: demand.map(|amount| Amount::from_f64(amount.as_f64() * STRANGER_USE)),
+            per_request: Resources::default(),
+            noise: Ratio::new(0.1).expect("a tenth is finite"),
+        },
+        startup: STRANGER_STARTUP,
+        traffic: None,
+        scale: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Resource;
+
+    fn world() -> World {
+        World::new(Scenario::mixed(), Trace::web(), 1, Ratio::new(0.8).unwrap())
+    }
+
+    fn network(event: &Event, name: &str) -> f64 {
+        let Event::Loads { nodes, .. } = event else {
+            panic!("{event:?}")
+        };
+        let node = nodes.iter().find(|node| node.name == name).unwrap();
+        node.utilisation[Resource::NetworkIo]
+    }
+
+    #[test]
+    fn a_pod_loads_its_node_once_it_runs_and_no_more_when_it_is_gone() {
+        let (world, second) = (world(), SignedDuration::from_secs);
+        let bound = Bound {
+            pod: PodName::new("media", "stream-a"),
+            app: "stream".to_owned(),
+            node: "small-1".to_owned(),
+            demand: Resources::default(),
+        };
+        let life = world.bound(&bound, second(100));
+        let idle = network(&world.tick(second(101)), "small-1");
+        let busy = network(&world.tick(life.ready), "small-1");
+        assert!(busy > idle + 0.3, "{idle} {busy}");
+        world.retain(|_| false);
+        let after = network(&world.tick(life.ready + second(1)), "small-1");
+        assert!((after - idle).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_backends_are_late_and_a_lost_node_is_not_measured() {
+        let (world, second) = (world(), SignedDuration::from_secs);
+        world.tick(second(0));
+        assert!(world.node_samples().is_empty());
+        for at in 1..=20 {
+            world.tick(second(at));
+        }
+        assert_eq!(world.node_samples().len(), 6);
+        assert!(
+            world
+                .node_samples()
+                .iter()
+                .all(|(_, sample)| sample.at == second(15))
+        );
+        world.set_lost("small-1", true);
+        world.tick(second(21));
+        assert_eq!(world.node_samples().len(), 5);
+    }
+}

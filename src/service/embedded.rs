@@ -1,0 +1,35 @@
+//! The service inside the program of `dev`: the same as in a cluster, with a configuration that
+//! says where that cluster is, and without signals and a log of its own.
+
+use futures::stream;
+
+use crate::config::{Config, Connection, Override, Sources};
+use crate::dev::Wiring;
+
+/// Runs the service until it has drained after `wiring.stop`.
+///
+/// # Errors
+/// As [`super::run`].
+pub async fn run(wiring: Wiring) -> anyhow::Result<()> {
+    let Wiring {
+        kubeconfig,
+        namespace,
+        fields,
+        stop,
+    } = wiring;
+    let flag = |(path, value)| Override {
+        flag: "dev".to_owned(),
+        path,
+        value,
+    };
+    let mut config = Config::load(&Sources {
+        flags: fields.into_iter().map(flag).collect(),
+        ..Sources::default()
+    })?;
+    config.connection = Connection {
+        kubeconfig: Some(kubeconfig),
+        namespace: Some(namespace.to_owned()),
+    };
+    // Boxed, being large: who starts a cluster holds this future among others.
+    Box::pin(super::serve(config, stream::once(stop.cancelled_owned()))).await
+}

@@ -1,0 +1,55 @@
+//! What the service is made of, and how it is made from the configuration.
+
+use anyhow::Context as _;
+use kube::Client;
+
+use super::settings;
+use crate::cluster::{self, ClusterState};
+use crate::config::{Config, Writes};
+use crate::controller::{self, WriteSwitch};
+use crate::metrics;
+use crate::server::{self, Readiness, api};
+
+/// What the service is made of.
+pub(super) struct Parts {
+    pub(super) config: Config,
+    pub(super) client: Client,
+    pub(super) namespace: String,
+    pub(super) identity: String,
+    pub(super) cluster: ClusterState,
+    pub(super) api: api::Api,
+    pub(super) switch: WriteSwitch,
+    pub(super) readiness: Readiness,
+    pub(super) instruments: Instruments,
+}
+
+/// The metric handles of all parts.
+#[derive(Default)]
+pub(super) struct Instruments {
+    pub(super) server: server::Metrics,
+    pub(super) api: api::Metrics,
+    pub(super) cluster: cluster::Metrics,
+    pub(super) controller: controller::Metrics,
+    pub(super) measuring: metrics::Metrics,
+}
+
+impl Parts {
+    pub(super) async fn new(config: Config) -> anyhow::Result<Self> {
+        let kubernetes = settings::kubernetes(&config).await?;
+        let namespace = settings::namespace(&config, &kubernetes);
+        let cluster = ClusterState::new(settings::cluster(&config));
+        let instruments = Instruments::default();
+        let policy = std::sync::Arc::new(config.policy.clone());
+        Ok(Self {
+            client: Client::try_from(kubernetes).context("the API server cannot be reached")?,
+            namespace,
+            identity: settings::identity(&config)?,
+            api: api::Api::new(cluster.clone(), policy, instruments.api.clone()),
+            cluster,
+            switch: WriteSwitch::new(config.writes == Writes::Enabled),
+            readiness: Readiness::default(),
+            instruments,
+            config,
+        })
+    }
+}

@@ -1,0 +1,75 @@
+//! Noise that a seed decides, without a state: the value at a step of a stream is a hash of both.
+//!
+//! Two runs of the same seed therefore see the same noise whatever else they do, also when one of
+//! them looks at more Pods, or looks more often.
+
+/// A source of numbers that depend on nothing but a seed and what is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Random(u64);
+
+impl Random {
+    /// The source of a run.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self(mix(seed))
+    }
+
+    /// A source of its own for something with a name.
+    #[must_use]
+    pub fn stream(self, name: &str) -> Self {
+        let fold = |state, byte: u8| mix(state ^ u64::from(byte));
+        Self(name.bytes().fold(self.0, fold))
+    }
+
+    /// A number in [0, 1) for `step`.
+    #[must_use]
+    pub fn unit(self, step: u64) -> f64 {
+        // 32 bits are exact in a float, and more than the noise of a load needs.
+        let high = u32::try_from(mix(self.0 ^ mix(step)) >> 32).expect("32 bits are left");
+        f64::from(high) / 4_294_967_296.0
+    }
+
+    /// A number in [-1, 1) for `step`; values near 0 are the likeliest.
+    #[must_use]
+    pub fn noise(self, step: u64) -> f64 {
+        self.unit(step) + self.stream("second").unit(step) - 1.0
+    }
+}
+
+/// The finaliser of SplitMix64: each bit of the argument changes half of the result's.
+const fn mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    value ^ (value >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seed_and_the_name_decide() {
+        let one = Random::new(1).stream("web");
+        assert_eq!(
+            one.noise(5).total_cmp(&one.noise(5)),
+            std::cmp::Ordering::Equal
+        );
+        for other in [
+            Random::new(2).stream("web").noise(5),
+            Random::new(1).stream("wed").noise(5),
+            one.noise(6),
+        ] {
+            assert!((one.noise(5) - other).abs() > 1e-9);
+        }
+    }
+
+    #[test]
+    fn noise_is_centred_and_bounded() {
+        let source = Random::new(7);
+        let values: Vec<f64> = (0..10_000).map(|step| source.noise(step)).collect();
+        let mean = values.iter().sum::<f64>() / 10_000.0;
+        assert!(mean.abs() < 0.02, "{mean}");
+        assert!(values.iter().all(|value| (-1.0..1.0).contains(value)));
+    }
+}

@@ -1,0 +1,73 @@
+//! `evenkeel dev`: the whole cluster in one call, and what is refused before it starts.
+
+use serde_json::Value;
+
+use super::evenkeel;
+
+/// However busy the machine is: at this speed a minute of the scenario, in which the first Pods
+/// come, takes three seconds, and a slow webhook is waited for.
+const SHORT: [&str; 7] = [
+    "dev",
+    "--duration",
+    "5s",
+    "--speed",
+    "60",
+    "--patience",
+    "10s",
+];
+
+#[test]
+fn a_short_run_tells_how_to_reach_the_cluster_what_happens_and_how_it_compares() {
+    let called = evenkeel(&[&SHORT[..], &["--no-tty"]].concat());
+    assert_eq!(called.code, 0, "{}{}", called.stdout, called.stderr);
+    for part in [
+        "kubectl --kubeconfig /",
+        "service     ready",
+        "classified  shop/frontend-",
+        "placed      shop/frontend-",
+        "nodes ready, cpu up to",
+        "Spread of network",
+        "Default scheduler",
+        "Evenkeel is worse in",
+    ] {
+        assert!(called.stdout.contains(part), "{part}: {}", called.stdout);
+    }
+}
+
+#[test]
+fn programs_get_objects_the_last_of_which_compares() {
+    let faults = ["--fault", "metrics-down@1s..10000s", "-o", "json"];
+    let called = evenkeel(&[&SHORT[..], &faults].concat());
+    assert_eq!(called.code, 0, "{}{}", called.stdout, called.stderr);
+    let objects: Vec<Value> = called
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("each line is an object"))
+        .collect();
+    let kind = |object: &Value| object["event"].as_str().map(str::to_owned);
+    let kinds: Vec<String> = objects.iter().filter_map(kind).collect();
+    assert_eq!(kinds.len(), objects.len());
+    assert_eq!(kinds.first().map(String::as_str), Some("started"));
+    assert!(kinds.iter().any(|kind| kind == "fault"));
+    let last = &objects[objects.len() - 1];
+    assert_eq!(last["event"], "summary");
+    assert_eq!(
+        last["plain"]["resources"].as_array().map(Vec::len),
+        last["evenkeel"]["resources"].as_array().map(Vec::len)
+    );
+}
+
+#[test]
+fn wrong_calls_are_told_what_is_accepted() {
+    for (arguments, parts) in [
+        (&["--fault", "fire@1m..2m"][..], &["fire", "node-loss"][..]),
+        (&["--fault", "hang@2m..1m"], &["FROM..UNTIL"]),
+        (&["--speed", "0"], &["0.1 to 1000"]),
+        (&["--duration", "soon"], &["such as 30s"]),
+        (&["--nodes", "0"], &["1..=1000"]),
+        (&["--scenario", "none.yaml"], &["none.yaml"]),
+        (&["--scenario", "Cargo.toml"], &["Cargo.toml", "scenario"]),
+    ] {
+        evenkeel(&[&["dev"], arguments].concat()).is_refused(2, parts);
+    }
+}

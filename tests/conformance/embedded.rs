@@ -1,0 +1,167 @@
+//! What only the embedded server can be asked: its faults, its history, its metrics, its refusals.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use evenkeel::clock;
+use evenkeel::dev::api::{Reading, ResourceMetrics, Settings, Usage};
+use evenkeel::units::{Bytes, MilliCpu};
+use serde_json::{Value, json};
+
+use super::lists;
+use crate::support::control_plane::wait::eventually;
+use crate::support::dev_api::{
+    ask, create, deployment, get, namespace, path, pod, refusal, settings, with_settings,
+};
+
+#[test]
+fn old_versions_are_gone() {
+    let short = Settings {
+        history: 3,
+        ..settings()
+    };
+    with_settings(short, async |_, client| {
+        let maps = path("default", "v1/configmaps");
+        let first = create(client, &maps, &json!({"metadata": {"name": "m0"}})).await;
+        for index in 1..6 {
+            create(
+                client,
+                &maps,
+                &json!({"metadata": {"name": format!("m{index}")}}),
+            )
+            .await;
+        }
+        let version = first["metadata"]["resourceVersion"]
+            .as_str()
+            .expect("a version");
+        let watch = format!("{maps}?watch=true&resourceVersion={version}");
+        let (status, reason, message) = refusal(ask(client, "GET", &watch, &Value::Null).await);
+        assert_eq!((status, reason.as_str()), (410, "Expired"));
+        assert!(message.starts_with("too old resource version"), "{message}");
+        let exact = format!("{maps}?resourceVersion={version}&resourceVersionMatch=Exact");
+        assert_eq!(ask(client, "GET", &exact, &Value::Null).await.0, 410);
+    });
+}
+
+#[test]
+fn a_restart_cuts_watches_and_keeps_objects() {
+    with_settings(settings(), async |server, client| {
+        let maps = path("default", "v1/configmaps");
+        create(client, &maps, &json!({"metadata": {"name": "kept"}})).await;
+        server.control().restart(Duration::from_millis(300));
+        eventually("the server to be away", async || {
+            let away = tokio::net::TcpStream::connect(server.address())
+                .await
+                .is_err();
+            away.then_some(()).ok_or("it still listens".to_owned())
+        })
+        .await;
+        eventually("the server to be back", async || {
+            let found = tokio::net::TcpStream::connect(server.address()).await;
+            found.map(drop).map_err(|error| error.to_string())
+        })
+        .await;
+        get(client, &format!("{maps}/kept")).await;
+    });
+}
+
+struct Fixed;
+
+impl ResourceMetrics for Fixed {
+    fn nodes(&self) -> Vec<Reading> {
+        Vec::new()
+    }
+
+    fn pods(&self) -> Vec<Reading> {
+        let usage = Usage {
+            name: "app".to_owned(),
+            cpu: MilliCpu(250),
+            memory: Bytes(64 * 1024 * 1024),
+        };
+        vec![Reading {
+            namespace: "default".to_owned(),
+            name: "a".to_owned(),
+            timestamp: clock::now(),
+            window: Duration::from_secs(15),
+            usage: vec![usage],
+        }]
+    }
+}
+
+#[test]
+fn metrics_come_from_the_provider() {
+    let measured = Settings {
+        metrics: Some(Arc::new(Fixed)),
+        ..settings()
+    };
+    with_settings(measured, async |_, client| {
+        create(client, &path("default", "v1/pods"), &pod("a")).await;
+        let found = get(
+            client,
+            "/apis/metrics.k8s.io/v1beta1/pods?labelSelector=app%3Da",
+        )
+        .await;
+        let container = &found["items"][0]["containers"][0];
+        assert_eq!(
+            container["usage"],
+            json!({"cpu": "250m", "memory": "65536Ki"})
+        );
+        let none = get(
+            client,
+            "/apis/metrics.k8s.io/v1beta1/pods?labelSelector=app%3Db",
+        )
+        .await;
+        assert_eq!(none["items"], json!([]));
+        let (status, ..) = refusal(
+            ask(
+                client,
+                "GET",
+                "/apis/metrics.k8s.io/v1beta1/nodes/n",
+                &Value::Null,
+            )
+            .await,
+        );
+        assert_eq!(status, 404);
+    });
+}
+
+#[test]
+fn what_it_cannot_do_it_says() {
+    with_settings(settings(), async |_, client| {
+        let namespace = namespace(client).await;
+        let pods = path(&namespace, "v1/pods");
+        create(client, &pods, &pod("a")).await;
+        let log = format!("{pods}/a/log");
+        let (status, reason, message) = refusal(ask(client, "GET", &log, &Value::Null).await);
+        assert_eq!((status, reason.as_str()), (501, "NotImplemented"));
+        assert!(message.contains("log"), "{message}");
+        create(
+            client,
+            &path(&namespace, "apps/v1/deployments"),
+            &deployment("a"),
+        )
+        .await;
+    });
+}
+
+/// A real server needs a newer etcd for this than the tests have.
+#[test]
+fn lists_can_be_streamed() {
+    with_settings(settings(), async |_, client| {
+        lists::follow(client, true).await;
+    });
+}
+
+#[test]
+fn tokens_can_be_asked_for() {
+    let closed = Settings {
+        require_token: true,
+        tls: false,
+        ..settings()
+    };
+    with_settings(closed, async |server, client| {
+        get(client, "/api/v1/namespaces/default").await;
+        let bare = reqwest::get(format!("{}/api/v1/namespaces", server.url())).await;
+        assert_eq!(bare.expect("an answer").status(), 401);
+    });
+}

@@ -1,0 +1,82 @@
+//! What an API server does, told once and asked of two: the embedded one of `evenkeel dev` always,
+//! and a real one where `KUBEBUILDER_ASSETS` is set. Only if both agree is the embedded one worth
+//! testing anything on.
+
+#[allow(dead_code)] // other test programs use the rest of the harness
+mod support {
+    pub mod control_plane;
+    pub mod dev_api;
+}
+
+mod conformance {
+    pub mod custom;
+    pub mod embedded;
+    pub mod endings;
+    pub mod kubectl;
+    pub mod lists;
+    pub mod objects;
+    pub mod patches;
+    pub mod pods;
+    pub mod refusals;
+    pub mod webhooks;
+}
+
+/// Each case as two tests.
+macro_rules! conformance {
+    ($($module:ident::$case:ident),* $(,)?) => {
+        mod embedded {
+            $(
+                #[test]
+                fn $case() {
+                    crate::support::dev_api::with_embedded(async |client| {
+                        crate::conformance::$module::$case(client).await;
+                    });
+                }
+            )*
+        }
+
+        mod real {
+            $(
+                #[test]
+                fn $case() {
+                    crate::support::dev_api::with_real(async |client| {
+                        crate::conformance::$module::$case(client).await;
+                    });
+                }
+            )*
+        }
+    };
+}
+
+conformance! {
+    objects::pods_are_completed,
+    objects::workloads_are_completed,
+    objects::names_are_generated,
+    objects::generations_count_what_is_desired,
+    objects::status_has_a_path_of_its_own,
+    objects::dry_runs_leave_nothing,
+    objects::events_have_two_groups,
+    objects::scale_is_read_and_written,
+    lists::pages_agree_with_each_other,
+    lists::selectors_select,
+    lists::watches_see_objects_come_and_go,
+    lists::reflectors_follow,
+    lists::tables_have_the_columns_of_kubectl,
+    lists::rows_come_with_metadata,
+    patches::every_kind_of_patch_does_its_work,
+    patches::strategic_patches_know_the_keys,
+    patches::versions_are_respected,
+    patches::managers_own_what_they_apply,
+    refusals::are_worded_alike,
+    refusals::changes_of_running_pods_are_refused,
+    pods::are_bound_once,
+    pods::are_evicted_within_budgets,
+    pods::are_resized,
+    endings::finalizers_hold,
+    endings::dependents_follow_their_owner,
+    endings::orphans_stay,
+    endings::collections_are_deleted_by_label,
+    endings::namespaces_take_everything_along,
+    custom::resources_follow_their_definition,
+    webhooks::answers_have_their_effects,
+}
