@@ -24,12 +24,12 @@ use tokio::task::JoinSet;
 
 #[test]
 fn embedded_targets_follow_their_objects() {
-    with_embedded(async |client| targets_follow_their_objects(client).await);
+    with_embedded(async |client| targets_follow_their_objects(client, false).await);
 }
 
 #[test]
 fn real_targets_follow_their_objects() {
-    with_real(async |client| targets_follow_their_objects(client).await);
+    with_real(async |client| targets_follow_their_objects(client, true).await);
 }
 
 #[test]
@@ -139,7 +139,28 @@ fn owned(mut object: Value, owner: &Value, kind: &str) -> Value {
     object
 }
 
-async fn targets_follow_their_objects(client: &Client) {
+/// A Deployment of one Pod.
+fn web() -> Value {
+    let mut web = deployment("web");
+    web["spec"]["replicas"] = json!(1);
+    web["spec"]["template"]["spec"]["containers"][0]["resources"] =
+        json!({"requests": {"cpu": "250m"}});
+    web
+}
+
+/// What the controllers of a Deployment would make of it.
+async fn roll_out(client: &Client, namespace: &str, web: &Value) {
+    let mut set = owned(self::web(), web, "Deployment");
+    set["metadata"]["name"] = json!("web-1");
+    let set = create(client, &path(namespace, "apps/v1/replicasets"), &set).await;
+    let mut pod = set["spec"]["template"].clone();
+    pod["metadata"]["name"] = json!("web-1-a");
+    let pod = owned(pod, &set, "ReplicaSet");
+    create(client, &path(namespace, "v1/pods"), &pod).await;
+}
+
+/// `controllers` is whether the cluster runs those of Deployments and ReplicaSets.
+async fn targets_follow_their_objects(client: &Client, controllers: bool) {
     let watched = Watched::start(client).await;
     watched.synced().await;
     let at = |resource: &str| path(&watched.namespace, resource);
@@ -150,22 +171,13 @@ async fn targets_follow_their_objects(client: &Client) {
     )
     .await;
     watched.one("the HPA", |one| one.autoscaler.is_some()).await;
-    // Without a Pod of its own: the ReplicaSet is the test's, so that its Pods are too.
-    let web = create(client, &at("apps/v1/deployments"), &deployment("web")).await;
+    let web = create(client, &at("apps/v1/deployments"), &web()).await;
     watched
         .one("the Deployment", |one| one.workload.is_some())
         .await;
-    let mut set = deployment("web");
-    set["metadata"]["name"] = json!("web-1");
-    set["metadata"]["labels"] = json!({"app": "web"});
-    set["spec"]["replicas"] = json!(1);
-    let set = owned(set, &web, "Deployment");
-    let set = create(client, &at("apps/v1/replicasets"), &set).await;
-    let pod = json!({"metadata": {"name": "web-1-a", "labels": {"app": "web"}},
-        "spec": {"containers": [{"name": "app", "image": "registry.example/app:1",
-            "resources": {"requests": {"cpu": "250m"}}}]}});
-    let pod = owned(pod, &set, "ReplicaSet");
-    create(client, &at("v1/pods"), &pod).await;
+    if !controllers {
+        roll_out(client, &watched.namespace, &web).await;
+    }
     watched
         .one("the Pod of the ReplicaSet", |one| {
             let request = one
