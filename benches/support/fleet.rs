@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use evenkeel::clock;
 use evenkeel::cluster::owners::Owner;
-use evenkeel::cluster::{ClusterState, Kind};
+use evenkeel::cluster::{ClusterState, Kind, Scaled};
+use evenkeel::kubernetes::autoscaler::Autoscaler;
 use evenkeel::kubernetes::node::Node;
 use evenkeel::kubernetes::pod::Pod;
 use evenkeel::placement::usage::{Measurement, PodName, UsageSample};
@@ -17,6 +18,17 @@ pub const NAMESPACE: &str = "shop";
 
 /// How many Pods ask in turn: each is asked about anew only after all others.
 pub const ASKING: usize = 256;
+
+/// The HPA of a service.
+fn autoscaler(number: usize) -> Autoscaler {
+    let name = service_name(number);
+    let hpa = serde_json::json!({
+        "metadata": {"name": name, "namespace": NAMESPACE, "uid": name},
+        "spec": {"maxReplicas": 500, "scaleTargetRef": {
+            "apiVersion": "apps/v1", "kind": "Deployment", "name": name}},
+    });
+    serde_json::from_value(hpa).expect("an HPA")
+}
 
 /// The name of a node.
 pub fn node_name(number: usize) -> String {
@@ -151,6 +163,7 @@ pub fn fill(cluster: &ClusterState, nodes: usize, pods: usize) {
             name: service_name(number),
         };
         cluster.apply_owner(Kind::ReplicaSet, &set_uid(number), Some(deployment));
+        cluster.apply_scaled(Scaled::Autoscaler(Arc::new(autoscaler(number))));
     }
     for number in 0..pods {
         cluster.apply_pod(&bound_pod(number, number % nodes.max(1)), now);
