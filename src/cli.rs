@@ -13,6 +13,7 @@ mod connect;
 mod dev;
 mod doctor;
 mod figures;
+mod forecast;
 mod output;
 mod pod_file;
 mod score;
@@ -56,6 +57,7 @@ enum Command {
     Certs(certs::Args),
     Bench(bench::Args),
     Doctor(doctor::Args),
+    Forecast(forecast::Args),
 }
 
 /// Runs the program with `arguments`, of which the first is its name.
@@ -86,6 +88,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Certs(args) => certs::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Forecast(args) => forecast::run(args),
     }
 }
 
