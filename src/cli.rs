@@ -19,6 +19,7 @@ mod pod_file;
 mod score;
 mod serve;
 mod settings;
+mod uninstall;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -58,6 +59,7 @@ enum Command {
     Bench(bench::Args),
     Doctor(doctor::Args),
     Forecast(forecast::Args),
+    Uninstall(uninstall::Args),
 }
 
 /// Runs the program with `arguments`, of which the first is its name.
@@ -89,6 +91,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Forecast(args) => forecast::run(args),
+        Command::Uninstall(args) => uninstall::run(args),
     }
 }
 

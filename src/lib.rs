@@ -40,3 +40,4 @@ pub mod cli;
 pub mod config;
 pub mod doctor;
 pub mod service;
+pub mod uninstall;

@@ -9,12 +9,9 @@ use crate::plot::{Colour, Figure, Mark, Panel, Shape, Stroke};
 /// The picture of a plot, labelled by the clock of `zone`.
 pub(super) fn of(plot: &Plot, zone: TimeZone) -> Figure {
     let mut notes = vec![plot.terms(), costs(plot), plot.worth()];
-    notes.extend(plot.notes.iter().cloned());
+    notes.extend(plot.notes.iter().map(|note| format!("Note: {note}")));
     Figure {
-        title: format!(
-            "{}: load ahead of time, and the replicas that follow",
-            plot.source
-        ),
+        title: format!("{}: load, forecast and replicas", plot.source),
         notes,
         from: plot.from,
         to: plot.to,
@@ -88,9 +85,9 @@ fn replicas(plot: &Plot) -> Panel {
         whole: true,
         marks: vec![
             mark(
-                "plain HPA",
-                Colour::Vermilion,
-                Shape::Steps(steps(|point| Some(point.plain_hpa)), Stroke::Dashed),
+                "floor",
+                Colour::Green,
+                Shape::Steps(steps(|point| point.floor), Stroke::Dotted),
             ),
             mark(
                 "Evenkeel",
@@ -98,9 +95,9 @@ fn replicas(plot: &Plot) -> Panel {
                 Shape::Steps(steps(|point| point.current), Stroke::Solid),
             ),
             mark(
-                "floor",
-                Colour::Green,
-                Shape::Steps(steps(|point| point.floor), Stroke::Dotted),
+                "plain HPA",
+                Colour::Vermilion,
+                Shape::Steps(steps(|point| Some(point.plain_hpa)), Stroke::Dashed),
             ),
         ],
     }

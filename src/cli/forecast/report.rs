@@ -139,7 +139,7 @@ impl Plot {
             .as_ref()
             .map_or(String::new(), |model| format!(" by {model}"));
         format!(
-            "requests of {request} {unit} at {}, {} to {} replicas, Pods ready after {} s, forecast {} s ahead{model}",
+            "Requests of {request} {unit} at {}, {} to {} replicas, Pods ready after {} s, forecast {} s ahead{model}",
             percent(self.target),
             self.min,
             self.max,
