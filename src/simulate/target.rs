@@ -6,10 +6,12 @@
 //! [`crate::scaling::decide`], which the service runs too, and the HPA looks at it one tick after it
 //! was decided. The load is shared by the Pods that are ready, whatever they request.
 
+mod alone;
+mod model;
 mod prophet;
 mod side;
 
-pub use prophet::{Model, UnknownModel};
+pub use model::{Model, UnknownModel};
 pub use side::Cost;
 
 use jiff::{SignedDuration, Timestamp};
@@ -103,6 +105,8 @@ pub struct Outcome {
 /// How good the forecasts of a run were against what was measured when they were due.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Forecasts {
+    /// The model that was listened to at the end.
+    pub model: Option<&'static str>,
     /// How many were held against a measurement.
     pub scored: u32,
     /// The mean absolute error.
@@ -114,7 +118,7 @@ pub struct Forecasts {
     /// The share of the ticks with a measurement at which the model was trusted.
     pub trusted_share: f64,
     /// The service's own rolling figures at the end.
-    pub recent: Accuracy,
+    pub recent: Option<Accuracy>,
     /// Whether the model is trusted at the end.
     pub trust: Trust,
 }
@@ -135,7 +139,7 @@ pub fn run(target: &Target, model: Model, load: &Series, progress: &mut dyn FnMu
         points.push(Point {
             at: now,
             load: value,
-            forecast: prophet.expected(now),
+            forecast: prophet.expected(),
             replicas: evenkeel.replicas(),
             floor,
             plain: plain.replicas(),

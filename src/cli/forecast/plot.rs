@@ -109,7 +109,7 @@ struct File {
     #[arg(long, value_name = "NUMBER", required_unless_present = "url", value_parser = clap::value_parser!(i32).range(1..=100_000))]
     max: Option<i32>,
 
-    /// What forecasts: s-hpa, tes, naive or seasonal-naive
+    /// What forecasts: auto and s-hpa as the service does; tes, naive or seasonal-naive alone
     #[arg(long, value_name = "NAME", default_value_t)]
     model: Model,
 
@@ -300,7 +300,7 @@ fn report(args: &Args, target: &Target, gridded: &Gridded, outcome: &Outcome) ->
         max: target.bounds.max(),
         start_up_seconds: target.start_up.as_secs(),
         horizon_seconds: outcome.horizon.as_secs(),
-        model: Some(args.file.model.to_string()),
+        model: Some(named(args.file.model, forecasts.model)),
         from: gridded.load.start(),
         to: gridded.load.end(),
         costs: Costs {
@@ -317,6 +317,14 @@ fn report(args: &Args, target: &Target, gridded: &Gridded, outcome: &Outcome) ->
         },
         notes: notes(gridded),
         points: points(outcome),
+    }
+}
+
+/// The model; with `auto` also the one that it came to.
+fn named(model: Model, last: Option<&str>) -> String {
+    match last.filter(|_| model == Model::Auto) {
+        Some(last) => format!("auto (at the end {last})"),
+        None => model.to_string(),
     }
 }
 
@@ -338,7 +346,7 @@ fn notes(gridded: &Gridded) -> Vec<String> {
 }
 
 /// From here on a run takes long enough to be told of its progress, in ticks.
-const LONG: usize = 100_000;
+const LONG: usize = 20_000;
 
 /// A line on the terminal that says how far it is.
 fn progress(gridded: &Gridded) -> impl FnMut(f64) + use<> {
