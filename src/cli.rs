@@ -90,8 +90,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Certs(args) => certs::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
-        Command::Forecast(args) => forecast::run(args),
-        Command::Uninstall(args) => uninstall::run(args),
+        Command::Forecast(args) => forecast::run(&args),
+        Command::Uninstall(args) => uninstall::run(&args),
     }
 }
 

@@ -6,6 +6,7 @@ mod picture;
 mod plot;
 mod report;
 mod service;
+mod values;
 
 use super::output::Failure;
 
@@ -29,8 +30,8 @@ enum Command {
     Plot(Box<plot::Args>),
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
-    match args.command {
-        Command::Plot(args) => plot::run(*args),
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    match &args.command {
+        Command::Plot(args) => plot::run(args),
     }
 }

@@ -69,11 +69,11 @@ struct Left {
     inventory: Inventory,
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let left = runtime.block_on(Box::pin(look_and_act(&args)))?;
+    let left = runtime.block_on(Box::pin(look_and_act(args)))?;
     output::print(&left, args.output)?;
     left.verdict()
 }

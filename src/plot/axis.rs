@@ -107,19 +107,16 @@ pub(super) fn times(from: Timestamp, to: Timestamp, zone: &TimeZone) -> Vec<Time
     let mut midnight = first.start_of_day().ok();
     while let Some(day) = midnight.filter(|day| day.timestamp() <= to) {
         let next = day.checked_add(1.day()).ok();
-        match within {
-            Some(&step) => {
-                let end = next.as_ref().map_or(to, jiff::Zoned::timestamp);
-                ticks.extend(of_day(day.timestamp(), end, step, zone));
-                midnight = next;
-            }
-            None => {
-                let label = day.strftime("%-d %b").to_string();
-                let at = day.timestamp();
-                let date = None;
-                ticks.push(TimeTick { at, label, date });
-                midnight = day.checked_add(days.days()).ok();
-            }
+        if let Some(&step) = within {
+            let end = next.as_ref().map_or(to, jiff::Zoned::timestamp);
+            ticks.extend(of_day(day.timestamp(), end, step, zone));
+            midnight = next;
+        } else {
+            let label = day.strftime("%-d %b").to_string();
+            let at = day.timestamp();
+            let date = None;
+            ticks.push(TimeTick { at, label, date });
+            midnight = day.checked_add(days.days()).ok();
         }
     }
     ticks.retain(|tick| from <= tick.at && tick.at <= to);

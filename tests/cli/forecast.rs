@@ -1,5 +1,7 @@
 //! `forecast plot`: a load from a file and from a service, as numbers and as pictures.
 
+#![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
+
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -79,33 +79,22 @@ fn parse(text: &str, wanted: &Wanted<'_>) -> Result<Vec<Sample>, String> {
         .comment(Some(b'#'))
         .trim(Trim::All)
         .from_reader(text.as_bytes());
-    let mut columns = None;
+    let mut columns: Option<Columns> = None;
     let mut samples: Vec<Sample> = Vec::new();
     for row in rows.records() {
         let row = row.map_err(|error| format!("is no CSV: {error}"))?;
         let line = row.position().map_or(0, csv::Position::line);
-        let columns = match &columns {
-            Some(columns) => columns,
-            None => {
-                let (found, is_header) = Columns::find(&row, wanted.column, line)?;
-                let found = columns.insert(found);
-                if is_header {
-                    continue;
-                }
-                found
+        if columns.is_none() {
+            let (found, is_header) = Columns::find(&row, wanted.column, line)?;
+            columns = Some(found);
+            if is_header {
+                continue;
             }
-        };
-        let sample = columns
-            .sample(&row)
-            .map_err(|error| format!("line {line}, {error}"))?;
-        if samples.last().is_some_and(|before| sample.at < before.at) {
-            let name = &columns.names[columns.time];
-            return Err(format!(
-                "line {line}, {name}: {} comes before the line above; accepted: times that do not go back",
-                sample.at
-            ));
         }
-        samples.push(sample);
+        let before = samples.last().map(|sample| sample.at);
+        let sample = columns.as_ref().map(|columns| columns.sample(&row, before));
+        let sample = sample.transpose();
+        samples.extend(sample.map_err(|error| format!("line {line}, {error}"))?);
     }
     let inside = |sample: &Sample| {
         wanted.from.is_none_or(|from| from <= sample.at)
@@ -178,13 +167,18 @@ impl Columns {
         Ok((Self { time, value, names }, false))
     }
 
-    fn sample(&self, row: &StringRecord) -> Result<Sample, String> {
+    /// The sample in a row that is not earlier than the one above.
+    fn sample(&self, row: &StringRecord, before: Option<Timestamp>) -> Result<Sample, String> {
         let field = |index: usize| row.get(index).unwrap_or_default();
         let told = |index: usize| move |error| format!("{}: {error}", self.names[index]);
-        Ok(Sample {
-            at: time(field(self.time)).map_err(told(self.time))?,
-            value: value(field(self.value)).map_err(told(self.value))?,
-        })
+        let at = time(field(self.time)).map_err(told(self.time))?;
+        if before.is_some_and(|before| at < before) {
+            let error =
+                format!("{at} comes before the line above; accepted: times that do not go back");
+            return Err(told(self.time)(error));
+        }
+        let value = value(field(self.value)).map_err(told(self.value))?;
+        Ok(Sample { at, value })
     }
 }
 

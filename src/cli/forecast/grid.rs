@@ -98,7 +98,7 @@ fn median_step(samples: &[Sample]) -> SignedDuration {
     let pairs = samples.windows(2);
     let mut steps: Vec<_> = pairs
         .map(|pair| pair[1].at.duration_since(pair[0].at))
-        .filter(|step| step.is_positive())
+        .filter(SignedDuration::is_positive)
         .collect();
     steps.sort_unstable();
     steps.get(steps.len() / 2).copied().unwrap_or(GRID)

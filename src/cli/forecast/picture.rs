@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 
 use super::report::{Plot, Point};
 use crate::plot::{Colour, Figure, Mark, Panel, Shape, Stroke};
+use crate::units::Resource;
 
 /// The picture of a plot, labelled by the clock of `zone`.
 pub(super) fn of(plot: &Plot, zone: TimeZone) -> Figure {
@@ -52,7 +53,7 @@ fn load(plot: &Plot) -> Panel {
     });
     let ahead = plot.horizon_seconds;
     Panel {
-        title: format!("{} ({unit}, all Pods)", super::plot::title(plot.resource)),
+        title: format!("{} ({unit}, all Pods)", title(plot.resource)),
         share: 3.0,
         whole: false,
         marks: vec![
@@ -109,5 +110,14 @@ fn mark(name: &str, colour: Colour, shape: Shape) -> Mark {
         name,
         colour,
         shape,
+    }
+}
+
+/// What the axis of a resource is called.
+fn title(resource: Resource) -> &'static str {
+    match resource {
+        Resource::Cpu => "CPU load",
+        Resource::Memory => "Memory load",
+        Resource::NetworkIo | Resource::DiskIo | Resource::Disk => "Load",
     }
 }

@@ -2,7 +2,7 @@
 //! Evenkeel and a plain HPA have under it.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -11,8 +11,11 @@ use reqwest::Url;
 use super::file::{self, Unit, Wanted};
 use super::grid::{self, Gridded, Sample};
 use super::report::{Accuracy, Costs, Plot, points};
+use super::values::{
+    Output, parse_duration, parse_output, parse_resource, parse_target, parse_zone,
+};
 use super::{picture, service};
-use crate::cli::output::{self, Failure, Format};
+use crate::cli::output::{self, Failure};
 use crate::plot::png;
 use crate::scaling::Bounds;
 use crate::scaling::hpa_aware::PodCapacity;
@@ -130,18 +133,10 @@ struct File {
     to: Option<Timestamp>,
 }
 
-/// One thing to make.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Output {
-    Numbers(Format),
-    Svg(PathBuf),
-    Png(PathBuf),
-}
-
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let plot = match &args.service.url {
-        Some(url) => of_service(&args, url)?,
-        None => of_file(&args)?,
+        Some(url) => of_service(args, url)?,
+        None => of_file(args)?,
     };
     let picture = |path: &Path, bytes: Vec<u8>| {
         let written = std::fs::write(path, bytes);
@@ -367,60 +362,4 @@ fn progress(gridded: &Gridded) -> impl FnMut(f64) + use<> {
             let _ = write!(std::io::stderr(), "\r\u{1b}[K");
         }
     }
-}
-
-/// What the axis of a resource is called.
-pub(super) fn title(resource: Resource) -> &'static str {
-    match resource {
-        Resource::Cpu => "CPU load",
-        Resource::Memory => "Memory load",
-        Resource::NetworkIo | Resource::DiskIo | Resource::Disk => "Load",
-    }
-}
-
-fn parse_output(text: &str) -> Result<Output, String> {
-    let path = PathBuf::from(text);
-    let ending = path.extension().and_then(|ending| ending.to_str());
-    match (text, ending) {
-        ("table", _) => Ok(Output::Numbers(Format::Table)),
-        ("json", _) => Ok(Output::Numbers(Format::Json)),
-        ("yaml", _) => Ok(Output::Numbers(Format::Yaml)),
-        (_, Some("svg")) => Ok(Output::Svg(path)),
-        (_, Some("png")) => Ok(Output::Png(path)),
-        _ => Err("accepted: table, json, yaml, or a file that ends in .svg or .png".to_owned()),
-    }
-}
-
-fn parse_zone(text: &str) -> Result<TimeZone, String> {
-    match text {
-        "UTC" => Ok(TimeZone::UTC),
-        "local" => Ok(crate::config::local_time_zone()),
-        name => TimeZone::get(name).map_err(|_| {
-            "accepted: UTC, local, or a name of the time zone database such as Europe/Berlin"
-                .to_owned()
-        }),
-    }
-}
-
-fn parse_resource(text: &str) -> Result<Resource, String> {
-    let resource = text.parse().ok();
-    let scaled = resource.filter(|resource| matches!(resource, Resource::Cpu | Resource::Memory));
-    scaled.ok_or_else(|| "accepted: cpu or memory".to_owned())
-}
-
-fn parse_target(text: &str) -> Result<Ratio, String> {
-    let percent = text
-        .strip_suffix('%')
-        .and_then(|number| number.trim().parse::<f64>().ok());
-    let good = percent.filter(|percent| *percent > 0.0 && *percent <= 1000.0);
-    good.and_then(|percent| Ratio::new(percent / 100.0).ok())
-        .ok_or_else(|| "accepted: a percentage above 0 %, such as 60%".to_owned())
-}
-
-fn parse_duration(text: &str) -> Result<SignedDuration, String> {
-    let parsed = text.parse::<SignedDuration>().ok();
-    let most = SignedDuration::from_hours(1);
-    parsed
-        .filter(|time| !time.is_negative() && *time <= most)
-        .ok_or_else(|| "accepted: a time of up to an hour, such as 40s or 2m".to_owned())
 }

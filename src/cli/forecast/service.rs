@@ -3,14 +3,16 @@
 //! The service knows what was; what a plain HPA would have had is simulated from the same load. The
 //! API is asked for nothing that changes anything, past any proxy of the environment.
 
+mod answer;
+
 use std::error::Error as _;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use reqwest::Url;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use self::answer::{History, Targets, Told, ToldPoint, ToldTrust};
 use super::report::{Accuracy, Costs, Plot, Point};
 use crate::cli::output::Failure;
 use crate::forecast::Series;
@@ -39,68 +41,6 @@ pub(super) struct Which<'a> {
     pub start_up: Option<SignedDuration>,
 }
 
-#[derive(Debug, Deserialize)]
-struct Targets {
-    targets: Vec<Told>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Told {
-    namespace: String,
-    object: Object,
-    min: Option<i32>,
-    max: i32,
-    horizon_seconds: i64,
-    #[serde(default)]
-    loads: Vec<ToldLoad>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Object {
-    kind: String,
-    name: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct ToldLoad {
-    resource: String,
-    forecast: Option<ToldForecast>,
-    trust: Option<ToldTrust>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ToldForecast {
-    model: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ToldTrust {
-    trusted: bool,
-    reason: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct History {
-    unit: String,
-    step_seconds: i64,
-    request: f64,
-    target: f64,
-    points: Vec<ToldPoint>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ToldPoint {
-    at: Timestamp,
-    load: Option<f64>,
-    forecast: Option<f64>,
-    lower80: Option<f64>,
-    upper80: Option<f64>,
-    current: Option<i32>,
-    floor: Option<i32>,
-}
-
 /// The plot of a target.
 pub(super) fn plot(which: &Which<'_>) -> Result<Plot, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -115,7 +55,8 @@ pub(super) fn plot(which: &Which<'_>) -> Result<Plot, Failure> {
             GRID.as_secs()
         )));
     }
-    compose(which, &told, resource, history)
+    let composed = compose(which, &told, resource, history);
+    composed.map_err(|error| Failure::work(format_args!("{}: {error}", which.url)))
 }
 
 async fn ask(which: &Which<'_>) -> Result<(Told, Resource, History), Failure> {
@@ -241,88 +182,81 @@ fn compose(
     told: &Told,
     resource: Resource,
     history: History,
-) -> Result<Plot, Failure> {
-    let said =
-        |error: &dyn std::fmt::Display| Failure::work(format_args!("{}: {error}", which.url));
-    let History {
-        unit,
-        request,
-        target: share,
-        points,
-        ..
-    } = history;
-    let (Some(from), Some(to)) = (points.first(), points.last()) else {
-        return Err(said(&"the target has no history yet"));
-    };
-    let (from, to) = (from.at, to.at);
-    let ratio = Ratio::new(share).map_err(|error| said(&error))?;
+) -> Result<Plot, String> {
+    let simulated = simulated(which, told, resource, &history)?;
+    let (load, on_grid) = align(history.points)?;
+    let (points, costs) = both(&simulated, &load, &on_grid);
+    let mut of_resource = told.loads.iter();
+    let of_resource = of_resource.find(|load| load.resource == resource.as_str());
     let horizon = SignedDuration::from_secs(told.horizon_seconds);
-    let start_up = which
-        .start_up
-        .unwrap_or_else(|| horizon.saturating_sub(GRID));
-    let initial = points.iter().find_map(|point| point.current);
-    let simulated = Target {
-        resource,
-        capacity: PodCapacity::new(request, ratio).map_err(|error| said(&error))?,
-        bounds: Bounds::new(told.min.unwrap_or(1), told.max).map_err(|error| said(&error))?,
-        start_up,
-        metrics: MEASURED,
-        initial,
-    };
-    let (load, on_grid) = align(from, to, points).map_err(|error| said(&error))?;
-    let (plain, plain_cost) = target::plain(&simulated, &load);
-    let current: Vec<_> = on_grid
-        .iter()
-        .map(|point| point.as_ref()?.current)
-        .collect();
-    let observed = target::observed(&simulated, &load, &current);
-    let points: Vec<Point> = on_grid
-        .iter()
-        .zip(plain)
-        .zip(0_i32..)
-        .map(|((point, plain_hpa), index)| {
-            combined(load.start() + GRID * index, point.as_ref(), plain_hpa)
-        })
-        .collect();
-    let of_resource = told
-        .loads
-        .iter()
-        .find(|load| load.resource == resource.as_str());
+    let trust = of_resource.and_then(|load| load.trust.as_ref());
     Ok(Plot {
         source: format!("{}/{}", which.namespace, which.name),
         resource,
-        unit,
+        unit: history.unit,
         step_seconds: GRID.as_secs(),
-        request,
-        target: share,
+        request: history.request,
+        target: history.target,
         min: simulated.bounds.min(),
         max: simulated.bounds.max(),
-        start_up_seconds: start_up.as_secs(),
+        start_up_seconds: simulated.start_up.as_secs(),
         horizon_seconds: told.horizon_seconds,
         model: of_resource.and_then(|load| load.forecast.as_ref()?.model.clone()),
         from: load.start(),
         to: load.end(),
-        costs: Costs {
-            evenkeel: observed.into(),
-            plain_hpa: plain_cost.into(),
-        },
-        forecast: accuracy(
-            &points,
-            horizon,
-            of_resource.and_then(|load| load.trust.as_ref()),
-        ),
+        costs,
+        forecast: accuracy(&points, horizon, trust),
         notes: Vec::new(),
         points,
     })
 }
 
+/// The target as a plain HPA would scale it.
+fn simulated(
+    which: &Which<'_>,
+    told: &Told,
+    resource: Resource,
+    history: &History,
+) -> Result<Target, String> {
+    let share = Ratio::new(history.target).map_err(|error| error.to_string())?;
+    let capacity = PodCapacity::new(history.request, share);
+    let bounds = Bounds::new(told.min.unwrap_or(1), told.max);
+    let slowest = SignedDuration::from_secs(told.horizon_seconds).saturating_sub(GRID);
+    Ok(Target {
+        resource,
+        capacity: capacity.map_err(|error| error.to_string())?,
+        bounds: bounds.map_err(|error| error.to_string())?,
+        start_up: which.start_up.unwrap_or(slowest),
+        metrics: MEASURED,
+        initial: history.points.iter().find_map(|point| point.current),
+    })
+}
+
+/// What was, beside what a plain HPA would have had, and what both came to.
+fn both(target: &Target, load: &Series, on_grid: &[Option<ToldPoint>]) -> (Vec<Point>, Costs) {
+    let (plain, plain_cost) = target::plain(target, load);
+    let current = on_grid.iter().map(|point| point.as_ref()?.current);
+    let observed = target::observed(target, load, &current.collect::<Vec<_>>());
+    let mut at = load.start();
+    let points = on_grid.iter().zip(plain).map(|(point, plain_hpa)| {
+        let now = at;
+        at = now.checked_add(GRID).unwrap_or(Timestamp::MAX);
+        combined(now, point.as_ref(), plain_hpa)
+    });
+    let costs = Costs {
+        evenkeel: observed.into(),
+        plain_hpa: plain_cost.into(),
+    };
+    (points.collect(), costs)
+}
+
 /// The points on the grid from the first to the last, with holes where there is none, and the load
 /// as a series.
-fn align(
-    from: Timestamp,
-    to: Timestamp,
-    points: Vec<ToldPoint>,
-) -> Result<(Series, Vec<Option<ToldPoint>>), String> {
+fn align(points: Vec<ToldPoint>) -> Result<(Series, Vec<Option<ToldPoint>>), String> {
+    let (Some(first), Some(last)) = (points.first(), points.last()) else {
+        return Err("the target has no history yet".to_owned());
+    };
+    let (from, to) = (first.at, last.at);
     let place = |at: Timestamp| at.duration_since(from).as_secs() / GRID.as_secs();
     let count =
         usize::try_from(place(to) + 1).map_err(|_| "its points go back in time".to_owned())?;
@@ -376,20 +310,5 @@ fn accuracy(points: &[Point], horizon: SignedDuration, trust: Option<&ToldTrust>
         coverage80: mean(count_as_f64(inside)),
         trusted_share: None,
         trust: trust.map_or_else(|| "no forecast".to_owned(), ToldTrust::text),
-    }
-}
-
-impl ToldTrust {
-    fn text(&self) -> String {
-        let word = if self.trusted {
-            "trusted"
-        } else {
-            "not trusted"
-        };
-        match &self.reason {
-            Some(reason) if !reason.starts_with(word) => format!("{word} ({reason})"),
-            Some(reason) => reason.clone(),
-            None => word.to_owned(),
-        }
     }
 }
