@@ -107,6 +107,7 @@ impl Ledger {
             return self.restore();
         }
         let mut ownership = self.ownership.clone();
+        let by = by.filter(|_| !ownership.is_contested());
         ownership.contribute(Contributor::Prediction, by, now);
         let bounds = ownership.settle(now);
         self.settled(bounds, ownership)
@@ -152,6 +153,11 @@ impl Settled {
         let least = |bounds: ObjectBounds| bounds.min.unwrap_or(1);
         let (from, to) = (least(self.found), least(self.bounds));
         (from != to).then_some((from, to))
+    }
+
+    /// Whether the record goes from the object.
+    pub(super) fn forgets(&self) -> bool {
+        self.annotation == Some(None)
     }
 
     /// The record as the annotation is to have it; `None` where it stays.

@@ -29,8 +29,6 @@ pub struct Memory {
     pub(super) floor: Option<(i32, i32)>,
     /// The replicas that were last recommended.
     pub(super) recommended: Option<i32>,
-    /// The notes of refused annotations that were told.
-    pub(super) refused: Vec<String>,
     /// When each reason was last told.
     told: BTreeMap<&'static str, Timestamp>,
     contester: Option<String>,

@@ -51,7 +51,9 @@ pub fn plan(
         .bounds
         .as_ref()
         .map(|ledger| settle(ledger, resolved, report, now));
-    memory.see(resolved.bounds.as_ref().and_then(Ledger::record));
+    let record = resolved.bounds.as_ref().and_then(Ledger::record);
+    let forgotten = settled.as_ref().is_some_and(Settled::forgets);
+    memory.see(record.filter(|_| !forgotten));
     let held = owner.status().and_then(Status::from_annotation);
     let previous = memory.status.take().or_else(|| held.clone());
     let status = (resolved.mode != Mode::Off).then(|| {
@@ -75,7 +77,6 @@ pub fn plan(
     if let Some(status) = &status {
         telling.conditions(previous.as_ref(), status);
     }
-    telling.refused(resolved);
     let events = telling.writes();
 
     let mut writes = Vec::new();
