@@ -173,8 +173,16 @@ fn conditions(
         .as_ref()
         .is_some_and(|bounds| bounds.is_contested())
     {
-        let who = circumstances.contester.unwrap_or("another writer");
-        let message = format!("{who} undid the floor twice within 5 minutes and is left the field");
+        let told = circumstances
+            .previous
+            .and_then(|status| status.condition(FLOOR_CONTESTED));
+        let message = match (circumstances.contester, told) {
+            (None, Some(told)) => told.message.clone(),
+            (who, _) => {
+                let who = who.unwrap_or("another writer");
+                format!("{who} undid the floor twice within 5 minutes and is left the field")
+            }
+        };
         found.push(condition(FLOOR_CONTESTED, true, "UndoneTwice", message));
     }
     found.extend(record_damaged(resolved, circumstances));

@@ -2,6 +2,7 @@
 //! afterwards is what counts.
 
 mod record;
+mod replay;
 mod told;
 
 use std::collections::BTreeMap;
