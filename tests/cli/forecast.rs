@@ -316,6 +316,31 @@ fn a_running_service_tells_what_was_and_the_plain_hpa_is_simulated() {
 }
 
 #[test]
+fn points_may_be_rows() {
+    let rows = r#"{"step":15,"points":[[1772352000,600.0,null,null,null,3,null],
+        [1772352015,900.0,880.0,800.0,950.0,3,4],[1772352045,null,890.0,810.0,960.0,null,4]]}"#;
+    let report = of_service("shop/web", &["-o", "json"], service(TARGETS, rows)).json();
+    let points = report["points"].as_array().unwrap();
+    let of = |field: &str| {
+        points
+            .iter()
+            .map(|point| point[field].clone())
+            .collect::<Vec<_>>()
+    };
+    let none = Value::Null;
+    assert_eq!(
+        of("load"),
+        [600.0.into(), 900.0.into(), none.clone(), none.clone()]
+    );
+    assert_eq!(
+        of("upper80"),
+        [none.clone(), 950.0.into(), none.clone(), 960.0.into()]
+    );
+    assert_eq!(of("floor"), [none.clone(), 4.into(), none, 4.into()]);
+    assert_eq!(points[1]["at"], "2026-03-01T08:00:15Z");
+}
+
+#[test]
 fn a_service_that_cannot_tell_is_named_with_the_way_to_it() {
     let address = service(TARGETS, HISTORY);
     of_service("shop/db", &[], address).is_refused(
@@ -324,8 +349,16 @@ fn a_service_that_cannot_tell_is_named_with_the_way_to_it() {
     );
     of_service("web", &[], address).is_refused(2, &["NAMESPACE/NAME"]);
     of_service("shop/web", &["--kind", "Deployment"], address).is_refused(2, &["no target"]);
-    of_service("shop/web", &["--resource", "memory"], address)
-        .is_refused(1, &["history", "not understood"]);
+    let by_memory = of_service(
+        "shop/web",
+        &["--resource", "memory"],
+        service(TARGETS, HISTORY),
+    );
+    by_memory.is_refused(1, &["history", "not understood"]);
+    let rows = r#"{"step":60,"points":[]}"#;
+    of_service("shop/web", &[], service(TARGETS, rows)).is_refused(1, &["60 s", "15 s"]);
+    let rows = r#"{"step":15,"points":[]}"#;
+    of_service("shop/web", &[], service(TARGETS, rows)).is_refused(1, &["no history yet"]);
     of_service("shop/web", &[], service("[]", HISTORY)).is_refused(1, &["not understood"]);
     let closed = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()

@@ -10,7 +10,7 @@ use reqwest::Url;
 
 use super::file::{self, Unit, Wanted};
 use super::grid::{self, Gridded, Sample};
-use super::report::{Accuracy, Costs, Plot, points};
+use super::report::{Accuracy, Costs, Plot, base_unit, points};
 use super::values::{
     Output, parse_duration, parse_output, parse_resource, parse_target, parse_zone,
 };
@@ -282,12 +282,7 @@ fn report(args: &Args, target: &Target, gridded: &Gridded, outcome: &Outcome) ->
     Plot {
         source: args.source.clone(),
         resource: target.resource,
-        unit: if target.resource == Resource::Cpu {
-            "millicores"
-        } else {
-            "bytes"
-        }
-        .to_owned(),
+        unit: base_unit(target.resource).to_owned(),
         step_seconds: GRID.as_secs(),
         request: target.capacity.request(),
         target: target.capacity.target(),

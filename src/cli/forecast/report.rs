@@ -104,6 +104,15 @@ impl From<Cost> for SideCost {
     }
 }
 
+/// What loads and requests of a resource are counted in.
+pub(super) const fn base_unit(resource: Resource) -> &'static str {
+    match resource {
+        Resource::Cpu => "millicores",
+        Resource::Memory | Resource::Disk => "bytes",
+        Resource::NetworkIo | Resource::DiskIo => "bytes/s",
+    }
+}
+
 /// The points of a simulated run.
 pub(super) fn points(outcome: &Outcome) -> Vec<Point> {
     let of = |point: &crate::simulate::target::Point| Point {

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use reqwest::Url;
 use serde::de::DeserializeOwned;
 
-use self::answer::{History, Targets, Told, ToldPoint, ToldTrust};
+use self::answer::{History, Targets, Told, ToldLoad, ToldPoint, ToldTrust};
 use super::report::{Accuracy, Costs, Plot, Point};
 use crate::cli::output::Failure;
 use crate::forecast::Series;
@@ -47,11 +47,11 @@ pub(super) fn plot(which: &Which<'_>) -> Result<Plot, Failure> {
         .enable_all()
         .build()?;
     let (told, resource, history) = runtime.block_on(ask(which))?;
-    if history.step_seconds != GRID.as_secs() {
+    if history.step != GRID.as_secs() {
         return Err(Failure::work(format_args!(
             "{}: steps of {} s are not understood by this version; accepted: {} s",
             which.url,
-            history.step_seconds,
+            history.step,
             GRID.as_secs()
         )));
     }
@@ -183,53 +183,50 @@ fn compose(
     resource: Resource,
     history: History,
 ) -> Result<Plot, String> {
-    let simulated = simulated(which, told, resource, &history)?;
-    let (load, on_grid) = align(history.points)?;
-    let (points, costs) = both(&simulated, &load, &on_grid);
-    let mut of_resource = told.loads.iter();
-    let of_resource = of_resource.find(|load| load.resource == resource.as_str());
-    let horizon = SignedDuration::from_secs(told.horizon_seconds);
-    let trust = of_resource.and_then(|load| load.trust.as_ref());
+    let mut loads = told.loads.iter();
+    let load = loads.find(|load| load.resource == resource.as_str());
+    let load = load.ok_or_else(|| format!("the target does not scale by {resource}"))?;
+    let horizon = told.horizon_seconds.ok_or("nothing was decided yet")?;
+    let horizon = SignedDuration::from_secs(horizon);
+    let (capacity, bounds) = terms(told, load)?;
+    let simulated = Target {
+        resource,
+        capacity,
+        bounds,
+        start_up: which.start_up.unwrap_or(horizon.saturating_sub(GRID)),
+        metrics: MEASURED,
+        initial: history.points.iter().find_map(|point| point.current),
+    };
+    let (series, on_grid) = align(history.points)?;
+    let (points, costs) = both(&simulated, &series, &on_grid);
     Ok(Plot {
         source: format!("{}/{}", which.namespace, which.name),
         resource,
-        unit: history.unit,
+        unit: super::report::base_unit(resource).to_owned(),
         step_seconds: GRID.as_secs(),
-        request: history.request,
-        target: history.target,
+        request: load.request,
+        target: load.target,
         min: simulated.bounds.min(),
         max: simulated.bounds.max(),
         start_up_seconds: simulated.start_up.as_secs(),
-        horizon_seconds: told.horizon_seconds,
-        model: of_resource.and_then(|load| load.forecast.as_ref()?.model.clone()),
-        from: load.start(),
-        to: load.end(),
+        horizon_seconds: horizon.as_secs(),
+        model: load.forecast.as_ref().and_then(|told| told.model.clone()),
+        from: series.start(),
+        to: series.end(),
         costs,
-        forecast: accuracy(&points, horizon, trust),
+        forecast: accuracy(&points, horizon, load.trust.as_ref()),
         notes: Vec::new(),
         points,
     })
 }
 
-/// The target as a plain HPA would scale it.
-fn simulated(
-    which: &Which<'_>,
-    told: &Told,
-    resource: Resource,
-    history: &History,
-) -> Result<Target, String> {
-    let share = Ratio::new(history.target).map_err(|error| error.to_string())?;
-    let capacity = PodCapacity::new(history.request, share);
-    let bounds = Bounds::new(told.min.unwrap_or(1), told.max);
-    let slowest = SignedDuration::from_secs(told.horizon_seconds).saturating_sub(GRID);
-    Ok(Target {
-        resource,
-        capacity: capacity.map_err(|error| error.to_string())?,
-        bounds: bounds.map_err(|error| error.to_string())?,
-        start_up: which.start_up.unwrap_or(slowest),
-        metrics: MEASURED,
-        initial: history.points.iter().find_map(|point| point.current),
-    })
+/// What a plain HPA would hold to.
+fn terms(told: &Told, load: &ToldLoad) -> Result<(PodCapacity, Bounds), String> {
+    let share = Ratio::new(load.target).map_err(|error| error.to_string())?;
+    let capacity = PodCapacity::new(load.request, share).map_err(|error| error.to_string())?;
+    let max = told.max.ok_or("the target has no bounds")?;
+    let bounds = Bounds::new(told.min.unwrap_or(1), max).map_err(|error| error.to_string())?;
+    Ok((capacity, bounds))
 }
 
 /// What was, beside what a plain HPA would have had, and what both came to.

@@ -14,8 +14,8 @@ pub(super) struct Told {
     pub namespace: String,
     pub object: Object,
     pub min: Option<i32>,
-    pub max: i32,
-    pub horizon_seconds: i64,
+    pub max: Option<i32>,
+    pub horizon_seconds: Option<i64>,
     #[serde(default)]
     pub loads: Vec<ToldLoad>,
 }
@@ -29,6 +29,10 @@ pub(super) struct Object {
 #[derive(Debug, Deserialize)]
 pub(super) struct ToldLoad {
     pub resource: String,
+    /// What one Pod requests, in the resource's base unit.
+    pub request: f64,
+    /// The share of it that is aimed at.
+    pub target: f64,
     pub forecast: Option<ToldForecast>,
     pub trust: Option<ToldTrust>,
 }
@@ -45,16 +49,68 @@ pub(super) struct ToldTrust {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub(super) struct History {
-    pub unit: String,
-    pub step_seconds: i64,
-    pub request: f64,
-    pub target: f64,
+    #[serde(alias = "stepSeconds")]
+    pub step: i64,
     pub points: Vec<ToldPoint>,
 }
 
+/// A point is told with names, or as a row of the same values.
 #[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Wire {
+    Named(Named),
+    Row(
+        i64,
+        Option<f64>,
+        Option<f64>,
+        Option<f64>,
+        Option<f64>,
+        Option<i32>,
+        Option<i32>,
+    ),
+}
+
+#[derive(Debug, Deserialize)]
+struct Named {
+    at: Timestamp,
+    load: Option<f64>,
+    forecast: Option<f64>,
+    lower80: Option<f64>,
+    upper80: Option<f64>,
+    current: Option<i32>,
+    floor: Option<i32>,
+}
+
+impl TryFrom<Wire> for ToldPoint {
+    type Error = jiff::Error;
+
+    fn try_from(wire: Wire) -> Result<Self, Self::Error> {
+        Ok(match wire {
+            Wire::Named(point) => Self {
+                at: point.at,
+                load: point.load,
+                forecast: point.forecast,
+                lower80: point.lower80,
+                upper80: point.upper80,
+                current: point.current,
+                floor: point.floor,
+            },
+            Wire::Row(at, load, forecast, lower80, upper80, current, floor) => Self {
+                at: Timestamp::from_second(at)?,
+                load,
+                forecast,
+                lower80,
+                upper80,
+                current,
+                floor,
+            },
+        })
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "Wire")]
 pub(super) struct ToldPoint {
     pub at: Timestamp,
     pub load: Option<f64>,
