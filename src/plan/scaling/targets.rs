@@ -192,12 +192,12 @@ pub fn resolve(
         return resolved;
     }
     let user = resolved.bounds.as_ref().map(Ledger::user);
-    let resolver = Resolver {
+    let rules = Rules {
         observed,
         said: &said,
         settings,
     };
-    match resolver.target(mode, conflict, user) {
+    match rules.target(mode, conflict, user) {
         Ok((mut target, problems)) => {
             target.floor = resolved
                 .bounds
@@ -263,13 +263,13 @@ fn over(first: ScalingPolicy, second: ScalingPolicy) -> ScalingPolicy {
     }
 }
 
-struct Resolver<'a> {
+struct Rules<'a> {
     observed: &'a Observed,
     said: &'a Said,
     settings: &'a Settings,
 }
 
-impl Resolver<'_> {
+impl Rules<'_> {
     /// The target, with what is wrong but does not stop it.
     fn target(
         &self,
@@ -346,18 +346,13 @@ impl Resolver<'_> {
     /// The user's bounds. Those of an HPA begin with 1: it never takes the last Pod, and KEDA takes
     /// it only from what has nothing to do.
     fn bounds(&self, user: Option<ObjectBounds>) -> Result<Bounds, Problem> {
+        let said = self.said.policy;
         let (min, max) = match user {
             Some(ObjectBounds { min, max }) => (min.unwrap_or(1).max(1), max),
-            None => {
-                let ScalingPolicy {
-                    min_replicas,
-                    max_replicas,
-                    ..
-                } = self.said.policy;
-                min_replicas
-                    .zip(max_replicas)
-                    .ok_or(Problem::BoundsMissing)?
-            }
+            None => said
+                .min_replicas
+                .zip(said.max_replicas)
+                .ok_or(Problem::BoundsMissing)?,
         };
         Bounds::new(min, max).map_err(Problem::InvalidBounds)
     }
