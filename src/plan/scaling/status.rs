@@ -7,7 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::bounds::Ledger;
-use super::targets::{Problem, Resolved};
+use super::problem::Problem;
+use super::targets::Resolved;
 use crate::forecast::{Distrust, Trust};
 use crate::scaling::LimitedBy;
 use crate::scaling::tracker::{LoadReport, Report};
