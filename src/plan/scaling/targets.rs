@@ -6,13 +6,13 @@
 //! bounds are put back.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::bounds::Ledger;
 use super::owner::Owner;
-use super::{Member, Memory, Observed, Reference};
+use super::problem::Problem;
+use super::{Member, Memory, Observed};
 use crate::forecast::Models;
 use crate::kubernetes::autoscaler::{Autoscaler, MetricTarget};
 use crate::kubernetes::scaling_policy::{Predict, ScalingPolicy};
@@ -20,7 +20,7 @@ use crate::scaling::decide::Floor;
 use crate::scaling::hpa_aware::{PodCapacity, TOLERANCE};
 use crate::scaling::ownership::ObjectBounds;
 use crate::scaling::tracker::{Reaction, TickInput};
-use crate::scaling::{Bounds, BoundsError, Mode, Policy, ScaleDown, Strategy, horizon};
+use crate::scaling::{Bounds, Mode, Policy, ScaleDown, Strategy, horizon};
 use crate::units::{Amount, Quantity, Ratio, Resource, count_as_f64};
 
 /// What the configuration says.
@@ -34,71 +34,6 @@ pub struct Settings {
     pub interval: SignedDuration,
     /// Measurements older than this move nothing.
     pub max_age: SignedDuration,
-}
-
-/// Why a target is refused, or not scaled as its user asks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Problem {
-    /// Several HPAs scale one workload.
-    TargetConflict(Reference),
-    /// A workload without HPA does not say how few and how many replicas it may have.
-    BoundsMissing,
-    /// Its bounds are none.
-    InvalidBounds(BoundsError),
-    /// There is no HPA whose least replicas could be raised.
-    NoAutoscaler,
-    /// The HPA scales by nothing that is measured here.
-    NoResourceMetric,
-    /// Its Pods request nothing of a resource that it scales by a share of.
-    NoRequests(Resource),
-    /// What it scales is not there.
-    NoWorkload(Reference),
-    /// Its user has paused the ScaledObject.
-    Paused,
-}
-
-impl Problem {
-    /// The type of the condition, and the reason of the Event.
-    #[must_use]
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::TargetConflict(_) => "TargetConflict",
-            Self::BoundsMissing => "BoundsMissing",
-            Self::InvalidBounds(_) => "InvalidBounds",
-            Self::NoAutoscaler => "NoAutoscaler",
-            Self::NoResourceMetric => "NoResourceMetric",
-            Self::NoRequests(_) => "NoRequests",
-            Self::NoWorkload(_) => "NoWorkload",
-            Self::Paused => "Paused",
-        }
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TargetConflict(Reference { kind, name }) => {
-                write!(
-                    f,
-                    "more than one HorizontalPodAutoscaler scales {kind} {name}"
-                )
-            }
-            Self::BoundsMissing => f.write_str(
-                "annotations evenkeel.dev/min-replicas and evenkeel.dev/max-replicas are needed \
-                 where no HorizontalPodAutoscaler has bounds",
-            ),
-            Self::InvalidBounds(error) => error.fmt(f),
-            Self::NoAutoscaler => f.write_str(
-                "a floor needs a HorizontalPodAutoscaler to raise; it is recommended only",
-            ),
-            Self::NoResourceMetric => f.write_str(
-                "the HorizontalPodAutoscaler scales by no metric of type Resource of cpu or memory",
-            ),
-            Self::NoRequests(resource) => write!(f, "the Pods request no {resource}"),
-            Self::NoWorkload(Reference { kind, name }) => write!(f, "{kind} {name} is not there"),
-            Self::Paused => f.write_str("the ScaledObject is paused"),
-        }
-    }
 }
 
 /// What holds for what was observed.
@@ -192,12 +127,12 @@ pub fn resolve(
         return resolved;
     }
     let user = resolved.bounds.as_ref().map(Ledger::user);
-    let resolver = Resolver {
+    let rules = Rules {
         observed,
         said: &said,
         settings,
     };
-    match resolver.target(mode, conflict, user) {
+    match rules.target(mode, conflict, user) {
         Ok((mut target, problems)) => {
             target.floor = resolved
                 .bounds
@@ -263,13 +198,13 @@ fn over(first: ScalingPolicy, second: ScalingPolicy) -> ScalingPolicy {
     }
 }
 
-struct Resolver<'a> {
+struct Rules<'a> {
     observed: &'a Observed,
     said: &'a Said,
     settings: &'a Settings,
 }
 
-impl Resolver<'_> {
+impl Rules<'_> {
     /// The target, with what is wrong but does not stop it.
     fn target(
         &self,
@@ -346,18 +281,13 @@ impl Resolver<'_> {
     /// The user's bounds. Those of an HPA begin with 1: it never takes the last Pod, and KEDA takes
     /// it only from what has nothing to do.
     fn bounds(&self, user: Option<ObjectBounds>) -> Result<Bounds, Problem> {
+        let said = self.said.policy;
         let (min, max) = match user {
             Some(ObjectBounds { min, max }) => (min.unwrap_or(1).max(1), max),
-            None => {
-                let ScalingPolicy {
-                    min_replicas,
-                    max_replicas,
-                    ..
-                } = self.said.policy;
-                min_replicas
-                    .zip(max_replicas)
-                    .ok_or(Problem::BoundsMissing)?
-            }
+            None => said
+                .min_replicas
+                .zip(said.max_replicas)
+                .ok_or(Problem::BoundsMissing)?,
         };
         Bounds::new(min, max).map_err(Problem::InvalidBounds)
     }

@@ -16,10 +16,9 @@ use crate::kubernetes::annotations::{BOUNDS, SCALING, SCALING_STATUS};
 use crate::kubernetes::scaling_policy::Predict;
 use crate::kubernetes::watched::WatchedDeployment;
 use crate::plan::{Operation, Purpose, Target, Write};
-use crate::scaling::decide::Grounds;
 use crate::scaling::ownership::Contribution;
 use crate::scaling::tracker::Report;
-use crate::scaling::{Decision, Mode};
+use crate::scaling::{Decision, Grounds, Mode};
 
 const FLOOR_STANDS: i64 = 600;
 

@@ -71,16 +71,16 @@ fn keda_is_asked_through_its_own_object() {
 const ENDS: [(&str, Change); 8] = [
     ("off", |world| world.annotate(SCALING, json!("off"))),
     ("recommend", |world| {
-        world.annotate(SCALING, json!("recommend"))
+        world.annotate(SCALING, json!("recommend"));
     }),
     ("the annotation goes", |world| {
-        world.annotate(SCALING, json!(null))
+        world.annotate(SCALING, json!(null));
     }),
     ("opted out", |world| world.namespace.clear()),
     ("a conflict", |world| world.conflict = true),
     ("no requests", |world| world.requests = None),
     ("no metrics", |world| {
-        world.owner()["spec"]["metrics"] = json!([])
+        world.owner()["spec"]["metrics"] = json!([]);
     }),
     ("nothing is predicted any more", |_| {}),
 ];
