@@ -10,6 +10,7 @@ pub mod behavior;
 mod bounds;
 pub mod decide;
 pub mod ds_hpa;
+mod grounds;
 pub mod history;
 pub mod horizon;
 pub mod hpa_aware;
@@ -17,15 +18,18 @@ mod limit;
 mod mode;
 pub mod ownership;
 mod reason;
+pub mod tracker;
 
 pub use bounds::{Bounds, BoundsError};
 pub use decide::{Decision, State, decide};
 pub use ds_hpa::Predicted;
+pub use grounds::Grounds;
 pub use limit::LimitedBy;
 pub use mode::{Mode, ScaleDown, UnknownMode};
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::forecast::Lacking;
 use crate::units::{Ratio, Resource};
 use behavior::Behavior;
 use hpa_aware::PodCapacity;
@@ -90,6 +94,8 @@ pub struct Load<'a> {
     pub measured: Option<Timestamp>,
     /// What is forecast for it.
     pub predicted: Option<Predicted<'a>>,
+    /// The model that has too little history to forecast, where none can.
+    pub lacking: Option<Lacking>,
 }
 
 impl Load<'_> {

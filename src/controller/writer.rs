@@ -47,6 +47,16 @@ impl Default for Settings {
     }
 }
 
+/// Who the API server is told has written, in `metadata.managedFields`.
+const MANAGER: &str = "evenkeel";
+
+fn by_us() -> PatchParams {
+    PatchParams {
+        field_manager: Some(MANAGER.to_owned()),
+        ..PatchParams::default()
+    }
+}
+
 type Targets = Mutex<HashSet<Target>>;
 
 /// A set of names is whole whatever happened while it was locked.
@@ -222,7 +232,7 @@ impl Writer {
         let (api, name) = self.api(&write.target);
         match &write.operation {
             Operation::Merge(patch) => api
-                .patch(&name, &PatchParams::default(), &Patch::Merge(patch))
+                .patch(&name, &by_us(), &Patch::Merge(patch))
                 .await
                 .map(drop),
             Operation::Create(body) => {
@@ -255,6 +265,20 @@ impl Writer {
             ),
             Target::Secret(namespace, name) => {
                 (within(namespace, "", "v1", "Secret"), name.clone())
+            }
+            Target::HorizontalPodAutoscaler(namespace, name) => (
+                within(namespace, "autoscaling", "v2", "HorizontalPodAutoscaler"),
+                name.clone(),
+            ),
+            Target::ScaledObject(namespace, name) => (
+                within(namespace, "keda.sh", "v1alpha1", "ScaledObject"),
+                name.clone(),
+            ),
+            Target::Deployment(namespace, name) => {
+                (within(namespace, "apps", "v1", "Deployment"), name.clone())
+            }
+            Target::StatefulSet(namespace, name) => {
+                (within(namespace, "apps", "v1", "StatefulSet"), name.clone())
             }
             Target::Event { namespace, name } => (
                 within(namespace, "events.k8s.io", "v1", "Event"),
