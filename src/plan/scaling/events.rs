@@ -18,7 +18,7 @@ use crate::scaling::Mode;
 use crate::scaling::tracker::Report;
 
 /// The conditions whose begin is warned of, by their type.
-const WARNED: [&str; 10] = [
+const WARNED: [&str; 9] = [
     FLOOR_CONTESTED,
     RECORD_DAMAGED,
     "TargetConflict",
@@ -28,7 +28,6 @@ const WARNED: [&str; 10] = [
     "NoResourceMetric",
     "NoRequests",
     "NoWorkload",
-    "Paused",
 ];
 
 /// Collects the Events of one plan.

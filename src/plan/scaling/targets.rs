@@ -177,8 +177,12 @@ impl Said {
     }
 
     fn mode(&self, observed: &Observed, settings: &Settings, known: bool) -> Mode {
-        let scaled = observed.autoscaler.is_some() || observed.scaled_object.is_some();
-        if !observed.namespace_policy.enabled || !known || !(scaled || self.asked) {
+        // Until KEDA has made its HPA there is nothing to scale by; a pause takes the HPA away.
+        let scaled = match &observed.scaled_object {
+            Some(object) => observed.autoscaler.is_some() || object.is_paused(),
+            None => observed.autoscaler.is_some() || self.asked,
+        };
+        if !observed.namespace_policy.enabled || !known || !scaled {
             return Mode::Off;
         }
         let said = self.policy.scaling.or(observed.namespace_policy.scaling);
@@ -228,13 +232,8 @@ impl Rules<'_> {
             return Err(Problem::Paused);
         }
         let (mut mode, mut problems) = (mode, Vec::new());
-        if autoscaler.is_none() {
-            if scaled_object.is_some() {
-                return Err(Problem::NoAutoscaler);
-            }
-            if mode == Mode::Floor {
-                (mode, problems) = (Mode::Recommend, vec![Problem::NoAutoscaler]);
-            }
+        if autoscaler.is_none() && mode == Mode::Floor {
+            (mode, problems) = (Mode::Recommend, vec![Problem::NoAutoscaler]);
         }
         let bounds = self.bounds(user)?;
         let current = self
