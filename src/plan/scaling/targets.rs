@@ -49,6 +49,16 @@ pub struct Resolved {
     pub bounds: Option<Ledger>,
 }
 
+impl Resolved {
+    /// Whether a floor is wanted and another writer has been left the field; what is put back
+    /// anyway is not contested.
+    #[must_use]
+    pub fn is_contested(&self) -> bool {
+        let wanted = self.mode == Mode::Floor && self.target.is_some();
+        wanted && self.bounds.as_ref().is_some_and(Ledger::is_contested)
+    }
+}
+
 /// A target as a tick needs it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
