@@ -6,7 +6,6 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::bounds::Ledger;
 use super::problem::Problem;
 use super::targets::Resolved;
 use crate::forecast::{Distrust, Trust};
@@ -170,7 +169,7 @@ fn conditions(
     found.extend(forecast_trusted(loads));
     found.extend(metrics_available(loads, circumstances));
     found.extend(resolved.problems.iter().map(problem));
-    if resolved.bounds.as_ref().is_some_and(Ledger::is_contested) {
+    if resolved.is_contested() {
         let told = circumstances
             .previous
             .and_then(|status| status.condition(FLOOR_CONTESTED));

@@ -49,6 +49,16 @@ pub struct Resolved {
     pub bounds: Option<Ledger>,
 }
 
+impl Resolved {
+    /// Whether a floor is wanted and another writer has been left the field; what is put back
+    /// anyway is not contested.
+    #[must_use]
+    pub fn is_contested(&self) -> bool {
+        let wanted = self.mode == Mode::Floor && self.target.is_some();
+        wanted && self.bounds.as_ref().is_some_and(Ledger::is_contested)
+    }
+}
+
 /// A target as a tick needs it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
@@ -177,8 +187,12 @@ impl Said {
     }
 
     fn mode(&self, observed: &Observed, settings: &Settings, known: bool) -> Mode {
-        let scaled = observed.autoscaler.is_some() || observed.scaled_object.is_some();
-        if !observed.namespace_policy.enabled || !known || !(scaled || self.asked) {
+        // Until KEDA has made its HPA there is nothing to scale by; a pause takes the HPA away.
+        let scaled = match &observed.scaled_object {
+            Some(object) => observed.autoscaler.is_some() || object.is_paused(),
+            None => observed.autoscaler.is_some() || self.asked,
+        };
+        if !observed.namespace_policy.enabled || !known || !scaled {
             return Mode::Off;
         }
         let said = self.policy.scaling.or(observed.namespace_policy.scaling);
@@ -228,13 +242,8 @@ impl Rules<'_> {
             return Err(Problem::Paused);
         }
         let (mut mode, mut problems) = (mode, Vec::new());
-        if autoscaler.is_none() {
-            if scaled_object.is_some() {
-                return Err(Problem::NoAutoscaler);
-            }
-            if mode == Mode::Floor {
-                (mode, problems) = (Mode::Recommend, vec![Problem::NoAutoscaler]);
-            }
+        if autoscaler.is_none() && mode == Mode::Floor {
+            (mode, problems) = (Mode::Recommend, vec![Problem::NoAutoscaler]);
         }
         let bounds = self.bounds(user)?;
         let current = self

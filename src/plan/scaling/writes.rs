@@ -67,7 +67,7 @@ pub fn plan(
     });
 
     let mut telling = Telling::new(observed, owner, context, memory);
-    let contested = resolved.bounds.as_ref().is_some_and(Ledger::is_contested);
+    let contested = resolved.is_contested();
     let note = match report.filter(|_| resolved.mode == Mode::Floor && !contested) {
         Some(report) => report.decision.reason.clone(),
         None => events::put_back(resolved, now),
