@@ -17,6 +17,7 @@ pub mod kubelet;
 pub mod metrics;
 pub mod objects;
 pub mod pace;
+pub mod recorder;
 pub mod scheduler;
 pub mod store;
 pub mod world;

@@ -6,13 +6,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use evenkeel::dev::events::Happened;
 use evenkeel::dev::{Cluster, Event, Events, Options};
 use evenkeel::service::embedded;
+use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
-use k8s_openapi::api::core::v1::Pod;
-use kube::api::ListParams;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt as _};
+use serde_json::{Value, json};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout;
@@ -153,5 +157,119 @@ async fn a_lost_node_is_left_by_its_pods_and_faults_are_told() {
         began.len() == 2 && fled
     })
     .await;
+    cluster.stop().await;
+}
+
+/// What a run of `evenkeel doctor` on the cluster tells: its exit code, and the checks by severity.
+async fn examine(cluster: &Cluster) -> (i32, BTreeMap<String, Vec<String>>, String) {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+    command
+        .args(["doctor", "-o", "json", "--kubeconfig"])
+        .arg(cluster.kubeconfig());
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let output = output.await.unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let report: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for finding in report["findings"].as_array().unwrap() {
+        let word = |field: &str| finding[field].as_str().unwrap().to_owned();
+        found.entry(word("severity")).or_default().push(word("id"));
+    }
+    (output.status.code().unwrap(), found, text)
+}
+
+/// Runs doctor until it finds that this check is wrong, and nothing else is.
+async fn await_fault(cluster: &Cluster, check: &str, mut plant: impl AsyncFnMut()) {
+    let found = timeout(PATIENCE, async {
+        loop {
+            plant().await;
+            let (code, found, text) = examine(cluster).await;
+            let errors = found.get("error").cloned().unwrap_or_default();
+            assert_eq!(code, i32::from(!errors.is_empty()), "{text}");
+            if errors.iter().any(|id| id == check) {
+                return;
+            }
+        }
+    });
+    found
+        .await
+        .unwrap_or_else(|_| panic!("{check} is not found"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_finds_nothing_wrong_until_something_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cluster, _events) = start(folder.path(), |options| {
+        options.faults = vec!["metrics-down@1h..100h".parse().unwrap()];
+    })
+    .await;
+    // Measurements come, the scheduler calls, and the label is mirrored within a few rounds.
+    let healthy = timeout(PATIENCE, async {
+        loop {
+            let (code, found, text) = examine(&cluster).await;
+            // Only the timeout of these tests, which is not the shipped one, is worth a warning.
+            let warned = found.get("warning").cloned().unwrap_or_default();
+            if code == 0 && warned.iter().all(|id| id == "webhook") {
+                return found;
+            }
+            assert!(cluster.now().as_hours() < 1, "{text}");
+        }
+    });
+    let found = healthy.await.expect("nothing is wrong");
+    // What differs from an installation is told, and is no fault.
+    assert_eq!(found["info"], ["deployment", "write-guard", "rights"]);
+
+    let webhooks: Api<MutatingWebhookConfiguration> = Api::all(cluster.client.clone());
+    let foreign = rcgen::generate_simple_self_signed(["foreign".to_owned()]).unwrap();
+    let foreign = BASE64.encode(foreign.cert.pem());
+    // The leader mends it in a while, so it may take more than one blow.
+    await_fault(&cluster, "webhook-trust", async || {
+        let damage = json!([{
+            "op": "replace", "path": "/webhooks/0/clientConfig/caBundle", "value": foreign,
+        }]);
+        let damage: Patch<()> = Patch::Json(serde_json::from_value(damage).unwrap());
+        let params = PatchParams::default();
+        webhooks.patch("evenkeel", &params, &damage).await.unwrap();
+    })
+    .await;
+    await_fault(&cluster, "measurements", async || {}).await;
+    cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_misses_the_extender_of_a_scheduler_without_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cluster, mut events) = start(folder.path(), |options| {
+        options.scenario.workloads.clear();
+    })
+    .await;
+    let maps: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), "kube-system");
+    let plain = Patch::Merge(json!({"data": {"config.yaml": "percentageOfNodesToScore: 100"}}));
+    let params = PatchParams::default();
+    maps.patch("kube-scheduler", &params, &plain).await.unwrap();
+    let namespace = Options::new(folder.path().to_owned()).scenario.workloads[0]
+        .namespace
+        .clone();
+    let namespaces: Api<Namespace> = Api::all(cluster.client.clone());
+    let opted_in = serde_json::from_value(json!({
+        "metadata": {"name": namespace, "annotations": {"evenkeel.dev/enabled": "true"}},
+    }));
+    let (post, opted_in) = (PostParams::default(), opted_in.unwrap());
+    namespaces.create(&post, &opted_in).await.unwrap();
+    let pods: Api<Pod> = Api::namespaced(cluster.client.clone(), &namespace);
+    // A Pod may still be placed by the old file, which is read again each second.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let pod = serde_json::from_value(json!({
+        "metadata": {"name": "placed"},
+        "spec": {"containers": [{"name": "main", "image": "registry.example/app:1"}]},
+    }));
+    pods.create(&post, &pod.unwrap()).await.unwrap();
+    timeout(PATIENCE, async {
+        while !matches!(events.recv().await.unwrap().event, Event::PodPlaced { .. }) {}
+    })
+    .await
+    .expect("the Pod is placed");
+    await_fault(&cluster, "extender-called", async || {}).await;
     cluster.stop().await;
 }

@@ -7,9 +7,11 @@
 mod error;
 mod faults;
 mod install;
+mod installation;
 mod observe;
 mod options;
 mod readiness;
+mod scheduling;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -110,7 +112,8 @@ impl Cluster {
         .await?;
         let (kubeconfig, client) = connect(&server, &options.folder).await?;
         let addresses = addresses().await?;
-        install::prepare(&client, &options, addresses.https).await?;
+        install::prepare(&client, &options).await?;
+        scheduling::write(&client).await?;
         let mut tasks = JoinSet::new();
         let behaviour = Behaviour::default();
         let backend = metrics::serve(world.clone(), pace.clone(), behaviour.clone()).await;
@@ -119,11 +122,13 @@ impl Cluster {
             source,
         })?;
         tasks.spawn(backend);
+        let fields = install::fields(&pace, addresses, prometheus);
+        installation::write(&client, &fields, addresses).await?;
         let stop = CancellationToken::new();
         let service = tokio::spawn(serve(Wiring {
             kubeconfig: kubeconfig.clone(),
             namespace: NAMESPACE,
-            fields: install::fields(&pace, addresses, prometheus),
+            fields,
             stop: stop.clone(),
         }));
         let mut cluster = Self {
@@ -170,8 +175,9 @@ impl Cluster {
             ready = readiness::ready(client, http) => ready?,
             ended = &mut self.service => return Err(StartError::NotReady(how(ended))),
         }
-        let configuration = install::scheduler(client, options, self.addresses.https).await?;
-        setup.set(&configuration)?;
+        let https = self.addresses.https;
+        let file = scheduling::File::open(client, setup, https, options.patience).await?;
+        self.tasks.spawn(file.follow());
         self.begin(stores, options, behaviour);
         Ok(())
     }

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::extract::{Form, State};
@@ -126,6 +126,8 @@ struct Backend {
     world: World,
     pace: Pace,
     behaviour: Behaviour,
+    /// Set once something has been scraped: until then it is starting.
+    scraped: Arc<OnceLock<()>>,
 }
 
 /// Serves on a free port of loopback; the future serves until it is dropped.
@@ -143,6 +145,7 @@ pub async fn serve(
         world,
         pace,
         behaviour,
+        scraped: Arc::default(),
     };
     let router = Router::new()
         .route("/api/v1/query", post(query))
@@ -159,7 +162,7 @@ async fn query(
     Form(form): Form<BTreeMap<String, String>>,
 ) -> Response {
     let behaviour = backend.behaviour.0.load(Ordering::Relaxed);
-    if behaviour == DOWN {
+    if behaviour == DOWN || backend.is_starting() {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
     if behaviour == HANGS {
@@ -176,6 +179,14 @@ async fn query(
 }
 
 impl Backend {
+    /// Like Prometheus itself, which refuses questions until it has something to say.
+    fn is_starting(&self) -> bool {
+        if self.scraped.get().is_none() && !self.world.node_samples().is_empty() {
+            self.scraped.get_or_init(|| ());
+        }
+        self.scraped.get().is_none()
+    }
+
     fn answer(&self, text: &str) -> Option<Vec<Value>> {
         let inner = text
             .strip_prefix("timestamp(")
@@ -255,7 +266,9 @@ mod tests {
             world,
             pace,
             behaviour: Behaviour::default(),
+            scraped: Arc::default(),
         };
+        assert!(!backend.is_starting());
         for (_, name) in NODE_METRICS.values() {
             assert_eq!(backend.answer(name).unwrap().len(), 6, "{name}");
             let dated = backend.answer(&format!("timestamp({name})")).unwrap();

@@ -73,6 +73,7 @@ pub async fn gather(
         reader.unbound::<WatchedPod>(),
         rights::review(&reader),
     );
+    let outside = replicas::outside(&reader, &replicas).await;
     let mut observation = Observation {
         now,
         program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -81,6 +82,7 @@ pub async fn gather(
         configuration,
         deployment,
         replicas,
+        outside,
         lease,
         webhooks,
         webhook_service,

@@ -165,3 +165,86 @@ fn tokens_can_be_asked_for() {
         assert_eq!(bare.expect("an answer").status(), 401);
     });
 }
+
+/// A condition in CEL that nobody evaluates would be a webhook that is called at the wrong times.
+#[test]
+fn match_conditions_are_refused() {
+    with_settings(settings(), async |_, client| {
+        let configuration = json!({"metadata": {"name": "conditional"}, "webhooks": [{
+            "name": "a.test.dev", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+            "clientConfig": {"url": "https://127.0.0.1:1/"},
+            "matchConditions": [{"name": "never", "expression": "false"}],
+        }]});
+        let path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+        let (status, _, message) = refusal(ask(client, "POST", path, &configuration).await);
+        assert_eq!(status, 422);
+        let words = "webhooks[0].matchConditions: Forbidden: the development API server does not \
+                     evaluate CEL";
+        assert!(message.contains(words), "{message}");
+    });
+}
+
+/// Everybody may do everything, and is told so whoever asks about whom.
+#[test]
+fn questions_about_rights_are_answered() {
+    with_settings(settings(), async |_, client| {
+        let about = json!({"verb": "delete", "resource": "nodes"});
+        for (kind, spec) in [
+            (
+                "selfsubjectaccessreviews",
+                json!({"resourceAttributes": about}),
+            ),
+            (
+                "subjectaccessreviews",
+                json!({"user": "eve", "resourceAttributes": about}),
+            ),
+        ] {
+            let path = format!("/apis/authorization.k8s.io/v1/{kind}");
+            let answer = create(client, &path, &json!({"spec": spec})).await;
+            assert_eq!(answer["status"]["allowed"], true);
+            let reason = answer["status"]["reason"].as_str().unwrap_or_default();
+            assert!(reason.contains("authorises nobody"), "{reason}");
+        }
+    });
+}
+
+/// A real server passes nothing on to loopback, where tests listen.
+#[test]
+fn calls_are_passed_on_to_services() {
+    with_settings(settings(), async |_, client| {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let echo = axum::Router::new().fallback(async |uri: axum::http::Uri| uri.to_string());
+        tokio::spawn(async move { axum::serve(listener, echo).await });
+        let namespace = namespace(client).await;
+        let service = json!({"metadata": {"name": "echo"},
+            "spec": {"ports": [{"name": "web", "port": 80}]}});
+        create(client, &path(&namespace, "v1/services"), &service).await;
+        let url = format!("/api/v1/namespaces/{namespace}/services/echo:web/proxy/a/b?c=d");
+        let asked = || {
+            axum::http::Request::get(&url)
+                .body(Vec::new())
+                .expect("a request")
+        };
+        let away = client
+            .request_text(asked())
+            .await
+            .expect_err("nobody is there");
+        assert!(
+            away.to_string()
+                .contains("no endpoints available for service"),
+            "{away}"
+        );
+        let slice = json!({
+            "metadata": {"name": "echo-1", "labels": {"kubernetes.io/service-name": "echo"}},
+            "addressType": "IPv4", "endpoints": [{"addresses": ["127.0.0.1"]}],
+            "ports": [{"name": "web", "port": port}],
+        });
+        let slices = path(&namespace, "discovery.k8s.io/v1/endpointslices");
+        create(client, &slices, &slice).await;
+        let answer = client.request_text(asked()).await.expect("an answer");
+        assert_eq!(answer, "/a/b?c=d");
+    });
+}
