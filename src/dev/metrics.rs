@@ -21,7 +21,7 @@ use tokio::net::TcpListener;
 
 use super::Pace;
 use super::api::{Reading, ResourceMetrics, Usage};
-use super::world::World;
+use super::world::{Share, World};
 use crate::clock;
 use crate::simulate::scrape::{Sample, Timing};
 use crate::units::{Amount, Bytes, MilliCpu, Resource, Resources};
@@ -47,9 +47,6 @@ pub const POD_METRICS: Resources<(&str, &str)> = Resources::new([
 /// The metric of network speeds; nodes annotate theirs, so it has no series.
 pub const NETWORK_CAPACITY: (&str, &str) = ("networkCapacity", "network_capacity");
 
-/// What the one container of a Pod is called here: its usage is not told apart.
-const CONTAINER: &str = "main";
-
 /// By which the service checks how nodes are labelled.
 const PROBE: &str = "node_uname_info or machine_memory_bytes";
 
@@ -66,18 +63,19 @@ impl ResourceReadings {
         Self { world, pace }
     }
 
-    fn reading(&self, namespace: &str, name: &str, container: &str, sample: &Sample) -> Reading {
-        let amount = |resource| Amount::from_f64(sample.used[resource]).get();
+    fn reading(&self, namespace: &str, name: &str, sample: &Sample, shares: &[Share]) -> Reading {
+        let part = |resource, part: f64| Amount::from_f64(sample.used[resource] * part).get();
+        let usage = shares.iter().map(|share| Usage {
+            name: share.container.clone(),
+            cpu: MilliCpu(part(Resource::Cpu, share.cpu)),
+            memory: Bytes(part(Resource::Memory, share.memory)),
+        });
         Reading {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             timestamp: self.pace.clock(sample.at),
             window: self.pace.real(Timing::default().window, Duration::ZERO),
-            usage: vec![Usage {
-                name: container.to_owned(),
-                cpu: MilliCpu(amount(Resource::Cpu)),
-                memory: Bytes(amount(Resource::Memory)),
-            }],
+            usage: usage.collect(),
         }
     }
 }
@@ -85,7 +83,12 @@ impl ResourceReadings {
 impl ResourceMetrics for ResourceReadings {
     fn nodes(&self) -> Vec<Reading> {
         let samples = self.world.node_samples();
-        let reading = |(node, sample): &(String, Sample)| self.reading("", node, "", sample);
+        let all = [Share {
+            container: String::new(),
+            cpu: 1.0,
+            memory: 1.0,
+        }];
+        let reading = |(node, sample): &(String, Sample)| self.reading("", node, sample, &all);
         samples.iter().map(reading).collect()
     }
 
@@ -93,7 +96,10 @@ impl ResourceMetrics for ResourceReadings {
         let samples = self.world.pod_samples();
         samples
             .iter()
-            .map(|(pod, sample)| self.reading(&pod.namespace, &pod.name, CONTAINER, sample))
+            .map(|(pod, sample)| {
+                let shares = self.world.containers(pod);
+                self.reading(&pod.namespace, &pod.name, sample, &shares)
+            })
             .collect()
     }
 }

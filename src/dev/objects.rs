@@ -159,6 +159,14 @@ pub fn stamp(now: jiff::Timestamp) -> String {
     now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
+/// Since when a condition of a status holds: as before where it held before.
+pub(super) fn condition_since(status: &Value, kind: &str, holds: &str, now: &str) -> String {
+    let conditions = status["conditions"].as_array().into_iter().flatten();
+    let mut same = conditions.filter(|is| is["type"] == kind && is["status"] == holds);
+    let since = same.next().and_then(|is| is["lastTransitionTime"].as_str());
+    since.unwrap_or(now).to_owned()
+}
+
 pub(super) fn typed<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("these objects are written in the shape of their types")
 }
