@@ -162,6 +162,7 @@ impl Cluster {
         let (pace, events) = (&self.pace, &self.events);
         controllers::start(&controllers, &stores, pace, events, &mut self.tasks);
         let (client, parts) = self.part("kube-scheduler", "default-scheduler")?;
+        let recorder = parts.recorder.clone();
         let scheduler = Scheduler::new(client, stores.clone(), parts, options.seed);
         let setup = scheduler.setup_slot();
         self.tasks.spawn(scheduler.run());
@@ -172,7 +173,8 @@ impl Cluster {
             ended = &mut self.service => return Err(StartError::NotReady(how(ended))),
         }
         let https = self.addresses.https;
-        let file = scheduling::File::open(&self.client, setup, https, options.patience).await?;
+        let file =
+            scheduling::File::open(&self.client, setup, https, options.patience, recorder).await?;
         self.tasks.spawn(file.follow());
         self.begin(stores, options, behaviour);
         Ok(())

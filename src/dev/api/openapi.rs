@@ -68,14 +68,14 @@ fn patch(place: &str, entry: &Entry) -> (String, Value) {
         ""
     };
     let parameter = |name: &str| json!({"name": name, "in": "query", "schema": {"type": "string"}});
-    let patch = json!({
+    let operation = json!({
         "x-kubernetes-action": "patch", "x-kubernetes-group-version-kind": gvk(entry),
         "parameters": [parameter("fieldValidation"), parameter("dryRun")],
         "requestBody": {"content": {"application/apply-patch+yaml": {}}},
         "responses": {"200": {"description": "OK"}},
     });
     let path = format!("/{place}/{scope}{}/{{name}}", entry.plural);
-    (path, json!({"patch": patch}))
+    (path, json!({"patch": operation}))
 }
 
 /// The schemas of the kinds, and of all messages in them.

@@ -2,7 +2,8 @@
 //! no control-plane node with a file on it.
 //!
 //! Where the extender listens and how it is trusted is of this run and put in here; everything
-//! else is as the ConfigMap says, from the next Pod on. A file that cannot be read changes nothing.
+//! else is as the ConfigMap says, from the next Pod on. A file that cannot be read changes nothing,
+//! and an Event on the ConfigMap says so.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,11 +14,11 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::json;
-use tracing::warn;
 
 use super::{NAMESPACE, StartError};
 use crate::clock;
 use crate::dev::objects::typed;
+use crate::dev::recorder::{Recorder, reference};
 use crate::dev::scheduler::SetupSlot;
 use crate::dev::scheduler::configuration::{Configuration, Tls};
 use crate::server::certificates::Bundle;
@@ -53,6 +54,7 @@ pub(super) struct File {
     url: String,
     tls: Tls,
     patience: Option<Duration>,
+    recorder: Recorder,
     /// As it was last read.
     text: String,
 }
@@ -64,6 +66,7 @@ impl File {
         setup: SetupSlot,
         https: SocketAddr,
         patience: Option<Duration>,
+        recorder: Recorder,
     ) -> Result<Self, StartError> {
         let mut file = Self {
             client: client.clone(),
@@ -71,10 +74,11 @@ impl File {
             url: format!("https://{https}/scheduler"),
             tls: tls(client).await?,
             patience,
+            recorder,
             text: String::new(),
         };
-        let text = file.read().await?;
-        file.apply(text)?;
+        let map = file.read().await?;
+        file.apply(text(&map))?;
         Ok(file)
     }
 
@@ -83,21 +87,30 @@ impl File {
         loop {
             tokio::time::sleep(LOOK).await;
             // While the API server is away, what was read stays in force.
-            let Ok(text) = self.read().await else {
+            let Ok(map) = self.read().await else {
                 continue;
             };
-            if text != self.text
-                && let Err(error) = self.apply(text)
-            {
-                warn!(%error, "the scheduler keeps its old configuration");
+            let text = text(&map);
+            if text == self.text {
+                continue;
+            }
+            match self.apply(text) {
+                Ok(()) => {
+                    let message = "it is in force from the next Pod on".to_owned();
+                    self.recorder.normal(reference(&map), "FileRead", message);
+                }
+                Err(error) => {
+                    let message = format!("the old one stays in force: {error}");
+                    self.recorder
+                        .warning(reference(&map), "FileRefused", message);
+                }
             }
         }
     }
 
-    async fn read(&self) -> kube::Result<String> {
+    async fn read(&self) -> kube::Result<ConfigMap> {
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), SYSTEM);
-        let data = maps.get(MAP).await?.data.unwrap_or_default();
-        Ok(data.get(KEY).cloned().unwrap_or_default())
+        maps.get(MAP).await
     }
 
     fn apply(&mut self, text: String) -> Result<(), StartError> {
@@ -110,6 +123,13 @@ impl File {
         }
         Ok(self.setup.set(&configuration)?)
     }
+}
+
+fn text(map: &ConfigMap) -> String {
+    let data = map.data.as_ref();
+    data.and_then(|data| data.get(KEY))
+        .cloned()
+        .unwrap_or_default()
 }
 
 /// How the extender is trusted, and a client certificate, from what the service has made.

@@ -78,15 +78,12 @@ fn scale(stores: &Stores, pods: &[Arc<Pod>]) -> i32 {
         let Some(set) = set else { continue };
         let deployment = controller(set.owner_references())
             .and_then(|name| stores.deployments.get(&namespace, &name));
-        let (uid, replicas) = match deployment {
-            Some(deployment) => {
-                let spec = deployment.spec.as_ref();
-                (deployment.uid(), spec.and_then(|spec| spec.replicas))
-            }
-            None => {
-                let spec = set.spec.as_ref();
-                (set.uid(), spec.and_then(|spec| spec.replicas))
-            }
+        let (uid, replicas) = if let Some(deployment) = deployment {
+            let spec = deployment.spec.as_ref();
+            (deployment.uid(), spec.and_then(|spec| spec.replicas))
+        } else {
+            let spec = set.spec.as_ref();
+            (set.uid(), spec.and_then(|spec| spec.replicas))
         };
         wanted.insert(uid.unwrap_or_default(), replicas.unwrap_or(1));
     }

@@ -115,8 +115,7 @@ fn ports(service: &Service, pods: &[Arc<Pod>]) -> Value {
 /// A number, or that of the containers' port of the name.
 fn number(port: &ServicePort, pods: &[Arc<Pod>]) -> Option<i32> {
     let name = match &port.target_port {
-        None => return Some(port.port),
-        Some(IntOrString::Int(0)) => return Some(port.port),
+        None | Some(IntOrString::Int(0)) => return Some(port.port),
         Some(IntOrString::Int(number)) => return Some(*number),
         Some(IntOrString::String(name)) => name,
     };

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::readings::{PodMetrics, measured, milli, state};
 use crate::dev::Pace;
-use crate::simulate::hpa::{Settling, Target, Tolerance, propose};
+use crate::simulate::hpa::{PodState, Proposal, Settling, Target, Tolerance, propose};
 
 /// kube-controller-manager's own settings.
 const SETTLING: Settling = Settling {
@@ -124,67 +124,28 @@ fn one(metric: &MetricSpec, sight: &Sight<'_>) -> Result<Answer, Invalid> {
 }
 
 fn of_resource(
-    (resource, container): (&str, Option<&str>),
+    names: (&str, Option<&str>),
     wanted: &MetricTarget,
     sight: &Sight<'_>,
 ) -> Result<Answer, Invalid> {
-    let reason = match container {
-        None => "FailedGetResourceMetric",
-        Some(_) => "FailedGetContainerResourceMetric",
-    };
+    let (resource, container) = names;
     let invalid = |error: String| Invalid {
-        reason,
+        reason: match container {
+            None => "FailedGetResourceMetric",
+            Some(_) => "FailedGetContainerResourceMetric",
+        },
         error: format!("failed to get {resource} usage: {error}"),
     };
-    let average = wanted.average_value.as_ref();
-    let target = match (wanted.average_utilization, average) {
-        (Some(percent), _) => Target::Utilization(percent),
-        (None, Some(quantity)) => Target::AverageValue(
-            milli(&quantity.0).ok_or_else(|| invalid(format!("invalid target {quantity:?}")))?,
-        ),
-        (None, None) => {
-            let why = "neither a utilization target nor a value utilization target was set";
-            return Err(invalid(format!("invalid resource metric source: {why}")));
-        }
-    };
-    let usage = sight.usage.map_err(|error| {
-        invalid(format!(
-            "unable to get metrics for resource {resource}: {error}"
-        ))
-    })?;
-    let measured = measured(usage, sight.namespace, resource, container, sight.pace);
-    let pods: Vec<_> = sight
-        .pods
-        .iter()
-        .map(|pod| state(pod, resource, container, sight.pace))
-        .collect();
-    let mut measured = measured;
-    measured.retain(|name, _| pods.iter().any(|pod| pod.name == *name));
-    if measured.is_empty() && !pods.is_empty() {
-        let why = "no metrics returned from resource metrics API";
-        return Err(invalid(format!(
-            "unable to get metrics for resource {resource}: {why}"
-        )));
-    }
-    let settling = (resource == "cpu").then_some(SETTLING);
-    let proposal = propose(
-        sight.current,
-        target,
-        sight.tolerance,
-        &pods,
-        (&measured, settling, sight.now),
-    );
-    let proposal = proposal.map_err(|error| invalid(error.to_string()))?;
+    let target = target(wanted).map_err(invalid)?;
+    let proposal = proposal(names, target, sight).map_err(invalid)?;
     let part = if container.is_some() {
-        " container"
+        "container "
     } else {
         ""
     };
-    let name = match target {
-        Target::Utilization(_) => {
-            format!("{resource}{part} resource utilization (percentage of request)")
-        }
-        Target::AverageValue(_) => format!("{resource}{part} resource"),
+    let share = match target {
+        Target::Utilization(_) => " utilization (percentage of request)",
+        Target::AverageValue(_) => "",
     };
     let mut current = json!({"averageValue": quantity(resource, proposal.average)});
     if let Some(utilization) = proposal.utilization {
@@ -197,9 +158,51 @@ fn of_resource(
     };
     Ok(Answer {
         replicas: proposal.replicas,
-        name,
+        name: format!("{resource} {part}resource{share}"),
         status,
     })
+}
+
+fn target(wanted: &MetricTarget) -> Result<Target, String> {
+    match (wanted.average_utilization, &wanted.average_value) {
+        (Some(percent), _) => Ok(Target::Utilization(percent)),
+        (None, Some(quantity)) => {
+            let value = milli(&quantity.0).filter(|value| *value > 0);
+            let value = value.ok_or_else(|| format!("invalid target {:?}", quantity.0))?;
+            Ok(Target::AverageValue(value))
+        }
+        (None, None) => {
+            let why = "neither a utilization target nor a value utilization target was set";
+            Err(format!("invalid resource metric source: {why}"))
+        }
+    }
+}
+
+fn proposal(
+    (resource, container): (&str, Option<&str>),
+    target: Target,
+    sight: &Sight<'_>,
+) -> Result<Proposal, String> {
+    let unable = |error: &str| format!("unable to get metrics for resource {resource}: {error}");
+    let usage = sight.usage.map_err(unable)?;
+    let states = sight.pods.iter();
+    let pods: Vec<PodState> = states
+        .map(|pod| state(pod, resource, container, sight.pace))
+        .collect();
+    let mut measured = measured(usage, sight.namespace, resource, container, sight.pace);
+    measured.retain(|name, _| pods.iter().any(|pod| pod.name == *name));
+    if measured.is_empty() && !pods.is_empty() {
+        return Err(unable("no metrics returned from resource metrics API"));
+    }
+    let settling = (resource == "cpu").then_some(SETTLING);
+    let proposed = propose(
+        sight.current,
+        target,
+        sight.tolerance,
+        &pods,
+        (&measured, settling, sight.now),
+    );
+    proposed.map_err(|error| error.to_string())
 }
 
 /// Thousandths as a quantity: whole bytes of anything but cpu.
