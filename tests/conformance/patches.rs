@@ -190,7 +190,7 @@ pub async fn every_write_has_its_manager(client: &Client) {
             "target": {"type": "Utilization", "averageUtilization": 50}}}]}});
     let made = create(client, &as_manager(&hpas, "maker"), &given).await;
     let target = ["apiVersion", "kind", "name"].map(|name| format!(".spec.scaleTargetRef.{name}"));
-    let with = |fields: &[&str]| -> Vec<String> {
+    let and_target = |fields: &[&str]| -> Vec<String> {
         let fields = fields.iter().map(|&field| field.to_owned());
         fields.chain(target.clone()).collect()
     };
@@ -201,7 +201,7 @@ pub async fn every_write_has_its_manager(client: &Client) {
         ".spec.metrics",
         ".spec.minReplicas",
     ];
-    assert_eq!(owned(&made)["maker Update"], with(&spec));
+    assert_eq!(owned(&made)["maker Update"], and_target(&spec));
 
     let web = format!("{hpas}/web");
     let raised = json!({"spec": {"minReplicas": 3}});
@@ -225,7 +225,7 @@ pub async fn every_write_has_its_manager(client: &Client) {
     assert_eq!(owned["applier Apply"], [".spec.minReplicas"]);
     assert_eq!(owned["replacer Update"], [".spec.maxReplicas"]);
     assert_eq!(owned["judge Update status"], [".status.desiredReplicas"]);
-    assert_eq!(owned["maker Update"], with(&[label, ".spec.metrics"]));
+    assert_eq!(owned["maker Update"], and_target(&[label, ".spec.metrics"]));
     assert!(!owned.contains_key("patcher Update"), "{owned:?}");
 }
 

@@ -20,7 +20,7 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 use tracing::debug;
 
-use self::metric::{Asked, Sight};
+use self::metric::{Asked, Sight, Wish};
 use self::readings::{EPOCH, PodMetrics};
 use self::report::Report;
 use super::selection::selects;
@@ -45,7 +45,22 @@ pub(super) struct Autoscaling {
 }
 
 /// Why there is another count from now on.
-type Why = String;
+#[derive(Debug, Default)]
+struct Why {
+    /// In the controller's words.
+    reason: String,
+    /// In a few words.
+    stands: String,
+}
+
+impl Why {
+    fn bound(reason: &str) -> Self {
+        Self {
+            reason: reason.to_owned(),
+            stands: reason.to_owned(),
+        }
+    }
+}
 
 impl Autoscaling {
     /// Runs for ever.
@@ -112,13 +127,13 @@ impl Autoscaling {
                 ("ScalingDisabled", message.to_owned()),
             );
             report.desired = 0;
-            String::new()
+            Why::default()
         } else if current > limits.max {
             report.desired = limits.max;
-            "Current number of replicas above Spec.MaxReplicas".to_owned()
+            Why::bound("Current number of replicas above Spec.MaxReplicas")
         } else if current < limits.min {
             report.desired = limits.min;
-            "Current number of replicas below Spec.MinReplicas".to_owned()
+            Why::bound("Current number of replicas below Spec.MinReplicas")
         } else {
             let pods = self.pods_of(&deployment);
             let sight = Sight {
@@ -155,7 +170,11 @@ impl Autoscaling {
         }
         report.metrics = asked.statuses;
         report.desired = report.current;
-        let (desired, metric) = match asked.wish {
+        let Wish {
+            replicas: desired,
+            metric,
+            stands,
+        } = match asked.wish {
             Ok(wish) => wish,
             Err(invalid) => {
                 let error = invalid.error;
@@ -165,7 +184,7 @@ impl Autoscaling {
                 let about = reference(hpa);
                 self.recorder
                     .warning(about, "FailedComputeMetricsReplicas", why);
-                return String::new();
+                return Why::default();
             }
         };
         let message =
@@ -177,11 +196,12 @@ impl Autoscaling {
         let (limited, (reason, message)) = normalized.limited;
         report.set("ScalingLimited", limited, (reason, message.to_owned()));
         report.desired = normalized.replicas;
-        if desired > report.current {
+        let reason = if desired > report.current {
             format!("{metric} above target")
         } else {
             "All metrics below target".to_owned()
-        }
+        };
+        Why { reason, stands }
     }
 
     fn no_scale(&self, hpa: &HorizontalPodAutoscaler, name: &str, report: &mut Report) {
@@ -201,8 +221,9 @@ impl Autoscaling {
         hpa: &HorizontalPodAutoscaler,
         spec: &HorizontalPodAutoscalerSpec,
         report: &mut Report,
-        why: &str,
+        why: &Why,
     ) -> kube::Result<()> {
+        let Why { reason, stands } = why;
         let namespace = hpa.namespace().unwrap_or_default();
         let target = &spec.scale_target_ref.name;
         let api: Api<Deployment> = Api::namespaced(self.client.clone(), &namespace);
@@ -212,7 +233,7 @@ impl Autoscaling {
             .patch_scale(target, &PatchParams::default(), &patch)
             .await;
         if let Err(error) = patched {
-            let message = format!("New size: {desired}; reason: {why}; error: {error}");
+            let message = format!("New size: {desired}; reason: {reason}; error: {error}");
             self.recorder
                 .warning(reference(hpa), "FailedRescale", message);
             return Err(error);
@@ -220,7 +241,7 @@ impl Autoscaling {
         let message =
             format!("the HPA controller was able to update the target scale to {desired}");
         report.set("AbleToScale", true, ("SucceededRescale", message));
-        let message = format!("New size: {desired}; reason: {why}");
+        let message = format!("New size: {desired}; reason: {reason}");
         self.recorder
             .normal(reference(hpa), "SuccessfulRescale", message);
         let count = |replicas: i32| u32::try_from(replicas).unwrap_or(0);
@@ -229,7 +250,7 @@ impl Autoscaling {
             workload: target.clone(),
             from: count(current),
             to: count(desired),
-            why: why.to_owned(),
+            why: stands.clone(),
         };
         self.events.tell(self.pace.scenario(clock::now()), event);
         Ok(())

@@ -35,9 +35,18 @@ pub(super) struct Sight<'a> {
 
 /// One metric's answer.
 struct Answer {
-    replicas: i32,
-    name: String,
+    wish: Wish,
     status: Value,
+}
+
+/// What a metric asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Wish {
+    pub(super) replicas: i32,
+    /// Its name in the words of conditions and Events.
+    pub(super) metric: String,
+    /// What it stands at, in a few words.
+    pub(super) stands: String,
 }
 
 /// Why a metric has none: the condition's reason, and the error.
@@ -50,9 +59,8 @@ pub(super) struct Invalid {
 /// What all metrics ask for.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Asked {
-    /// The most, with the name of the metric that asks for it; the first failure where too many
-    /// have none.
-    pub(super) wish: Result<(i32, String), Invalid>,
+    /// The most; the first failure where too many ask for nothing.
+    pub(super) wish: Result<Wish, Invalid>,
     /// Every failure, for Events.
     pub(super) failed: Vec<Invalid>,
     /// `status.currentMetrics`.
@@ -61,16 +69,14 @@ pub(super) struct Asked {
 
 /// What the metrics ask for; with some that fail, never for fewer replicas.
 pub(super) fn ask(metrics: &[MetricSpec], sight: &Sight<'_>) -> Asked {
-    let (mut best, mut failed, mut statuses) = (None::<(i32, String)>, Vec::new(), Vec::new());
+    let (mut best, mut failed, mut statuses) = (None::<Wish>, Vec::new(), Vec::new());
     for metric in metrics {
         match one(metric, sight) {
             Ok(answer) => {
                 statuses.push(answer.status);
-                if best
-                    .as_ref()
-                    .is_none_or(|(most, _)| answer.replicas > *most)
-                {
-                    best = Some((answer.replicas, answer.name));
+                let is_most = |most: &Wish| answer.wish.replicas > most.replicas;
+                if best.as_ref().is_none_or(is_most) {
+                    best = Some(answer.wish);
                 }
             }
             Err(invalid) => failed.push(invalid),
@@ -78,7 +84,7 @@ pub(super) fn ask(metrics: &[MetricSpec], sight: &Sight<'_>) -> Asked {
     }
     let wish = match (best, failed.first()) {
         (Some(best), None) => Ok(best),
-        (Some(best), Some(_)) if best.0 >= sight.current => Ok(best),
+        (Some(best), Some(_)) if best.replicas >= sight.current => Ok(best),
         (_, Some(first)) => Err(first.clone()),
         (None, None) => Err(Invalid {
             reason: "InvalidMetricSourceType",
@@ -156,11 +162,19 @@ fn of_resource(
         Some(container) => json!({"type": "ContainerResource", "containerResource": {
             "name": resource, "container": container, "current": current}}),
     };
-    Ok(Answer {
+    let stands = match proposal.utilization {
+        Some(percent) => format!("{resource} at {percent} % of requests"),
+        None => format!(
+            "{resource} at {} a Pod",
+            quantity(resource, proposal.average)
+        ),
+    };
+    let wish = Wish {
         replicas: proposal.replicas,
-        name: format!("{resource} {part}resource{share}"),
-        status,
-    })
+        metric: format!("{resource} {part}resource{share}"),
+        stands,
+    };
+    Ok(Answer { wish, status })
 }
 
 fn target(wanted: &MetricTarget) -> Result<Target, String> {
@@ -276,7 +290,12 @@ mod tests {
     fn the_metric_that_asks_for_most_decides() {
         let usage = usage(4, "60m", "100Mi");
         let found = asked(&metrics(json!([cpu(), memory()])), Ok(&usage));
-        assert_eq!(found.wish, Ok((8, "memory resource".to_owned())));
+        let wish = found.wish.unwrap();
+        assert_eq!(
+            (wish.replicas, wish.metric.as_str()),
+            (8, "memory resource")
+        );
+        assert_eq!(wish.stands, "memory at 104857600 a Pod");
         assert_eq!(
             found.statuses[0]["resource"]["current"]["averageUtilization"],
             60
@@ -291,7 +310,7 @@ mod tests {
             "target": {"type": "AverageValue", "averageValue": "10"}}});
         let both = metrics(json!([pods_metric, cpu()]));
         let up = asked(&both, Ok(&usage(4, "100m", "1Mi")));
-        assert_eq!(up.wish.unwrap().0, 8);
+        assert_eq!(up.wish.unwrap().replicas, 8);
         assert_eq!(up.failed[0].reason, "FailedGetPodsMetric");
         let down = asked(&both, Ok(&usage(4, "10m", "1Mi")));
         assert_eq!(down.wish.unwrap_err().reason, "FailedGetPodsMetric");
