@@ -18,6 +18,10 @@ use crate::units::{Amount, Resources};
 /// when the headroom rule is relaxed; one node alone would take every such Pod.
 const RELAXED_BAND: f64 = 0.05;
 
+/// The share of a burst that is expected to go to other nodes than those that were scored best.
+/// To spare room for more would send whole bursts to the largest nodes of a mixed cluster.
+const ASTRAY: f64 = 0.125;
+
 /// The answer to filter.
 #[derive(Debug, Clone)]
 pub struct Filtered {
@@ -89,10 +93,9 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
 
 /// What refuses at each node asked about, with the verdicts on all nodes.
 ///
-/// A Pod whose binding has not been seen is counted on the node that was scored best, and
-/// kube-scheduler may have chosen another by sums of its own. So while bindings are outstanding a
-/// node needs room to spare for them: for all, or else for the largest of some shares of them that
-/// some node has room for, and for none if there is no such node. A burst keeps away from nodes
+/// A Pod whose binding has not been seen is counted on the node that was scored best, and a few of
+/// them kube-scheduler takes elsewhere by sums of its own. So while bindings are outstanding a node
+/// needs room to spare for [`ASTRAY`] of them, unless no node has it: a burst keeps away from nodes
 /// that are nearly full as long as there are others, and no Pod is refused for the sake of a doubt.
 fn refusals(
     request: &Request<'_>,
@@ -115,11 +118,9 @@ fn refusals(
         (refused, verdicts)
     };
     if *set.outstanding() != Resources::default() {
-        for spare in [1.0, 0.5, 0.25, 0.125] {
-            let (refused, verdicts) = judge(spare);
-            if refused.contains(&0) {
-                return (refused, verdicts);
-            }
+        let (refused, verdicts) = judge(ASTRAY);
+        if refused.contains(&0) {
+            return (refused, verdicts);
         }
     }
     judge(0.0)
