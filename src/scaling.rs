@@ -17,6 +17,7 @@ mod limit;
 mod mode;
 pub mod ownership;
 mod reason;
+pub mod sum;
 
 pub use bounds::{Bounds, BoundsError};
 pub use decide::{Decision, State, decide};
