@@ -8,6 +8,7 @@ pub mod ca_bundle;
 pub mod election;
 pub mod mirror;
 pub mod notice;
+pub mod scaling;
 pub mod wake;
 
 use serde_json::Value;
