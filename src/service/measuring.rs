@@ -28,12 +28,13 @@ pub(super) fn start(
         settings::poller(&parts.config),
         parts.instruments.measuring.clone(),
     );
-    let cluster = parts.cluster.clone();
+    let (cluster, samples) = (parts.cluster.clone(), parts.scaling.samples.clone());
     let (first, checked) = tokio::sync::oneshot::channel();
     let mut first = Some(first);
     let each = move |update: crate::metrics::Update| {
         let Ok(round) = update.outcome else { return };
         cluster.apply_sample(Arc::clone(&round.usage), update.at);
+        samples.put(Arc::clone(&round.usage), update.at);
         if let Some(first) = first.take() {
             // Nobody listens where there is nothing to check.
             let _ = first.send(round);

@@ -102,8 +102,6 @@ impl Metrics {
 #[derive(Debug)]
 struct Targets(Board);
 
-
-
 impl Collector for Targets {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let targets = self.0.targets();
@@ -111,7 +109,9 @@ impl Collector for Targets {
             targets: &targets,
             encoder: &mut encoder,
         };
-        families.loads("target_load", "The load, summed over the Pods", |load| load.now)?;
+        families.loads("target_load", "The load, summed over the Pods", |load| {
+            load.now
+        })?;
         families.loads(
             "target_forecast",
             "The load that is forecast for one horizon ahead",
@@ -130,21 +130,35 @@ impl Collector for Targets {
         families.loads(
             "target_forecast_trusted",
             "1 while the forecast is heard",
-            |load| load.trust.as_ref().map(|trust| f64::from(u8::from(trust.trusted))),
+            |load| {
+                load.trust
+                    .as_ref()
+                    .map(|trust| f64::from(u8::from(trust.trusted)))
+            },
         )?;
-        families.gauge("target_replicas", "Replicas of the target: current, decided and floor", |shown| {
-            let floor = shown.floor.map(|floor| floor.replicas);
-            [("current", shown.current), ("decided", shown.decided), ("floor", floor)]
+        families.gauge(
+            "target_replicas",
+            "Replicas of the target: current, decided and floor",
+            |shown| {
+                let floor = shown.floor.map(|floor| floor.replicas);
+                [
+                    ("current", shown.current),
+                    ("decided", shown.decided),
+                    ("floor", floor),
+                ]
                 .into_iter()
                 .filter_map(|(of, replicas)| Some((("of", of), f64::from(replicas?))))
                 .collect()
-        })?;
+            },
+        )?;
         families.gauge(
             "target_step",
             "1 for what the decision rests on: forecast, rule, keep or nothing",
             |shown| {
                 let step = |step: Fallback| f64::from(u8::from(step == shown.step));
-                Fallback::ALL.map(|of| (("step", of.as_str()), step(of))).to_vec()
+                Fallback::ALL
+                    .map(|of| (("step", of.as_str()), step(of)))
+                    .to_vec()
             },
         )?;
         families.conditions()?;
@@ -173,15 +187,19 @@ impl Families<'_, '_> {
     }
 
     fn conditions(&mut self) -> fmt::Result {
-        self.gauge("target_condition", "1 where a condition of the target is True, 0 where it is False", |shown| {
-            let conditions = shown.conditions.iter();
-            conditions
-                .map(|condition| {
-                    let holds = f64::from(u8::from(condition.status == "True"));
-                    (("condition", condition.kind), holds)
-                })
-                .collect()
-        })
+        self.gauge(
+            "target_condition",
+            "1 where a condition of the target is True, 0 where it is False",
+            |shown| {
+                let conditions = shown.conditions.iter();
+                conditions
+                    .map(|condition| {
+                        let holds = f64::from(u8::from(condition.status == "True"));
+                        (("condition", condition.kind), holds)
+                    })
+                    .collect()
+            },
+        )
     }
 
     fn gauge(
@@ -190,7 +208,9 @@ impl Families<'_, '_> {
         help: &str,
         values: impl Fn(&Shown) -> Vec<((&'static str, &'static str), f64)>,
     ) -> fmt::Result {
-        let mut encoder = self.encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        let mut encoder = self
+            .encoder
+            .encode_descriptor(name, help, None, MetricType::Gauge)?;
         for shown in self.targets {
             for (label, value) in values(shown) {
                 let labels = labels(shown, label);

@@ -132,7 +132,11 @@ impl Refill {
     }
 
     /// Whether anybody still listens.
-    async fn fill(&mut self, namespaces: &BTreeSet<Box<str>>, told: &mpsc::Sender<Progress>) -> bool {
+    async fn fill(
+        &mut self,
+        namespaces: &BTreeSet<Box<str>>,
+        told: &mpsc::Sender<Progress>,
+    ) -> bool {
         let names: Vec<&str> = namespaces.iter().map(|name| &**name).collect();
         for resolution in Resolution::ALL {
             for resource in RESOURCES {
@@ -393,10 +397,17 @@ mod tests {
         })
         .await;
         let whole: u32 = parts.iter().map(|_| 0).sum::<u32>()
-            + asked.iter().filter(|(_, grid)| grid.points <= 3).map(|(_, grid)| grid.points).sum::<u32>();
+            + asked
+                .iter()
+                .filter(|(_, grid)| grid.points <= 3)
+                .map(|(_, grid)| grid.points)
+                .sum::<u32>();
         let memory = asked.iter().filter(|(of, _)| *of == Resource::Memory);
         assert_eq!(memory.clone().count(), 3, "it is not measured");
-        let memory: u32 = memory.filter(|(_, grid)| grid.points <= 3).map(|(_, grid)| grid.points).sum();
+        let memory: u32 = memory
+            .filter(|(_, grid)| grid.points <= 3)
+            .map(|(_, grid)| grid.points)
+            .sum();
         assert_eq!(whole - memory, 120 + 180 + 576);
     }
 
@@ -411,7 +422,11 @@ mod tests {
         };
         let (parts, asked) = refill(down).await;
         assert_eq!(asked.len(), 20 + parts.len());
-        let refused = |_, _, _| Some(Err(MetricsError::NotServed { excerpt: String::new() }));
+        let refused = |_, _, _| {
+            Some(Err(MetricsError::NotServed {
+                excerpt: String::new(),
+            }))
+        };
         let (parts, asked) = refill(refused).await;
         assert!(parts.is_empty());
         assert_eq!(asked.len(), 6 * usize::try_from(REFUSALS).unwrap());
