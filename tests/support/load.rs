@@ -64,9 +64,14 @@ struct Inner {
 pub struct Prometheus {
     /// Its address.
     pub url: String,
-    inner: Arc<Mutex<Inner>>,
+    /// What it measures, and how it behaves.
+    pub handle: Handle,
     server: JoinHandle<()>,
 }
+
+/// What a server measures, and how it behaves; clones are of the same.
+#[derive(Clone)]
+pub struct Handle(Arc<Mutex<Inner>>);
 
 impl Drop for Prometheus {
     fn drop(&mut self) {
@@ -95,39 +100,42 @@ impl Prometheus {
             .route("/api/v1/query", post(instant))
             .route("/api/v1/query_range", post(range))
             .with_state(Arc::clone(&inner));
+        let handle = Handle(inner);
         let server = tokio::spawn(async move {
             axum::serve(listener, router).await.expect("it serves");
         });
         Self {
             url: format!("http://{address}"),
-            inner,
+            handle,
             server,
         }
     }
+}
 
+impl Handle {
     /// From now on these Pods share the load.
     pub fn set_pods(&self, pods: &[String]) {
-        lock(&self.inner).pods = pods.to_vec();
+        lock(&self.0).pods = pods.to_vec();
     }
 
     /// From now on this is the load.
     pub fn set_load(&self, load: impl Fn(Timestamp) -> f64 + Send + 'static) {
-        lock(&self.inner).load = Box::new(load);
+        lock(&self.0).load = Box::new(load);
     }
 
     /// Breaks it, or mends it.
     pub fn set_fault(&self, fault: Fault) {
-        lock(&self.inner).fault = fault;
+        lock(&self.0).fault = fault;
     }
 
     /// What the Pods use together at a time.
     pub fn load(&self, at: Timestamp) -> f64 {
-        (lock(&self.inner).load)(at)
+        (lock(&self.0).load)(at)
     }
 
     /// How often the past was asked for.
     pub fn ranges(&self) -> usize {
-        lock(&self.inner).ranges
+        lock(&self.0).ranges
     }
 }
 

@@ -1,0 +1,18 @@
+//! The scaling loop whole: the service as it is composed, against an API server and a Prometheus
+//! that are broken on purpose, in a time that runs faster; and two of its processes, one of which
+//! is paused, killed or cut off.
+
+#![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
+
+mod support {
+    pub mod control_plane;
+    pub mod dev_api;
+    pub mod load;
+}
+
+mod control_loop {
+    mod controllers;
+    mod faults;
+    mod floor;
+    mod world;
+}
