@@ -10,11 +10,12 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::{Operation, Purpose, Target, Write};
+use crate::kubernetes::scaled_object;
 
 /// The object that an Event is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct About {
-    /// `Pod`, `Node` or `Namespace`.
+    /// Its kind in Kubernetes.
     pub kind: &'static str,
     /// Its namespace; `None` for cluster objects.
     pub namespace: Option<String>,
@@ -56,7 +57,7 @@ pub fn invalid_annotation(about: &About, note: &str, reporter: &str, now: Timest
         "reportingController": "evenkeel.dev/evenkeel",
         "reportingInstance": reporter,
         "regarding": {
-            "apiVersion": "v1",
+            "apiVersion": api_version(about.kind),
             "kind": about.kind,
             "namespace": about.namespace,
             "name": about.name,
@@ -67,6 +68,16 @@ pub fn invalid_annotation(about: &About, note: &str, reporter: &str, now: Timest
         purpose: Purpose::Notice,
         target: Target::Event { namespace, name },
         operation: Operation::Create(body),
+    }
+}
+
+/// The API version of the kinds whose annotations are read.
+fn api_version(kind: &str) -> &'static str {
+    match kind {
+        "HorizontalPodAutoscaler" => "autoscaling/v2",
+        "Deployment" | "StatefulSet" => "apps/v1",
+        scaled_object::KIND => "keda.sh/v1alpha1",
+        _ => "v1",
     }
 }
 
@@ -103,6 +114,25 @@ mod tests {
         let event: k8s_openapi::api::events::v1::Event = serde_json::from_value(body).unwrap();
         assert_eq!(event.metadata.namespace.as_deref(), Some("default"));
         assert_eq!(event.event_time.unwrap().0, Timestamp::UNIX_EPOCH);
-        assert_eq!(event.regarding.unwrap().name.as_deref(), Some("shop"));
+        let regarding = event.regarding.unwrap();
+        assert_eq!(regarding.name.as_deref(), Some("shop"));
+        assert_eq!(regarding.api_version.as_deref(), Some("v1"));
+    }
+
+    #[test]
+    fn an_event_names_the_version_of_its_object() {
+        for (kind, version) in [
+            ("Pod", "v1"),
+            ("HorizontalPodAutoscaler", "autoscaling/v2"),
+            ("StatefulSet", "apps/v1"),
+            ("ScaledObject", "keda.sh/v1alpha1"),
+        ] {
+            let about = About { kind, ..about("1") };
+            let write = invalid_annotation(&about, "x", "pod-a", Timestamp::UNIX_EPOCH);
+            let Operation::Create(body) = write.operation else {
+                panic!("a new object")
+            };
+            assert_eq!(body["regarding"]["apiVersion"], version, "{kind}");
+        }
     }
 }

@@ -68,7 +68,7 @@ fn watches(parts: &Parts, cancel: &CancellationToken, tasks: &mut Tasks) {
     let cancel = cancel.clone();
     tasks.spawn(async move {
         let mut watches = tokio::task::JoinSet::new();
-        watch::start(&client, &cluster, &metrics, &mut watches);
+        watch::start(&client, &cluster, &metrics, watch::DISCOVERY, &mut watches);
         let filling = async {
             while !cluster.unsynced().is_empty() {
                 tokio::time::sleep(SYNC).await;
