@@ -14,5 +14,7 @@ mod control_loop {
     mod controllers;
     mod faults;
     mod floor;
+    mod gate;
+    mod processes;
     mod world;
 }

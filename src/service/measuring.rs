@@ -16,12 +16,13 @@ use crate::metrics::replay::{ReplaySource, Trace};
 use crate::metrics::self_check::{Finding, NodeIdentity};
 use crate::metrics::{MetricsSource, NoMetrics, Poller, Round};
 
-/// Starts polling; every round goes into the node table.
+/// Starts polling; every round goes into the node table and to the scaling loop. Gives where the
+/// past is had from, where there is any.
 pub(super) fn start(
     parts: &Parts,
     cancel: &CancellationToken,
     tasks: &mut Tasks,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Option<Arc<PrometheusSource>>> {
     let (source, prometheus) = source(parts)?;
     let poller = Poller::new(
         source,
@@ -45,7 +46,7 @@ pub(super) fn start(
         polling.await;
         Ok(())
     });
-    if let Some(prometheus) = prometheus {
+    if let Some(prometheus) = prometheus.clone() {
         let client = parts.client.clone();
         let cancel = cancel.clone();
         let metrics = parts.instruments.measuring.clone();
@@ -64,7 +65,7 @@ pub(super) fn start(
             Ok(())
         });
     }
-    Ok(())
+    Ok(prometheus)
 }
 
 type Sources = (Arc<dyn MetricsSource>, Option<Arc<PrometheusSource>>);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use evenkeel::clock::{self, Clock};
 use evenkeel::dev::Wiring;
-use evenkeel::dev::api::ApiServer;
+use evenkeel::dev::api::{ApiServer, Settings};
 use evenkeel::service::embedded;
 use evenkeel::units::Ratio;
 use jiff::{SignedDuration, Timestamp};
@@ -62,10 +62,15 @@ pub struct Service {
 
 /// Runs a test in a world of its own, in which nothing runs yet.
 pub fn with_world(test: impl AsyncFnOnce(&World<'_>)) {
+    with_world_on(crate::support::dev_api::settings(), test);
+}
+
+/// The same on an API server that is set up in another way.
+pub fn with_world_on(settings: Settings, test: impl AsyncFnOnce(&World<'_>)) {
     static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
     // Two worlds at a time would be too much for a small machine at this speed.
     let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    with_settings(crate::support::dev_api::settings(), async |server, client| {
+    with_settings(settings, async |server, client| {
         let origin = clock::now();
         let speed = Ratio::new(SPEED).expect("a speed");
         let clock = Clock::accelerated(speed, origin);
@@ -165,6 +170,11 @@ impl World<'_> {
         })
         .await;
         Service { stop, running }
+    }
+
+    /// A folder of the test's own.
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
     }
 
     fn kubeconfig(&self) -> std::path::PathBuf {

@@ -175,7 +175,7 @@ pub struct ShownTrust {
 pub struct ShownCondition {
     /// Which.
     #[serde(rename = "type")]
-    pub kind: &'static str,
+    pub kind: String,
     /// `True` or `False`.
     pub status: &'static str,
     /// One word.

@@ -195,7 +195,7 @@ impl Families<'_, '_> {
                 conditions
                     .map(|condition| {
                         let holds = f64::from(u8::from(condition.status == "True"));
-                        (("condition", condition.kind), holds)
+                        (("condition", &*condition.kind), holds)
                     })
                     .collect()
             },
@@ -206,7 +206,7 @@ impl Families<'_, '_> {
         &mut self,
         name: &str,
         help: &str,
-        values: impl Fn(&Shown) -> Vec<((&'static str, &'static str), f64)>,
+        values: impl for<'s> Fn(&'s Shown) -> Vec<((&'static str, &'s str), f64)>,
     ) -> fmt::Result {
         let mut encoder = self
             .encoder

@@ -48,7 +48,7 @@ fn shown() -> Shown {
             }),
         }],
         conditions: vec![ShownCondition {
-            kind: "ForecastTrusted",
+            kind: "ForecastTrusted".to_owned(),
             status: "True",
             reason: "Trusted".to_owned(),
             message: String::new(),
