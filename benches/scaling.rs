@@ -74,6 +74,7 @@ impl Target {
                 forecast,
                 trust: self.scores.accuracy().trust(),
             }),
+            lacking: None,
         };
         let observation = Observation {
             now,

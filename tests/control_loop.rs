@@ -10,7 +10,7 @@ mod support {
     pub mod load;
 }
 
-mod control_loop {
+mod scaling_loop {
     mod controllers;
     mod faults;
     mod floor;

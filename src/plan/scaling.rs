@@ -1,7 +1,20 @@
-//! What scaling is planned from: the objects of one target side by side, as the watches hold them.
+//! What scaling is planned from, and the plan: the objects of one target side by side, as the
+//! watches hold them, what holds for it, and the writes that its decisions ask for.
 //!
-//! Nothing is decided here. Which object has the say, and whether there is a target at all, is
-//! found from these by the plan.
+//! Which object has the say, and whether there is a target at all, is found in [`targets`]; whose
+//! the bounds are in [`bounds`]; what is told in [`status`] and in Events.
+
+pub mod bounds;
+mod events;
+mod memory;
+pub mod owner;
+pub mod status;
+pub mod targets;
+mod writes;
+
+pub use memory::Memory;
+pub use targets::{Problem, Resolved, Settings, conflicts, resolve};
+pub use writes::{Context, plan};
 
 use std::sync::Arc;
 

@@ -176,9 +176,7 @@ fn seconds(time: Timestamp) -> f64 {
 impl Inner {
     fn vector(&self, query: &str) -> Vec<Value> {
         let now = clock::now();
-        let of = |labels: Value, value: f64| {
-            json!({"metric": labels, "value": [seconds(now), value.to_string()]})
-        };
+        let of = |labels: Value, value: f64| json!({"metric": labels, "value": [seconds(now), value.to_string()]});
         let node = || json!({"node": NODE});
         if query.contains("timestamp(") {
             let at = match self.fault {

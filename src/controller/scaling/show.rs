@@ -134,8 +134,8 @@ fn shown_load(load: &LoadReport, report: &Report, now: Timestamp) -> ShownLoad {
         trust: load.model.map(|model| ShownTrust {
             trusted: model.trust.is_trusted(),
             reason: model.trust.to_string(),
-            ratio: model.accuracy.ratio,
-            coverage: model.accuracy.coverage,
+            ratio: model.accuracy.ratio(),
+            coverage: (model.accuracy.scored > 0).then_some(model.accuracy.coverage80),
         }),
     }
 }

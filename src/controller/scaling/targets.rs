@@ -3,10 +3,10 @@
 //! It runs on the blocking pool, one tick at a time, since ten thousand targets take a fifth of a
 //! second. What is forgotten with a target is forgotten for good: one that comes back starts anew.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::board::{Named, Refilled, Shown};
 use super::refill::Filled;
@@ -20,7 +20,7 @@ use crate::plan::scaling::owner::Owner;
 use crate::plan::scaling::{self, Context, Observed, Resolved, Settings, conflicts};
 use crate::scaling::LimitedBy;
 use crate::scaling::tracker::{Report, Tracker};
-use crate::units::{Resource, Resources};
+use crate::units::Resources;
 
 /// Kinds whose Pods tell by their names what they belong to.
 const NAMED: [&str; 2] = ["Deployment", "StatefulSet"];
@@ -136,7 +136,7 @@ impl Targets {
         self.kept.retain(|_, kept| kept.tick == newest);
         let mut traces = tick.traces.lock();
         if tick.decides {
-            let there: BTreeSet<_> = ticked.shown.iter().map(|shown| key_of(shown)).collect();
+            let there: HashSet<_> = ticked.shown.iter().map(|shown| key_of(shown)).collect();
             traces.retain(|key, _| there.contains(key));
         }
         let kept = self.kept.values().map(|kept| kept.tracker.bytes());

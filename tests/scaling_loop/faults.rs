@@ -6,15 +6,15 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::world::{
-    BOUNDS, HPA, MIN, World, annotation, condition, least, with_world,
-};
+use super::world::{BOUNDS, HPA, MIN, World, annotation, condition, least, with_world};
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::load::Fault;
 
 /// A world whose floor has been raised.
 async fn raised(world: &World<'_>) -> Value {
-    world.until_autoscaler("the floor rises", |hpa| least(hpa) > MIN).await
+    world
+        .until_autoscaler("the floor rises", |hpa| least(hpa) > MIN)
+        .await
 }
 
 /// The load cannot be known any more: what was decided is kept for as long as it was meant to
@@ -28,7 +28,10 @@ async fn blinds(world: &World<'_>, fault: Fault) {
             shown["limitedBy"] == "MissingData"
         })
         .await;
-    assert!(kept["step"] == "keep" || kept["step"] == "nothing", "{fault:?}: {kept}");
+    assert!(
+        kept["step"] == "keep" || kept["step"] == "nothing",
+        "{fault:?}: {kept}"
+    );
     let most = least(&world.autoscaler().await);
     let told = world
         .until_autoscaler(&format!("{fault:?}: a condition says so"), |hpa| {
@@ -46,9 +49,10 @@ async fn blinds(world: &World<'_>, fault: Fault) {
     let line = format!("evenkeel_scaling_target_step{{{labels},step=\"nothing\"}} 1");
     assert!(metrics.contains(&line), "{metrics}");
     world
-        .until_autoscaler(&format!("{fault:?}: the user's bounds are put back"), |hpa| {
-            least(hpa) == MIN && annotation(hpa, BOUNDS).is_none()
-        })
+        .until_autoscaler(
+            &format!("{fault:?}: the user's bounds are put back"),
+            |hpa| least(hpa) == MIN && annotation(hpa, BOUNDS).is_none(),
+        )
         .await;
     world.until_event("MetricsUnavailable").await;
     world.prometheus.handle.set_fault(Fault::None);
@@ -105,7 +109,10 @@ async fn stays_sound(world: &World<'_>, fault: Fault) {
         assert!(step == "forecast" || step == "rule", "{fault:?}: {shown}");
         let now = shown["loads"][0]["now"].as_f64().expect("a load") / 1000.0;
         let truth = world.prometheus.handle.load(evenkeel::clock::now());
-        assert!((now - truth).abs() < 0.25 * truth, "{fault:?}: {now} for {truth}");
+        assert!(
+            (now - truth).abs() < 0.25 * truth,
+            "{fault:?}: {now} for {truth}"
+        );
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
@@ -143,7 +150,9 @@ fn the_past_is_had_when_a_prometheus_that_was_down_is_back() {
         world.prometheus.handle.set_fault(Fault::Down);
         let _controllers = world.controllers().await;
         let _service = world.serve(&[]).await;
-        world.until_shown("it is asked for", |shown| shown["refill"] == "running").await;
+        world
+            .until_shown("it is asked for", |shown| shown["refill"] == "running")
+            .await;
         eventually("it is asked for again", async || {
             let ranges = world.prometheus.handle.ranges();
             holds(ranges > 1, || format!("{ranges} questions"))
@@ -151,7 +160,9 @@ fn the_past_is_had_when_a_prometheus_that_was_down_is_back() {
         .await;
         assert_eq!(least(&world.autoscaler().await), MIN);
         world.prometheus.handle.set_fault(Fault::None);
-        world.until_shown("it is had", |shown| shown["refill"] == "done").await;
+        world
+            .until_shown("it is had", |shown| shown["refill"] == "done")
+            .await;
         raised(world).await;
     });
 }
@@ -167,9 +178,17 @@ fn an_api_server_that_is_back_finds_the_loop_at_work() {
         let edited = eventually("the user reaches it again", async || {
             let request = axum::http::Request::patch(HPA)
                 .header("content-type", "application/merge-patch+json")
-                .body(json!({"spec": {"maxReplicas": 19}}).to_string().into_bytes())
+                .body(
+                    json!({"spec": {"maxReplicas": 19}})
+                        .to_string()
+                        .into_bytes(),
+                )
                 .expect("a request");
-            world.client.request_text(request).await.map_err(|error| error.to_string())
+            world
+                .client
+                .request_text(request)
+                .await
+                .map_err(|error| error.to_string())
         })
         .await;
         assert!(edited.contains("19"));

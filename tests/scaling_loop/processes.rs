@@ -35,7 +35,10 @@ fn a_leader_that_is_paused_writes_no_more_when_it_wakes() {
 
 #[test]
 fn a_leader_that_is_killed_is_followed() {
-    takes_over(async |first| first.process.signal(Signal::KILL), async |_| {});
+    takes_over(
+        async |first| first.process.signal(Signal::KILL),
+        async |_| {},
+    );
 }
 
 #[test]
@@ -67,7 +70,9 @@ fn takes_over(fault: impl AsyncFnOnce(&Replica), back: impl AsyncFnOnce(&Replica
         let second = Replica::start(world, "evenkeel-1").await;
         second.is_ready().await;
         first.writes(3).await;
-        world.until_autoscaler("the floor rises", |hpa| least(hpa) > MIN).await;
+        world
+            .until_autoscaler("the floor rises", |hpa| least(hpa) > MIN)
+            .await;
         let struck = clock::now();
         fault(&first).await;
         second.leads(world).await;
@@ -87,8 +92,14 @@ fn takes_over(fault: impl AsyncFnOnce(&Replica), back: impl AsyncFnOnce(&Replica
 fn never_both(first: &Replica, second: &Replica, struck: jiff::Timestamp) {
     let begun = second.of_the_target().first().expect("the second wrote").at;
     let last = first.of_the_target().last().expect("the first wrote").at;
-    assert!(last < begun, "the first wrote at {last}, the second from {begun}");
-    assert!(last <= struck + LEASE_DURATION, "{last} is beyond the lease, struck {struck}");
+    assert!(
+        last < begun,
+        "the first wrote at {last}, the second from {begun}"
+    );
+    assert!(
+        last <= struck + LEASE_DURATION,
+        "{last} is beyond the lease, struck {struck}"
+    );
 }
 
 /// Removes what is told of the target, so that the leader tells it again.
@@ -113,7 +124,10 @@ impl Replica {
         let folder: PathBuf = world.folder().join(name);
         std::fs::create_dir(&folder).expect("the folder is ours");
         let gate = Gate::start(world.server.url()).await;
-        let kubeconfig = world.server.kubeconfig().replace(&world.server.url(), &gate.url);
+        let kubeconfig = world
+            .server
+            .kubeconfig()
+            .replace(&world.server.url(), &gate.url);
         let http = free_port();
         let write = |file: &str, text: String| {
             let path = folder.join(file);
@@ -124,7 +138,10 @@ impl Replica {
         command
             .arg("serve")
             .arg("--config")
-            .arg(write("config.yaml", configured(world, name, http).to_string()))
+            .arg(write(
+                "config.yaml",
+                configured(world, name, http).to_string(),
+            ))
             .arg("--kubeconfig")
             .arg(write("kubeconfig", kubeconfig))
             .args(["--namespace", "evenkeel-system"]);
@@ -148,7 +165,9 @@ impl Replica {
     async fn is_ready(&self) {
         let url = format!("http://127.0.0.1:{}/readyz", self.http);
         eventually("it is ready", async || {
-            let answer = reqwest::get(&url).await.map_err(|error| error.to_string())?;
+            let answer = reqwest::get(&url)
+                .await
+                .map_err(|error| error.to_string())?;
             holds(answer.status().is_success(), || answer.status().to_string())
         })
         .await;

@@ -72,7 +72,10 @@ impl<'a> Controllers<'a> {
             loop {
                 // While the API server is away nothing is done.
                 if let Some(moment) = running.sync(&prometheus).await {
-                    written.lock().unwrap_or_else(PoisonError::into_inner).push(moment);
+                    written
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push(moment);
                 }
                 tokio::time::sleep(SYNC).await;
             }
@@ -82,7 +85,10 @@ impl<'a> Controllers<'a> {
 
     /// What has happened so far.
     pub fn diary(&self) -> Vec<Moment> {
-        self.diary.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.diary
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// The diary in words, from the world's beginning.

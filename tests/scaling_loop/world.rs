@@ -69,7 +69,9 @@ pub fn with_world(test: impl AsyncFnOnce(&World<'_>)) {
 pub fn with_world_on(settings: Settings, test: impl AsyncFnOnce(&World<'_>)) {
     static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
     // Two worlds at a time would be too much for a small machine at this speed.
-    let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _turn = TURN
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     with_settings(settings, async |server, client| {
         let origin = clock::now();
         let speed = Ratio::new(SPEED).expect("a speed");
@@ -118,7 +120,12 @@ impl World<'_> {
         let deployment = json!({"metadata": {"name": "web"}, "spec": {"replicas": MIN,
             "selector": {"matchLabels": {"app": "web"}},
             "template": {"metadata": {"labels": {"app": "web"}}, "spec": pod_spec()}}});
-        create(self.client, "/apis/apps/v1/namespaces/shop/deployments", &deployment).await;
+        create(
+            self.client,
+            "/apis/apps/v1/namespaces/shop/deployments",
+            &deployment,
+        )
+        .await;
         create(
             self.client,
             "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers",
@@ -134,7 +141,8 @@ impl World<'_> {
 
     /// Changes annotations of an object; null removes.
     pub async fn annotate(&self, path: &str, annotations: Value) {
-        self.change(path, &json!({"metadata": {"annotations": annotations}})).await;
+        self.change(path, &json!({"metadata": {"annotations": annotations}}))
+            .await;
     }
 
     /// Merges a change into an object.
@@ -165,7 +173,9 @@ impl World<'_> {
         });
         let url = format!("http://{}/readyz", self.addresses[1]);
         eventually("the service is ready", async || {
-            let answer = reqwest::get(&url).await.map_err(|error| error.to_string())?;
+            let answer = reqwest::get(&url)
+                .await
+                .map_err(|error| error.to_string())?;
             holds(answer.status().is_success(), || answer.status().to_string())
         })
         .await;
@@ -205,12 +215,16 @@ impl World<'_> {
             ("scaling.maxAge", "2m"),
         ];
         let all = fields.into_iter().chain(own.iter().copied());
-        all.map(|(path, value)| (path.to_owned(), value.to_owned())).collect()
+        all.map(|(path, value)| (path.to_owned(), value.to_owned()))
+            .collect()
     }
 
     /// What the service shows of its target.
     pub async fn shown(&self) -> Option<Value> {
-        let url = format!("http://{}/api/v1/scaling?namespace={SHOP}", self.addresses[2]);
+        let url = format!(
+            "http://{}/api/v1/scaling?namespace={SHOP}",
+            self.addresses[2]
+        );
         let answer = reqwest::get(&url).await.ok()?;
         let mut all: Value = serde_json::from_slice(&answer.bytes().await.ok()?).ok()?;
         let first = all["targets"].get_mut(0)?;
@@ -220,7 +234,10 @@ impl World<'_> {
     /// The recent past that the service shows of its target.
     pub async fn history(&self) -> Value {
         let query = format!("namespace={SHOP}&name=web&resource=cpu");
-        let url = format!("http://{}/api/v1/scaling/history?{query}", self.addresses[2]);
+        let url = format!(
+            "http://{}/api/v1/scaling/history?{query}",
+            self.addresses[2]
+        );
         let answer = reqwest::get(&url).await.expect("an answer");
         serde_json::from_slice(&answer.bytes().await.expect("a body")).expect("JSON")
     }
@@ -228,7 +245,12 @@ impl World<'_> {
     /// Its metrics.
     pub async fn metrics(&self) -> String {
         let url = format!("http://{}/metrics", self.addresses[1]);
-        reqwest::get(&url).await.expect("an answer").text().await.expect("text")
+        reqwest::get(&url)
+            .await
+            .expect("an answer")
+            .text()
+            .await
+            .expect("text")
     }
 
     /// Waits until what the service shows of its target is as wanted.
@@ -268,7 +290,10 @@ impl World<'_> {
         let (_, list) = ask(self.client, "GET", path, &Value::Null).await;
         let items = list["items"].as_array().cloned().unwrap_or_default();
         let text = |event: &Value, field: &str| event[field].as_str().unwrap_or("").to_owned();
-        items.iter().map(|event| (text(event, "reason"), text(event, "note"))).collect()
+        items
+            .iter()
+            .map(|event| (text(event, "reason"), text(event, "note")))
+            .collect()
     }
 
     /// Waits until there is an Event.
@@ -276,7 +301,9 @@ impl World<'_> {
         eventually(&format!("an Event {reason}"), async || {
             let events = self.events().await;
             let found = events.iter().find(|(found, _)| found == reason);
-            found.map(|(_, note)| note.clone()).ok_or_else(|| format!("{events:?}"))
+            found
+                .map(|(_, note)| note.clone())
+                .ok_or_else(|| format!("{events:?}"))
         })
         .await
     }
@@ -340,5 +367,7 @@ pub fn annotation<'o>(object: &'o Value, key: &str) -> Option<&'o str> {
 pub fn condition(object: &Value, kind: &str) -> Option<Value> {
     let status: Value = serde_json::from_str(annotation(object, STATUS)?).ok()?;
     let conditions = status["conditions"].as_array()?.clone();
-    conditions.into_iter().find(|condition| condition["type"] == kind)
+    conditions
+        .into_iter()
+        .find(|condition| condition["type"] == kind)
 }

@@ -83,7 +83,11 @@ impl Gate {
 
     /// How many requests have come through.
     pub fn passed(&self) -> usize {
-        *self.passing.passed.lock().unwrap_or_else(PoisonError::into_inner)
+        *self
+            .passing
+            .passed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -105,7 +109,9 @@ async fn pass(State(passing): State<Passing>, request: Request) -> Response {
 
 async fn forward(passing: &Passing, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    let body = axum::body::to_bytes(body, usize::MAX).await.expect("a body");
+    let body = axum::body::to_bytes(body, usize::MAX)
+        .await
+        .expect("a body");
     let path = head.uri.path_and_query().expect("a path").to_string();
     let sent = passing
         .http
@@ -116,14 +122,21 @@ async fn forward(passing: &Passing, request: Request) -> Response {
     let Ok(answer) = sent.await else {
         return StatusCode::BAD_GATEWAY.into_response();
     };
-    *passing.passed.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+    *passing
+        .passed
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner) += 1;
     let status = answer.status();
     if status.is_success() && !head.method.is_safe() {
         let written = Written {
             at: clock::now(),
             path,
         };
-        passing.written.lock().unwrap_or_else(PoisonError::into_inner).push(written);
+        passing
+            .written
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(written);
     }
     let headers = answer.headers().clone();
     let closing = passing.clone();

@@ -11,7 +11,9 @@ use crate::support::dev_api::{ask, create, get};
 
 /// Waits until the floor is above the user's least.
 async fn raised(world: &World<'_>) -> Value {
-    world.until_autoscaler("the floor rises", |hpa| least(hpa) > MIN).await
+    world
+        .until_autoscaler("the floor rises", |hpa| least(hpa) > MIN)
+        .await
 }
 
 /// Waits until the HPA is as the user made it, but for the status that is told.
@@ -32,9 +34,13 @@ fn the_floor_rises_before_the_hpa_and_no_faster_than_its_rules() {
         let _service = world.serve(&[]).await;
         let ahead = eventually("the HPA's own rule follows the floor", async || {
             let diary = controllers.diary();
-            let ahead = diary.iter().find(|moment| moment.min > moment.plain && moment.min > MIN);
+            let ahead = diary
+                .iter()
+                .find(|moment| moment.min > moment.plain && moment.min > MIN);
             let ahead = *ahead.ok_or_else(|| controllers.told())?;
-            let later = diary.iter().any(|moment| moment.at > ahead.at && moment.plain >= ahead.min);
+            let later = diary
+                .iter()
+                .any(|moment| moment.at > ahead.at && moment.plain >= ahead.min);
             holds(later, || controllers.told()).map(|()| ahead)
         })
         .await;
@@ -45,7 +51,10 @@ fn the_floor_rises_before_the_hpa_and_no_faster_than_its_rules() {
             assert!(step <= 2, "{step}\n{}", controllers.told());
         }
         let note = world.until_event("FloorRaised").await;
-        assert!(note.starts_with("forecast ") && note.contains("floor "), "{note}");
+        assert!(
+            note.starts_with("forecast ") && note.contains("floor "),
+            "{note}"
+        );
         let hpa = world.autoscaler().await;
         assert!(annotation(&hpa, BOUNDS).is_some_and(|record| record.contains("prediction")));
         let managers = hpa["metadata"]["managedFields"].to_string();
@@ -59,18 +68,33 @@ async fn shows_what_it_did(world: &World<'_>) {
     let shown = world
         .until_shown("a trusted forecast", |shown| shown["step"] == "forecast")
         .await;
-    assert_eq!(shown["object"], json!({"kind": "HorizontalPodAutoscaler", "name": "web"}));
-    assert_eq!(shown["workload"], json!({"kind": "Deployment", "name": "web"}));
+    assert_eq!(
+        shown["object"],
+        json!({"kind": "HorizontalPodAutoscaler", "name": "web"})
+    );
+    assert_eq!(
+        shown["workload"],
+        json!({"kind": "Deployment", "name": "web"})
+    );
     assert_eq!(shown["mode"], "floor");
     assert_eq!(shown["refill"], "done");
     let load = &shown["loads"][0];
     assert_eq!(load["resource"], "cpu");
     assert_eq!(load["request"], 1000.0);
     assert_eq!(load["trust"]["trusted"], true);
-    assert!(load["forecast"]["mean"].as_f64() > load["now"].as_f64(), "{load}");
+    assert!(
+        load["forecast"]["mean"].as_f64() > load["now"].as_f64(),
+        "{load}"
+    );
     let labels = r#"namespace="shop",kind="HorizontalPodAutoscaler",name="web""#;
     let metrics = world.metrics().await;
-    for series in ["load", "forecast", "forecast_ratio", "replicas", "decisions_total"] {
+    for series in [
+        "load",
+        "forecast",
+        "forecast_ratio",
+        "replicas",
+        "decisions_total",
+    ] {
         let line = format!("evenkeel_scaling_target_{series}{{{labels}");
         assert!(metrics.contains(&line), "{line}\n{metrics}");
     }
@@ -88,7 +112,9 @@ fn what_the_user_sets_wins_and_is_what_is_put_back() {
         let _service = world.serve(&[]).await;
         raised(world).await;
         // A least above the floor stands at once, and is the user's from then on.
-        world.change(HPA, &json!({"spec": {"minReplicas": 15}})).await;
+        world
+            .change(HPA, &json!({"spec": {"minReplicas": 15}}))
+            .await;
         world
             .until_autoscaler("the edit is taken for the user's", |hpa| {
                 annotation(hpa, BOUNDS).is_none_or(|record| record.contains(r#""user":{"min":15"#))
@@ -96,11 +122,15 @@ fn what_the_user_sets_wins_and_is_what_is_put_back() {
             .await;
         assert_eq!(least(&world.autoscaler().await), 15);
         // A most below the floor takes the floor along.
-        world.change(HPA, &json!({"spec": {"minReplicas": 3, "maxReplicas": 4}})).await;
+        world
+            .change(HPA, &json!({"spec": {"minReplicas": 3, "maxReplicas": 4}}))
+            .await;
         world
             .until_autoscaler("the floor keeps to the new most", |hpa| {
-                least(hpa) <= 4 && number(hpa, "/spec/maxReplicas") == Some(4)
-                    && annotation(hpa, BOUNDS).is_none_or(|record| record.contains(r#""min":3,"max":4"#))
+                least(hpa) <= 4
+                    && number(hpa, "/spec/maxReplicas") == Some(4)
+                    && annotation(hpa, BOUNDS)
+                        .is_none_or(|record| record.contains(r#""min":3,"max":4"#))
             })
             .await;
         world.set_mode("off").await;
@@ -133,10 +163,14 @@ fn everything_is_put_back_whatever_ends_it() {
         world.annotate(namespace, json!({enabled: "false"})).await;
         put_back(world, "the namespace opts out").await;
         let gone = |hpa: &Value| annotation(hpa, STATUS).is_none();
-        world.until_autoscaler("the status goes with it", gone).await;
+        world
+            .until_autoscaler("the status goes with it", gone)
+            .await;
         world.annotate(namespace, json!({enabled: "true"})).await;
         raised(world).await;
-        world.annotate(HPA, json!({"evenkeel.dev/predict": "off"})).await;
+        world
+            .annotate(HPA, json!({"evenkeel.dev/predict": "off"}))
+            .await;
         put_back(world, "nothing is predicted").await;
     });
 }
@@ -145,11 +179,15 @@ fn everything_is_put_back_whatever_ends_it() {
 fn a_least_that_was_not_set_is_not_set_again() {
     with_world(async |world| {
         let _controllers = world.controllers().await;
-        world.change(HPA, &json!({"spec": {"minReplicas": null}})).await;
+        world
+            .change(HPA, &json!({"spec": {"minReplicas": null}}))
+            .await;
         // The API server fills in its default; a client that removes it is left with 1.
         let before = world.autoscaler().await["spec"]["minReplicas"].clone();
         let _service = world.serve(&[]).await;
-        world.until_autoscaler("the floor rises", |hpa| least(hpa) > 1).await;
+        world
+            .until_autoscaler("the floor rises", |hpa| least(hpa) > 1)
+            .await;
         world.set_mode("off").await;
         world
             .until_autoscaler("it is as it was", |hpa| {
@@ -173,7 +211,9 @@ fn another_writer_is_named_and_left_the_field() {
             }
             if least(&hpa) > MIN {
                 let path = format!("{HPA}?fieldManager=gitops-controller");
-                world.change(&path, &json!({"spec": {"minReplicas": MIN}})).await;
+                world
+                    .change(&path, &json!({"spec": {"minReplicas": MIN}}))
+                    .await;
             }
             Err(hpa["metadata"]["annotations"].to_string())
         })
@@ -183,10 +223,18 @@ fn another_writer_is_named_and_left_the_field() {
         let note = world.until_event("FloorContested").await;
         assert!(note.contains("gitops-controller"), "{note}");
         world.pass(SignedDuration::from_mins(2)).await;
-        assert_eq!(least(&world.autoscaler().await), MIN, "nothing is raised any more");
+        assert_eq!(
+            least(&world.autoscaler().await),
+            MIN,
+            "nothing is raised any more"
+        );
         // A value that is neither is the user's word, and ends it.
-        world.change(HPA, &json!({"spec": {"minReplicas": 3}})).await;
-        world.until_autoscaler("the floor rises again", |hpa| least(hpa) > 3).await;
+        world
+            .change(HPA, &json!({"spec": {"minReplicas": 3}}))
+            .await;
+        world
+            .until_autoscaler("the floor rises again", |hpa| least(hpa) > 3)
+            .await;
     });
 }
 
@@ -201,14 +249,19 @@ fn recommending_changes_no_spec_and_says_what_it_would_do() {
         assert!(note.contains("replicas "), "{note}");
         world
             .until_autoscaler("the status is told", |hpa| {
-                annotation(hpa, STATUS).is_some_and(|status| status.contains(r#""mode":"recommend""#))
+                annotation(hpa, STATUS)
+                    .is_some_and(|status| status.contains(r#""mode":"recommend""#))
             })
             .await;
         world.pass(SignedDuration::from_mins(3)).await;
         let hpa = world.autoscaler().await;
         assert_eq!(hpa["spec"], before);
         assert_eq!(annotation(&hpa, BOUNDS), None);
-        let raised = world.events().await.into_iter().any(|(reason, _)| reason == "FloorRaised");
+        let raised = world
+            .events()
+            .await
+            .into_iter()
+            .any(|(reason, _)| reason == "FloorRaised");
         assert!(!raised);
     });
 }
@@ -232,7 +285,11 @@ fn an_hpa_of_keda_is_floored_through_its_scaled_object() {
                 number(object, "/spec/minReplicaCount").is_some_and(|min| min > MIN)
             })
             .await;
-        assert_eq!(world.autoscaler().await["spec"], before, "KEDA would undo it");
+        assert_eq!(
+            world.autoscaler().await["spec"],
+            before,
+            "KEDA would undo it"
+        );
         world.annotate(&path, json!({MODE: "off"})).await;
         world
             .until(&path, "it is put back", |object| {
