@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
+#[allow(dead_code)] // other test programs use the rest of the harness
 mod support {
     pub mod control_plane;
     pub mod dev_api;

@@ -35,7 +35,7 @@ use crate::telemetry::RateLimited;
 use observed::Observed;
 
 /// How often it is looked whether the cluster serves KEDA's ScaledObjects.
-pub const DISCOVERY: Duration = Duration::from_mins(5);
+pub const DISCOVERY: Duration = Duration::from_secs(300);
 
 /// Starts all watches; they run until the set is dropped. `discovery` is how often it is looked
 /// which kinds the cluster serves that not every cluster has.

@@ -10,11 +10,12 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::{Operation, Purpose, Target, Write};
+use crate::kubernetes::scaled_object;
 
 /// The object that an Event is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct About {
-    /// Its kind, one of those that Evenkeel watches.
+    /// Its kind in Kubernetes.
     pub kind: &'static str,
     /// Its namespace; `None` for cluster objects.
     pub namespace: Option<String>,
@@ -22,17 +23,6 @@ pub struct About {
     pub name: String,
     /// Its UID.
     pub uid: String,
-}
-
-impl About {
-    fn api_version(&self) -> &'static str {
-        match self.kind {
-            "HorizontalPodAutoscaler" => "autoscaling/v2",
-            "ScaledObject" => "keda.sh/v1alpha1",
-            "Deployment" | "StatefulSet" => "apps/v1",
-            _ => "v1",
-        }
-    }
 }
 
 /// How much an Event matters.
@@ -109,7 +99,7 @@ fn written(
         "reportingController": "evenkeel.dev/evenkeel",
         "reportingInstance": reporter,
         "regarding": {
-            "apiVersion": about.api_version(),
+            "apiVersion": api_version(about.kind),
             "kind": about.kind,
             "namespace": about.namespace,
             "name": about.name,
@@ -147,6 +137,16 @@ fn cut(note: &str) -> &str {
     &note[..end]
 }
 
+/// The API version of the kinds whose annotations are read.
+fn api_version(kind: &str) -> &'static str {
+    match kind {
+        "HorizontalPodAutoscaler" => "autoscaling/v2",
+        "Deployment" | "StatefulSet" => "apps/v1",
+        scaled_object::KIND => "keda.sh/v1alpha1",
+        _ => "v1",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,8 +180,28 @@ mod tests {
         let event: k8s_openapi::api::events::v1::Event = serde_json::from_value(body).unwrap();
         assert_eq!(event.metadata.namespace.as_deref(), Some("default"));
         assert_eq!(event.event_time.unwrap().0, Timestamp::UNIX_EPOCH);
-        assert_eq!(event.regarding.unwrap().name.as_deref(), Some("shop"));
+        let regarding = event.regarding.unwrap();
+        assert_eq!(regarding.name.as_deref(), Some("shop"));
+        assert_eq!(regarding.api_version.as_deref(), Some("v1"));
     }
+
+    #[test]
+    fn an_event_names_the_version_of_its_object() {
+        for (kind, version) in [
+            ("Pod", "v1"),
+            ("HorizontalPodAutoscaler", "autoscaling/v2"),
+            ("StatefulSet", "apps/v1"),
+            ("ScaledObject", "keda.sh/v1alpha1"),
+        ] {
+            let about = About { kind, ..about("1") };
+            let write = invalid_annotation(&about, "x", "pod-a", Timestamp::UNIX_EPOCH);
+            let Operation::Create(body) = write.operation else {
+                panic!("a new object")
+            };
+            assert_eq!(body["regarding"]["apiVersion"], version, "{kind}");
+        }
+    }
+
     #[test]
     fn what_happens_again_is_told_again_and_a_long_note_is_cut() {
         let about = About {
@@ -211,7 +231,5 @@ mod tests {
         let event: k8s_openapi::api::events::v1::Event = serde_json::from_value(body).unwrap();
         assert_eq!(event.note.unwrap().len(), 1024);
         assert_eq!(event.type_.as_deref(), Some("Normal"));
-        let regarding = event.regarding.unwrap();
-        assert_eq!(regarding.api_version.as_deref(), Some("autoscaling/v2"));
     }
 }

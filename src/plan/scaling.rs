@@ -79,3 +79,6 @@ pub struct Member {
     /// Whether it is being deleted.
     pub terminating: bool,
 }
+
+#[cfg(test)]
+mod tests;

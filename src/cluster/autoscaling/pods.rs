@@ -113,17 +113,14 @@ impl PodIndex {
             return self.remove(uid);
         };
         let mut record = Record::of(pod);
-        let becomes_ready = match self.known(uid, &controller.uid) {
-            Some(known) => {
-                let was_ready = known.was_ready;
-                record.was_ready |= was_ready;
-                *known = record;
-                record.ready && !was_ready
-            }
-            None => {
-                self.insert(uid, controller, name, record);
-                record.ready
-            }
+        let becomes_ready = if let Some(known) = self.known(uid, &controller.uid) {
+            let was_ready = known.was_ready;
+            record.was_ready |= was_ready;
+            *known = record;
+            record.ready && !was_ready
+        } else {
+            self.insert(uid, controller, name, record);
+            record.ready
         };
         if becomes_ready && let Some(took) = start_to_ready(pod) {
             let group = self.groups.get(controller.uid.as_str());
@@ -154,7 +151,9 @@ impl PodIndex {
     pub(in crate::cluster) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         let gone = self.places.keys().filter(|uid| !keep(uid));
         let gone: Vec<Arc<str>> = gone.cloned().collect();
-        gone.iter().for_each(|uid| self.remove(uid));
+        for uid in gone {
+            self.remove(&uid);
+        }
     }
 
     /// Takes a ReplicaSet with what owns it.

@@ -107,6 +107,7 @@ impl Ledger {
             return self.restore();
         }
         let mut ownership = self.ownership.clone();
+        let by = by.filter(|_| !ownership.is_contested());
         ownership.contribute(Contributor::Prediction, by, now);
         let bounds = ownership.settle(now);
         self.settled(bounds, ownership)
@@ -126,18 +127,18 @@ impl Ledger {
         Settled {
             found: self.found,
             bounds,
-            annotation: (!same || self.damaged.is_some()).then_some(annotation),
+            annotation: (!same || self.damaged.is_some()).then(|| Value::from(annotation)),
         }
     }
 }
 
 /// What an object is to have, beside what it has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Settled {
     found: ObjectBounds,
     bounds: ObjectBounds,
-    /// The new record, where it changes; none where it goes.
-    annotation: Option<Option<String>>,
+    /// The new record, where it changes; null where it goes.
+    annotation: Option<Value>,
 }
 
 impl Settled {
@@ -154,9 +155,14 @@ impl Settled {
         (from != to).then_some((from, to))
     }
 
+    /// Whether the record goes from the object.
+    pub(super) fn forgets(&self) -> bool {
+        self.annotation == Some(Value::Null)
+    }
+
     /// The record as the annotation is to have it; `None` where it stays.
     pub(super) fn annotation(&self) -> Option<Value> {
-        self.annotation.clone().map(Value::from)
+        self.annotation.clone()
     }
 
     /// The fields of the spec that change, by the names that they have in this object.

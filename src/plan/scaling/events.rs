@@ -108,28 +108,6 @@ impl<'a> Telling<'a> {
         }
     }
 
-    /// Annotations that are not accepted.
-    pub(super) fn refused(&mut self, resolved: &Resolved) {
-        let notes = resolved
-            .invalid
-            .iter()
-            .map(|(_, invalid)| invalid.to_string());
-        let notes: Vec<_> = notes.collect();
-        let told = std::mem::replace(&mut self.memory.refused, notes.clone());
-        for (note, (kind, _)) in notes.iter().zip(&resolved.invalid) {
-            if told.contains(note) {
-                continue;
-            }
-            let workload = Owner::workload(self.observed).filter(|workload| workload.kind == *kind);
-            let about = workload
-                .unwrap_or(self.owner)
-                .about(&self.observed.namespace);
-            let Context { reporter, now } = *self.context;
-            self.writes
-                .push(notice::invalid_annotation(&about, note, reporter, now));
-        }
-    }
-
     fn may(&mut self, reason: &'static str) -> bool {
         self.memory.tells(reason, self.context.now)
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::bounds::{Ledger, REMEMBERED};
+use super::bounds::REMEMBERED;
 use super::status::Status;
 use crate::scaling::ownership::Ownership;
 
@@ -29,8 +29,6 @@ pub struct Memory {
     pub(super) floor: Option<(i32, i32)>,
     /// The replicas that were last recommended.
     pub(super) recommended: Option<i32>,
-    /// The notes of refused annotations that were told.
-    pub(super) refused: Vec<String>,
     /// When each reason was last told.
     told: BTreeMap<&'static str, Timestamp>,
     contester: Option<String>,
@@ -73,10 +71,10 @@ impl Memory {
             .map_or(SignedDuration::ZERO, |(first, _)| now.duration_since(first))
     }
 
-    /// Takes the bounds as they are now; a contest that is over has no contester.
-    pub(super) fn see(&mut self, bounds: Option<&Ledger>) {
-        self.record = bounds.and_then(Ledger::record).cloned();
-        if !bounds.is_some_and(Ledger::is_contested) {
+    /// Takes the record that the object has now; a contest that is over has no contester.
+    pub(super) fn see(&mut self, record: Option<&Ownership>, contested: bool) {
+        self.record = record.cloned();
+        if !contested {
             self.contester = None;
         }
     }

@@ -6,6 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::bounds::Ledger;
 use super::targets::{Problem, Resolved};
 use crate::forecast::{Distrust, Trust};
 use crate::scaling::LimitedBy;
@@ -179,13 +180,17 @@ fn conditions(
     found.extend(forecast_trusted(loads));
     found.extend(metrics_available(loads, circumstances));
     found.extend(resolved.problems.iter().map(problem));
-    if resolved
-        .bounds
-        .as_ref()
-        .is_some_and(|bounds| bounds.is_contested())
-    {
-        let who = circumstances.contester.unwrap_or("another writer");
-        let message = format!("{who} undid the floor twice within 5 minutes and is left the field");
+    if resolved.bounds.as_ref().is_some_and(Ledger::is_contested) {
+        let told = circumstances
+            .previous
+            .and_then(|status| status.condition(FLOOR_CONTESTED));
+        let message = match (circumstances.contester, told) {
+            (None, Some(told)) => told.message.clone(),
+            (who, _) => {
+                let who = who.unwrap_or("another writer");
+                format!("{who} undid the floor twice within 5 minutes and is left the field")
+            }
+        };
         found.push(condition(FLOOR_CONTESTED, true, "UndoneTwice", message));
     }
     found.extend(record_damaged(resolved, circumstances));

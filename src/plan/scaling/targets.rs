@@ -11,10 +11,9 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 
 use super::bounds::Ledger;
-use super::owner::{Kind, Owner};
+use super::owner::Owner;
 use super::{Member, Memory, Observed, Reference};
 use crate::forecast::Models;
-use crate::kubernetes::annotations::InvalidAnnotation;
 use crate::kubernetes::autoscaler::{Autoscaler, MetricTarget};
 use crate::kubernetes::scaling_policy::{Predict, ScalingPolicy};
 use crate::scaling::decide::Floor;
@@ -113,8 +112,6 @@ pub struct Resolved {
     pub problems: Vec<Problem>,
     /// The bounds of its object, with whose they are; `None` where it has none.
     pub bounds: Option<Ledger>,
-    /// Annotations that are not accepted, with the object that has them.
-    pub invalid: Vec<(Kind, InvalidAnnotation)>,
 }
 
 /// A target as a tick needs it.
@@ -190,18 +187,17 @@ pub fn resolve(
         target: None,
         problems: Vec::new(),
         bounds,
-        invalid: said.invalid.clone(),
     };
     if mode == Mode::Off {
         return resolved;
     }
     let user = resolved.bounds.as_ref().map(Ledger::user);
-    let resolver = Resolver {
+    let rules = Rules {
         observed,
         said: &said,
         settings,
     };
-    match resolver.target(mode, conflict, user) {
+    match rules.target(mode, conflict, user) {
         Ok((mut target, problems)) => {
             target.floor = resolved
                 .bounds
@@ -220,7 +216,6 @@ struct Said {
     policy: ScalingPolicy,
     /// Whether the workload itself asks to be scaled.
     asked: bool,
-    invalid: Vec<(Kind, InvalidAnnotation)>,
 }
 
 impl Said {
@@ -228,24 +223,20 @@ impl Said {
         let scaled_object = observed.scaled_object.as_deref();
         let autoscaler = observed.autoscaler.as_deref();
         let workload = observed.workload.as_deref();
-        // KEDA copies the annotations of its ScaledObject to the HPA; a wrong one is told once.
-        let own = autoscaler.filter(|_| scaled_object.is_none());
         let objects = [
-            scaled_object.map(|object| (Kind::ScaledObject, &object.metadata)),
-            own.map(|object| (Kind::Autoscaler, &object.metadata)),
-            workload.map(|object| (Kind::Workload(object.kind), &object.metadata)),
+            scaled_object.map(|object| &object.metadata),
+            autoscaler.map(|object| &object.metadata),
+            workload.map(|object| &object.metadata),
         ];
         let mut said = Self {
             policy: ScalingPolicy::default(),
             asked: false,
-            invalid: Vec::new(),
         };
-        for (kind, metadata) in objects.into_iter().flatten() {
-            let (policy, invalid) = ScalingPolicy::parse(&metadata.annotations);
+        for metadata in objects.into_iter().flatten() {
+            // Of what is not accepted the user is told where the object is watched.
+            let (policy, _) = ScalingPolicy::parse(&metadata.annotations);
             said.asked |= policy.asks_for_scaling();
             said.policy = over(said.policy, policy);
-            said.invalid
-                .extend(invalid.into_iter().map(|invalid| (kind, invalid)));
         }
         said
     }
@@ -272,13 +263,13 @@ fn over(first: ScalingPolicy, second: ScalingPolicy) -> ScalingPolicy {
     }
 }
 
-struct Resolver<'a> {
+struct Rules<'a> {
     observed: &'a Observed,
     said: &'a Said,
     settings: &'a Settings,
 }
 
-impl Resolver<'_> {
+impl Rules<'_> {
     /// The target, with what is wrong but does not stop it.
     fn target(
         &self,
@@ -355,18 +346,13 @@ impl Resolver<'_> {
     /// The user's bounds. Those of an HPA begin with 1: it never takes the last Pod, and KEDA takes
     /// it only from what has nothing to do.
     fn bounds(&self, user: Option<ObjectBounds>) -> Result<Bounds, Problem> {
+        let said = self.said.policy;
         let (min, max) = match user {
             Some(ObjectBounds { min, max }) => (min.unwrap_or(1).max(1), max),
-            None => {
-                let ScalingPolicy {
-                    min_replicas,
-                    max_replicas,
-                    ..
-                } = self.said.policy;
-                min_replicas
-                    .zip(max_replicas)
-                    .ok_or(Problem::BoundsMissing)?
-            }
+            None => said
+                .min_replicas
+                .zip(said.max_replicas)
+                .ok_or(Problem::BoundsMissing)?,
         };
         Bounds::new(min, max).map_err(Problem::InvalidBounds)
     }

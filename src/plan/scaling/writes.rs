@@ -51,7 +51,10 @@ pub fn plan(
         .bounds
         .as_ref()
         .map(|ledger| settle(ledger, resolved, report, now));
-    memory.see(resolved.bounds.as_ref());
+    let record = resolved.bounds.as_ref().and_then(Ledger::record);
+    let forgotten = settled.as_ref().is_some_and(Settled::forgets);
+    let contested = resolved.bounds.as_ref().is_some_and(Ledger::is_contested);
+    memory.see(record.filter(|_| !forgotten), contested);
     let held = owner.status().and_then(Status::from_annotation);
     let previous = memory.status.take().or_else(|| held.clone());
     let status = (resolved.mode != Mode::Off).then(|| {
@@ -65,7 +68,6 @@ pub fn plan(
     });
 
     let mut telling = Telling::new(observed, owner, context, memory);
-    let contested = resolved.bounds.as_ref().is_some_and(Ledger::is_contested);
     let note = match report.filter(|_| resolved.mode == Mode::Floor && !contested) {
         Some(report) => report.decision.reason.clone(),
         None => events::put_back(resolved, now),
@@ -75,7 +77,6 @@ pub fn plan(
     if let Some(status) = &status {
         telling.conditions(previous.as_ref(), status);
     }
-    telling.refused(resolved);
     let events = telling.writes();
 
     let mut writes = Vec::new();

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::strategy::Strategy;
 
 use super::*;
-use crate::scaling::behavior::{legacy_limit, scale_up_limit};
+use crate::scaling::behavior::{ScaleEvents, legacy_limit, scale_up_limit};
 use crate::scaling::decide::Grounds;
 use crate::scaling::{Bounds, LimitedBy, ScaleDown, Strategy as Prediction};
 use crate::units::Ratio;
@@ -86,6 +86,9 @@ impl Run {
     }
 }
 
+/// A load at each tick.
+type Load = fn(i64) -> f64;
+
 /// A hill of five hours, slow enough for `s-hpa`.
 fn slow_hill(tick: i64) -> f64 {
     let tick = f64::from(i32::try_from(tick).unwrap());
@@ -94,7 +97,7 @@ fn slow_hill(tick: i64) -> f64 {
 
 #[test]
 fn a_hill_is_climbed_ahead_of_its_load() {
-    let cases: [(Models, fn(i64) -> f64, i64); 2] =
+    let cases: [(Models, Load, i64); 2] =
         [(Models::Auto, hill, 160), (Models::SHpa, slow_hill, 600)];
     for (models, load, ticks) in cases {
         let mut run = Run::new(Some(models));
@@ -140,10 +143,10 @@ fn a_model_that_lacks_history_says_when_it_will_not() {
 
 #[test]
 fn a_step_counts_once_it_is_over_however_often_it_was_measured_and_ticked() {
-    let (mut once, mut often) = (Run::new(Some(Models::Auto)), Run::new(Some(Models::Auto)));
+    let (mut seldom, mut often) = (Run::new(Some(Models::Auto)), Run::new(Some(Models::Auto)));
     let mut last = None;
     for tick in 0..100 {
-        let one = once.measured(tick, hill(tick));
+        let one = seldom.measured(tick, hill(tick));
         let early = time(tick);
         often
             .tracker
@@ -313,7 +316,9 @@ fn without_an_autoscaler_its_rule_reacts_and_blindness_takes_nothing_away() {
     let mut decided = |cpu: Option<f64>, memory: Option<f64>, tick: i64| {
         let at = time(tick);
         for (resource, load) in [(Resource::Cpu, cpu), (Resource::Memory, memory)] {
-            load.map(|load| tracker.measure(resource, at, load, at).unwrap());
+            if let Some(load) = load {
+                tracker.measure(resource, at, load, at).unwrap();
+            }
         }
         let input = TickInput {
             now: at,
@@ -364,8 +369,10 @@ fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
     assert!((100..=118).contains(&megabytes), "{megabytes} MB");
 }
 
-/// What happens at one tick: a measurement so many ticks old, or none, and a change of the count.
-fn happenings() -> impl Strategy<Value = Vec<(Option<(i64, f64)>, i32, i64)>> {
+/// What happens: a measurement so many ticks old, or none, the count, and the ticks that pass.
+type Happening = (Option<(i64, f64)>, i32, i64);
+
+fn happenings() -> impl Strategy<Value = Vec<Happening>> {
     let load = prop_oneof![
         6 => (0..4_i64, 0.0..20_000.0_f64).prop_map(Some),
         2 => Just(None),
@@ -407,7 +414,7 @@ proptest! {
             let replicas = report.decision.replicas;
             prop_assert!((2..=40).contains(&replicas));
             prop_assert!(replicas <= legacy_limit(current).max(2), "{report:?}");
-            let (limit, _) = scale_up_limit(None, current, &Default::default(), time(0));
+            let (limit, _) = scale_up_limit(None, current, &ScaleEvents::default(), time(0));
             prop_assert_eq!(limit, legacy_limit(current));
             if report.loads.iter().all(|load| !load.fresh) {
                 prop_assert!(replicas <= floor, "blindness raises nothing: {report:?}");
