@@ -191,8 +191,36 @@ async fn the_default_queries_measure_a_real_prometheus() {
     nodes_nobody_scrapes_are_found(&source, &round).await;
     workloads_are_summed_by_the_names_of_their_pods(&source, &prometheus).await;
 
+    counters_that_begin_anew_are_no_load(&source, &prometheus, &exporter).await;
+
     exporter.gone.lock().unwrap().push(2);
     a_dead_node_ages_and_then_is_absent(&source, &prometheus, &exporter).await;
+}
+
+/// A counter that falls is no negative use and no peak: `rate` goes on from zero.
+async fn counters_that_begin_anew_are_no_load(
+    source: &PrometheusSource,
+    prometheus: &Prometheus,
+    exporter: &Exporter,
+) {
+    let begun = clock::instant();
+    exporter.restarted.lock().unwrap().insert(1, begun);
+    let web = PodName::new("shop", "web-1");
+    until(source, prometheus, |round| {
+        let used = round
+            .usage
+            .pods
+            .get(&web)
+            .and_then(|row| row[Resource::Cpu]);
+        let used = used.map_or(0, |used| used.get());
+        assert!(used <= 520, "{used} of 400 after a restart");
+        // All of the window lies after it.
+        if begun.elapsed() < WINDOW.unsigned_abs() + Duration::from_secs(2) {
+            return Err("the window holds the restart".to_owned());
+        }
+        near("cpu of web-1", Some(used), 400.0)
+    })
+    .await;
 }
 
 /// What was last measured of a dead node stays for a window, with the time of its scrape.

@@ -16,7 +16,7 @@ pub use client::Connection;
 pub(in crate::metrics) use names::without_port;
 pub use names::{LabelName, LabelNameError, NodeLabel};
 pub use queries::{NodeQuery, Queries};
-pub use range::{Grid, WorkloadName, WorkloadSums, within_by_workload};
+pub use range::{Grid, WorkloadName, WorkloadSums, by_workload, within_by_workload};
 
 use std::sync::Arc;
 use std::time::Duration;

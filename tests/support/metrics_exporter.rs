@@ -40,6 +40,8 @@ pub const SPEED: f64 = 1.25e9;
 /// What the exporter plays.
 pub struct Exporter {
     started: Instant,
+    /// Nodes that were restarted later, with their counters.
+    pub restarted: Mutex<std::collections::HashMap<u32, Instant>>,
     /// Nodes that no longer answer.
     pub gone: Mutex<Vec<u32>>,
     /// The last time that a node's own exporter was read, by number.
@@ -50,6 +52,7 @@ pub struct Exporter {
 pub async fn start() -> (SocketAddr, Arc<Exporter>) {
     let exporter = Arc::new(Exporter {
         started: clock::instant(),
+        restarted: Mutex::default(),
         gone: Mutex::default(),
         read_at: Mutex::default(),
     });
@@ -72,7 +75,8 @@ impl Exporter {
         if self.gone.lock().unwrap().contains(&number) {
             return Err(StatusCode::INTERNAL_SERVER_ERROR);
         }
-        Ok(self.started.elapsed().as_secs_f64())
+        let restarted = self.restarted.lock().unwrap().get(&number).copied();
+        Ok(restarted.unwrap_or(self.started).elapsed().as_secs_f64())
     }
 }
 
