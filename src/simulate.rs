@@ -13,6 +13,7 @@ pub mod scenario;
 pub mod scheduling;
 pub mod scrape;
 pub mod summary;
+pub mod target;
 pub mod trace;
 
 pub use scenario::Scenario;

@@ -212,7 +212,7 @@ async fn counters_that_begin_anew_are_no_load(
             .pods
             .get(&web)
             .and_then(|row| row[Resource::Cpu]);
-        let used = used.map_or(0, |used| used.get());
+        let used = used.map_or(0, evenkeel::units::Amount::get);
         assert!(used <= 520, "{used} of 400 after a restart");
         // All of the window lies after it.
         if begun.elapsed() < WINDOW.unsigned_abs() + Duration::from_secs(2) {

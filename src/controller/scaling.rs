@@ -83,39 +83,45 @@ impl Scaling {
     /// Runs until cancelled.
     pub async fn run(self, cancel: CancellationToken) {
         let (ask, asked) = mpsc::unbounded_channel();
-        let (told, mut progress) = mpsc::channel(PARTS);
+        let (told, progress) = mpsc::channel(PARTS);
         let refill = async {
             if let Some(past) = self.past.clone() {
                 let refill = Refill::new(past, self.clock, self.metrics.clone());
                 refill.run(asked, told, cancel.clone()).await;
             }
         };
-        let ticking = async {
-            let mut targets = Targets::default();
-            let mut ticks = Ticks::new(self.settings.plan.interval, self.clock.now());
-            loop {
-                let wait = self.clock.wait(ticks.next.duration_since(self.clock.now()));
-                tokio::select! {
-                    biased;
-                    () = tokio::time::sleep(wait) => {
-                        let now = self.clock.now();
-                        let ticked;
-                        (targets, ticked) = self.tick(targets, ticks.pass(now), now).await;
-                        for namespace in ticked.past {
-                            // Without a refill nothing asks for the past either.
-                            let _ = ask.send(namespace);
-                        }
-                        targets = self.name_contesters(targets, ticked.contested).await;
+        let both = async { tokio::join!(refill, self.follow(ask, progress)) };
+        // Boxed, being large: it stands among all the other parts of the service.
+        cancel.run_until_cancelled(Box::pin(both)).await;
+    }
+
+    /// Ticks, and takes what comes of the past between two ticks.
+    async fn follow(
+        &self,
+        ask: mpsc::UnboundedSender<Box<str>>,
+        mut progress: mpsc::Receiver<Progress>,
+    ) {
+        let mut targets = Targets::default();
+        let mut ticks = Ticks::new(self.settings.plan.interval, self.clock.now());
+        loop {
+            let wait = self.clock.wait(ticks.next.duration_since(self.clock.now()));
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep(wait) => {
+                    let now = self.clock.now();
+                    let ticked;
+                    (targets, ticked) = self.tick(targets, ticks.pass(now), now).await;
+                    for namespace in ticked.past {
+                        // Where nothing is refilled nothing asks for the past either.
+                        let _ = ask.send(namespace);
                     }
-                    Some(progress) = progress.recv() => {
-                        targets = self.fill(targets, progress).await;
-                    }
+                    targets = self.name_contesters(targets, ticked.contested).await;
+                }
+                Some(progress) = progress.recv() => {
+                    targets = self.fill(targets, progress).await;
                 }
             }
-        };
-        cancel
-            .run_until_cancelled(async { tokio::join!(refill, ticking) })
-            .await;
+        }
     }
 
     /// One tick; nothing is decided before everything has been listed.

@@ -3,7 +3,7 @@
 //! A read that fails is kept as such: a user with few rights still learns what can be seen. The
 //! API server is asked nothing that changes it.
 
-mod read;
+pub(crate) mod read;
 mod replicas;
 mod rights;
 mod trial;

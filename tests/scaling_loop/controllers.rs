@@ -1,6 +1,7 @@
 //! What kube-controller-manager and kubelets do about the target: the HPA's own rule, Pods that
 //! follow the count at once, and a diary of it.
 
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -100,7 +101,7 @@ impl<'a> Controllers<'a> {
             if last.replace(now) != Some(now) {
                 let at = moment.at.strftime("%H:%M:%S");
                 let (min, plain, replicas) = now;
-                told += &format!("{at} min {min} plain {plain} replicas {replicas}\n");
+                let _ = writeln!(told, "{at} min {min} plain {plain} replicas {replicas}");
             }
         }
         let now = self.world.clock.now().strftime("%H:%M:%S");

@@ -146,7 +146,7 @@ fn what_the_user_sets_wins_and_is_what_is_put_back() {
 fn everything_is_put_back_whatever_ends_it() {
     with_world(async |world| {
         let _controllers = world.controllers().await;
-        let _service = world.serve(&[("scaling.mode", "recommend")]).await;
+        let service = world.serve(&[("scaling.mode", "recommend")]).await;
         let namespace = "/api/v1/namespaces/shop";
         let enabled = "evenkeel.dev/enabled";
         raised(world).await;
@@ -170,6 +170,7 @@ fn everything_is_put_back_whatever_ends_it() {
             .annotate(HPA, json!({"evenkeel.dev/predict": "off"}))
             .await;
         put_back(world, "nothing is predicted").await;
+        service.stop().await;
     });
 }
 
@@ -202,10 +203,9 @@ fn another_writer_is_named_and_left_the_field() {
         let _service = world.serve(&[]).await;
         let contested = eventually("the floor is contested", async || {
             let hpa = world.autoscaler().await;
-            if let Some(found) = condition(&hpa, "FloorContested") {
-                if found["status"] == "True" {
-                    return Ok(found);
-                }
+            let contested = condition(&hpa, "FloorContested");
+            if let Some(found) = contested.filter(|found| found["status"] == "True") {
+                return Ok(found);
             }
             if least(&hpa) > MIN {
                 undo(world).await;

@@ -9,6 +9,7 @@ use axum::response::Json;
 use axum::routing::get;
 use evenkeel::clock;
 use k8s_openapi::api::core::v1::Pod;
+use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -124,7 +125,7 @@ async fn pods(
     Path(namespace): Path<String>,
 ) -> Json<Value> {
     let found = Api::<Pod>::namespaced(client, &namespace)
-        .list(&Default::default())
+        .list(&ListParams::default())
         .await;
     let names: Vec<String> = found
         .into_iter()

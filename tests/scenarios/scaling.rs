@@ -6,6 +6,7 @@ use std::time::Duration;
 use evenkeel::clock;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
+use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
@@ -18,6 +19,16 @@ use crate::support::load::{Handle, Prometheus};
 
 use super::resource_metrics::ResourceMetrics;
 use super::world::{self, OPTED_IN, Patience, World};
+
+/// The timeline is what somebody runs this for; the test runner shows it with `--nocapture`.
+macro_rules! tell {
+    ($($told:tt)*) => {
+        #[allow(clippy::print_stdout)]
+        {
+            println!($($told)*);
+        }
+    };
+}
 
 const NAMESPACE: &str = "ramp";
 const HPA: &str = "/apis/autoscaling/v2/namespaces/ramp/horizontalpodautoscalers/web";
@@ -90,7 +101,15 @@ fn the_floor_rises_first_and_kube_controller_manager_scales() {
         put_back(client, (origin, &prometheus.handle), &mut plain).await;
         following.abort();
         evenkeel.assert_within_rights();
-        objects::delete_pods(client, NAMESPACE).await;
+        for path in [HPA, DEPLOYMENT] {
+            let background = json!({"propagationPolicy": "Background"});
+            ask(client, "DELETE", path, &background).await;
+        }
+        until("the Pods are gone", async || {
+            let left = objects::pods(client, NAMESPACE).await;
+            left.is_empty().then_some(())
+        })
+        .await;
     });
 }
 
@@ -128,7 +147,7 @@ async fn workload(client: &Client, replicas: i64) {
 async fn follow(client: Client, load: Handle) {
     let pods: Api<Pod> = Api::namespaced(client, NAMESPACE);
     loop {
-        if let Ok(found) = pods.list(&Default::default()).await {
+        if let Ok(found) = pods.list(&ListParams::default()).await {
             let names: Vec<String> = found.iter().map(ResourceExt::name_any).collect();
             load.set_pods(&names);
         }
@@ -156,7 +175,7 @@ async fn look(client: &Client, (origin, load): (Timestamp, &Handle), plain: &mut
         ..
     } = moment;
     let ready = deployment["status"]["readyReplicas"].as_i64().unwrap_or(0);
-    println!(
+    tell!(
         "{seconds:>5} s  load {load:.2}  floor {min:>2}  replicas {replicas:>2}  ready {ready:>2}  plain HPA {plain:>2}"
     );
     moment
@@ -183,7 +202,7 @@ async fn ahead_of(client: &Client, load: (Timestamp, &Handle), plain: &mut Plain
         (now.plain >= ahead.min).then_some((ahead, now))
     })
     .await;
-    println!("the floor was {} s ahead", now.seconds - ahead.seconds);
+    tell!("the floor was {} s ahead", now.seconds - ahead.seconds);
     ahead
 }
 
@@ -232,7 +251,7 @@ async fn scaled(client: &Client, ahead: Moment) {
         .iter()
         .filter(|event| event["reason"] == "FloorRaised")
     {
-        println!("{}", event["note"].as_str().unwrap_or_default());
+        tell!("{}", event["note"].as_str().unwrap_or_default());
     }
 }
 

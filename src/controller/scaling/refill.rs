@@ -376,8 +376,9 @@ mod tests {
                 for pair in grids.windows(2) {
                     assert_eq!(pair[1].last() + resolution.step(), pair[0].first);
                 }
-                let middle = grids[0].first.as_millisecond() % resolution.step().as_millis() as i64;
-                assert_eq!(i128::from(middle), resolution.step().as_millis() / 2);
+                let middle = i128::from(grids[0].first.as_millisecond());
+                let step = resolution.step().as_millis();
+                assert_eq!(middle % step, step / 2);
             }
         }
         assert_eq!(parts.len(), asked.len());

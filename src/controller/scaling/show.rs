@@ -8,11 +8,12 @@ use super::board::{
     Fallback, Named, Refilled, Shown, ShownCondition, ShownFloor, ShownForecast, ShownLoad,
     ShownTrust,
 };
+use crate::plan::scaling::bounds::Ledger;
 use crate::plan::scaling::owner::Owner;
 use crate::plan::scaling::status::Status;
 use crate::plan::scaling::{Observed, Resolved};
 use crate::scaling::tracker::{LoadReport, Report};
-use crate::scaling::{LimitedBy, Mode};
+use crate::scaling::{Bounds, LimitedBy, Mode};
 
 /// One target at one tick.
 pub(super) struct Picture<'a> {
@@ -40,7 +41,7 @@ pub(super) fn shown(
         return None;
     }
     let owner = Owner::of(observed).or_else(|| Owner::workload(observed))?;
-    let user = resolved.bounds.as_ref().map(|bounds| bounds.user());
+    let user = resolved.bounds.as_ref().map(Ledger::user);
     let target = resolved.target.as_ref();
     let policy = target.map(|target| target.policy.bounds);
     let decision = report.map(|report| &report.decision);
@@ -56,10 +57,8 @@ pub(super) fn shown(
         },
         mode: resolved.mode.as_str(),
         current: target.map(|target| target.current),
-        min: user.map_or_else(|| policy.map(|bounds| bounds.min()), |user| user.min),
-        max: user
-            .map(|user| user.max)
-            .or(policy.map(|bounds| bounds.max())),
+        min: user.map_or_else(|| policy.map(Bounds::min), |user| user.min),
+        max: user.map(|user| user.max).or(policy.map(Bounds::max)),
         decided: decision.map(|decision| decision.replicas),
         limited_by: decision.and_then(|decision| decision.limited_by.map(LimitedBy::reason)),
         reason: decision.map_or_else(|| refusal(resolved), |decision| decision.reason.clone()),

@@ -276,7 +276,7 @@ impl Kept {
             now,
         };
         if let Some(shown) = show::shown(&picture, &self.decisions) {
-            self.trace(&shown, (resolved, report.as_ref()), tick);
+            draw(&shown, (resolved, report.as_ref()), tick);
             ticked.shown.push(Arc::new(shown));
         }
     }
@@ -289,10 +289,7 @@ impl Kept {
         (observed, resolved): (&Observed, &Resolved),
         ticked: &mut Ticked,
     ) -> bool {
-        let contested = resolved
-            .bounds
-            .as_ref()
-            .is_some_and(|bounds| bounds.is_contested());
+        let contested = resolved.is_contested();
         self.contest = match (contested, self.contest) {
             (false, _) => Contest::None,
             (true, Contest::None) => {
@@ -312,37 +309,33 @@ impl Kept {
         };
         self.contest == Contest::Asked
     }
+}
 
-    fn trace(
-        &self,
-        shown: &Shown,
-        (resolved, report): (&Resolved, Option<&Report>),
-        tick: &Tick<'_>,
-    ) {
-        let Some(report) = report else { return };
-        let loads: Vec<trace::Observed> = report
-            .loads
-            .iter()
-            .map(|load| trace::Observed {
-                resource: load.resource,
-                load: load.now.filter(|_| load.measured == Some(tick.now)),
-                forecast: load.model.and_then(|model| {
-                    let step = model.at_horizon?;
-                    let due = tick.now.checked_add(report.horizon).ok()?;
-                    let interval = step.interval80;
-                    Some((due, (step.mean, interval.lower, interval.upper)))
-                }),
-            })
-            .collect();
-        let floor = resolved
-            .bounds
-            .as_ref()
-            .and_then(|bounds| bounds.floor(tick.now));
-        let floor = floor.map(|floor| floor.replicas);
-        let mut traces = tick.traces.lock();
-        let trace = traces.entry(key_of(shown)).or_default();
-        trace.record(tick.now, shown.current, floor, &loads);
-    }
+/// Draws what this tick saw and said.
+fn draw(shown: &Shown, (resolved, report): (&Resolved, Option<&Report>), tick: &Tick<'_>) {
+    let Some(report) = report else { return };
+    let loads: Vec<trace::Observed> = report
+        .loads
+        .iter()
+        .map(|load| trace::Observed {
+            resource: load.resource,
+            load: load.now.filter(|_| load.measured == Some(tick.now)),
+            forecast: load.model.and_then(|model| {
+                let step = model.at_horizon?;
+                let due = tick.now.checked_add(report.horizon).ok()?;
+                let interval = step.interval80;
+                Some((due, (step.mean, interval.lower, interval.upper)))
+            }),
+        })
+        .collect();
+    let floor = resolved
+        .bounds
+        .as_ref()
+        .and_then(|bounds| bounds.floor(tick.now));
+    let floor = floor.map(|floor| floor.replicas);
+    let mut traces = tick.traces.lock();
+    let trace = traces.entry(key_of(shown)).or_default();
+    trace.record(tick.now, shown.current, floor, &loads);
 }
 
 fn key_of(shown: &Shown) -> trace::Key {
