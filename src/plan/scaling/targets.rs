@@ -151,6 +151,8 @@ pub fn resolve(
             resolved.mode = target.policy.mode;
             (resolved.target, resolved.problems) = (Some(target), problems);
         }
+        // Who opted in to be placed did not ask for recommendations on what has none.
+        Err(Problem::NoResourceMetric) if !said.by_anybody(observed) => resolved.mode = Mode::Off,
         Err(problem) => resolved.problems.push(problem),
     }
     resolved
@@ -184,6 +186,11 @@ impl Said {
             said.policy = over(said.policy, policy);
         }
         said
+    }
+
+    /// Whether the objects or their namespace say anything of scaling.
+    fn by_anybody(&self, observed: &Observed) -> bool {
+        self.asked || observed.namespace_policy.scaling.is_some()
     }
 
     fn mode(&self, observed: &Observed, settings: &Settings, known: bool) -> Mode {

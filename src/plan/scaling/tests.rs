@@ -354,6 +354,20 @@ fn what_is_wrong_is_told_and_nothing_is_raised() {
 }
 
 #[test]
+fn who_only_opted_in_is_not_told_of_metrics_that_nobody_asked_to_predict() {
+    let mut world = World::new();
+    world.hpa()["spec"]["metrics"] = json!([]);
+    world.annotate(SCALING, Value::Null);
+    assert_eq!(world.resolve(at(0)).mode, Mode::Off);
+    assert_eq!(world.tick(None, 0), []);
+    world
+        .namespace
+        .insert(SCALING.to_owned(), "recommend".to_owned());
+    world.tick(None, 15);
+    assert_eq!(world.reasons(), ["NoResourceMetric"]);
+}
+
+#[test]
 fn a_paused_scaled_object_is_left_alone_and_one_without_hpa_is_waited_for() {
     let mut world = World::with_keda();
     world.tick(Some(6), 0);
