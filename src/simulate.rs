@@ -5,6 +5,7 @@
 //! side of the comparison. Everything is a function of scenario, seed and time.
 
 pub mod autoscaler;
+pub mod hpa;
 pub mod lifecycle;
 pub mod load;
 pub mod plain;

@@ -7,9 +7,11 @@
 mod error;
 mod faults;
 mod install;
+mod installation;
 mod observe;
 mod options;
 mod readiness;
+mod scheduling;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -30,6 +32,8 @@ use super::api::{self, ApiServer};
 use super::events::Happened;
 use super::kubelet::Kubelet;
 use super::metrics::{self, Behaviour, ResourceReadings};
+use super::parts::Parts;
+use super::recorder::Recorder;
 use super::scheduler::Scheduler;
 use super::store::Stores;
 use super::world::World;
@@ -71,6 +75,7 @@ struct Addresses {
 pub struct Cluster {
     /// An administrator's client.
     pub client: Client,
+    config: kube::Config,
     kubeconfig: PathBuf,
     addresses: Addresses,
     pace: Pace,
@@ -110,9 +115,11 @@ impl Cluster {
             ..api::Settings::default()
         })
         .await?;
-        let (kubeconfig, client) = connect(&server, &options.folder).await?;
+        let (kubeconfig, config) = connect(&server, &options.folder).await?;
+        let client = client_of(&config, "evenkeel-dev")?;
         let addresses = addresses().await?;
-        install::prepare(&client, &options, addresses.https).await?;
+        install::prepare(&client, &options).await?;
+        scheduling::write(&client).await?;
         let mut tasks = JoinSet::new();
         let behaviour = Behaviour::default();
         let backend = metrics::serve(world.clone(), pace.clone(), behaviour.clone()).await;
@@ -121,16 +128,19 @@ impl Cluster {
             source,
         })?;
         tasks.spawn(backend);
+        let fields = install::fields(&pace, addresses, prometheus);
+        installation::write(&client, &fields, addresses).await?;
         let stop = CancellationToken::new();
         let service = tokio::spawn(serve(Wiring {
             kubeconfig: kubeconfig.clone(),
             namespace: NAMESPACE,
-            fields: install::fields(&pace, addresses, prometheus),
+            fields,
             clock: Clock::accelerated(options.speed, clock::now()),
             stop: stop.clone(),
         }));
         let mut cluster = Self {
             client,
+            config,
             kubeconfig,
             addresses,
             pace,
@@ -148,35 +158,45 @@ impl Cluster {
     /// Starts what runs on the API, waits for the service, and begins the scenario.
     async fn run(&mut self, options: &Options, behaviour: &Behaviour) -> Result<(), StartError> {
         let stores = Stores::start(&self.client, &mut self.tasks);
-        let (client, pace, events) = (&self.client, &self.pace, &self.events);
-        let kubelet = Kubelet::new(
-            client.clone(),
-            stores.clone(),
-            self.world.clone(),
-            pace.clone(),
-            events.clone(),
-        );
+        let (client, parts) = self.part("kubelet", "kubelet")?;
+        let kubelet = Kubelet::new(client, stores.clone(), self.world.clone(), parts);
         self.tasks.spawn(kubelet.run());
-        controllers::start(client, &stores, pace, events, &mut self.tasks);
-        let scheduler = Scheduler::new(
-            client.clone(),
-            stores.clone(),
-            events.clone(),
-            pace.clone(),
-            options.seed,
-        );
+        let controllers = client_of(&self.config, "kube-controller-manager")?;
+        let (pace, events) = (&self.pace, &self.events);
+        controllers::start(&controllers, &stores, pace, events, &mut self.tasks);
+        let (client, parts) = self.part("kube-scheduler", "default-scheduler")?;
+        let recorder = parts.recorder.clone();
+        let scheduler = Scheduler::new(client, stores.clone(), parts, options.seed);
         let setup = scheduler.setup_slot();
         self.tasks.spawn(scheduler.run());
         self.tell("starting");
         let http = self.addresses.http;
         tokio::select! {
-            ready = readiness::ready(client, http) => ready?,
+            ready = readiness::ready(&self.client, http) => ready?,
             ended = &mut self.service => return Err(StartError::NotReady(how(ended))),
         }
-        let configuration = install::scheduler(client, options, self.addresses.https).await?;
-        setup.set(&configuration)?;
+        let https = self.addresses.https;
+        let file =
+            scheduling::File::open(&self.client, setup, https, options.patience, recorder).await?;
+        self.tasks.spawn(file.follow());
         self.begin(stores, options, behaviour);
         Ok(())
+    }
+
+    /// A client of the name that a part is known by as a manager of fields, and what it tells by.
+    fn part(
+        &mut self,
+        agent: &'static str,
+        component: &'static str,
+    ) -> Result<(Client, Parts), StartError> {
+        let client = client_of(&self.config, agent)?;
+        let recorder = Recorder::start(client.clone(), component, &mut self.tasks);
+        let parts = Parts {
+            pace: self.pace.clone(),
+            events: self.events.clone(),
+            recorder,
+        };
+        Ok((client, parts))
     }
 
     /// Begins the scenario, with everything that goes by its time.
@@ -280,7 +300,7 @@ fn how(ended: Result<Ended, tokio::task::JoinError>) -> String {
     }
 }
 
-async fn connect(server: &ApiServer, folder: &Path) -> Result<(PathBuf, Client), StartError> {
+async fn connect(server: &ApiServer, folder: &Path) -> Result<(PathBuf, kube::Config), StartError> {
     let path = folder.join("kubeconfig");
     let text = server.kubeconfig();
     tokio::fs::write(&path, &text)
@@ -293,7 +313,15 @@ async fn connect(server: &ApiServer, folder: &Path) -> Result<(PathBuf, Client),
     let kubeconfig = Kubeconfig::from_yaml(&text).map_err(unusable)?;
     let config =
         kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-    Ok((path, Client::try_from(config.map_err(unusable)?)?))
+    Ok((path, config.map_err(unusable)?))
+}
+
+/// A client that says who it is.
+fn client_of(config: &kube::Config, agent: &'static str) -> Result<Client, StartError> {
+    let mut config = config.clone();
+    let agent = hyper::header::HeaderValue::from_static(agent);
+    config.headers.push((hyper::header::USER_AGENT, agent));
+    Ok(Client::try_from(config)?)
 }
 
 /// Three free ports of loopback, held until all are known so that they differ.

@@ -2,6 +2,9 @@
 //!
 //! What a Pod's status should be is a function of its stage; it is written when the stage changes.
 
+mod containers;
+pub mod heartbeat;
+
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -12,7 +15,10 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 use tracing::debug;
 
+use self::heartbeat::Heartbeats;
 use super::objects::{APP, stamp};
+use super::parts::Parts;
+use super::recorder::{Recorder, reference};
 use super::store::Stores;
 use super::world::{Bound, World};
 use super::{Events, Pace};
@@ -35,6 +41,8 @@ pub struct Kubelet {
     world: World,
     pace: Pace,
     events: Events,
+    recorder: Recorder,
+    heartbeats: Heartbeats,
     /// The stage that was last written, by UID.
     written: HashMap<String, Stage>,
 }
@@ -42,13 +50,20 @@ pub struct Kubelet {
 impl Kubelet {
     /// A kubelet that has no Pods.
     #[must_use]
-    pub fn new(client: Client, stores: Stores, world: World, pace: Pace, events: Events) -> Self {
+    pub fn new(client: Client, stores: Stores, world: World, parts: Parts) -> Self {
+        let Parts {
+            pace,
+            events,
+            recorder,
+        } = parts;
         Self {
             client,
             stores,
             world,
             pace,
             events,
+            recorder,
+            heartbeats: Heartbeats::default(),
             written: HashMap::new(),
         }
     }
@@ -68,8 +83,15 @@ impl Kubelet {
     }
 
     async fn round(&mut self, now: Timestamp) {
-        for node in self.stores.nodes.list() {
+        let nodes = self.stores.nodes.list();
+        self.heartbeats
+            .retain(|name| nodes.iter().any(|node| node.name_any() == name));
+        for node in nodes {
+            if self.world.is_lost(&node.name_any()) {
+                continue;
+            }
             self.welcome(&node).await;
+            self.heartbeats.beat(&self.client, &node, now).await;
         }
         let pods = self.stores.pods.list();
         let names: std::collections::HashSet<PodName> = pods
@@ -104,6 +126,7 @@ impl Kubelet {
             app: app.to_owned(),
             node: node.to_owned(),
             demand,
+            containers: containers::shares(pod),
         };
         let life = self.world.bound(&bound, at);
         let stage = life.stage(at);
@@ -120,14 +143,56 @@ impl Kubelet {
             .await
         {
             Ok(_) => {
-                self.written.insert(uid, stage);
+                let before = self.written.insert(uid, stage);
+                self.tell(pod, before, stage);
             }
             Err(error) => debug!(%error, pod = pod.name_any(), "a status could not be written"),
         }
     }
 
+    /// Tells of what a Pod has come to since it was last written.
+    fn tell(&self, pod: &Pod, before: Option<Stage>, now: Stage) {
+        let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+        for container in containers {
+            let (name, image) = (&container.name, container.image.as_deref().unwrap_or("?"));
+            let told = [
+                (
+                    Stage::Pulling,
+                    "Pulling",
+                    format!("Pulling image \"{image}\""),
+                ),
+                (
+                    Stage::Starting,
+                    "Pulled",
+                    format!("Successfully pulled image \"{image}\""),
+                ),
+                (
+                    Stage::Warming,
+                    "Created",
+                    format!("Created container: {name}"),
+                ),
+                (
+                    Stage::Warming,
+                    "Started",
+                    format!("Started container {name}"),
+                ),
+            ];
+            for (stage, reason, message) in told {
+                if stage <= now && before.is_none_or(|before| before < stage) {
+                    let mut about = reference(pod);
+                    about.field_path = Some(format!("spec.containers{{{name}}}"));
+                    self.recorder.normal(about, reason, message);
+                }
+            }
+        }
+    }
+
     /// Ends a Pod that is being deleted: its containers have nothing to finish.
     async fn end(&mut self, pod: &Pod) {
+        for container in pod.spec.iter().flat_map(|spec| &spec.containers) {
+            let message = format!("Stopping container {}", container.name);
+            self.recorder.normal(reference(pod), "Killing", message);
+        }
         let api: Api<Pod> =
             Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());
         let now = DeleteParams::default().grace_period(0);

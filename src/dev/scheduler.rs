@@ -23,6 +23,8 @@ use self::configuration::Configuration;
 use self::extender::{Extender, Filtered};
 use self::landscape::Landscape;
 use super::objects::stamp;
+use super::parts::Parts;
+use super::recorder::{Recorder, reference};
 use super::store::Stores;
 use super::{Event, Events, Pace};
 use crate::clock;
@@ -80,6 +82,7 @@ pub struct Scheduler {
     /// When a refused Pod was last tried, and on what landscape.
     refused: BTreeMap<String, (Landscape, Timestamp)>,
     events: Events,
+    recorder: Recorder,
     pace: Pace,
 }
 
@@ -110,7 +113,12 @@ impl SetupSlot {
 impl Scheduler {
     /// A scheduler without extenders.
     #[must_use]
-    pub fn new(client: Client, stores: Stores, events: Events, pace: Pace, seed: u64) -> Self {
+    pub fn new(client: Client, stores: Stores, parts: Parts, seed: u64) -> Self {
+        let Parts {
+            pace,
+            events,
+            recorder,
+        } = parts;
         Self {
             client,
             stores,
@@ -121,6 +129,7 @@ impl Scheduler {
             assumed: HashMap::new(),
             refused: BTreeMap::new(),
             events,
+            recorder,
             pace,
         }
     }
@@ -250,6 +259,12 @@ impl Scheduler {
         let _: serde_json::Value = api
             .create_subresource("binding", &pod.name_any(), &PostParams::default(), &binding)
             .await?;
+        let message = format!(
+            "Successfully assigned {namespace}/{} to {}",
+            pod.name_any(),
+            placed.node
+        );
+        self.recorder.normal(reference(pod), "Scheduled", message);
         let event = Event::PodPlaced {
             pod: PodName::new(&namespace, &pod.name_any()),
             node: placed.node.clone(),
@@ -267,6 +282,8 @@ impl Scheduler {
             Unplaced::Refused(against) => ("Unschedulable", unschedulable(&against)),
             Unplaced::Extender(message) => ("SchedulerError", message),
         };
+        self.recorder
+            .warning(reference(pod), "FailedScheduling", message.clone());
         if landscape::condition(pod) == Some((reason, &message)) {
             return;
         }

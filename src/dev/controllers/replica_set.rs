@@ -12,6 +12,7 @@ use tracing::debug;
 
 use super::Turns;
 use crate::clock;
+use crate::dev::recorder::{Recorder, reference};
 use crate::dev::store::Stores;
 
 /// A Pod that was made counts this long without being shown by the watch.
@@ -42,27 +43,100 @@ impl Made {
     }
 }
 
-pub(super) async fn run(client: Client, stores: Stores) {
-    let (mut made, mut deleted) = (Made::default(), Deleted::new());
-    let mut turns = Turns::of(&stores);
-    loop {
-        let pods = stores.pods.list();
-        let now = clock::now();
-        let shown = |uid: &String| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid));
-        made.retain(&pods, now);
-        deleted.retain(|uid, _| shown(uid));
-        for set in stores.replica_sets.list() {
-            let pods = of(&set, &pods);
-            if !made.any_of(&set) && set.metadata.deletion_timestamp.is_none() {
-                match plan(&set, &pods, &deleted) {
-                    Plan::Make(count) => make(&client, &set, count, &mut made).await,
-                    Plan::Delete(pods) => delete(&client, &pods, &mut deleted).await,
-                    Plan::Nothing => {}
+/// The controller.
+pub(super) struct ReplicaSets {
+    client: Client,
+    stores: Stores,
+    recorder: Recorder,
+    made: Made,
+    deleted: Deleted,
+}
+
+impl ReplicaSets {
+    pub(super) fn new(client: Client, stores: Stores, recorder: Recorder) -> Self {
+        Self {
+            client,
+            stores,
+            recorder,
+            made: Made::default(),
+            deleted: Deleted::new(),
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        let mut turns = Turns::of(&self.stores);
+        loop {
+            let pods = self.stores.pods.list();
+            let now = clock::now();
+            let shown = |uid: &String| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid));
+            self.made.retain(&pods, now);
+            self.deleted.retain(|uid, _| shown(uid));
+            for set in self.stores.replica_sets.list() {
+                let pods = of(&set, &pods);
+                if !self.made.any_of(&set) && set.metadata.deletion_timestamp.is_none() {
+                    match plan(&set, &pods, &self.deleted) {
+                        Plan::Make(count) => self.make(&set, count).await,
+                        Plan::Delete(pods) => self.delete(&set, &pods).await,
+                        Plan::Nothing => {}
+                    }
+                }
+                status(&self.client, &set, &pods, now).await;
+            }
+            turns.next().await;
+        }
+    }
+
+    async fn make(&mut self, set: &ReplicaSet, count: usize) {
+        let (Some(owner), Some(spec)) = (set.controller_owner_ref(&()), &set.spec) else {
+            return;
+        };
+        let template = spec.template.clone().unwrap_or_default();
+        let mut metadata = template.metadata.unwrap_or_default();
+        metadata.generate_name = Some(format!("{}-", set.name_any()));
+        metadata.owner_references = Some(vec![owner]);
+        let pod = Pod {
+            metadata,
+            spec: template.spec,
+            status: None,
+        };
+        let namespace = set.namespace().unwrap_or_default();
+        let api: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
+        for _ in 0..count {
+            match api.create(&PostParams::default(), &pod).await {
+                Ok(pod) => {
+                    let uid = set.uid().unwrap_or_default();
+                    let made = pod.uid().unwrap_or_default();
+                    self.made.0.insert(made, (uid, clock::now()));
+                    let message = format!("Created pod: {}", pod.name_any());
+                    self.recorder
+                        .normal(reference(set), "SuccessfulCreate", message);
+                }
+                Err(error) => {
+                    let message = format!("Error creating: {error}");
+                    self.recorder
+                        .warning(reference(set), "FailedCreate", message);
+                    debug!(%error, set = set.name_any(), "a Pod could not be made");
+                    return;
                 }
             }
-            status(&client, &set, &pods).await;
         }
-        turns.next().await;
+    }
+
+    async fn delete(&mut self, set: &ReplicaSet, pods: &[Arc<Pod>]) {
+        for pod in pods {
+            let namespace = pod.namespace().unwrap_or_default();
+            let api: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
+            match api.delete(&pod.name_any(), &DeleteParams::default()).await {
+                Ok(_) => {
+                    let uid = pod.uid().unwrap_or_default();
+                    self.deleted.insert(uid, clock::now());
+                    let message = format!("Deleted pod: {}", pod.name_any());
+                    self.recorder
+                        .normal(reference(set), "SuccessfulDelete", message);
+                }
+                Err(error) => debug!(%error, pod = pod.name_any(), "a Pod could not be deleted"),
+            }
+        }
     }
 }
 
@@ -134,54 +208,32 @@ pub(super) fn is_ready(pod: &Pod) -> bool {
         .any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
-async fn make(client: &Client, set: &ReplicaSet, count: usize, made: &mut Made) {
-    let (Some(owner), Some(spec)) = (set.controller_owner_ref(&()), &set.spec) else {
-        return;
-    };
-    let template = spec.template.clone().unwrap_or_default();
-    let mut metadata = template.metadata.unwrap_or_default();
-    metadata.generate_name = Some(format!("{}-", set.name_any()));
-    metadata.owner_references = Some(vec![owner]);
-    let pod = Pod {
-        metadata,
-        spec: template.spec,
-        status: None,
-    };
-    let api: Api<Pod> = Api::namespaced(client.clone(), &set.namespace().unwrap_or_default());
-    for _ in 0..count {
-        match api.create(&PostParams::default(), &pod).await {
-            Ok(pod) => {
-                let uid = set.uid().unwrap_or_default();
-                made.0
-                    .insert(pod.uid().unwrap_or_default(), (uid, clock::now()));
-            }
-            Err(error) => {
-                debug!(%error, set = set.name_any(), "a Pod could not be made");
-                return;
-            }
-        }
-    }
+/// Whether a Pod has been ready for so long.
+fn is_available(pod: &Pod, least: jiff::SignedDuration, now: jiff::Timestamp) -> bool {
+    let status = pod.status.as_ref();
+    let conditions = status.and_then(|status| status.conditions.as_ref());
+    let ready = conditions
+        .into_iter()
+        .flatten()
+        .find(|condition| condition.type_ == "Ready" && condition.status == "True");
+    ready.is_some_and(|ready| {
+        let since = ready.last_transition_time.as_ref();
+        least.is_zero() || since.is_some_and(|since| now.duration_since(since.0) >= least)
+    })
 }
 
-async fn delete(client: &Client, pods: &[Arc<Pod>], deleted: &mut Deleted) {
-    for pod in pods {
-        let api: Api<Pod> = Api::namespaced(client.clone(), &pod.namespace().unwrap_or_default());
-        match api.delete(&pod.name_any(), &DeleteParams::default()).await {
-            Ok(_) => {
-                deleted.insert(pod.uid().unwrap_or_default(), clock::now());
-            }
-            Err(error) => debug!(%error, pod = pod.name_any(), "a Pod could not be deleted"),
-        }
-    }
-}
-
-async fn status(client: &Client, set: &ReplicaSet, pods: &[Arc<Pod>]) {
+async fn status(client: &Client, set: &ReplicaSet, pods: &[Arc<Pod>], now: jiff::Timestamp) {
     let ready = pods.iter().filter(|pod| is_ready(pod)).count();
+    let spec = set.spec.as_ref();
+    let least = spec.and_then(|spec| spec.min_ready_seconds).unwrap_or(0);
+    let least = jiff::SignedDuration::from_secs(least.into());
+    let available = pods.iter().filter(|pod| is_available(pod, least, now));
+    let available = available.count();
     let labelled = json!({
         "replicas": pods.len(), "fullyLabeledReplicas": pods.len(), "readyReplicas": ready,
-        "availableReplicas": ready, "observedGeneration": set.metadata.generation,
+        "availableReplicas": available, "observedGeneration": set.metadata.generation,
     });
-    let now = set.status.as_ref().map(|status| {
+    let is = set.status.as_ref().map(|status| {
         json!({
             "replicas": status.replicas,
             "fullyLabeledReplicas": status.fully_labeled_replicas.unwrap_or(0),
@@ -190,7 +242,7 @@ async fn status(client: &Client, set: &ReplicaSet, pods: &[Arc<Pod>]) {
             "observedGeneration": status.observed_generation,
         })
     });
-    if now.as_ref() == Some(&labelled) {
+    if is.as_ref() == Some(&labelled) {
         return;
     }
     let api: Api<ReplicaSet> =
