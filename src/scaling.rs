@@ -18,6 +18,7 @@ mod limit;
 mod mode;
 pub mod ownership;
 mod reason;
+pub mod sum;
 pub mod tracker;
 
 pub use bounds::{Bounds, BoundsError};

@@ -6,6 +6,10 @@
 
 mod support {
     pub mod control_plane;
+    #[allow(dead_code)] // other test programs use the rest
+    pub mod dev_api;
+    #[allow(dead_code)] // other test programs use the rest
+    pub mod load;
 }
 
 mod scenarios {
@@ -16,6 +20,8 @@ mod scenarios {
     mod leadership;
     mod outage;
     mod placement;
+    mod resource_metrics;
+    mod scaling;
     mod waiting;
     mod world;
 }

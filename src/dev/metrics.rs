@@ -1,9 +1,12 @@
-//! A Prometheus on loopback that answers exactly the queries of the dev configuration.
+//! A Prometheus on loopback that answers exactly the queries of the dev configuration, and the
+//! ranges that the service asks of them.
 //!
 //! Each resource of nodes and of Pods has one metric name; `timestamp(name)` says when its
 //! exporter was last read. Values are what the counters gave at the last scrape, so they are as
 //! late and as smooth as real ones. Any other query is refused as Prometheus refuses what it
 //! cannot parse.
+
+mod past;
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -19,6 +22,7 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use self::past::Past;
 use super::Pace;
 use super::api::{Reading, ResourceMetrics, Usage};
 use super::world::{Share, World};
@@ -132,6 +136,7 @@ struct Backend {
     world: World,
     pace: Pace,
     behaviour: Behaviour,
+    past: Past,
     /// Set once something has been scraped: until then it is starting.
     scraped: Arc<OnceLock<()>>,
 }
@@ -151,14 +156,23 @@ pub async fn serve(
         world,
         pace,
         behaviour,
+        past: Past::default(),
         scraped: Arc::default(),
     };
+    let recording = backend
+        .past
+        .clone()
+        .record(backend.world.clone(), backend.pace.clone());
     let router = Router::new()
         .route("/api/v1/query", post(query))
+        .route("/api/v1/query_range", post(query))
         .with_state(backend);
     let serving = async move {
-        // It ends with an error only when the listener is broken, which the service then reports.
-        let _ = axum::serve(listener, router).await;
+        tokio::select! {
+            // It ends with an error only when the listener is broken, which the service reports.
+            _ = axum::serve(listener, router) => {}
+            () = recording => {}
+        }
     };
     Ok((address, serving))
 }
@@ -175,12 +189,17 @@ async fn query(
         return std::future::pending().await;
     }
     let text = form.get("query").map_or("", String::as_str);
-    let Some(found) = backend.answer(text) else {
+    let (kind, found) = if form.contains_key("step") {
+        ("matrix", backend.past.answer(&form, &backend.pace))
+    } else {
+        ("vector", backend.answer(text))
+    };
+    let Some(found) = found else {
         let error = format!("no such query here: {text}");
         let body = json!({"status": "error", "errorType": "bad_data", "error": error});
         return (StatusCode::BAD_REQUEST, Json(body)).into_response();
     };
-    let data = json!({"resultType": "vector", "result": found});
+    let data = json!({"resultType": kind, "result": found});
     Json(json!({"status": "success", "data": data})).into_response()
 }
 
@@ -272,6 +291,7 @@ mod tests {
             world,
             pace,
             behaviour: Behaviour::default(),
+            past: Past::default(),
             scraped: Arc::default(),
         };
         assert!(!backend.is_starting());

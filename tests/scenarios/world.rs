@@ -104,7 +104,22 @@ impl<'a> World<'a> {
         self.replica("evenkeel-1", free_port(), "1s").await
     }
 
+    /// Starts a replica that measures by the Prometheus at `url`, where Pods have cpu only, and
+    /// looks at its targets every five seconds.
+    pub async fn serve_scaling(&self, url: &str) -> Evenkeel {
+        let ours = json!({
+            "metrics": {"interval": "1s", "maxAge": "2m", "prometheus": {"url": url}},
+            "scaling": {"interval": "5s"},
+        });
+        self.replica_with("evenkeel-0", self.port, "1s", &ours)
+            .await
+    }
+
     async fn replica(&self, name: &str, port: u16, interval: &str) -> Evenkeel {
+        self.replica_with(name, port, interval, &json!({})).await
+    }
+
+    async fn replica_with(&self, name: &str, port: u16, interval: &str, own: &Value) -> Evenkeel {
         let mut configuration = self.installation.configuration.clone();
         let ours = json!({
             "metrics": {
@@ -131,6 +146,7 @@ impl<'a> World<'a> {
             },
         });
         json_patch::merge(&mut configuration, &ours);
+        json_patch::merge(&mut configuration, own);
         let kubeconfig = &self.installation.kubeconfig;
         Evenkeel::start(self.plane.folder(), name, kubeconfig, port, configuration).await
     }

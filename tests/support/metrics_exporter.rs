@@ -40,6 +40,8 @@ pub const SPEED: f64 = 1.25e9;
 /// What the exporter plays.
 pub struct Exporter {
     started: Instant,
+    /// Nodes that were restarted later, with their counters.
+    pub restarted: Mutex<std::collections::HashMap<u32, Instant>>,
     /// Nodes that no longer answer.
     pub gone: Mutex<Vec<u32>>,
     /// The last time that a node's own exporter was read, by number.
@@ -50,6 +52,7 @@ pub struct Exporter {
 pub async fn start() -> (SocketAddr, Arc<Exporter>) {
     let exporter = Arc::new(Exporter {
         started: clock::instant(),
+        restarted: Mutex::default(),
         gone: Mutex::default(),
         read_at: Mutex::default(),
     });
@@ -72,7 +75,8 @@ impl Exporter {
         if self.gone.lock().unwrap().contains(&number) {
             return Err(StatusCode::INTERNAL_SERVER_ERROR);
         }
-        Ok(self.started.elapsed().as_secs_f64())
+        let restarted = self.restarted.lock().unwrap().get(&number).copied();
+        Ok(restarted.unwrap_or(self.started).elapsed().as_secs_f64())
     }
 }
 
@@ -158,7 +162,13 @@ fn disks(number: u32, seconds: f64, line: &mut impl FnMut(&str, f64)) {
     }
 }
 
-/// Two Pods on each node: one of two containers, and one on the host network.
+/// The Pod of the Deployment `api` on node `number`.
+pub fn api_pod(number: u32) -> String {
+    format!("api-7c5ddb8f4-bcdf{}", 4 + number)
+}
+
+/// Two Pods on each node, one of two containers and one on the host network, and one of a
+/// Deployment that uses cpu only.
 async fn cadvisor(State(exporter): State<Arc<Exporter>>, Path(number): Path<u32>) -> Scrape {
     let seconds = exporter.seconds(number)?;
     let mut text = String::new();
@@ -202,6 +212,12 @@ async fn cadvisor(State(exporter): State<Arc<Exporter>>, Path(number): Path<u32>
             }
         }
     }
+    let api = api_pod(number);
+    let labels = format!("namespace=\"shop\",pod=\"{api}\",container=\"app\"");
+    line(
+        &format!("container_cpu_usage_seconds_total{{{labels}}}"),
+        0.5 * seconds,
+    );
     line(
         "container_fs_usage_bytes{id=\"/\",container=\"\",pod=\"\"}",
         9e10,

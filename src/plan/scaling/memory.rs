@@ -35,15 +35,14 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Whether the bounds are contested by a writer that is not known yet: its field manager stands
-    /// in the object's `metadata.managedFields`, which watches leave out.
+    /// What was last planned to be told; `None` before the first plan.
     #[must_use]
-    pub fn wants_contester(&self) -> bool {
-        let contested = self.record.as_ref().is_some_and(Ownership::is_contested);
-        contested && self.contester.is_none()
+    pub const fn status(&self) -> Option<&Status> {
+        self.status.as_ref()
     }
 
-    /// Takes the field manager that last wrote the bounds.
+    /// Takes the field manager that last wrote contested bounds: it stands in the object's
+    /// `metadata.managedFields`, which watches leave out.
     pub fn name_contester(&mut self, manager: String) {
         self.contester = Some(manager);
     }
@@ -59,7 +58,7 @@ impl Memory {
 
     /// Begins a plan at `now`; forgets all where the last one is too long ago.
     pub(super) fn begin(&mut self, now: Timestamp) {
-        if !self.is_recent(now) {
+        if self.times.is_some() && !self.is_recent(now) {
             *self = Self::default();
         }
         let first = self.times.map_or(now, |(first, _)| first);
@@ -73,9 +72,9 @@ impl Memory {
     }
 
     /// Takes the record that the object has now; a contest that is over has no contester.
-    pub(super) fn see(&mut self, record: Option<&Ownership>) {
+    pub(super) fn see(&mut self, record: Option<&Ownership>, contested: bool) {
         self.record = record.cloned();
-        if !record.is_some_and(Ownership::is_contested) {
+        if !contested {
             self.contester = None;
         }
     }

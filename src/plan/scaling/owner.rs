@@ -12,6 +12,7 @@ use crate::plan::notice::About;
 use crate::scaling::ownership::ObjectBounds;
 
 use super::Observed;
+use super::status::Status;
 
 /// What KEDA takes where a ScaledObject has no most replicas.
 const KEDA_MOST: i32 = 100;
@@ -104,13 +105,20 @@ impl<'a> Owner<'a> {
         self.metadata.annotation(BOUNDS)
     }
 
+    /// What it tells of the target, where that can be read.
+    #[must_use]
+    pub fn told(&self) -> Option<Status> {
+        self.status().and_then(Status::from_annotation)
+    }
+
     /// Its status, as it stands.
     pub(super) fn status(&self) -> Option<&'a str> {
         self.metadata.annotation(SCALING_STATUS)
     }
 
     /// The target of a write to it; `None` without a name.
-    pub(super) fn target(&self, namespace: &str) -> Option<Target> {
+    #[must_use]
+    pub fn target(&self, namespace: &str) -> Option<Target> {
         let (namespace, name) = (namespace.to_owned(), self.metadata.name.clone()?);
         Some(match self.kind {
             Kind::Autoscaler => Target::HorizontalPodAutoscaler(namespace, name),

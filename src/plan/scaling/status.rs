@@ -26,6 +26,17 @@ pub enum Truth {
     False,
 }
 
+impl Truth {
+    /// The word in conditions.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::True => "True",
+            Self::False => "False",
+        }
+    }
+}
+
 impl From<bool> for Truth {
     fn from(holds: bool) -> Self {
         if holds { Self::True } else { Self::False }

@@ -53,7 +53,8 @@ pub fn plan(
         .map(|ledger| settle(ledger, resolved, report, now));
     let record = resolved.bounds.as_ref().and_then(Ledger::record);
     let forgotten = settled.as_ref().is_some_and(Settled::forgets);
-    memory.see(record.filter(|_| !forgotten));
+    let contested = resolved.is_contested();
+    memory.see(record.filter(|_| !forgotten), contested);
     let held = owner.status().and_then(Status::from_annotation);
     let previous = memory.status.take().or_else(|| held.clone());
     let status = (resolved.mode != Mode::Off).then(|| {
@@ -67,7 +68,6 @@ pub fn plan(
     });
 
     let mut telling = Telling::new(observed, owner, context, memory);
-    let contested = resolved.is_contested();
     let note = match report.filter(|_| resolved.mode == Mode::Floor && !contested) {
         Some(report) => report.decision.reason.clone(),
         None => events::put_back(resolved, now),

@@ -131,7 +131,7 @@ fn who_undoes_twice_is_left_the_field_and_named() {
     }
     assert_eq!(world.bounds(), (Some(2), 10));
     assert_eq!(world.holds("FloorContested"), Some(Truth::True));
-    assert!(world.memory.wants_contester());
+    assert_eq!(world.memory.contester(), None);
     world
         .memory
         .name_contester("kustomize-controller".to_owned());
@@ -165,8 +165,8 @@ fn who_undoes_twice_is_left_the_field_and_named() {
     world.annotate(SCALING, json!("floor"));
     world.tick(Some(6), 6030);
     assert_eq!(
-        (world.bounds().0, world.memory.wants_contester()),
-        (Some(6), false)
+        (world.bounds().0, world.memory.contester()),
+        (Some(6), None)
     );
 }
 
