@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::writer::WriteQueue;
+use super::queue::WriteQueue;
 use crate::clock;
 use crate::plan::{Operation, Purpose, Target, Write, ca_bundle};
 use crate::server::certificates::{Bundle, CertificateError, Names, Validity, next};

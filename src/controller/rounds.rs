@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::leadership::Leadership;
 use super::metrics::Metrics;
-use super::writer::WriteQueue;
+use super::queue::WriteQueue;
 use crate::clock;
 use crate::cluster::ClusterState;
 use crate::cluster::records::{Misunderstood, WaitingPod};

@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 use self::refill::Progress;
 use self::targets::{Targets, Tick, Ticked};
 use super::leadership::Leadership;
-use super::writer::WriteQueue;
+use super::queue::WriteQueue;
 use crate::clock::{self, Clock};
 use crate::cluster::ClusterState;
 use crate::plan::scaling::Settings as PlanSettings;

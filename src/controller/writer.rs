@@ -1,24 +1,21 @@
 //! The one writer: everything that Evenkeel changes in the cluster goes through here.
 //!
-//! Plans are queued without waiting; the queue is bounded, and what does not fit is planned again
-//! later. Right before each request the writer looks whether the kill switch allows it and
+//! Plans are queued without waiting (`queue`) and made one after the other. Right before each request the writer looks whether the kill switch allows it and
 //! whether this replica leads, and each request has a deadline. The Lease is not given back before
 //! the request has ended.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::Value;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::leadership::Leadership;
 use super::metrics::{Metrics, Outcome};
+use super::queue::{self, Waiting, WriteQueue};
 use super::switch::WriteSwitch;
 use crate::clock;
 use crate::plan::{Operation, Purpose, Target, Write};
@@ -57,13 +54,6 @@ fn by_us() -> PatchParams {
     }
 }
 
-type Targets = Mutex<HashSet<Target>>;
-
-/// A set of names is whole whatever happened while it was locked.
-fn locked(targets: &Targets) -> MutexGuard<'_, HashSet<Target>> {
-    targets.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Whether a plan has to know that its write was not made. What has changed meanwhile is planned
 /// anew by itself, but for a node, which was only to be touched.
 const fn is_failure(outcome: Outcome, target: &Target) -> bool {
@@ -74,47 +64,11 @@ const fn is_failure(outcome: Outcome, target: &Target) -> bool {
     }
 }
 
-/// Puts plans into the writer's queue.
-#[derive(Debug, Clone)]
-pub struct WriteQueue {
-    sender: mpsc::Sender<Write>,
-    pending: Arc<Targets>,
-    failed: Arc<Targets>,
-    metrics: Metrics,
-}
-
-impl WriteQueue {
-    /// The objects whose writes have not been made since the last call, so that a plan can be made
-    /// again, or rest.
-    #[must_use]
-    pub fn take_failed(&self) -> Vec<Target> {
-        locked(&self.failed).drain().collect()
-    }
-
-    /// Queues a write, unless one for the same object waits already: the plan is then made again
-    /// on what that one leaves behind.
-    pub fn put(&self, write: Write) {
-        let mut pending = locked(&self.pending);
-        if pending.contains(&write.target) {
-            return;
-        }
-        let (target, purpose) = (write.target.clone(), write.purpose);
-        if self.sender.try_send(write).is_ok() {
-            pending.insert(target);
-        } else {
-            self.metrics.count(purpose, Outcome::Dropped);
-            locked(&self.failed).insert(target);
-        }
-    }
-}
-
 /// Makes the queued writes, one after the other.
 pub struct Writer {
     client: Client,
     settings: Settings,
-    queue: mpsc::Receiver<Write>,
-    pending: Arc<Targets>,
-    failed: Arc<Targets>,
+    queue: Waiting,
     leadership: Leadership,
     switch: WriteSwitch,
     metrics: Metrics,
@@ -131,50 +85,37 @@ impl Writer {
         switch: WriteSwitch,
         metrics: Metrics,
     ) -> (Self, WriteQueue) {
-        let (sender, queue) = mpsc::channel(settings.queue);
-        let pending = Arc::default();
-        let failed = Arc::default();
+        let (put, queue) = queue::new(settings.queue, metrics.clone());
         let writer = Self {
             client,
             settings,
             queue,
-            pending: Arc::clone(&pending),
-            failed: Arc::clone(&failed),
             leadership,
             switch,
-            metrics: metrics.clone(),
+            metrics,
             warned: RateLimited::default(),
         };
-        let queue = WriteQueue {
-            sender,
-            pending,
-            failed,
-            metrics,
-        };
-        (writer, queue)
+        (writer, put)
     }
 
     /// The writes that wait, taken out of the queue.
     #[cfg(test)]
     pub(super) fn queued(&mut self) -> Vec<Write> {
-        self.pending.lock().unwrap().clear();
-        std::iter::from_fn(|| self.queue.try_recv().ok()).collect()
+        self.queue.take_all()
     }
 
     /// Writes until `cancel`.
     pub async fn run(mut self, cancel: CancellationToken) {
         loop {
             let write = tokio::select! {
-                write = self.queue.recv() => write,
+                write = self.queue.next() => write,
                 () = cancel.cancelled() => None,
             };
             let Some(write) = write else { return };
             let outcome = self.make(&write).await;
             self.metrics.count(write.purpose, outcome);
-            locked(&self.pending).remove(&write.target);
-            if is_failure(outcome, &write.target) {
-                locked(&self.failed).insert(write.target);
-            }
+            let failed = is_failure(outcome, &write.target);
+            self.queue.done(write, failed);
             if outcome != Outcome::NotLeader && outcome != Outcome::SwitchedOff {
                 tokio::time::sleep(self.settings.pause).await;
             }
