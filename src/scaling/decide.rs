@@ -150,10 +150,10 @@ impl Tick<'_> {
             replicas,
             reason: self.reason(proposal, ("floor", was, replicas), limited_by),
             limited_by,
-            grounds: if blind {
-                Grounds::LastKnown
-            } else {
-                Grounds::of(proposal)
+            grounds: match floor {
+                _ if !blind => Grounds::of(proposal),
+                Some(_) => Grounds::LastKnown,
+                None => Grounds::Nothing,
             },
         }
     }

@@ -29,7 +29,7 @@ async fn blinds(world: &World<'_>, fault: Fault) {
         })
         .await;
     assert!(
-        kept["step"] == "keep" || kept["step"] == "nothing",
+        kept["grounds"] == "last-known" || kept["grounds"] == "nothing",
         "{fault:?}: {kept}"
     );
     let most = least(&world.autoscaler().await);
@@ -41,12 +41,12 @@ async fn blinds(world: &World<'_>, fault: Fault) {
     assert!(least(&told) <= most, "{fault:?}: nothing is raised");
     world
         .until_shown(&format!("{fault:?}: nothing is left to keep"), |shown| {
-            shown["step"] == "nothing"
+            shown["grounds"] == "nothing"
         })
         .await;
     let metrics = world.metrics().await;
     let labels = r#"namespace="shop",kind="HorizontalPodAutoscaler",name="web""#;
-    let line = format!("evenkeel_scaling_target_step{{{labels},step=\"nothing\"}} 1");
+    let line = format!("evenkeel_scaling_target_grounds{{{labels},grounds=\"nothing\"}} 1");
     assert!(metrics.contains(&line), "{metrics}");
     world
         .until_autoscaler(
@@ -57,9 +57,7 @@ async fn blinds(world: &World<'_>, fault: Fault) {
     world.until_event("MetricsUnavailable").await;
     world.prometheus.handle.set_fault(Fault::None);
     world
-        .until_shown(&format!("{fault:?}: it is over"), |shown| {
-            shown["step"] == "forecast" || shown["step"] == "rule"
-        })
+        .until_shown(&format!("{fault:?}: it is over"), acts)
         .await;
     raised(world).await;
 }
@@ -99,14 +97,18 @@ fn what_was_measured_long_ago_by_a_clock_that_is_behind_is_no_load_of_now() {
     blinded_by(&[Fault::Behind]);
 }
 
+/// Whether a decision rests on the load as it is known now.
+fn acts(shown: &Value) -> bool {
+    ["forecast", "d-hpa", "reaction"].contains(&shown["grounds"].as_str().unwrap_or_default())
+}
+
 /// Watches for a minute of the world that the load stays what it is and is still acted on.
 async fn stays_sound(world: &World<'_>, fault: Fault) {
     world.prometheus.handle.set_fault(fault);
     let end = world.clock.now() + SignedDuration::from_mins(2);
     while world.clock.now() < end {
         let shown = world.shown().await.expect("the target is shown");
-        let step = shown["step"].as_str().unwrap_or_default();
-        assert!(step == "forecast" || step == "rule", "{fault:?}: {shown}");
+        assert!(acts(&shown), "{fault:?}: {shown}");
         let now = shown["loads"][0]["now"].as_f64().expect("a load") / 1000.0;
         let truth = world.prometheus.handle.load(evenkeel::clock::now());
         assert!(

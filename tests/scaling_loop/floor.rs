@@ -64,7 +64,7 @@ fn the_floor_rises_before_the_hpa_and_no_faster_than_its_rules() {
 /// The API and the metrics tell the same as the object.
 async fn shows_what_it_did(world: &World<'_>) {
     let shown = world
-        .until_shown("a trusted forecast", |shown| shown["step"] == "forecast")
+        .until_shown("a trusted forecast", |shown| shown["grounds"] == "forecast")
         .await;
     assert_eq!(
         shown["object"],

@@ -49,8 +49,8 @@ pub struct Shown {
     pub reason: String,
     /// How far ahead is looked.
     pub horizon_seconds: Option<i64>,
-    /// What the decision rests on.
-    pub step: Fallback,
+    /// What the decision rests on, one of [`Grounds::ALL`](crate::scaling::Grounds::ALL).
+    pub grounds: &'static str,
     /// Whether the past was had from Prometheus.
     pub refill: Refilled,
     /// The loads it scales by.
@@ -71,36 +71,6 @@ pub struct Named {
     pub kind: Box<str>,
     /// The name.
     pub name: Box<str>,
-}
-
-/// What a decision rests on; each step is what is left when the one before it has gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Fallback {
-    /// A trusted forecast.
-    Forecast,
-    /// The load as it is now: D-HPA or the plain rule.
-    Rule,
-    /// What was decided before: the load is not known.
-    Keep,
-    /// Nothing: there is nothing to keep.
-    Nothing,
-}
-
-impl Fallback {
-    /// All steps.
-    pub const ALL: [Self; 4] = [Self::Forecast, Self::Rule, Self::Keep, Self::Nothing];
-
-    /// The word in metrics.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Forecast => "forecast",
-            Self::Rule => "rule",
-            Self::Keep => "keep",
-            Self::Nothing => "nothing",
-        }
-    }
 }
 
 /// Whether a target's past was had from Prometheus.

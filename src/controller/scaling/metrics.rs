@@ -15,8 +15,9 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use super::board::{Board, Fallback, Shown, ShownLoad};
+use super::board::{Board, Shown, ShownLoad};
 use crate::metrics::MetricsError;
+use crate::scaling::Grounds;
 
 /// Upper bounds in seconds, from a few targets to far beyond ten thousand.
 const TICKS: [f64; 8] = [0.001, 0.005, 0.02, 0.1, 0.25, 0.5, 1.0, 5.0];
@@ -152,12 +153,12 @@ impl Collector for Targets {
             },
         )?;
         families.gauge(
-            "target_step",
-            "1 for what the decision rests on: forecast, rule, keep or nothing",
+            "target_grounds",
+            "1 for what the decision rests on: forecast, d-hpa, reaction, last-known or nothing",
             |shown| {
-                let step = |step: Fallback| f64::from(u8::from(step == shown.step));
-                Fallback::ALL
-                    .map(|of| (("step", of.as_str()), step(of)))
+                let holds = |grounds| f64::from(u8::from(grounds == shown.grounds));
+                Grounds::ALL
+                    .map(|of| (("grounds", of.as_str()), holds(of.as_str())))
                     .to_vec()
             },
         )?;

@@ -5,15 +5,14 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::board::{
-    Fallback, Named, Refilled, Shown, ShownCondition, ShownFloor, ShownForecast, ShownLoad,
-    ShownTrust,
+    Named, Refilled, Shown, ShownCondition, ShownFloor, ShownForecast, ShownLoad, ShownTrust,
 };
 use crate::plan::scaling::bounds::Ledger;
 use crate::plan::scaling::owner::Owner;
 use crate::plan::scaling::status::Status;
 use crate::plan::scaling::{Observed, Resolved};
 use crate::scaling::tracker::{LoadReport, Report};
-use crate::scaling::{Bounds, LimitedBy, Mode};
+use crate::scaling::{Bounds, Grounds, LimitedBy};
 
 /// One target at one tick.
 pub(super) struct Picture<'a> {
@@ -63,7 +62,9 @@ pub(super) fn shown(
         limited_by: decision.and_then(|decision| decision.limited_by.map(LimitedBy::reason)),
         reason: decision.map_or_else(|| refusal(resolved), |decision| decision.reason.clone()),
         horizon_seconds: report.map(|report| report.horizon.as_secs()),
-        step: report.map_or(Fallback::Nothing, |report| step(resolved, report)),
+        grounds: decision
+            .map_or(Grounds::Nothing, |decision| decision.grounds)
+            .as_str(),
         refill: picture.refill.unwrap_or(Refilled::Running),
         loads: report
             .iter()
@@ -90,24 +91,6 @@ pub(super) fn shown(
 fn refusal(resolved: &Resolved) -> String {
     let problems: Vec<String> = resolved.problems.iter().map(ToString::to_string).collect();
     problems.join("; ")
-}
-
-/// What a decision rests on.
-fn step(resolved: &Resolved, report: &Report) -> Fallback {
-    let mut fresh = report.loads.iter().filter(|load| load.fresh).peekable();
-    if fresh.peek().is_some() {
-        let heard = |load: &LoadReport| load.model.is_some_and(|model| model.trust.is_trusted());
-        return if fresh.any(heard) {
-            Fallback::Forecast
-        } else {
-            Fallback::Rule
-        };
-    }
-    if resolved.mode == Mode::Floor && report.contribution.is_some() {
-        Fallback::Keep
-    } else {
-        Fallback::Nothing
-    }
 }
 
 fn shown_load(load: &LoadReport, report: &Report, now: Timestamp) -> ShownLoad {

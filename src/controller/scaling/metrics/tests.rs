@@ -23,7 +23,7 @@ fn shown() -> Shown {
         limited_by: Some("ScaleUpPolicy"),
         reason: "forecast".to_owned(),
         horizon_seconds: Some(75),
-        step: Fallback::Forecast,
+        grounds: "forecast",
         refill: Refilled::Done,
         loads: vec![ShownLoad {
             resource: "cpu",
@@ -84,8 +84,8 @@ fn a_target_shows_while_it_is_there_and_no_longer() {
         ("replicas", r#"of="current""#, "4.0"),
         ("replicas", r#"of="decided""#, "6.0"),
         ("replicas", r#"of="floor""#, "5.0"),
-        ("step", r#"step="forecast""#, "1.0"),
-        ("step", r#"step="keep""#, "0.0"),
+        ("grounds", r#"grounds="forecast""#, "1.0"),
+        ("grounds", r#"grounds="last-known""#, "0.0"),
         ("condition", r#"condition="ForecastTrusted""#, "1.0"),
         ("decisions_total", r#"limited_by="ScaleUpPolicy""#, "3"),
     ] {

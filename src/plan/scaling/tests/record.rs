@@ -288,6 +288,7 @@ proptest! {
         let mut world = if keda { World::with_keda() } else { World::new() };
         let names = if keda { ["minReplicaCount", "maxReplicaCount"] } else { ["minReplicas", "maxReplicas"] };
         let (mut least, mut most, mut second) = (Some(2), 10, 0);
+        let mut seen = world.bounds();
         for one in happens {
             second += 15;
             let before = world.bounds();
@@ -301,19 +302,22 @@ proptest! {
                     prop_assert!(min.unwrap_or(1) <= max && max == i64::from(most));
                 }
                 Happens::Least(value) => {
-                    // The same value again is no edit that anyone could see.
-                    if before.0 != value.map(i64::from) {
-                        least = value;
-                        world.owner()["spec"][names[0]] = json!(value);
-                        world.tick(None, second);
+                    // The same value again is no edit that anyone could see, nor is one that was
+                    // changed and changed back between two looks.
+                    if [before.0, seen.0].contains(&value.map(i64::from)) {
+                        continue;
                     }
+                    least = value;
+                    world.owner()["spec"][names[0]] = json!(value);
+                    world.tick(None, second);
                 }
                 Happens::Most(value) => {
-                    if before.1 != i64::from(value) {
-                        most = value;
-                        world.owner()["spec"][names[1]] = json!(value);
-                        world.tick(None, second);
+                    if before.1 == i64::from(value) {
+                        continue;
                     }
+                    most = value;
+                    world.owner()["spec"][names[1]] = json!(value);
+                    world.tick(None, second);
                 }
                 Happens::Undone => world.owner()["spec"][names[0]] = json!(least),
                 Happens::Mode(on) => {
@@ -321,6 +325,9 @@ proptest! {
                     world.tick(None, second);
                 }
                 Happens::Pause(seconds) => second += seconds,
+            }
+            if !matches!(one, Happens::Undone | Happens::Pause(_)) {
+                seen = world.bounds();
             }
         }
         world.annotate(SCALING, json!("off"));
