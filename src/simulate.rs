@@ -5,6 +5,7 @@
 //! side of the comparison. Everything is a function of scenario, seed and time.
 
 pub mod autoscaler;
+pub mod lag;
 pub mod lifecycle;
 pub mod load;
 pub mod plain;
@@ -15,5 +16,7 @@ pub mod scrape;
 pub mod summary;
 pub mod trace;
 
+pub use lag::Lags;
+pub use plain::Plain;
 pub use scenario::Scenario;
 pub use summary::{Recorder, Summary};

@@ -10,16 +10,19 @@ mod terminal;
 mod view;
 
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
 use jiff::SignedDuration;
 
+use self::comparison::Comparison;
 use self::lines::{Json, Lines};
+use self::run::Ran;
 use self::show::Show;
 use self::terminal::View;
 use super::output::{self, Failure};
+use crate::dev::cluster::SPEED;
 use crate::dev::{Fault, Options};
 use crate::simulate::Scenario;
 use crate::units::Ratio;
@@ -49,8 +52,8 @@ pub(super) struct Args {
     duration: Option<Duration>,
 
     /// Seconds of the scenario a second
-    #[arg(long, value_name = "FACTOR", default_value = "20", value_parser = parse_speed)]
-    speed: Ratio,
+    #[arg(long, value_name = "FACTOR", default_value_t = SPEED, value_parser = parse_speed)]
+    speed: f64,
 
     /// Decides noise, ties and names
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
@@ -100,20 +103,27 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "accepted: a time above 0, such as 30s, 5m or 1h30m".to_owned())
 }
 
-fn parse_speed(text: &str) -> Result<Ratio, String> {
+fn parse_speed(text: &str) -> Result<f64, String> {
     let speed = text.parse::<f64>().ok();
     speed
         .filter(|speed| (0.1..=1000.0).contains(speed))
-        .and_then(|speed| Ratio::new(speed).ok())
         .ok_or_else(|| "accepted: a number from 0.1 to 1000".to_owned())
 }
 
 fn scenario(file: Option<PathBuf>, nodes: Option<u16>) -> Result<Scenario, Failure> {
     let scenario = match file {
         None => Scenario::mixed(),
-        Some(path) => output::read_input(&path)?
-            .parse()
-            .map_err(|error| Failure::call(format_args!("{}: {error}", path.display())))?,
+        Some(path) => {
+            let text = output::read_input(&path)?;
+            // Standard input stands in the folder that the program runs in.
+            let folder = path.parent().unwrap_or(Path::new(""));
+            let traces = |named: &Path| {
+                let text = std::fs::read_to_string(folder.join(named));
+                text.map_err(|error| error.to_string())
+            };
+            Scenario::read(&text, &traces)
+                .map_err(|error| Failure::call(format_args!("{}: {error}", path.display())))?
+        }
     };
     Ok(match nodes {
         Some(count) => scenario.with_nodes(usize::from(count)),
@@ -126,6 +136,22 @@ fn on_terminal() -> bool {
     io::stdout().is_terminal() && io::stdin().is_terminal()
 }
 
+/// The run beside one without Evenkeel that lasts as long.
+fn compare(options: &Options, Ran { summary, lags }: Ran) -> Comparison {
+    let seconds = SignedDuration::try_from_secs_f64(summary.seconds);
+    let lag = lags.summary();
+    let mut plain = options.plain(lags);
+    plain.advance(seconds.unwrap_or(SignedDuration::MAX));
+    Comparison {
+        seed: options.seed,
+        line: options.line.get(),
+        speed: options.speed.get(),
+        lag,
+        plain: plain.summary(),
+        evenkeel: summary,
+    }
+}
+
 pub(super) fn run(args: Args) -> Result<(), Failure> {
     let scenario = scenario(args.scenario, args.nodes)?;
     // Nobody but the user may read it: the kubeconfig in it is an administrator's.
@@ -133,7 +159,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     let options = Options {
         scenario,
         seed: args.seed,
-        speed: args.speed,
+        speed: Ratio::new(args.speed).map_err(Failure::call)?,
         faults: args.faults,
         patience: args.patience,
         ..Options::new(folder.path().to_owned())
@@ -148,16 +174,10 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     show.leave();
     // What still hangs, such as a client of the API server, need not be waited for.
     runtime.shutdown_background();
-    let Some(ours) = ran? else {
+    let Some(ran) = ran? else {
         return Ok(());
     };
-    let seconds = SignedDuration::try_from_secs_f64(ours.seconds).unwrap_or(SignedDuration::MAX);
-    let comparison = comparison::Comparison {
-        seed: options.seed,
-        line: options.line.get(),
-        plain: options.plain(seconds),
-        evenkeel: ours,
-    };
+    let comparison = compare(&options, ran);
     match args.output {
         Format::Table => output::print(&comparison, output::Format::Table),
         Format::Json => lines::object(&mut io::stdout(), "summary", &comparison),

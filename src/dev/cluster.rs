@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub use self::error::StartError;
-pub use self::options::Options;
+pub use self::options::{Options, SPEED};
 
 use super::api::{self, ApiServer};
 use super::events::Happened;
@@ -33,10 +33,9 @@ use super::metrics::{self, Behaviour, ResourceReadings};
 use super::scheduler::Scheduler;
 use super::store::Stores;
 use super::world::World;
-use super::{Event, Events, Pace, controllers};
+use super::{Event, Events, Pace, controllers, kubelet};
 use crate::clock;
-use crate::simulate::Summary;
-use crate::simulate::trace::Trace;
+use crate::simulate::{Lags, Summary};
 
 /// Where the service's own objects are.
 const NAMESPACE: &str = "evenkeel-system";
@@ -96,9 +95,9 @@ impl Cluster {
         let pace = Pace::new(options.speed);
         let world = World::new(
             options.scenario.clone(),
-            Trace::web(),
             options.seed,
             options.line,
+            controllers::sync(&pace),
         );
         let readings = ResourceReadings::new(world.clone(), pace.clone());
         let server = ApiServer::start(api::Settings {
@@ -151,9 +150,10 @@ impl Cluster {
             stores.clone(),
             self.world.clone(),
             pace.clone(),
-            events.clone(),
         );
         self.tasks.spawn(kubelet.run());
+        let machines = kubelet::machines(self.world.clone(), pace.clone(), events.clone());
+        self.tasks.spawn(machines);
         controllers::start(client, &stores, pace, events, &mut self.tasks);
         let scheduler = Scheduler::new(
             client.clone(),
@@ -194,6 +194,7 @@ impl Cluster {
         self.tasks.spawn(install::workloads(
             self.client.clone(),
             options.scenario.clone(),
+            self.world.clone(),
             self.pace.clone(),
         ));
         self.tasks.spawn(
@@ -245,6 +246,12 @@ impl Cluster {
     #[must_use]
     pub fn summary(&self) -> Summary {
         self.world.summary()
+    }
+
+    /// How long Pods took until a node took them on, so far.
+    #[must_use]
+    pub fn lags(&self) -> Lags {
+        self.world.lags()
     }
 
     /// Waits until the service ends by itself, which it should not.

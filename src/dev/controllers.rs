@@ -15,11 +15,11 @@ use tokio::task::JoinSet;
 use super::store::Stores;
 use super::{Events, Pace};
 
-pub use autoscaling::Autoscaling;
+pub use autoscaling::{Autoscaling, sync};
 
 /// How long a controller waits for its own writes to be seen before it looks again: at every
 /// change of the cluster, but not more often.
-const SETTLE: Duration = Duration::from_millis(20);
+const SETTLE: Duration = Duration::from_millis(5);
 
 /// Looks again at least this often, so that a write that failed is tried again.
 const RESYNC: Duration = Duration::from_secs(2);

@@ -2,10 +2,11 @@
 //!
 //! What a Pod's status should be is a function of its stage; it is written when the stage changes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use futures::future::join_all;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
@@ -21,9 +22,15 @@ use crate::kubernetes;
 use crate::kubernetes::demand::demand;
 use crate::placement::usage::PodName;
 use crate::simulate::lifecycle::{Lifecycle, Stage};
+use crate::simulate::plain;
 
-/// How often stages and loads are looked at.
-const TICK: Duration = Duration::from_millis(100);
+/// How often stages and loads are looked at, in the scenario: the step of the plain run.
+const STEP: SignedDuration = plain::STEP;
+/// The least and the most of it on the clock: what a machine can do, and what still looks smooth.
+const TICK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(100));
+
+/// Changes that come within this time are looked at together.
+const SETTLE: Duration = Duration::from_millis(2);
 
 /// The taint that every new node gets until its kubelet is there.
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
@@ -34,7 +41,6 @@ pub struct Kubelet {
     stores: Stores,
     world: World,
     pace: Pace,
-    events: Events,
     /// The stage that was last written, by UID.
     written: HashMap<String, Stage>,
 }
@@ -42,92 +48,92 @@ pub struct Kubelet {
 impl Kubelet {
     /// A kubelet that has no Pods.
     #[must_use]
-    pub fn new(client: Client, stores: Stores, world: World, pace: Pace, events: Events) -> Self {
+    pub fn new(client: Client, stores: Stores, world: World, pace: Pace) -> Self {
         Self {
             client,
             stores,
             world,
             pace,
-            events,
             written: HashMap::new(),
         }
     }
 
-    /// Runs for ever.
+    /// Runs for ever: looks when something has changed, so that no Pod waits for a tick, and at
+    /// each tick, since stages end by themselves.
     pub async fn run(mut self) {
-        let mut ticks = tokio::time::interval(TICK);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut ticks = ticks(&self.pace);
+        let mut changes = self.stores.changes();
         loop {
-            ticks.tick().await;
-            let now = clock::now();
-            self.round(now).await;
-            let at = self.pace.scenario(now);
-            let loads = self.world.tick(at);
-            self.events.tell(at, loads);
+            tokio::select! {
+                _ = ticks.tick() => {}
+                _ = changes.changed() => tokio::time::sleep(SETTLE).await,
+            }
+            changes.borrow_and_update();
+            self.round(clock::now()).await;
         }
     }
 
+    /// Brings every Pod to where it should be; what is to be written is written at once, so that
+    /// no Pod waits for another's write.
     async fn round(&mut self, now: Timestamp) {
-        for node in self.stores.nodes.list() {
-            self.welcome(&node).await;
-        }
+        let nodes = self.stores.nodes.list();
         let pods = self.stores.pods.list();
-        let names: std::collections::HashSet<PodName> = pods
+        let names: HashSet<PodName> = pods
             .iter()
             .filter(|pod| !is_finished(pod))
             .map(|pod| name(pod))
             .collect();
         self.world.retain(|pod| names.contains(pod));
-        let known = |uid: &String| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid));
-        self.written.retain(|uid, _| known(uid));
+        let uids: HashSet<&str> = pods.iter().filter_map(|pod| uid(pod)).collect();
+        self.written.retain(|uid, _| uids.contains(uid.as_str()));
+        let (mut ending, mut advancing) = (Vec::new(), Vec::new());
         for pod in &pods {
             let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref());
             let Some(node) = node.filter(|node| !self.world.is_lost(node)) else {
                 continue;
             };
             if pod.metadata.deletion_timestamp.is_some() {
-                self.end(pod).await;
+                ending.push(self.end(pod));
             } else if !is_finished(pod) {
-                self.advance(pod, node, now).await;
+                advancing.extend(self.due(pod, node, now));
             }
         }
+        let advancing = advancing.into_iter().map(|due| self.advance(due));
+        let welcoming = nodes.iter().map(|node| self.welcome(node));
+        let (_, written, _) =
+            tokio::join!(join_all(ending), join_all(advancing), join_all(welcoming));
+        self.written.extend(written.into_iter().flatten());
     }
 
-    async fn advance(&mut self, pod: &Pod, node: &str, now: Timestamp) {
+    /// The stage that has not been written yet.
+    fn due<'a>(&self, pod: &'a Pod, node: &str, now: Timestamp) -> Option<Due<'a>> {
         let at = self.pace.scenario(now);
-        let app = pod.labels().get(APP).map_or("", String::as_str);
-        let value = serde_json::to_value(pod).unwrap_or_default();
-        let slim: kubernetes::pod::Pod = serde_json::from_value(value).unwrap_or_default();
-        let demand = demand(&slim, false).amounts;
-        let bound = Bound {
-            pod: name(pod),
-            app: app.to_owned(),
-            node: node.to_owned(),
-            demand,
-        };
-        let life = self.world.bound(&bound, at);
+        let known = self.world.life(&name(pod));
+        let life = known.unwrap_or_else(|| self.world.bound(&bound(pod, node), at));
         let stage = life.stage(at);
-        let uid = pod.uid().unwrap_or_default();
-        if self.written.get(&uid) == Some(&stage) {
-            return;
-        }
-        let patch = status(pod, stage, &life, &self.pace);
+        let written = uid(pod).and_then(|uid| self.written.get(uid));
+        (written != Some(&stage)).then_some(Due { pod, stage, life })
+    }
+
+    async fn advance(&self, due: Due<'_>) -> Option<(String, Stage)> {
+        let Due { pod, stage, life } = due;
         let api: Api<Pod> =
             Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());
-        let patch = Patch::Strategic(patch);
-        match api
+        let patch = Patch::Strategic(status(pod, stage, &life, &self.pace));
+        let patched = api
             .patch_status(&pod.name_any(), &PatchParams::default(), &patch)
-            .await
-        {
-            Ok(_) => {
-                self.written.insert(uid, stage);
+            .await;
+        match patched {
+            Ok(_) => Some((pod.uid().unwrap_or_default(), stage)),
+            Err(error) => {
+                debug!(%error, pod = pod.name_any(), "a status could not be written");
+                None
             }
-            Err(error) => debug!(%error, pod = pod.name_any(), "a status could not be written"),
         }
     }
 
     /// Ends a Pod that is being deleted: its containers have nothing to finish.
-    async fn end(&mut self, pod: &Pod) {
+    async fn end(&self, pod: &Pod) {
         let api: Api<Pod> =
             Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());
         let now = DeleteParams::default().grace_period(0);
@@ -161,6 +167,46 @@ impl Kubelet {
             debug!(%error, node = node.name_any(), "a taint could not be taken off");
         }
     }
+}
+
+fn ticks(pace: &Pace) -> tokio::time::Interval {
+    let mut ticks = tokio::time::interval(pace.real(STEP, TICK.0).min(TICK.1));
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    ticks
+}
+
+/// Lets the machines work, for ever, whatever the API server does meanwhile; tells how loaded they
+/// are.
+pub async fn machines(world: World, pace: Pace, events: Events) {
+    let mut ticks = ticks(&pace);
+    loop {
+        ticks.tick().await;
+        let at = pace.scenario(clock::now());
+        events.tell(at, world.tick(at));
+    }
+}
+
+/// A stage that is to be written.
+struct Due<'a> {
+    pod: &'a Pod,
+    stage: Stage,
+    life: Lifecycle,
+}
+
+/// What a Pod is to its machine.
+fn bound(pod: &Pod, node: &str) -> Bound {
+    let value = serde_json::to_value(pod).unwrap_or_default();
+    let slim: kubernetes::pod::Pod = serde_json::from_value(value).unwrap_or_default();
+    Bound {
+        pod: name(pod),
+        app: pod.labels().get(APP).cloned().unwrap_or_default(),
+        node: node.to_owned(),
+        demand: demand(&slim, false).amounts,
+    }
+}
+
+fn uid(pod: &Pod) -> Option<&str> {
+    pod.metadata.uid.as_deref()
 }
 
 fn name(pod: &Pod) -> PodName {
@@ -219,8 +265,6 @@ fn status(pod: &Pod, stage: Stage, life: &Lifecycle, pace: &Pace) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use jiff::SignedDuration;
-
     use super::*;
     use crate::simulate::scenario::Startup;
     use crate::units::Ratio;

@@ -17,11 +17,12 @@ use k8s_openapi::api::core::v1::{Binding, Node, Pod};
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
+use tokio::task::{JoinError, JoinSet};
 use tracing::{debug, warn};
 
 use self::configuration::Configuration;
 use self::extender::{Extender, Filtered};
-use self::landscape::Landscape;
+use self::landscape::{Landscape, Requests};
 use super::objects::stamp;
 use super::store::Stores;
 use super::{Event, Events, Pace};
@@ -60,6 +61,20 @@ struct Placed {
     why: String,
 }
 
+/// A binding that was not made, and the landscape that the Pod was placed on.
+struct Failed {
+    uid: String,
+    landscape: Landscape,
+}
+
+/// Binds Pods, and tells of it.
+#[derive(Clone)]
+struct Binder {
+    client: Client,
+    events: Events,
+    pace: Pace,
+}
+
 /// What a configuration sets.
 #[derive(Clone, Default)]
 struct Setup {
@@ -69,7 +84,7 @@ struct Setup {
 
 /// The scheduler.
 pub struct Scheduler {
-    client: Client,
+    binder: Binder,
     stores: Stores,
     setup: Arc<Mutex<Setup>>,
     random: Random,
@@ -79,8 +94,7 @@ pub struct Scheduler {
     assumed: HashMap<String, (String, Timestamp)>,
     /// When a refused Pod was last tried, and on what landscape.
     refused: BTreeMap<String, (Landscape, Timestamp)>,
-    events: Events,
-    pace: Pace,
+    requests: Requests,
 }
 
 /// Changes the configuration of a scheduler that runs.
@@ -112,7 +126,11 @@ impl Scheduler {
     #[must_use]
     pub fn new(client: Client, stores: Stores, events: Events, pace: Pace, seed: u64) -> Self {
         Self {
-            client,
+            binder: Binder {
+                client,
+                events,
+                pace,
+            },
             stores,
             setup: Arc::default(),
             random: Random::new(seed).stream("scheduler"),
@@ -120,8 +138,7 @@ impl Scheduler {
             window: Window::default(),
             assumed: HashMap::new(),
             refused: BTreeMap::new(),
-            events,
-            pace,
+            requests: Requests::default(),
         }
     }
 
@@ -138,14 +155,32 @@ impl Scheduler {
     /// Schedules for ever.
     pub async fn run(mut self) {
         let mut changes = self.stores.changes();
-        let flush = self.pace.real(FLUSH, std::time::Duration::from_secs(1));
+        let flush = self
+            .binder
+            .pace
+            .real(FLUSH, std::time::Duration::from_secs(1));
+        let mut bindings = JoinSet::new();
         loop {
             changes.borrow_and_update();
             while let Some(pod) = self.next(clock::now()) {
-                self.attempt(&pod).await;
+                self.attempt(&pod, &mut bindings).await;
+                while let Some(bound) = bindings.try_join_next() {
+                    self.settle(bound);
+                }
             }
-            // An error would mean that the stores are gone, and with them whoever runs this.
-            let _ = tokio::time::timeout(flush, changes.changed()).await;
+            tokio::select! {
+                Some(bound) = bindings.join_next() => self.settle(bound),
+                // An error would mean that the stores are gone, and with them whoever runs this.
+                _ = tokio::time::timeout(flush, changes.changed()) => {}
+            }
+        }
+    }
+
+    /// A binding that has failed leaves its Pod to be tried again.
+    fn settle(&mut self, bound: Result<Option<Failed>, JoinError>) {
+        if let Ok(Some(Failed { uid, landscape })) = bound {
+            self.assumed.remove(&uid);
+            self.refused.insert(uid, (landscape, clock::now()));
         }
     }
 
@@ -161,7 +196,7 @@ impl Scheduler {
             .retain(|uid, (_, at)| !bound(uid) && now.duration_since(*at) < ASSUMED);
         let exists = |uid: &String| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid));
         self.refused.retain(|uid, _| exists(uid));
-        let flush = self.pace.real(FLUSH, std::time::Duration::ZERO);
+        let flush = self.binder.pace.real(FLUSH, std::time::Duration::ZERO);
         let due = |pod: &&Arc<Pod>| {
             let uid = pod.uid().unwrap_or_default();
             let waits = self.refused.get(&uid).is_some_and(|(tried, at)| {
@@ -176,7 +211,8 @@ impl Scheduler {
             .cloned()
     }
 
-    async fn attempt(&mut self, pod: &Pod) {
+    /// Looks for a node; like kube-scheduler it goes on to the next Pod while the binding is made.
+    async fn attempt(&mut self, pod: &Arc<Pod>, bindings: &mut JoinSet<Option<Failed>>) {
         let uid = pod.uid().unwrap_or_default();
         let pods = self.stores.pods.list();
         let nodes = self.stores.nodes.list();
@@ -184,13 +220,15 @@ impl Scheduler {
         match self.place(pod, &pods, &nodes).await {
             Ok(placed) => {
                 self.refused.remove(&uid);
-                self.assumed
-                    .insert(uid.clone(), (placed.node.clone(), clock::now()));
-                if let Err(error) = self.bind(pod, &placed).await {
+                let assumed = (placed.node.clone(), clock::now());
+                self.assumed.insert(uid.clone(), assumed);
+                let binder = self.binder.clone();
+                let pod = Arc::clone(pod);
+                bindings.spawn(async move {
+                    let error = binder.bind(&pod, &placed).await.err()?;
                     debug!(%error, pod = pod.name_any(), "a Pod could not be bound");
-                    self.assumed.remove(&uid);
-                    self.refused.insert(uid, (landscape, clock::now()));
-                }
+                    Some(Failed { uid, landscape })
+                });
             }
             Err(unplaced) => {
                 self.refused.insert(uid, (landscape, clock::now()));
@@ -205,7 +243,7 @@ impl Scheduler {
         pods: &[Arc<Pod>],
         nodes: &[Arc<Node>],
     ) -> Result<Placed, Unplaced> {
-        let views = landscape::requests(nodes, pods, &self.assumed);
+        let views = self.requests.views(nodes, pods, &self.assumed);
         let request = landscape::request(pod);
         let mut against: Vec<Vec<Refusal>> =
             views.iter().map(|node| refusals(&request, node)).collect();
@@ -239,6 +277,41 @@ impl Scheduler {
         placed.ok_or(Unplaced::Refused(against))
     }
 
+    /// Says in the Pod's condition why it waits; nothing is written while the text stays the same.
+    async fn refuse(&self, pod: &Pod, unplaced: Unplaced) {
+        let (reason, message) = match unplaced {
+            Unplaced::Refused(against) => ("Unschedulable", unschedulable(&against)),
+            Unplaced::Extender(message) => ("SchedulerError", message),
+        };
+        if landscape::condition(pod) == Some((reason, &message)) {
+            return;
+        }
+        let namespace = pod.namespace().unwrap_or_default();
+        let now = clock::now();
+        let patch = json!({"status": {"conditions": [{
+            "type": "PodScheduled", "status": "False", "reason": reason, "message": message,
+            "lastTransitionTime": stamp(now),
+        }]}});
+        let api: Api<Pod> = Api::namespaced(self.binder.client.clone(), &namespace);
+        let patched = api
+            .patch_status(
+                &pod.name_any(),
+                &PatchParams::default(),
+                &Patch::Strategic(patch),
+            )
+            .await;
+        if let Err(error) = patched {
+            warn!(%error, pod = pod.name_any(), "a Pod's condition could not be written");
+        }
+        let pod = PodName::new(&namespace, &pod.name_any());
+        let event = Event::PodRefused { pod, message };
+        self.binder
+            .events
+            .tell(self.binder.pace.scenario(now), event);
+    }
+}
+
+impl Binder {
     async fn bind(&self, pod: &Pod, placed: &Placed) -> kube::Result<()> {
         let namespace = pod.namespace().unwrap_or_default();
         let api: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
@@ -259,37 +332,6 @@ impl Scheduler {
         };
         self.events.tell(self.pace.scenario(clock::now()), event);
         Ok(())
-    }
-
-    /// Says in the Pod's condition why it waits; nothing is written while the text stays the same.
-    async fn refuse(&self, pod: &Pod, unplaced: Unplaced) {
-        let (reason, message) = match unplaced {
-            Unplaced::Refused(against) => ("Unschedulable", unschedulable(&against)),
-            Unplaced::Extender(message) => ("SchedulerError", message),
-        };
-        if landscape::condition(pod) == Some((reason, &message)) {
-            return;
-        }
-        let namespace = pod.namespace().unwrap_or_default();
-        let now = clock::now();
-        let patch = json!({"status": {"conditions": [{
-            "type": "PodScheduled", "status": "False", "reason": reason, "message": message,
-            "lastTransitionTime": stamp(now),
-        }]}});
-        let api: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
-        let patched = api
-            .patch_status(
-                &pod.name_any(),
-                &PatchParams::default(),
-                &Patch::Strategic(patch),
-            )
-            .await;
-        if let Err(error) = patched {
-            warn!(%error, pod = pod.name_any(), "a Pod's condition could not be written");
-        }
-        let pod = PodName::new(&namespace, &pod.name_any());
-        let event = Event::PodRefused { pod, message };
-        self.events.tell(self.pace.scenario(now), event);
     }
 }
 

@@ -4,11 +4,14 @@
 //! Kubelet reports to it which Pods it has; each tick computes loads, feeds the backends' counters
 //! and the recorder. Nothing here knows of the API.
 
+mod wanted;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::SignedDuration;
 
+use self::wanted::Wanted;
 use super::Event;
 use super::events::{NodeLoads, WorkloadLoad};
 use crate::placement::usage::PodName;
@@ -17,8 +20,7 @@ use crate::simulate::load::{self, NodeUse, Served, Used};
 use crate::simulate::random::Random;
 use crate::simulate::scenario::{NodeShape, Scenario, Startup, Usage, Workload};
 use crate::simulate::scrape::{Sample, Scraper, Timing};
-use crate::simulate::trace::Trace;
-use crate::simulate::{Recorder, Summary};
+use crate::simulate::{Lags, Recorder, Summary};
 use crate::units::{Amount, Ratio, Resources};
 
 /// A Pod of no workload of the scenario uses this share of what it asks for.
@@ -37,9 +39,10 @@ pub struct World(Arc<Mutex<Inner>>);
 
 struct Inner {
     scenario: Scenario,
-    trace: &'static Trace,
     random: Random,
     lives: BTreeMap<PodName, Life>,
+    wanted: Wanted,
+    refused: BTreeSet<PodName>,
     images: BTreeSet<(String, String)>,
     lost: BTreeSet<String>,
     nodes: Scraper<String>,
@@ -70,14 +73,16 @@ struct Life {
 }
 
 impl World {
-    /// Machines without Pods; `line` is the headroom line of the summary.
+    /// Machines without Pods; `line` is the headroom line of the summary, and HPAs are looked at
+    /// each `sync`.
     #[must_use]
-    pub fn new(scenario: Scenario, trace: &'static Trace, seed: u64, line: Ratio) -> Self {
+    pub fn new(scenario: Scenario, seed: u64, line: Ratio, sync: SignedDuration) -> Self {
         Self(Arc::new(Mutex::new(Inner {
             scenario,
-            trace,
             random: Random::new(seed),
             lives: BTreeMap::new(),
+            wanted: Wanted::new(Lags::new(sync)),
+            refused: BTreeSet::new(),
             images: BTreeSet::new(),
             lost: BTreeSet::new(),
             nodes: Scraper::new(Timing::default()),
@@ -105,6 +110,9 @@ impl World {
         let cached = !inner.images.insert((node.clone(), image));
         let lifecycle = Lifecycle::new(&workload.startup, at, cached);
         let slot = inner.free_slot(&workload);
+        let refused = inner.refused.remove(pod);
+        let owner = (workload.namespace.as_str(), workload.name.as_str());
+        inner.wanted.taken(owner, refused, at);
         let life = Life {
             node: node.clone(),
             workload,
@@ -115,9 +123,34 @@ impl World {
         lifecycle
     }
 
+    /// The life of a Pod that was taken on.
+    #[must_use]
+    pub fn life(&self, pod: &PodName) -> Option<Lifecycle> {
+        self.lock().lives.get(pod).map(|life| life.lifecycle)
+    }
+
+    /// A workload is to have so many Pods; those that it lacks are due from `at` on.
+    pub fn wanted(&self, (namespace, name): (&str, &str), replicas: u32, at: SignedDuration) {
+        let mut inner = self.lock();
+        let same =
+            |life: &&Life| life.workload.namespace == namespace && life.workload.name == name;
+        let have = inner.lives.values().filter(same).count();
+        let wanted = usize::try_from(replicas).unwrap_or(usize::MAX);
+        let missing = wanted.saturating_sub(have);
+        inner.wanted.missing((namespace, name), missing, at);
+    }
+
+    /// How long Pods took until a node took them on.
+    #[must_use]
+    pub fn lags(&self) -> Lags {
+        self.lock().wanted.lags().clone()
+    }
+
     /// Only these Pods are left.
     pub fn retain(&self, keep: impl Fn(&PodName) -> bool) {
-        self.lock().lives.retain(|pod, _| keep(pod));
+        let mut inner = self.lock();
+        inner.lives.retain(|pod, _| keep(pod));
+        inner.refused.retain(|pod| keep(pod));
     }
 
     /// A node that is lost or found: while it is lost nothing runs on it and nobody measures it.
@@ -138,7 +171,9 @@ impl World {
 
     /// No node takes the Pod.
     pub fn refused(&self, pod: &PodName, at: SignedDuration) {
-        self.lock().recorder.refused(&key(pod), at);
+        let mut inner = self.lock();
+        inner.recorder.refused(&key(pod), at);
+        inner.refused.insert(pod.clone());
     }
 
     /// The Pod was placed.
@@ -202,6 +237,11 @@ impl Inner {
         for (_, served) in &served {
             self.recorder.requests(served.offered, served.lost, passed);
         }
+        let scaled = self
+            .lives
+            .values()
+            .filter(|life| life.workload.scale.is_some());
+        self.recorder.replicas(scaled.count(), passed);
         let wanted = self.wanted(at, &served);
         let nodes: Vec<(&NodeShape, NodeUse)> = self
             .scenario
@@ -282,8 +322,7 @@ impl Inner {
             .filter(|(_, workload)| workload.arrival <= at)
             .map(|(index, workload)| {
                 let in_trace = at.saturating_add(self.scenario.trace_offset);
-                let serve =
-                    |traffic| load::serve(traffic, self.trace, in_trace, self.ready(workload, at));
+                let serve = |traffic| load::serve(traffic, in_trace, self.ready(workload, at));
                 (
                     index,
                     workload.traffic.as_ref().map(serve).unwrap_or_default(),
@@ -349,10 +388,12 @@ fn stranger(pod: &PodName, app: &str, demand: &Resources<Amount>) -> Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulate::autoscaler;
     use crate::units::Resource;
 
     fn world() -> World {
-        World::new(Scenario::mixed(), Trace::web(), 1, Ratio::new(0.8).unwrap())
+        let line = Ratio::new(0.8).unwrap();
+        World::new(Scenario::mixed(), 1, line, autoscaler::SYNC)
     }
 
     fn network(event: &Event, name: &str) -> f64 {

@@ -18,6 +18,7 @@ use super::{Addresses, NAMESPACE, Options, StartError};
 use crate::clock;
 use crate::dev::metrics::{NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
 use crate::dev::scheduler::configuration::{Configuration, Tls};
+use crate::dev::world::World;
 use crate::dev::{Pace, objects};
 use crate::server::certificates::Bundle;
 use crate::simulate::Scenario;
@@ -162,7 +163,7 @@ pub(super) async fn scheduler(
 }
 
 /// Creates each workload when it arrives.
-pub(super) async fn workloads(client: Client, scenario: Scenario, pace: Pace) {
+pub(super) async fn workloads(client: Client, scenario: Scenario, world: World, pace: Pace) {
     let mut workloads: Vec<&Workload> = scenario.workloads.iter().collect();
     workloads.sort_by_key(|workload| workload.arrival);
     for workload in workloads {
@@ -170,6 +171,8 @@ pub(super) async fn workloads(client: Client, scenario: Scenario, pace: Pace) {
         if wait.is_positive() {
             tokio::time::sleep(pace.real(wait, Duration::ZERO)).await;
         }
+        let name = (workload.namespace.as_str(), workload.name.as_str());
+        world.wanted(name, workload.replicas, workload.arrival);
         // A restart of the API server may fall on the moment.
         while let Err(error) = create(&client, workload).await {
             warn!(%error, workload = workload.name, "a workload could not be created");

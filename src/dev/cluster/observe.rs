@@ -1,7 +1,9 @@
-//! Sees in the cluster what nobody tells: classifications, and Pods that wait or no longer do.
+//! Sees in the cluster what nobody tells: classifications, Pods that are wanted, and Pods that wait
+//! or no longer do.
 
 use std::collections::{BTreeMap, HashSet};
 
+use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 
@@ -20,6 +22,7 @@ pub(super) async fn run(stores: Stores, world: World, pace: Pace, events: Events
         changes.borrow_and_update();
         let at = pace.scenario(clock::now());
         let pods = stores.pods.list();
+        want(&stores, &world, at);
         seen.retain(|uid| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid)));
         for pod in &pods {
             let (uid, name) = (pod.uid().unwrap_or_default(), name(pod));
@@ -51,6 +54,16 @@ pub(super) async fn run(stores: Stores, world: World, pace: Pace, events: Events
         if changes.changed().await.is_err() {
             return;
         }
+    }
+}
+
+/// What Deployments say that there should be.
+fn want(stores: &Stores, world: &World, at: SignedDuration) {
+    for deployment in stores.deployments.list() {
+        let replicas = deployment.spec.as_ref().and_then(|spec| spec.replicas);
+        let replicas = u32::try_from(replicas.unwrap_or(1)).unwrap_or(0);
+        let namespace = deployment.namespace().unwrap_or_default();
+        world.wanted((&namespace, &deployment.name_any()), replicas, at);
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use hyper::http::Request;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Pod;
@@ -30,6 +30,12 @@ use crate::units::{Amount, Quantity, Ratio};
 
 /// However fast the scenario runs, the API is asked no more often than this.
 const LEAST: Duration = Duration::from_millis(200);
+
+/// How far apart an HPA's looks are, in the scenario.
+#[must_use]
+pub fn sync(pace: &Pace) -> SignedDuration {
+    pace.span(pace.real(autoscaler::SYNC, LEAST))
+}
 
 /// What is kept of each HPA, with the spec and request that it was made for.
 struct Kept {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures::future::join_all;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
@@ -22,7 +23,10 @@ type Deleted = HashMap<String, jiff::Timestamp>;
 
 /// Pods made that the watch has not shown.
 #[derive(Default)]
-struct Made(HashMap<String, (String, jiff::Timestamp)>);
+struct Made(HashMap<String, Owned>);
+
+/// The UID of a ReplicaSet, and when it got a Pod.
+type Owned = (String, jiff::Timestamp);
 
 impl Made {
     /// Forgets what `pods` show, and what will not be shown any more.
@@ -51,19 +55,42 @@ pub(super) async fn run(client: Client, stores: Stores) {
         let shown = |uid: &String| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid));
         made.retain(&pods, now);
         deleted.retain(|uid, _| shown(uid));
-        for set in stores.replica_sets.list() {
-            let pods = of(&set, &pods);
-            if !made.any_of(&set) && set.metadata.deletion_timestamp.is_none() {
-                match plan(&set, &pods, &deleted) {
-                    Plan::Make(count) => make(&client, &set, count, &mut made).await,
-                    Plan::Delete(pods) => delete(&client, &pods, &mut deleted).await,
-                    Plan::Nothing => {}
-                }
-            }
-            status(&client, &set, &pods).await;
+        let sets = stores.replica_sets.list();
+        let kept = sets.iter().map(|set| {
+            let pods = of(set, &pods);
+            let leave = made.any_of(set) || set.metadata.deletion_timestamp.is_some();
+            let plan = if leave {
+                Plan::Nothing
+            } else {
+                plan(set, &pods, &deleted)
+            };
+            keep(&client, set, pods, plan)
+        });
+        // None waits for another's calls.
+        let kept = join_all(kept).await;
+        for (new, old) in kept {
+            made.0.extend(new);
+            deleted.extend(old);
         }
         turns.next().await;
     }
+}
+
+/// Brings about what is planned for a ReplicaSet; the Pods made and deleted.
+async fn keep(
+    client: &Client,
+    set: &ReplicaSet,
+    pods: Vec<Arc<Pod>>,
+    plan: Plan,
+) -> (Vec<(String, Owned)>, Vec<(String, jiff::Timestamp)>) {
+    let (mut made, mut deleted) = (Vec::new(), Vec::new());
+    match plan {
+        Plan::Make(count) => made = make(client, set, count).await,
+        Plan::Delete(pods) => deleted = delete(client, &pods).await,
+        Plan::Nothing => {}
+    }
+    status(client, set, &pods).await;
+    (made, deleted)
 }
 
 #[derive(Debug, PartialEq)]
@@ -134,9 +161,11 @@ pub(super) fn is_ready(pod: &Pod) -> bool {
         .any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
-async fn make(client: &Client, set: &ReplicaSet, count: usize, made: &mut Made) {
+/// Makes Pods in batches that double, as kube-controller-manager does, until one cannot be made.
+async fn make(client: &Client, set: &ReplicaSet, count: usize) -> Vec<(String, Owned)> {
+    let (mut made, parameters) = (Vec::new(), PostParams::default());
     let (Some(owner), Some(spec)) = (set.controller_owner_ref(&()), &set.spec) else {
-        return;
+        return made;
     };
     let template = spec.template.clone().unwrap_or_default();
     let mut metadata = template.metadata.unwrap_or_default();
@@ -148,31 +177,42 @@ async fn make(client: &Client, set: &ReplicaSet, count: usize, made: &mut Made) 
         status: None,
     };
     let api: Api<Pod> = Api::namespaced(client.clone(), &set.namespace().unwrap_or_default());
-    for _ in 0..count {
-        match api.create(&PostParams::default(), &pod).await {
-            Ok(pod) => {
-                let uid = set.uid().unwrap_or_default();
-                made.0
-                    .insert(pod.uid().unwrap_or_default(), (uid, clock::now()));
-            }
-            Err(error) => {
-                debug!(%error, set = set.name_any(), "a Pod could not be made");
-                return;
+    let (mut left, mut batch) = (count, 1);
+    while left > 0 {
+        let creating = (0..batch.min(left)).map(|_| api.create(&parameters, &pod));
+        let created = join_all(creating).await;
+        left -= created.len();
+        batch *= 2;
+        for created in created {
+            match created {
+                Ok(pod) => {
+                    let uid = set.uid().unwrap_or_default();
+                    made.push((pod.uid().unwrap_or_default(), (uid, clock::now())));
+                }
+                Err(error) => {
+                    debug!(%error, set = set.name_any(), "a Pod could not be made");
+                    left = 0;
+                }
             }
         }
     }
+    made
 }
 
-async fn delete(client: &Client, pods: &[Arc<Pod>], deleted: &mut Deleted) {
-    for pod in pods {
-        let api: Api<Pod> = Api::namespaced(client.clone(), &pod.namespace().unwrap_or_default());
-        match api.delete(&pod.name_any(), &DeleteParams::default()).await {
-            Ok(_) => {
-                deleted.insert(pod.uid().unwrap_or_default(), clock::now());
+async fn delete(client: &Client, pods: &[Arc<Pod>]) -> Vec<(String, jiff::Timestamp)> {
+    let parameters = DeleteParams::default();
+    let deleting = pods.iter().map(|pod| async {
+        let namespace = pod.namespace().unwrap_or_default();
+        let api: Api<Pod> = Api::namespaced(client.clone(), &namespace);
+        match api.delete(&pod.name_any(), &parameters).await {
+            Ok(_) => Some((pod.uid().unwrap_or_default(), clock::now())),
+            Err(error) => {
+                debug!(%error, pod = pod.name_any(), "a Pod could not be deleted");
+                None
             }
-            Err(error) => debug!(%error, pod = pod.name_any(), "a Pod could not be deleted"),
         }
-    }
+    });
+    join_all(deleting).await.into_iter().flatten().collect()
 }
 
 async fn status(client: &Client, set: &ReplicaSet, pods: &[Arc<Pod>]) {
