@@ -4,9 +4,11 @@ mod canvas;
 mod comparison;
 mod lines;
 mod model;
+mod objects;
 mod run;
 mod show;
 mod terminal;
+mod thinned;
 mod view;
 
 use std::io::{self, IsTerminal as _};
@@ -17,7 +19,8 @@ use clap::ValueEnum;
 use jiff::SignedDuration;
 
 use self::comparison::Comparison;
-use self::lines::{Json, Lines};
+use self::lines::Lines;
+use self::objects::{Notation, Objects};
 use self::run::Ran;
 use self::show::Show;
 use self::terminal::View;
@@ -40,7 +43,8 @@ server, scheduler, controllers, nodes and load around it are simulated. kubectl 
 the path of its kubeconfig is shown. q or Ctrl-C ends; then comes a comparison with what the default
 scheduler alone comes to with the same load, seed and time.
 
-Faults: metrics-down, hang (metrics that never answer), api-restart, node-loss (the first node).
+Faults: metrics-down, metrics-hang (metrics never answer), hang (webhook and extender never answer),
+api-restart, node-loss (the first node; the default scheduler loses it too in the comparison).
 FROM and UNTIL are times of the scenario, such as 90s or 1h30m; --duration is of the clock.";
 
 /// Run a whole cluster on this machine, with Evenkeel in it, and watch
@@ -93,6 +97,8 @@ enum Format {
     Table,
     /// An object a line for each event, the last of them the comparison
     Json,
+    /// A document for each event, the last of them the comparison
+    Yaml,
 }
 
 fn parse_duration(text: &str) -> Result<Duration, String> {
@@ -165,7 +171,8 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         ..Options::new(folder.path().to_owned())
     };
     let mut show: Box<dyn Show> = match args.output {
-        Format::Json => Box::new(Json::new(io::stdout())),
+        Format::Json => Box::new(Objects::new(io::stdout(), Notation::Json)),
+        Format::Yaml => Box::new(Objects::new(io::stdout(), Notation::Yaml)),
         Format::Table if !args.no_tty && on_terminal() => Box::new(View::new()),
         Format::Table => Box::new(Lines::new(io::stdout())),
     };
@@ -180,6 +187,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     let comparison = compare(&options, ran);
     match args.output {
         Format::Table => output::print(&comparison, output::Format::Table),
-        Format::Json => lines::object(&mut io::stdout(), "summary", &comparison),
+        Format::Json => Notation::Json.put(&mut io::stdout(), "summary", &comparison),
+        Format::Yaml => Notation::Yaml.put(&mut io::stdout(), "summary", &comparison),
     }
 }

@@ -7,9 +7,12 @@
 mod error;
 mod faults;
 mod install;
+mod lockstep;
 mod observe;
 mod options;
 mod readiness;
+mod said;
+mod service;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -28,12 +31,14 @@ pub use self::options::{Options, SPEED};
 
 use super::api::{self, ApiServer};
 use super::events::Happened;
+use super::faults::Kind;
+use super::gate::Gate;
 use super::kubelet::Kubelet;
 use super::metrics::{self, Behaviour, ResourceReadings};
 use super::scheduler::Scheduler;
 use super::store::Stores;
 use super::world::World;
-use super::{Event, Events, Pace, controllers, kubelet};
+use super::{Event, Events, Fault, Pace, controllers, kubelet};
 use crate::clock;
 use crate::simulate::{Lags, Summary};
 
@@ -62,6 +67,14 @@ struct Addresses {
     https: SocketAddr,
     http: SocketAddr,
     dashboard: SocketAddr,
+}
+
+/// What faults break, beside the API server and nodes.
+struct Breakable {
+    behaviour: Behaviour,
+    gate: Gate,
+    /// Where webhook and extender are called: the service itself, or the gate before it.
+    called: SocketAddr,
 }
 
 /// A running cluster; it ends when this is dropped, and in good order by [`Cluster::stop`].
@@ -109,8 +122,10 @@ impl Cluster {
         .await?;
         let (kubeconfig, client) = connect(&server, &options.folder).await?;
         let addresses = addresses().await?;
-        install::prepare(&client, &options, addresses.https).await?;
         let mut tasks = JoinSet::new();
+        let gate = Gate::default();
+        let called = calls(&options, &gate, addresses.https, &mut tasks).await?;
+        install::prepare(&client, &options, called).await?;
         let behaviour = Behaviour::default();
         let backend = metrics::serve(world.clone(), pace.clone(), behaviour.clone()).await;
         let (prometheus, backend) = backend.map_err(|source| StartError::Io {
@@ -137,12 +152,21 @@ impl Cluster {
             service,
             stop,
         };
-        cluster.run(&options, &behaviour).await?;
+        cluster
+            .run(
+                &options,
+                &Breakable {
+                    behaviour,
+                    gate,
+                    called,
+                },
+            )
+            .await?;
         Ok(cluster)
     }
 
     /// Starts what runs on the API, waits for the service, and begins the scenario.
-    async fn run(&mut self, options: &Options, behaviour: &Behaviour) -> Result<(), StartError> {
+    async fn run(&mut self, options: &Options, parts: &Breakable) -> Result<(), StartError> {
         let stores = Stores::start(&self.client, &mut self.tasks);
         let (client, pace, events) = (&self.client, &self.pace, &self.events);
         let kubelet = Kubelet::new(
@@ -170,27 +194,35 @@ impl Cluster {
             ready = readiness::ready(client, http) => ready?,
             ended = &mut self.service => return Err(StartError::NotReady(how(ended))),
         }
-        let configuration = install::scheduler(client, options, self.addresses.https).await?;
+        let configuration = install::scheduler(client, options, parts.called).await?;
         setup.set(&configuration)?;
-        self.begin(stores, options, behaviour);
+        self.begin(stores, options, parts);
         Ok(())
     }
 
     /// Begins the scenario, with everything that goes by its time.
-    fn begin(&mut self, stores: Stores, options: &Options, behaviour: &Behaviour) {
+    fn begin(&mut self, stores: Stores, options: &Options, parts: &Breakable) {
         self.pace.begin(clock::now());
         self.tell("ready");
         self.tasks.spawn(observe::run(
-            stores,
+            (stores, options.scenario.clone()),
             self.world.clone(),
             self.pace.clone(),
             self.events.clone(),
         ));
-        self.tasks.spawn(readiness::watch(
-            self.addresses.http,
-            self.pace.clone(),
-            self.events.clone(),
-        ));
+        let addresses = service::Addresses {
+            http: self.addresses.http,
+            dashboard: self.addresses.dashboard,
+        };
+        let (pace, events) = (self.pace.clone(), self.events.clone());
+        self.tasks.spawn(service::watch(addresses, pace, events));
+        let (pace, events) = (self.pace.clone(), self.events.clone());
+        self.tasks
+            .spawn(said::watch(self.client.clone(), pace, events));
+        let plain = options.plain(self.world.lags());
+        let (pace, events) = (self.pace.clone(), self.events.clone());
+        self.tasks
+            .spawn(lockstep::run(plain, self.world.clone(), pace, events));
         self.tasks.spawn(install::workloads(
             self.client.clone(),
             options.scenario.clone(),
@@ -204,7 +236,8 @@ impl Cluster {
                 scenario: options.scenario.clone(),
                 world: self.world.clone(),
                 control: self.server.control(),
-                behaviour: behaviour.clone(),
+                behaviour: parts.behaviour.clone(),
+                gate: parts.gate.clone(),
                 pace: self.pace.clone(),
                 events: self.events.clone(),
             }
@@ -298,6 +331,26 @@ async fn connect(server: &ApiServer, folder: &Path) -> Result<(PathBuf, Client),
     let config =
         kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     Ok((path, Client::try_from(config.map_err(unusable)?)?))
+}
+
+/// Where webhook and extender are called: at a gate where one is to be blocked, else directly.
+async fn calls(
+    options: &Options,
+    gate: &Gate,
+    https: SocketAddr,
+    tasks: &mut JoinSet<()>,
+) -> Result<SocketAddr, StartError> {
+    let is_hang = |fault: &Fault| fault.kind == Kind::Hang;
+    if !options.faults.iter().any(is_hang) {
+        return Ok(https);
+    }
+    let opened = gate.open(https).await;
+    let (address, carrying) = opened.map_err(|source| StartError::Io {
+        what: "the gate before the service cannot listen",
+        source,
+    })?;
+    tasks.spawn(carrying);
+    Ok(address)
 }
 
 /// Three free ports of loopback, held until all are known so that they differ.

@@ -169,7 +169,9 @@ impl Kubelet {
     }
 }
 
-fn ticks(pace: &Pace) -> tokio::time::Interval {
+/// The moments at which machines are looked at.
+#[must_use]
+pub fn ticks(pace: &Pace) -> tokio::time::Interval {
     let mut ticks = tokio::time::interval(pace.real(STEP, TICK.0).min(TICK.1));
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     ticks

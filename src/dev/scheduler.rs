@@ -261,7 +261,14 @@ impl Scheduler {
             }
             let asked: Vec<&str> = feasible.iter().map(|&node| &*views[node].name).collect();
             let filtered = extender.filter(pod, &asked).await;
-            let Filtered { kept, refused } = filtered.map_err(Unplaced::Extender)?;
+            let Filtered {
+                kept,
+                refused,
+                skipped,
+            } = filtered.map_err(Unplaced::Extender)?;
+            if skipped {
+                self.tell_skipped(pod);
+            }
             let position = |name: &String| views.iter().position(|view| view.name == *name);
             for (name, refusal) in refused {
                 if let Some(node) = position(&name) {
@@ -275,6 +282,15 @@ impl Scheduler {
         let choice = self.random.unit(self.decisions);
         let placed = rank(pod, &request, &candidates, &extenders, choice).await;
         placed.ok_or(Unplaced::Refused(against))
+    }
+
+    fn tell_skipped(&self, pod: &Pod) {
+        let event = Event::FailedOpen {
+            call: "extender",
+            pod: PodName::new(&pod.namespace().unwrap_or_default(), &pod.name_any()),
+        };
+        let Binder { events, pace, .. } = &self.binder;
+        events.tell(pace.scenario(clock::now()), event);
     }
 
     /// Says in the Pod's condition why it waits; nothing is written while the text stays the same.

@@ -108,6 +108,11 @@ impl Plain {
         }
     }
 
+    /// Keeps to other lags from now on.
+    pub fn set_lags(&mut self, lags: Lags) {
+        self.setting.lags = lags;
+    }
+
     /// What the HPAs of the workloads that have arrived want now, by namespace and name.
     pub fn replicas(&self) -> impl Iterator<Item = ((&str, &str), u32)> {
         let workloads = self.setting.scenario.workloads.iter();
