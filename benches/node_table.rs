@@ -1,5 +1,5 @@
 //! One watch event from the object to the published snapshot, at 5,000 nodes and 150,000 Pods, and
-//! the memory that such a cluster takes.
+//! the memory that such a cluster takes; and the picture that scaling is planned from.
 
 #![allow(clippy::print_stdout)] // a measurement's result is what it prints
 
@@ -99,6 +99,9 @@ fn events(criterion: &mut Criterion) {
     percentiles::report("a second passes", 50, |number| {
         let later = now + SignedDuration::from_secs(i64::try_from(number).unwrap_or(0));
         cluster.advance(later);
+    });
+    percentiles::report("view of every target", 20, |_| {
+        assert!(!cluster.scaling_view().targets.is_empty());
     });
     let mut group = criterion.benchmark_group("event to snapshot, 5,000 nodes, 150,000 Pods");
     let mut number = 0;

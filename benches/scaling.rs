@@ -1,17 +1,21 @@
 //! The cost of predicting: one S-HPA forecast, and one tick of 10,000 targets.
 
 use std::hint::black_box;
-use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use evenkeel::forecast::{Forecaster, Rolling, SHpa, Scorecard, Variant, window_forecast};
-use evenkeel::scaling::history::{History, Resolution};
-use evenkeel::scaling::hpa_aware::PodCapacity;
-use evenkeel::scaling::{
-    Bounds, Load, Mode, Observation, Policy, Predicted, ScaleDown, State, Strategy, decide,
+use evenkeel::forecast::{Forecaster, Rolling, SHpa, Series, Variant, window_forecast};
+use evenkeel::kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel::kubernetes::scaling_policy::Predict;
+use evenkeel::placement::usage::PodName;
+use evenkeel::plan::scaling::{
+    Context, Member, Memory, Observed, Pods, Reference, Settings, plan, resolve,
 };
-use evenkeel::units::{Ratio, Resource};
+use evenkeel::scaling::Mode;
+use evenkeel::scaling::tracker::Tracker;
+use evenkeel::units::{Amount, Resource, Resources};
 use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
 
 const TARGETS: u32 = 10_000;
 const STEPS: usize = 12;
@@ -27,76 +31,103 @@ fn time(tick: u32) -> Timestamp {
     Timestamp::from_second(START + 15 * i64::from(tick)).expect("a time")
 }
 
+/// A target with two loads, each with half an hour of past.
 struct Target {
-    history: History,
-    model: Rolling<SHpa>,
-    scores: Scorecard,
-    state: State,
+    tracker: Tracker,
+    memory: Memory,
+    observed: Observed,
 }
 
 impl Target {
     fn new(target: u32) -> Self {
-        let mut history = History::default();
+        let mut tracker = Tracker::default();
         for tick in 0..120 {
-            let taken = history.insert(time(tick), load(target, tick), time(tick));
-            taken.expect("the samples are in order");
+            for (resource, value) in loads(target, tick) {
+                let taken = tracker.measure(resource, time(tick), value, time(tick));
+                taken.expect("the samples are in order");
+            }
         }
-        let mut model = Rolling::new(SHpa::default(), STEPS);
-        let series = history.series(Resolution::Fine).expect("it has samples");
-        model.fit(&series).expect("120 samples are enough");
-        let horizon = NonZeroUsize::new(5).expect("it is not zero");
         Self {
-            history,
-            model,
-            scores: Scorecard::new(horizon),
-            state: State::default(),
+            tracker,
+            memory: Memory::default(),
+            observed: observed(target),
         }
     }
 
-    /// Everything that one tick does for one target: history, model, score, decision.
-    fn tick(&mut self, value: f64, now: Timestamp, policy: &Policy) -> i32 {
-        let _ = self.history.insert(now, value, now);
-        self.model.update(Some(value));
-        let forecast = self.model.forecast(STEPS).ok();
-        self.scores.record(Some(value), forecast.as_ref());
-        let recent = self
-            .history
-            .series(Resolution::Fine)
-            .map(|series| series.usable());
-        let recent = recent.map_or_else(Vec::new, |usable| usable.values);
-        let load = Load {
-            resource: Resource::Cpu,
-            capacity: PodCapacity::new(500.0, policy.tolerance).expect("both are above 0"),
-            recent: &recent,
-            measured: Some(now),
-            predicted: forecast.as_ref().map(|forecast| Predicted {
-                model: self.model.name(),
-                forecast,
-                trust: self.scores.accuracy().trust(),
-            }),
-        };
-        let observation = Observation {
+    /// Everything that one tick does for one target: measurements, models, decision, writes.
+    fn tick(&mut self, loads: [(Resource, f64); 2], now: Timestamp) -> usize {
+        for (resource, value) in loads {
+            let _ = self.tracker.measure(resource, now, value, now);
+        }
+        let resolved = resolve(&self.observed, false, &SETTINGS, &self.memory, now);
+        let report = resolved.target.as_ref().map(|target| {
+            let input = target.input(now);
+            self.tracker.tick(&target.policy, &input)
+        });
+        let context = Context {
             now,
-            current: 8,
-            reactive: Some(8),
-            loads: &[load],
+            reporter: "bench",
         };
-        let (decision, state) = decide(policy, std::mem::take(&mut self.state), &observation);
-        self.state = state;
-        decision.replicas
+        let memory = &mut self.memory;
+        plan(&self.observed, &resolved, report.as_ref(), memory, &context).len()
     }
 }
 
-fn policy() -> Policy {
-    Policy {
-        mode: Mode::Floor,
-        bounds: Bounds::new(1, 100).expect("in order"),
-        behavior: None,
-        tolerance: Ratio::new(0.1).expect("finite"),
-        scale_down: ScaleDown::Reactive,
-        strategy: Strategy::DsHpa,
-        horizon: SignedDuration::from_secs(75),
-        max_age: SignedDuration::from_mins(3),
+const SETTINGS: Settings = Settings {
+    mode: Mode::Floor,
+    predict: Predict::Auto,
+    interval: SignedDuration::from_secs(15),
+    max_age: SignedDuration::from_mins(3),
+};
+
+fn loads(target: u32, tick: u32) -> [(Resource, f64); 2] {
+    let cpu = load(target, tick);
+    [(Resource::Cpu, cpu), (Resource::Memory, cpu * 1e6)]
+}
+
+fn observed(target: u32) -> Observed {
+    let name = format!("web-{target}");
+    let metric = |resource: &str| {
+        json!({"type": "Resource", "resource": {
+            "name": resource, "target": {"type": "Utilization", "averageUtilization": 80}}})
+    };
+    let autoscaler = json!({
+        "metadata": {"name": name, "namespace": "shop", "uid": name, "resourceVersion": "1"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
+            "minReplicas": 2, "maxReplicas": 100, "metrics": [metric("cpu"), metric("memory")]},
+        "status": {"currentReplicas": 8, "desiredReplicas": 8},
+    });
+    let member = |index| Member {
+        name: Arc::new(PodName::new("shop", &format!("{name}-{index}"))),
+        requests: Resources::from_fn(|resource| match resource {
+            Resource::Cpu => Some(Amount::new(500)),
+            Resource::Memory => Some(Amount::new(500_000_000)),
+            _ => None,
+        }),
+        ready: true,
+        running_since: Some(time(0)),
+        terminating: false,
+    };
+    Observed {
+        namespace: Arc::from("shop"),
+        namespace_policy: Arc::new(NamespacePolicy {
+            enabled: true,
+            ..NamespacePolicy::default()
+        }),
+        autoscaler: Some(Arc::new(
+            serde_json::from_value(autoscaler).expect("it is an HPA"),
+        )),
+        scaled_object: None,
+        workload: None,
+        reference: Reference {
+            kind: "Deployment".into(),
+            name: name.as_str().into(),
+        },
+        pods: Pods {
+            members: (0..8).map(member).collect(),
+            start_to_ready: vec![SignedDuration::from_secs(20); 50],
+        },
     }
 }
 
@@ -111,33 +142,43 @@ fn forecasting(criterion: &mut Criterion) {
         });
     });
     criterion.bench_function("s-hpa update and forecast with intervals", |bencher| {
-        let mut target = Target::new(0);
+        let mut model = Rolling::new(SHpa::default(), STEPS);
+        let values = (0..120).map(|tick| Some(load(0, tick))).collect();
+        let series = Series::new(time(0), SignedDuration::from_secs(15), values);
+        let fitted = model.fit(&series.expect("a grid"));
+        fitted.expect("120 samples are enough");
         let mut tick = 120;
         bencher.iter(|| {
-            target.model.update(Some(load(0, tick)));
+            model.update(Some(load(0, tick)));
             tick += 1;
-            target.model.forecast(STEPS)
+            model.forecast(STEPS)
         });
     });
 }
 
 fn ticking(criterion: &mut Criterion) {
-    let policy = policy();
     let mut group = criterion.benchmark_group("tick");
     group.sample_size(10);
-    group.bench_function("10,000 targets with s-hpa", |bencher| {
+    group.bench_function("10,000 targets of two loads, all models", |bencher| {
         let mut targets: Vec<Target> = (0..TARGETS).map(Target::new).collect();
         let mut tick = 120;
+        let now = time(tick);
+        for (target, index) in targets.iter_mut().zip(0..) {
+            black_box(target.tick(loads(index, tick), now));
+        }
+        let bytes: usize = targets.iter().map(|target| target.tracker.bytes()).sum();
+        println!("memory of the trackers: {} MB", bytes / 1_000_000);
         bencher.iter_batched(
             || {
                 tick += 1;
-                let loads: Vec<f64> = (0..TARGETS).map(|target| load(target, tick)).collect();
-                (loads, time(tick))
+                let all: Vec<_> = (0..TARGETS).map(|target| loads(target, tick)).collect();
+                (all, time(tick))
             },
-            |(loads, now)| {
-                let all = targets.iter_mut().zip(loads);
-                all.map(|(target, value)| i64::from(target.tick(value, now, &policy)))
-                    .sum::<i64>()
+            |(all, now)| {
+                let ticked = targets.iter_mut().zip(all);
+                ticked
+                    .map(|(target, loads)| target.tick(loads, now))
+                    .sum::<usize>()
             },
             BatchSize::LargeInput,
         );

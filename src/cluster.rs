@@ -2,15 +2,20 @@
 //! requests read.
 //!
 //! One lock guards the table; it is held for microseconds by the watch tasks and by the extender's
-//! reservations, never across an await. Readers take the newest [`Snapshot`] without a lock.
+//! reservations, never across an await. Readers take the newest [`Snapshot`] without a lock. What
+//! scaling reads has a lock of its own.
+//!
+//! [`Snapshot`]: crate::snapshot::Snapshot
 
 pub mod access;
+mod autoscaling;
 pub mod metrics;
 pub mod owners;
 pub mod records;
 pub mod state;
 pub mod watch;
 
+pub use autoscaling::{Scaled, ScalingView};
 pub use metrics::Metrics;
 pub use records::Kind;
 pub use state::{ClusterState, Settings};

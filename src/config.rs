@@ -13,6 +13,7 @@ mod layers;
 mod process;
 mod profiles;
 mod reload;
+mod scaling;
 mod scheduling;
 mod server;
 mod shape;
@@ -37,6 +38,7 @@ pub use file::{API_VERSION, File, KIND, Writes};
 pub use layers::{ENVIRONMENT_PREFIX, Override, Sources};
 pub use process::{LeaderElection, Log, LogFormat, Wake, Writer};
 pub use reload::Reload;
+pub use scaling::Scaling;
 pub use server::Server;
 pub use sources::{Metrics, Prometheus, Queries, Replay, Source};
 
@@ -54,6 +56,8 @@ pub struct Config {
     pub certificates: Certificates,
     /// How Pods are placed.
     pub policy: Policy,
+    /// How workloads are scaled.
+    pub scaling: Scaling,
     /// How long a Pod counts on the node that was proposed for it while its binding is not seen.
     pub in_flight_timeout: SignedDuration,
     /// Where usage is measured.
@@ -161,6 +165,7 @@ impl Config {
             writes: file.writes,
             server: file.server.check(check),
             certificates: file.certificates.check(check),
+            scaling: file.scaling.check(policy.max_age, check),
             policy,
             in_flight_timeout,
             metrics: file.metrics.check(check),

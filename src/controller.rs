@@ -6,6 +6,7 @@ mod fake_api;
 pub mod leadership;
 pub mod metrics;
 pub mod rounds;
+pub mod scaling;
 pub mod switch;
 pub mod writer;
 

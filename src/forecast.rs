@@ -8,13 +8,19 @@
 mod accuracy;
 mod baseline;
 mod interval;
+mod lacking;
 mod rolling;
+mod season;
+mod select;
 mod series;
 mod smoothing;
 
 pub use accuracy::{Accuracy, Distrust, Scorecard, Trust};
 pub use baseline::{Naive, SeasonalNaive};
+pub use lacking::Lacking;
 pub use rolling::Rolling;
+pub use season::{DAY, Past, Yesterday};
+pub use select::{Candidates, Models, Selected};
 pub use series::{Series, SeriesError, Usable};
 pub use smoothing::{
     AdaptiveAlpha, Alpha, AlphaError, Brown, Coefficients, SHpa, Tes, Variant, window_forecast,

@@ -5,6 +5,7 @@
 //! What is irrelevant here may be malformed; a malformed quantity is an error with its path.
 
 pub mod annotations;
+pub mod autoscaler;
 pub mod demand;
 pub mod demand_annotation;
 mod duration;
@@ -15,4 +16,7 @@ pub mod node;
 pub mod pod;
 pub mod requests;
 pub mod resource_list;
+pub mod scaled_object;
+pub mod scaling_policy;
 pub mod watched;
+pub mod workload;

@@ -8,6 +8,7 @@ pub mod ca_bundle;
 pub mod election;
 pub mod mirror;
 pub mod notice;
+pub mod scaling;
 pub mod wake;
 
 use serde_json::Value;
@@ -23,6 +24,14 @@ pub enum Target {
     Webhook(String),
     /// A Secret by namespace and name.
     Secret(String, String),
+    /// A HorizontalPodAutoscaler by namespace and name.
+    HorizontalPodAutoscaler(String, String),
+    /// A KEDA ScaledObject by namespace and name.
+    ScaledObject(String, String),
+    /// A Deployment by namespace and name.
+    Deployment(String, String),
+    /// A StatefulSet by namespace and name.
+    StatefulSet(String, String),
     /// A new Event in a namespace; `name` makes the same event the same object.
     Event {
         /// Where the Event is kept: its object's namespace, or `default` for cluster objects.
@@ -66,6 +75,12 @@ pub enum Purpose {
     Certificates,
     /// A user is told of a value that is not understood.
     Notice,
+    /// The bounds of a target follow what is predicted, or are put back.
+    ScalingBounds,
+    /// The status of a target is kept.
+    ScalingStatus,
+    /// A user is told of what was decided for a target.
+    ScalingEvent,
 }
 
 impl Purpose {
@@ -78,6 +93,9 @@ impl Purpose {
             Self::CaBundle => "ca_bundle",
             Self::Certificates => "certificates",
             Self::Notice => "notice",
+            Self::ScalingBounds => "scaling_bounds",
+            Self::ScalingStatus => "scaling_status",
+            Self::ScalingEvent => "scaling_event",
         }
     }
 }

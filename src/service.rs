@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use self::parts::{Instruments, Parts};
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::server::{Drain, signals};
 use crate::telemetry;
@@ -32,11 +33,16 @@ type Tasks = JoinSet<anyhow::Result<()>>;
 pub async fn run(config: Config) -> anyhow::Result<()> {
     telemetry::init(&settings::log(&config)?)?;
     let signals = signals().context("signals cannot be received")?;
-    serve(config, signals).await
+    serve(config, Clock::real(), signals).await
 }
 
-/// Runs the service until it has drained after the first of `signals`; the log is the caller's.
-async fn serve(config: Config, signals: impl Stream<Item = ()>) -> anyhow::Result<()> {
+/// Runs the service until it has drained after the first of `signals`; the log is the caller's, and
+/// scaling goes by `clock`.
+async fn serve(
+    config: Config,
+    clock: Clock,
+    signals: impl Stream<Item = ()>,
+) -> anyhow::Result<()> {
     for variable in &config.unknown_variables {
         tracing::warn!(
             variable,
@@ -46,7 +52,7 @@ async fn serve(config: Config, signals: impl Stream<Item = ()>) -> anyhow::Resul
     let drain = Drain::new(settings::drain(&config));
     let mut tasks = Tasks::new();
     let background = CancellationToken::new();
-    let parts = Parts::new(config).await?;
+    let parts = Parts::new(config, clock).await?;
     listeners::probes(&parts, &drain, &mut tasks).await?;
     listeners::dashboard(&parts, &drain, &mut tasks).await?;
     let certificates = background::start(&parts, &background, &mut tasks)?;

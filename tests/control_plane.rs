@@ -11,6 +11,7 @@ mod support {
 mod scenarios {
     mod admission;
     mod doctor;
+    mod guard;
     mod harness;
     mod leadership;
     mod outage;

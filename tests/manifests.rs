@@ -24,7 +24,9 @@ mod code {
     pub(super) const READYZ: &str = "/readyz";
     pub(super) const METRICS: &str = "/metrics";
 
-    pub(super) use evenkeel::kubernetes::annotations::{ENABLED, HEADROOM_RETURNED};
+    pub(super) use evenkeel::kubernetes::annotations::{
+        BOUNDS, ENABLED, HEADROOM_RETURNED, SCALING_STATUS,
+    };
     pub(super) use evenkeel::server::paths::{FILTER, MUTATE, PRIORITIZE};
 }
 
@@ -417,37 +419,42 @@ fn granted_is_what_the_code_calls_and_nothing_else() {
 }
 
 #[test]
-fn writes_are_narrowed_to_the_label_and_the_annotation_that_are_written() {
+fn writes_are_narrowed_to_what_is_written() {
     let objects = base();
-    let policy = find(&objects, "ValidatingAdmissionPolicy", "evenkeel-writes");
+    let policy = &find(&objects, "ValidatingAdmissionPolicy", "evenkeel-writes")["spec"];
     let user = format!("system:serviceaccount:{}:evenkeel", code::NAMESPACE);
-    let condition = &policy["spec"]["matchConditions"][0]["expression"];
+    let condition = &policy["matchConditions"][0]["expression"];
     assert!(condition.as_str().unwrap().contains(&user));
     let patched: BTreeSet<_> = access(Need::Always)
         .into_iter()
-        .filter(|right| right.verb == "patch" && right.group.is_empty())
-        .map(|right| right.resource)
+        .filter(|right| right.verb == "patch")
+        .map(|right| (right.group, right.resource))
         .collect();
-    let guarded = strings(&policy["spec"]["matchConstraints"]["resourceRules"][0]["resources"]);
-    assert_eq!(patched, guarded.into_iter().collect());
-    let rules = policy["spec"]["validations"].as_array().unwrap();
-    for (subject, key) in [
-        ("label", code::ENABLED),
-        ("annotation", code::HEADROOM_RETURNED),
-    ] {
-        let start = format!("Evenkeel may change no {subject} but {key}");
-        let rule = rules
-            .iter()
-            .find(|rule| rule["message"] == start.as_str())
-            .expect(&start);
-        let quoted = format!("\"{key}\"");
-        let count = rule["expression"]
-            .as_str()
-            .unwrap()
-            .matches(&quoted)
-            .count();
-        assert_eq!(count, 2, "{subject}: added or changed, and removed");
-    }
+    let rules = policy["matchConstraints"]["resourceRules"].as_array();
+    let guarded = rules.unwrap().iter().flat_map(|rule| {
+        let group = strings(&rule["apiGroups"]).remove(0);
+        let of_group = move |resource| (group.clone(), resource);
+        strings(&rule["resources"]).into_iter().map(of_group)
+    });
+    assert_eq!(patched, guarded.collect());
+    let variable = |name: &str| {
+        let expression = &named(&policy["variables"], name)["expression"];
+        let words = expression.as_str().unwrap().split('"').skip(1).step_by(2);
+        let resources: BTreeSet<_> = patched.iter().map(|(_, name)| name.as_str()).collect();
+        words
+            .filter(|word| !resources.contains(word))
+            .collect::<BTreeSet<_>>()
+    };
+    assert_eq!(variable("ownLabels"), BTreeSet::from([code::ENABLED]));
+    let annotations = [code::HEADROOM_RETURNED, code::BOUNDS, code::SCALING_STATUS];
+    assert_eq!(variable("ownAnnotations"), BTreeSet::from(annotations));
+    let bounds = [
+        "minReplicas",
+        "maxReplicas",
+        "minReplicaCount",
+        "maxReplicaCount",
+    ];
+    assert_eq!(variable("bounds"), BTreeSet::from(bounds));
     let binding = find(
         &objects,
         "ValidatingAdmissionPolicyBinding",

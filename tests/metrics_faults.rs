@@ -11,7 +11,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use evenkeel::clock;
-use evenkeel::metrics::prometheus::{Connection, NodeLabel, PrometheusSource, Queries, Settings};
+use evenkeel::metrics::prometheus::{
+    Connection, Grid, NodeLabel, PrometheusSource, Queries, Settings, WorkloadName,
+};
 use evenkeel::metrics::{DropCause, MetricsError, MetricsSource, Round};
 use evenkeel::units::{Amount, Bytes, Resource};
 use jiff::SignedDuration;
@@ -230,6 +232,78 @@ async fn values_that_cannot_be_believed_are_left_out_and_counted() {
         DropCause::Ambiguous,
     ] {
         assert_eq!(report.dropped.count(cause), 1, "{cause:?}");
+    }
+}
+
+/// A range answer with these series: labels as JSON members, and the points.
+fn matrix(series: &[(&str, &str)]) -> Reply {
+    let series: Vec<String> = series
+        .iter()
+        .map(|(labels, points)| format!(r#"{{"metric":{{{labels}}},"values":[{points}]}}"#))
+        .collect();
+    let list = series.join(",");
+    Reply::Answer(
+        200,
+        format!(r#"{{"status":"success","data":{{"resultType":"matrix","result":[{list}]}}}}"#),
+    )
+}
+
+#[tokio::test]
+async fn the_past_is_asked_for_by_post_and_taken_only_where_it_was_asked_for() {
+    let web = r#""namespace":"shop","workload":"Deployment/web""#;
+    let stand_in = start(move |form| {
+        assert!(
+            form.contains("&start=1000.500&end=1030.500&step=15000ms&timeout="),
+            "{form}"
+        );
+        // Of the second before, of one that was asked for, of none, and of times to come.
+        matrix(&[(
+            web,
+            r#"[985.5,"1"],[1000.5,"2"],[1015.5,"NaN"],[4102444800,"9"]"#,
+        )])
+    })
+    .await;
+    let source = PrometheusSource::new(settings(&stand_in.url));
+    let grid = Grid {
+        first: jiff::Timestamp::from_millisecond(1_000_500).unwrap(),
+        step: SignedDuration::from_secs(15),
+        points: 3,
+    };
+    let asked = source
+        .workload_sums(Resource::Memory, &["shop"], grid)
+        .await;
+    let found = asked.unwrap().unwrap();
+    let name = WorkloadName {
+        namespace: "shop".into(),
+        workload: "Deployment/web".into(),
+    };
+    assert_eq!(found.sums[&name], [(grid.first, 2.0)]);
+    assert_eq!(found.dropped.count(DropCause::Misdated), 2);
+    assert_eq!(found.dropped.count(DropCause::NotANumber), 1);
+    let heads = stand_in.asked.heads.lock().unwrap();
+    assert_eq!(heads[0].0, "POST /api/v1/query_range");
+}
+
+#[tokio::test]
+async fn a_range_that_is_refused_floods_or_hangs_ends_with_its_reason() {
+    for (reply, reason) in [
+        (vector(&[]), "ResultType"),
+        (Reply::Hang, "Timeout"),
+        (Reply::Flood(50 << 20), "TooLarge"),
+        (Reply::BreakOff, "Transport"),
+    ] {
+        let hangs = matches!(reply, Reply::Hang);
+        let stand_in = start(move |_| reply.clone()).await;
+        let mut settings = settings(&stand_in.url);
+        settings.connection.timeout = if hangs { HASTY } else { PATIENT };
+        let source = PrometheusSource::new(settings);
+        let grid = Grid {
+            first: clock::now(),
+            step: SignedDuration::from_secs(15),
+            points: 1,
+        };
+        let asked = source.workload_sums(Resource::Cpu, &[], grid).await;
+        assert_eq!(asked.unwrap().unwrap_err().reason(), reason);
     }
 }
 

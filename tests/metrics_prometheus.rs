@@ -14,7 +14,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use evenkeel::clock;
-use evenkeel::metrics::prometheus::{Connection, NodeLabel, PrometheusSource, Queries, Settings};
+use evenkeel::metrics::prometheus::{
+    Connection, Grid, NodeLabel, PrometheusSource, Queries, Settings, WorkloadName,
+};
 use evenkeel::metrics::self_check::{Finding, NodeIdentity};
 use evenkeel::metrics::{MetricsSource, Round};
 use evenkeel::placement::usage::PodName;
@@ -187,6 +189,7 @@ async fn the_default_queries_measure_a_real_prometheus() {
         assert_eq!(dropped, 0, "{report:?}");
     }
     nodes_nobody_scrapes_are_found(&source, &round).await;
+    workloads_are_summed_by_the_names_of_their_pods(&source, &prometheus).await;
 
     exporter.gone.lock().unwrap().push(2);
     a_dead_node_ages_and_then_is_absent(&source, &prometheus, &exporter).await;
@@ -223,6 +226,59 @@ async fn a_dead_node_ages_and_then_is_absent(
         "the dead node's values never looked older than the others'"
     );
     assert_eq!(round.usage.nodes.len(), 2);
+}
+
+/// `web-1` to `web-3` look like a StatefulSet's Pods, the others of a Deployment by its ending.
+async fn workloads_are_summed_by_the_names_of_their_pods(
+    source: &PrometheusSource,
+    prometheus: &Prometheus,
+) {
+    let name = |workload: &str| WorkloadName {
+        namespace: "shop".into(),
+        workload: workload.into(),
+    };
+    let begun = clock::instant();
+    loop {
+        let grid = Grid {
+            first: clock::now() - SignedDuration::from_secs(2),
+            step: SignedDuration::from_secs(1),
+            points: 3,
+        };
+        let asked = source.workload_sums(Resource::Cpu, &["shop"], grid).await;
+        let found = asked.unwrap().unwrap();
+        let dropped: u64 = found.dropped.iter().map(|(_, count)| count).sum();
+        assert_eq!(dropped, 0, "{found:?}");
+        let wanted = [("StatefulSet/web", 1200.0), ("Deployment/api", 1500.0)];
+        let near = wanted.iter().all(|(workload, truth)| {
+            let points = found
+                .sums
+                .get(&name(workload))
+                .map_or(&[][..], Vec::as_slice);
+            points.len() == 3
+                && points
+                    .iter()
+                    .all(|(_, sum)| (sum - truth).abs() < truth * TOLERANCE)
+        });
+        if near {
+            break;
+        }
+        assert!(
+            begun.elapsed() < PATIENCE,
+            "{found:?}\n{}",
+            prometheus.log()
+        );
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let elsewhere = Grid {
+        first: clock::now(),
+        step: SignedDuration::from_secs(1),
+        points: 1,
+    };
+    let asked = source
+        .workload_sums(Resource::Cpu, &["other"], elsewhere)
+        .await;
+    let found = asked.unwrap().unwrap();
+    assert!(found.sums.is_empty() && found.series == 1, "{found:?}");
 }
 
 async fn nodes_nobody_scrapes_are_found(source: &PrometheusSource, round: &Round) {

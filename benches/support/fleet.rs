@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use evenkeel::clock;
-use evenkeel::cluster::ClusterState;
+use evenkeel::cluster::owners::Owner;
+use evenkeel::cluster::{ClusterState, Kind, Scaled};
+use evenkeel::kubernetes::autoscaler::Autoscaler;
 use evenkeel::kubernetes::node::Node;
 use evenkeel::kubernetes::pod::Pod;
 use evenkeel::placement::usage::{Measurement, PodName, UsageSample};
@@ -16,6 +18,17 @@ pub const NAMESPACE: &str = "shop";
 
 /// How many Pods ask in turn: each is asked about anew only after all others.
 pub const ASKING: usize = 256;
+
+/// The HPA of a service.
+fn autoscaler(number: usize) -> Autoscaler {
+    let name = service_name(number);
+    let hpa = serde_json::json!({
+        "metadata": {"name": name, "namespace": NAMESPACE, "uid": name},
+        "spec": {"maxReplicas": 500, "scaleTargetRef": {
+            "apiVersion": "apps/v1", "kind": "Deployment", "name": name}},
+    });
+    serde_json::from_value(hpa).expect("an HPA")
+}
 
 /// The name of a node.
 pub fn node_name(number: usize) -> String {
@@ -58,20 +71,42 @@ pub fn node_json(number: usize) -> String {
 pub fn bound_pod(number: usize, node: usize) -> Pod {
     let started = clock::now() - SignedDuration::from_hours(1);
     let pod = serde_json::json!({
-        "metadata": {"name": pod_name(number), "namespace": NAMESPACE, "uid": pod_uid(number)},
+        "metadata": {
+            "name": pod_name(number), "namespace": NAMESPACE, "uid": pod_uid(number),
+            "creationTimestamp": started.to_string(),
+            "ownerReferences": [{
+                "apiVersion": "apps/v1", "kind": "ReplicaSet", "controller": true,
+                "name": format!("{}-7c64bcd48c", service_name(number)), "uid": set_uid(number)}],
+        },
         "spec": {
             "nodeName": node_name(node),
             "containers": [{"name": "app", "resources": {"requests": {
                 "cpu": format!("{}m", 50 + number % 200), "memory": "512Mi"}}}],
         },
-        "status": {"phase": "Running", "containerStatuses": [
-            {"name": "app", "state": {"running": {"startedAt": started.to_string()}}}]},
+        "status": {
+            "phase": "Running",
+            "conditions": [{"type": "Ready", "status": "True",
+                "lastTransitionTime": started.to_string()}],
+            "containerStatuses": [
+                {"name": "app", "state": {"running": {"startedAt": started.to_string()}}}],
+        },
     });
     serde_json::from_value(pod).expect("a Pod")
 }
 
+/// The workloads that Pods belong to.
+const SERVICES: usize = 997;
+
+fn service_name(number: usize) -> String {
+    format!("service-{:03}", number % SERVICES)
+}
+
 fn pod_name(number: usize) -> String {
-    format!("service-{:03}-7c64bcd48c-{number:06}", number % 997)
+    format!("{}-7c64bcd48c-{number:06}", service_name(number))
+}
+
+fn set_uid(number: usize) -> String {
+    format!("3b5e0000-8a01-4c1d-9d5e-{:012}", number % SERVICES)
 }
 
 fn pod_uid(number: usize) -> String {
@@ -121,6 +156,14 @@ pub fn fill(cluster: &ClusterState, nodes: usize, pods: usize) {
     for number in 0..nodes {
         let node: Node = serde_json::from_str(&node_json(number)).expect("a node");
         cluster.apply_node(&node, now);
+    }
+    for number in 0..SERVICES.min(pods) {
+        let deployment = Owner {
+            kind: "Deployment".to_owned(),
+            name: service_name(number),
+        };
+        cluster.apply_owner(Kind::ReplicaSet, &set_uid(number), Some(deployment));
+        cluster.apply_scaled(Scaled::Autoscaler(Arc::new(autoscaler(number))));
     }
     for number in 0..pods {
         cluster.apply_pod(&bound_pod(number, number % nodes.max(1)), now);

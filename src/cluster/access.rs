@@ -47,13 +47,23 @@ pub const ACCESS: &[Access] = &[
     watched("", "namespaces"),
     watched("apps", "replicasets"),
     watched("batch", "jobs"),
+    watched("autoscaling", "horizontalpodautoscalers"),
+    watched("apps", "deployments"),
+    watched("apps", "statefulsets"),
+    watched("keda.sh", "scaledobjects"),
     // The annotation that wakes refused Pods, and the label that mirrors an opt-in.
     everywhere("", "nodes", &["patch"]),
     everywhere("", "namespaces", &["patch"]),
+    // Floors, and what is said of a target beside it; who else writes bounds is read when a floor
+    // is undone.
+    everywhere("autoscaling", "horizontalpodautoscalers", &["get", "patch"]),
+    everywhere("keda.sh", "scaledobjects", &["get", "patch"]),
+    everywhere("apps", "deployments", &["patch"]),
+    everywhere("apps", "statefulsets", &["patch"]),
     // Usage from the metrics API.
     everywhere("metrics.k8s.io", "nodes", &["list"]),
     everywhere("metrics.k8s.io", "pods", &["list"]),
-    // Warnings about annotations.
+    // Warnings about annotations, and what was decided on a target.
     everywhere("events.k8s.io", "events", &["create"]),
     // Leadership. A create names no object yet, so it cannot be limited to one.
     Access {

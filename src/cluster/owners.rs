@@ -70,7 +70,13 @@ impl Owners {
         match kind {
             Kind::ReplicaSet => Some(&mut self.replica_sets),
             Kind::Job => Some(&mut self.jobs),
-            Kind::Node | Kind::Pod | Kind::Namespace => None,
+            Kind::Node
+            | Kind::Pod
+            | Kind::Namespace
+            | Kind::Autoscaler
+            | Kind::Deployment
+            | Kind::StatefulSet
+            | Kind::ScaledObject => None,
         }
     }
 }

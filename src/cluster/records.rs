@@ -8,11 +8,13 @@ use foldhash::fast::RandomState;
 use jiff::Timestamp;
 use moka::sync::Cache;
 
+use crate::kubernetes::annotations::InvalidAnnotation;
+use crate::kubernetes::meta::Meta;
 use crate::kubernetes::namespace_policy::NamespacePolicy;
 use crate::kubernetes::pod::Pod;
 use crate::placement::usage::PodName;
 
-/// The kinds of object that are watched; all must have been listed before anything is decided.
+/// The kinds of object that are watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// Nodes.
@@ -25,16 +27,49 @@ pub enum Kind {
     ReplicaSet,
     /// Jobs, for the CronJobs that own them.
     Job,
+    /// HorizontalPodAutoscalers.
+    Autoscaler,
+    /// Deployments.
+    Deployment,
+    /// StatefulSets.
+    StatefulSet,
+    /// KEDA's ScaledObjects, where the cluster has them.
+    ScaledObject,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 9] = [
         Self::Node,
         Self::Pod,
         Self::Namespace,
         Self::ReplicaSet,
         Self::Job,
+        Self::Autoscaler,
+        Self::Deployment,
+        Self::StatefulSet,
+        Self::ScaledObject,
+    ];
+
+    /// Those that must have been listed before Pods are judged and the service is ready.
+    pub const PLACEMENT: [Self; 5] = [
+        Self::Node,
+        Self::Pod,
+        Self::Namespace,
+        Self::ReplicaSet,
+        Self::Job,
+    ];
+
+    /// Those that must have been listed before anything is scaled. The service is ready without
+    /// them: admission and the extender ask nothing of autoscalers.
+    pub const SCALING: [Self; 7] = [
+        Self::Pod,
+        Self::Namespace,
+        Self::ReplicaSet,
+        Self::Autoscaler,
+        Self::Deployment,
+        Self::StatefulSet,
+        Self::ScaledObject,
     ];
 
     /// The name in metrics and logs.
@@ -46,6 +81,10 @@ impl Kind {
             Self::Namespace => "namespace",
             Self::ReplicaSet => "replicaset",
             Self::Job => "job",
+            Self::Autoscaler => "horizontalpodautoscaler",
+            Self::Deployment => "deployment",
+            Self::StatefulSet => "statefulset",
+            Self::ScaledObject => "scaledobject",
         }
     }
 }
@@ -75,9 +114,9 @@ pub struct NamespaceRecord {
 /// A value that was not understood, and on which object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Misunderstood {
-    /// `Node`, `Namespace` or `Pod`.
+    /// The object's kind in Kubernetes.
     pub kind: &'static str,
-    /// The namespace of a Pod.
+    /// Its namespace; `None` for cluster objects.
     pub namespace: Option<String>,
     /// The object's name.
     pub name: String,
@@ -85,6 +124,20 @@ pub struct Misunderstood {
     pub uid: String,
     /// What is said of the value.
     pub note: String,
+}
+
+impl Misunderstood {
+    /// What is said of an annotation that is not accepted.
+    #[must_use]
+    pub fn new(kind: &'static str, metadata: &Meta, invalid: &InvalidAnnotation) -> Self {
+        Self {
+            kind,
+            namespace: metadata.namespace.clone(),
+            name: metadata.name.clone().unwrap_or_default(),
+            uid: metadata.uid.clone().unwrap_or_default(),
+            note: invalid.to_string(),
+        }
+    }
 }
 
 /// Values that wait to be told, without those that were told lately.

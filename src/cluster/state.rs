@@ -1,12 +1,14 @@
 //! What is known of the cluster, changed event by event and published as snapshots.
 
 mod inner;
+mod scaling;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
 
+use super::autoscaling::Store;
 use super::owners::Owner;
 use super::records::{Kind, Misunderstood, NamespaceRecord, WaitingPod};
 use crate::kubernetes::annotations::ENABLED;
@@ -43,6 +45,7 @@ struct Shared {
     settings: Settings,
     inner: Mutex<Inner>,
     snapshot: ArcSwap<Snapshot>,
+    scaling: Mutex<Store>,
 }
 
 impl ClusterState {
@@ -61,6 +64,7 @@ impl ClusterState {
             settings,
             inner: Mutex::new(inner),
             snapshot: ArcSwap::from_pointee(snapshot),
+            scaling: Mutex::default(),
         }))
     }
 
@@ -126,6 +130,7 @@ impl ClusterState {
                 inner.misunderstand("Pod", &pod.metadata, &demand.invalid);
             }
         });
+        self.scaling().pods.apply(pod, name);
     }
 
     /// Forgets a Pod.
@@ -134,6 +139,7 @@ impl ClusterState {
             inner.table.remove_pod(uid, now);
             inner.waiting.remove(uid);
         });
+        self.scaling().pods.remove(uid);
     }
 
     /// Keeps only these Pods, after a complete list.
@@ -142,20 +148,25 @@ impl ClusterState {
             inner.table.retain_pods(&keep, now);
             inner.waiting.retain(|uid, _| keep(uid));
         });
+        self.scaling().pods.retain(&keep);
     }
 
     /// Takes a namespace as it now is.
     pub fn apply_namespace(&self, namespace: &Namespace) {
         let metadata = &namespace.metadata;
         let (policy, invalid) = NamespacePolicy::parse(&metadata.annotations);
+        let policy = Arc::new(policy);
+        let name = metadata.name.as_deref().unwrap_or_default();
+        let told = self.scaling().apply_namespace(name, &policy);
         let record = NamespaceRecord {
-            policy: Arc::new(policy),
+            policy,
             resource_version: version(metadata),
             label: metadata.labels.get(ENABLED).cloned(),
         };
         self.change(|inner| {
             inner.misunderstand("Namespace", metadata, &invalid);
-            inner.set_namespace(metadata.name.as_deref().unwrap_or_default(), record);
+            inner.misunderstood.extend(told);
+            inner.set_namespace(name, record);
         });
     }
 
@@ -164,6 +175,7 @@ impl ClusterState {
         self.change(|inner| {
             inner.policies_changed |= inner.namespaces.remove(name).is_some();
         });
+        self.scaling().retain_namespaces(|other| other != name);
     }
 
     /// Keeps only these namespaces, after a complete list.
@@ -173,20 +185,30 @@ impl ClusterState {
             inner.namespaces.retain(|name, _| keep(name));
             inner.policies_changed |= inner.namespaces.len() != before;
         });
+        self.scaling().retain_namespaces(&keep);
     }
 
     /// Takes a ReplicaSet or a Job with what owns it.
     pub fn apply_owner(&self, kind: Kind, uid: &str, owner: Option<Owner>) {
+        if kind == Kind::ReplicaSet {
+            self.scaling().pods.apply_owner(uid, owner.clone());
+        }
         self.change(|inner| inner.owners.apply(kind, uid, owner));
     }
 
     /// Forgets a ReplicaSet or a Job.
     pub fn remove_owner(&self, kind: Kind, uid: &str) {
+        if kind == Kind::ReplicaSet {
+            self.scaling().pods.remove_owner(uid);
+        }
         self.change(|inner| inner.owners.remove(kind, uid));
     }
 
     /// Keeps only these ReplicaSets or Jobs, after a complete list.
     pub fn retain_owners(&self, kind: Kind, keep: impl Fn(&str) -> bool) {
+        if kind == Kind::ReplicaSet {
+            self.scaling().pods.retain_owners(&keep);
+        }
         self.change(|inner| inner.owners.retain(kind, &keep));
     }
 
@@ -201,16 +223,19 @@ impl ClusterState {
 
     /// Remembers that a kind of object has been listed completely.
     pub fn set_synced(&self, kind: Kind) {
-        self.change(|inner| {
-            inner.synced.insert(kind);
-        });
+        self.scaling().set_synced(kind, true);
+        if Kind::PLACEMENT.contains(&kind) {
+            self.change(|inner| {
+                inner.synced.insert(kind);
+            });
+        }
     }
 
-    /// The kinds that have not been listed completely.
+    /// The kinds that have not been listed completely, of those that Pods are judged by.
     #[must_use]
     pub fn unsynced(&self) -> Vec<Kind> {
         let inner = self.lock();
-        Kind::ALL
+        Kind::PLACEMENT
             .into_iter()
             .filter(|kind| !inner.synced.contains(kind))
             .collect()
@@ -301,7 +326,7 @@ impl ClusterState {
     fn change<T>(&self, with: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.lock();
         let result = with(&mut inner);
-        if inner.synced.len() < Kind::ALL.len() {
+        if inner.synced.len() < Kind::PLACEMENT.len() {
             return result;
         }
         let published = self.0.snapshot.load();

@@ -3,14 +3,17 @@
 //! A list after a loss is applied object by object while the old picture stands, and what it did
 //! not hold is removed at its end: there is never a moment with half a cluster.
 
+mod discovery;
+mod observed;
+
 use std::collections::HashSet;
 use std::fmt::Debug;
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use futures::{Stream, StreamExt as _};
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::{DeserializeGuard, PartialObjectMeta};
 use kube::runtime::watcher::{Config, Error, Event};
 use kube::runtime::{WatchStreamExt as _, watcher};
@@ -24,11 +27,25 @@ use super::owners::Owner;
 use super::records::Kind;
 use super::state::ClusterState;
 use crate::clock;
-use crate::kubernetes::watched::{WatchedNamespace, WatchedNode, WatchedPod};
+use crate::kubernetes::watched::{
+    WatchedAutoscaler, WatchedDeployment, WatchedNamespace, WatchedNode, WatchedPod,
+    WatchedStatefulSet,
+};
 use crate::telemetry::RateLimited;
+use observed::Observed;
 
-/// Starts all watches; they run until the set is dropped.
-pub fn start(client: &Client, state: &ClusterState, metrics: &Metrics, tasks: &mut JoinSet<()>) {
+/// How often it is looked whether the cluster serves KEDA's ScaledObjects.
+pub const DISCOVERY: Duration = Duration::from_secs(300);
+
+/// Starts all watches; they run until the set is dropped. `discovery` is how often it is looked
+/// which kinds the cluster serves that not every cluster has.
+pub fn start(
+    client: &Client,
+    state: &ClusterState,
+    metrics: &Metrics,
+    discovery: Duration,
+    tasks: &mut JoinSet<()>,
+) {
     let watch = |kind| Watch {
         kind,
         state: state.clone(),
@@ -46,6 +63,23 @@ pub fn start(client: &Client, state: &ClusterState, metrics: &Metrics, tasks: &m
         watch(Kind::ReplicaSet),
     ));
     tasks.spawn(owners::<Job>(client.clone(), watch(Kind::Job)));
+    tasks.spawn(objects::<WatchedAutoscaler>(
+        client.clone(),
+        watch(Kind::Autoscaler),
+    ));
+    tasks.spawn(objects::<WatchedDeployment>(
+        client.clone(),
+        watch(Kind::Deployment),
+    ));
+    tasks.spawn(objects::<WatchedStatefulSet>(
+        client.clone(),
+        watch(Kind::StatefulSet),
+    ));
+    tasks.spawn(discovery::scaled_objects(
+        client.clone(),
+        watch(Kind::ScaledObject),
+        discovery,
+    ));
 }
 
 struct Watch {
@@ -56,6 +90,13 @@ struct Watch {
 }
 
 async fn objects<K>(client: Client, watch: Watch)
+where
+    K: Observed + Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
+{
+    follow::<K>(client, &watch).await;
+}
+
+async fn follow<K>(client: Client, watch: &Watch)
 where
     K: Observed + Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
 {
@@ -156,7 +197,7 @@ impl<K: Observed + Resource<DynamicType = ()>> Sink<DeserializeGuard<K>> for Obj
             Ok(object) => object.meta(),
             Err(invalid) => &invalid.metadata,
         };
-        K::key(metadata).to_owned()
+        K::key(metadata)
     }
 
     fn apply<'a>(
@@ -214,67 +255,5 @@ impl<K> Sink<PartialObjectMeta<K>> for Owned<K> {
 
     fn retain(&self, state: &ClusterState, keep: &HashSet<String>) {
         state.retain_owners(self.0, |uid| keep.contains(uid));
-    }
-}
-
-/// An object that the state takes.
-trait Observed {
-    fn apply(&self, state: &ClusterState);
-    fn key(metadata: &ObjectMeta) -> &str;
-    fn remove(state: &ClusterState, key: &str);
-    fn retain(state: &ClusterState, keep: &HashSet<String>);
-}
-
-impl Observed for WatchedNode {
-    fn apply(&self, state: &ClusterState) {
-        state.apply_node(&self.node, clock::now());
-    }
-
-    fn key(metadata: &ObjectMeta) -> &str {
-        metadata.name.as_deref().unwrap_or_default()
-    }
-
-    fn remove(state: &ClusterState, key: &str) {
-        state.remove_node(key);
-    }
-
-    fn retain(state: &ClusterState, keep: &HashSet<String>) {
-        state.retain_nodes(|name| keep.contains(name));
-    }
-}
-
-impl Observed for WatchedPod {
-    fn apply(&self, state: &ClusterState) {
-        state.apply_pod(&self.pod, clock::now());
-    }
-
-    fn key(metadata: &ObjectMeta) -> &str {
-        metadata.uid.as_deref().unwrap_or_default()
-    }
-
-    fn remove(state: &ClusterState, key: &str) {
-        state.remove_pod(key, clock::now());
-    }
-
-    fn retain(state: &ClusterState, keep: &HashSet<String>) {
-        state.retain_pods(|uid| keep.contains(uid), clock::now());
-    }
-}
-
-impl Observed for WatchedNamespace {
-    fn apply(&self, state: &ClusterState) {
-        state.apply_namespace(&self.namespace);
-    }
-
-    fn key(metadata: &ObjectMeta) -> &str {
-        metadata.name.as_deref().unwrap_or_default()
-    }
-
-    fn remove(state: &ClusterState, key: &str) {
-        state.remove_namespace(key);
-    }
-
-    fn retain(state: &ClusterState, keep: &HashSet<String>) {
-        state.retain_namespaces(|name| keep.contains(name));
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::certificates::CertificatesFile;
 use super::process::{LeaderElectionFile, LogFile, WakeFile, WriterFile};
+use super::scaling::ScalingFile;
 use super::scheduling::{AdmissionFile, DiskFile, NetworkFile, SchedulingFile};
 use super::server::ServerFile;
 use super::sources::MetricsFile;
@@ -41,6 +42,7 @@ pub struct File {
     pub(crate) server: ServerFile,
     pub(crate) certificates: CertificatesFile,
     pub(crate) scheduling: SchedulingFile,
+    pub(crate) scaling: ScalingFile,
     pub(crate) admission: AdmissionFile,
     pub(crate) network: NetworkFile,
     pub(crate) disk: DiskFile,
@@ -60,6 +62,7 @@ impl Default for File {
             server: ServerFile::default(),
             certificates: CertificatesFile::default(),
             scheduling: SchedulingFile::default(),
+            scaling: ScalingFile::default(),
             admission: AdmissionFile::default(),
             network: NetworkFile::default(),
             disk: DiskFile::default(),

@@ -5,8 +5,10 @@ use std::path::Path;
 use jiff::SignedDuration;
 
 use super::*;
+use crate::kubernetes::scaling_policy::Predict;
 use crate::placement::NoHeadroom;
 use crate::placement::balance::Normalization;
+use crate::scaling::Mode;
 use crate::units::{Amount, Resource, Resources};
 
 /// Loads `yaml` as a file called `config.yaml`.
@@ -51,6 +53,13 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
     assert_eq!(config.policy.normalization, Normalization::Joint);
     assert_eq!(config.policy.max_age, SignedDuration::from_mins(3));
     assert_eq!(config.in_flight_timeout, SignedDuration::from_secs(10));
+    let scaling = Scaling {
+        mode: Mode::Recommend,
+        predict: Predict::Auto,
+        interval: SignedDuration::from_secs(15),
+        max_age: config.policy.max_age,
+    };
+    assert_eq!(config.scaling, scaling);
     assert_eq!(config.policy.default_capacity, Resources::default());
     assert_eq!(
         config.leader_election.lease_duration,
@@ -80,6 +89,13 @@ fn every_field_of_the_complete_example_is_read() {
     assert_eq!(config.policy.headroom_by_priority_class["batch"].get(), 0.6);
     assert_eq!(config.policy.relax_after, None);
     assert_eq!(config.policy.normalization, Normalization::PerResource);
+    let scaling = Scaling {
+        mode: Mode::Floor,
+        predict: Predict::DsHpa,
+        interval: SignedDuration::from_secs(30),
+        max_age: SignedDuration::from_mins(2),
+    };
+    assert_eq!(config.scaling, scaling);
     assert_eq!(
         config.policy.default_capacity[Resource::NetworkIo],
         Some(Amount::new(1_250_000_000))
@@ -108,6 +124,40 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("kind: Evenkeel", "kind", "EvenkeelConfiguration"),
     ("writes: sometimes", "writes", "`enabled` or `disabled`"),
     ("scheduling: 5", "scheduling", "a mapping of fields"),
+    (
+        "scaling: {mode: direct}",
+        "scaling.mode",
+        "off, recommend or floor",
+    ),
+    ("scaling: {mode: true}", "scaling.mode", "a text"),
+    (
+        "scaling: {predict: gru}",
+        "scaling.predict",
+        "auto, ds-hpa or off",
+    ),
+    ("scaling: {interval: 0}", "scaling.interval", "above zero"),
+    (
+        "scaling: {interval: 61s}",
+        "scaling.interval",
+        "from 1s to 1m",
+    ),
+    (
+        "scaling: {interval: 500ms}",
+        "scaling.interval",
+        "from 1s to 1m",
+    ),
+    (
+        "scaling: {interval: 30s, maxAge: 30s}",
+        "scaling.interval",
+        "less than scaling.maxAge",
+    ),
+    (
+        "{scaling: {interval: 1m}, metrics: {maxAge: 50s, interval: 15s}}",
+        "scaling.interval",
+        "less than metrics.maxAge",
+    ),
+    ("scaling: {maxAge: never}", "scaling.maxAge", "above zero"),
+    ("scaling: {enabled: true}", "scaling.enabled", "`mode`"),
     ("shceduling: {}", "shceduling", "`scheduling`"),
     (
         "scheduling: {headrom: 0.8}",

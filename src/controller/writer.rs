@@ -47,6 +47,16 @@ impl Default for Settings {
     }
 }
 
+/// Who the API server is told has written, in `metadata.managedFields`.
+pub(super) const MANAGER: &str = "evenkeel";
+
+fn by_us() -> PatchParams {
+    PatchParams {
+        field_manager: Some(MANAGER.to_owned()),
+        ..PatchParams::default()
+    }
+}
+
 type Targets = Mutex<HashSet<Target>>;
 
 /// A set of names is whole whatever happened while it was locked.
@@ -219,10 +229,10 @@ impl Writer {
     }
 
     async fn send(&self, write: &Write) -> Result<(), kube::Error> {
-        let (api, name) = self.api(&write.target);
+        let (api, name) = api(&self.client, &write.target);
         match &write.operation {
             Operation::Merge(patch) => api
-                .patch(&name, &PatchParams::default(), &Patch::Merge(patch))
+                .patch(&name, &by_us(), &Patch::Merge(patch))
                 .await
                 .map(drop),
             Operation::Create(body) => {
@@ -232,35 +242,48 @@ impl Writer {
             }
         }
     }
+}
 
-    fn api(&self, target: &Target) -> (Api<DynamicObject>, String) {
-        let all = |group, version, kind| {
-            let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-            Api::all_with(self.client.clone(), &resource)
-        };
-        let within = |namespace: &str, group, version, kind| {
-            let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-            Api::namespaced_with(self.client.clone(), namespace, &resource)
-        };
-        match target {
-            Target::Namespace(name) => (all("", "v1", "Namespace"), name.clone()),
-            Target::Node(name) => (all("", "v1", "Node"), name.clone()),
-            Target::Webhook(name) => (
-                all(
-                    "admissionregistration.k8s.io",
-                    "v1",
-                    "MutatingWebhookConfiguration",
-                ),
-                name.clone(),
+/// The API that serves the target, and its name there.
+pub(super) fn api(client: &Client, target: &Target) -> (Api<DynamicObject>, String) {
+    let all = |group, version, kind| {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        Api::all_with(client.clone(), &resource)
+    };
+    let within = |namespace: &str, group, version, kind| {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        Api::namespaced_with(client.clone(), namespace, &resource)
+    };
+    match target {
+        Target::Namespace(name) => (all("", "v1", "Namespace"), name.clone()),
+        Target::Node(name) => (all("", "v1", "Node"), name.clone()),
+        Target::Webhook(name) => (
+            all(
+                "admissionregistration.k8s.io",
+                "v1",
+                "MutatingWebhookConfiguration",
             ),
-            Target::Secret(namespace, name) => {
-                (within(namespace, "", "v1", "Secret"), name.clone())
-            }
-            Target::Event { namespace, name } => (
-                within(namespace, "events.k8s.io", "v1", "Event"),
-                name.clone(),
-            ),
+            name.clone(),
+        ),
+        Target::Secret(namespace, name) => (within(namespace, "", "v1", "Secret"), name.clone()),
+        Target::HorizontalPodAutoscaler(namespace, name) => (
+            within(namespace, "autoscaling", "v2", "HorizontalPodAutoscaler"),
+            name.clone(),
+        ),
+        Target::ScaledObject(namespace, name) => (
+            within(namespace, "keda.sh", "v1alpha1", "ScaledObject"),
+            name.clone(),
+        ),
+        Target::Deployment(namespace, name) => {
+            (within(namespace, "apps", "v1", "Deployment"), name.clone())
         }
+        Target::StatefulSet(namespace, name) => {
+            (within(namespace, "apps", "v1", "StatefulSet"), name.clone())
+        }
+        Target::Event { namespace, name } => (
+            within(namespace, "events.k8s.io", "v1", "Event"),
+            name.clone(),
+        ),
     }
 }
 

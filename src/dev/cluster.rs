@@ -39,7 +39,7 @@ use super::scheduler::Scheduler;
 use super::store::Stores;
 use super::world::World;
 use super::{Event, Events, Fault, Pace, controllers, kubelet};
-use crate::clock;
+use crate::clock::{self, Clock};
 use crate::simulate::{Lags, Summary};
 
 /// Where the service's own objects are.
@@ -54,6 +54,8 @@ pub struct Wiring {
     pub namespace: &'static str,
     /// Fields of its configuration, as paths with values.
     pub fields: Vec<(String, String)>,
+    /// The time that its scaling goes by: as fast as the scenario's.
+    pub clock: Clock,
     /// Cancelled when it is to end.
     pub stop: CancellationToken,
 }
@@ -138,6 +140,7 @@ impl Cluster {
             kubeconfig: kubeconfig.clone(),
             namespace: NAMESPACE,
             fields: install::fields(&pace, addresses, prometheus),
+            clock: Clock::accelerated(options.speed, clock::now()),
             stop: stop.clone(),
         }));
         let mut cluster = Self {

@@ -188,7 +188,11 @@ pub struct Target {
     pub current: Option<u32>,
     /// Replicas that it should have.
     pub wanted: Option<u32>,
-    /// The fewest that the HPA may go to now.
+    /// What that rests on: `forecast`, or `rule`, `keep` or `nothing` where that is gone.
+    pub step: Option<String>,
+    /// Why, in words.
+    pub reason: Option<String>,
+    /// The fewest that the user lets the HPA go to.
     pub min: Option<u32>,
     /// Where the service holds that bound.
     pub floor: Option<u32>,

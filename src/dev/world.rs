@@ -382,6 +382,7 @@ fn stranger(pod: &PodName, app: &str, demand: &Resources<Amount>) -> Workload {
         startup: STRANGER_STARTUP,
         traffic: None,
         scale: None,
+        scale_annotations: BTreeMap::new(),
     }
 }
 

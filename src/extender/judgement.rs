@@ -99,6 +99,7 @@ impl<'a> Judgement<'a> {
             profile_threshold: None,
             no_headroom: None,
             relax_after: None,
+            scaling: None,
         };
         let namespace = call.snapshot.namespaces.get(pod.namespace());
         Self::within(

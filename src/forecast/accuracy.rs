@@ -4,11 +4,11 @@
 //! does not beat it, or whose 80 % interval holds less than 60 %, is not trusted. Means fade, so
 //! that the score takes a few numbers a target and no window of past forecasts.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::num::NonZeroUsize;
 
-use super::{Forecast, Forecaster, Series, Step};
+use super::{Forecast, Forecaster, Interval, Series, Step};
+use crate::units::narrowed;
 
 /// How many forecasts have to be scored before a model can be trusted.
 pub const MIN_SCORED: u32 = 20;
@@ -131,21 +131,58 @@ impl Accuracy {
     }
 }
 
+/// A forecast that waits for its observation, in little memory: there are tens of thousands.
 #[derive(Debug, Clone, Copy)]
 struct Issued {
-    step: Step,
-    naive: f64,
+    mean: f32,
+    interval80: [f32; 2],
+    interval95: [f32; 2],
+    naive: f32,
+}
+
+impl Issued {
+    /// What is held where nothing waits: it is never scored.
+    const NOTHING: Self = Self {
+        mean: f32::NAN,
+        interval80: [f32::NAN; 2],
+        interval95: [f32::NAN; 2],
+        naive: f32::NAN,
+    };
+
+    /// `None` where a value is beyond what any load can be.
+    fn new(step: &Step, naive: f64) -> Option<Self> {
+        let bounds = |interval: Interval| {
+            let upper = narrowed(interval.upper).unwrap_or(f32::MAX);
+            Some([narrowed(interval.lower)?, upper])
+        };
+        Some(Self {
+            mean: narrowed(step.mean)?,
+            interval80: bounds(step.interval80)?,
+            interval95: bounds(step.interval95)?,
+            naive: narrowed(naive)?,
+        })
+    }
+}
+
+fn inside([lower, upper]: [f32; 2], actual: f64) -> f64 {
+    let inside = f64::from(lower) <= actual && actual <= f64::from(upper);
+    if inside { 1.0 } else { 0.0 }
 }
 
 /// Scores the forecasts of one model at one horizon as the observations come in.
 #[derive(Debug, Clone)]
 pub struct Scorecard {
-    horizon: NonZeroUsize,
-    pending: VecDeque<Option<Issued>>,
-    last: Option<f64>,
+    /// The last forecasts, one for each step of the horizon, overwritten in turn.
+    pending: Box<[Issued]>,
+    next: usize,
+    last: Option<f32>,
     changes: u32,
+    scored: u32,
     change: f64,
-    accuracy: Accuracy,
+    /// Of the model and of the naive forecast.
+    errors: [f64; 2],
+    /// Of the 80 % and of the 95 % interval.
+    coverages: [f64; 2],
 }
 
 impl Scorecard {
@@ -153,19 +190,14 @@ impl Scorecard {
     #[must_use]
     pub fn new(horizon: NonZeroUsize) -> Self {
         Self {
-            horizon,
-            pending: VecDeque::with_capacity(horizon.get()),
+            pending: vec![Issued::NOTHING; horizon.get()].into(),
+            next: 0,
             last: None,
             changes: 0,
             change: 0.0,
-            accuracy: Accuracy {
-                scored: 0,
-                mae: 0.0,
-                naive_mae: 0.0,
-                mase: None,
-                coverage80: 0.0,
-                coverage95: 0.0,
-            },
+            scored: 0,
+            errors: [0.0; 2],
+            coverages: [0.0; 2],
         }
     }
 
@@ -184,58 +216,63 @@ impl Scorecard {
     }
 
     /// How many steps ahead the scored forecasts are.
-    pub const fn horizon(&self) -> NonZeroUsize {
-        self.horizon
+    pub const fn horizon(&self) -> usize {
+        self.pending.len()
     }
 
     /// Takes one step of the grid: the observation, `None` where it is missing, and the forecast
     /// made on it. Forecasts made on a missing observation are not scored: the naive one has none.
     pub fn record(&mut self, observation: Option<f64>, forecast: Option<&Forecast>) {
-        let observation = observation.filter(|value| value.is_finite());
-        if self.pending.len() == self.horizon.get() {
-            let due = self.pending.pop_front().flatten();
-            if let (Some(issued), Some(actual)) = (due, observation) {
-                self.score(issued, actual);
-            }
+        // Rounded as what waits is, or a load that stands still would differ from itself.
+        let observation = observation.and_then(narrowed).map(f64::from);
+        let due = self.pending[self.next];
+        if let Some(actual) = observation.filter(|_| !due.mean.is_nan()) {
+            self.score(due, actual);
         }
-        if let (Some(last), Some(actual)) = (self.last, observation) {
+        if let (Some(last), Some(actual)) = (self.last.map(f64::from), observation) {
             self.changes = (self.changes + 1).min(MEMORY);
             fade(&mut self.change, (actual - last).abs(), self.changes);
         }
-        let step = forecast.and_then(|forecast| forecast.steps.get(self.horizon.get() - 1));
+        let step = forecast.and_then(|forecast| forecast.steps.get(self.horizon() - 1));
         let issued = step.zip(observation);
-        self.pending
-            .push_back(issued.map(|(&step, naive)| Issued { step, naive }));
-        self.last = observation;
+        let issued = issued.and_then(|(step, naive)| Issued::new(step, naive));
+        self.pending[self.next] = issued.unwrap_or(Issued::NOTHING);
+        self.next = (self.next + 1) % self.horizon();
+        self.last = observation.and_then(narrowed);
+    }
+
+    /// The memory of the forecasts that wait, in bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.pending)
     }
 
     /// What the forecasts were worth so far.
     #[must_use]
     pub fn accuracy(&self) -> Accuracy {
+        let [mae, naive_mae] = self.errors;
+        let [coverage80, coverage95] = self.coverages;
         Accuracy {
-            mase: (self.change > 0.0).then(|| self.accuracy.mae / self.change),
-            ..self.accuracy
+            scored: self.scored,
+            mae,
+            naive_mae,
+            mase: (self.change > 0.0).then(|| mae / self.change),
+            coverage80,
+            coverage95,
         }
     }
 
     fn score(&mut self, issued: Issued, actual: f64) {
-        let Issued { step, naive } = issued;
-        let accuracy = &mut self.accuracy;
-        accuracy.scored = (accuracy.scored + 1).min(MEMORY);
-        let inside = |inside| if inside { 1.0 } else { 0.0 };
-        for (mean, value) in [
-            (&mut accuracy.mae, (actual - step.mean).abs()),
-            (&mut accuracy.naive_mae, (actual - naive).abs()),
-            (
-                &mut accuracy.coverage80,
-                inside(step.interval80.contains(actual)),
-            ),
-            (
-                &mut accuracy.coverage95,
-                inside(step.interval95.contains(actual)),
-            ),
-        ] {
-            fade(mean, value, accuracy.scored);
+        self.scored = (self.scored + 1).min(MEMORY);
+        let error = |told: f32| (actual - f64::from(told)).abs();
+        let values = [
+            error(issued.mean),
+            error(issued.naive),
+            inside(issued.interval80, actual),
+            inside(issued.interval95, actual),
+        ];
+        let means = self.errors.iter_mut().chain(&mut self.coverages);
+        for (mean, value) in means.zip(values) {
+            fade(mean, value, self.scored);
         }
     }
 }
@@ -250,7 +287,7 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
-    use crate::forecast::{Interval, Naive, PointModel, Rolling, SHpa};
+    use crate::forecast::{Naive, PointModel, Rolling, SHpa};
 
     fn forecast(mean: f64, half: f64) -> Forecast {
         let interval = Interval {

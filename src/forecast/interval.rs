@@ -4,10 +4,12 @@
 //! multiplier of it. A multiplier grows by a step when an error falls outside and shrinks when it
 //! falls inside, in such a proportion that it stands still where the level is met: quantile
 //! tracking, as in online conformal prediction (Angelopoulos, Candès and Tibshirani 2023). It
-//! needs no distribution, four numbers a horizon, and covers what it says in the long run.
+//! needs no distribution, three numbers a horizon, and covers what it says in the long run.
+
+use std::num::NonZeroUsize;
 
 use super::{Interval, Step};
-use crate::units::count_as_f64;
+use crate::units::{count_as_f64, narrowed};
 
 /// After this many errors an error's weight has faded to 1/e.
 const MEMORY: u32 = 60;
@@ -17,97 +19,144 @@ const RATE: f64 = 0.1;
 const LEAST: f64 = 0.25;
 const MOST: f64 = 20.0;
 
-/// The width of one horizon.
+/// The width of one horizon, in as little memory as it can be told in: there are tens of thousands.
 #[derive(Debug, Clone, Copy)]
 struct Width {
+    ahead: u32,
     scored: u32,
-    scale: f64,
-    multiplier80: f64,
-    multiplier95: f64,
+    scale: f32,
+    multiplier80: f32,
+    multiplier95: f32,
 }
 
 impl Width {
     /// Multipliers of a mean absolute error as they are for normal errors.
-    const NORMAL: Self = Self {
-        scored: 0,
-        scale: 0.0,
-        multiplier80: 1.606,
-        multiplier95: 2.456,
-    };
+    const fn normal(ahead: u32) -> Self {
+        Self {
+            ahead,
+            scored: 0,
+            scale: 0.0,
+            multiplier80: 1.606,
+            multiplier95: 2.456,
+        }
+    }
 
     fn score(&mut self, error: f64) {
-        let error = error.abs().min(f64::MAX);
-        if self.scale > 0.0 {
-            let relative = error / self.scale;
+        let error = error.abs().min(f64::from(f32::MAX));
+        let scale = f64::from(self.scale);
+        if scale > 0.0 {
+            let relative = error / scale;
             moved(&mut self.multiplier80, relative, 0.80);
             moved(&mut self.multiplier95, relative, 0.95);
         }
         self.scored = self.scored.saturating_add(1).min(MEMORY);
-        self.scale += (error - self.scale) / f64::from(self.scored);
+        self.scale = finite(scale + (error - scale) / f64::from(self.scored));
     }
 
     /// Half the width at 80 % and at 95 %.
     fn halves(&self, stretch: f64) -> [f64; 2] {
         let outer = self.multiplier95.max(self.multiplier80);
-        [self.multiplier80, outer].map(|multiplier| multiplier * self.scale * stretch)
+        let half = |multiplier: f32| f64::from(multiplier) * f64::from(self.scale) * stretch;
+        [half(self.multiplier80), half(outer)]
     }
 }
 
-fn moved(multiplier: &mut f64, relative: f64, level: f64) {
-    let outside = if relative > *multiplier { 1.0 } else { 0.0 };
-    *multiplier = (*multiplier + RATE * (outside - (1.0 - level))).clamp(LEAST, MOST);
+fn moved(multiplier: &mut f32, relative: f64, level: f64) {
+    let before = f64::from(*multiplier);
+    let outside = if relative > before { 1.0 } else { 0.0 };
+    *multiplier = finite((before + RATE * (outside - (1.0 - level))).clamp(LEAST, MOST));
 }
 
-/// The forecasts that still wait for their observation, and the widths learnt so far.
+/// The nearest 32-bit float that is finite.
+fn finite(value: f64) -> f32 {
+    narrowed(value).unwrap_or(f32::MAX)
+}
+
+/// The forecasts that still wait for their observation, and the widths learnt so far, of some
+/// horizons.
 #[derive(Debug, Clone)]
 pub(super) struct Widths {
+    /// The nearest horizon first.
     by_horizon: Box<[Width]>,
-    /// One row of means a step, one row for each horizon, overwritten in turn.
-    issued: Box<[f64]>,
+    /// For each horizon a ring of as many means as it is steps long, one after the other.
+    issued: Box<[f32]>,
+    /// How many steps have been issued in a row.
     rows: usize,
-    next: usize,
 }
 
 impl Widths {
-    /// Widths for `horizons` steps; at least one.
-    pub(super) fn new(horizons: usize) -> Self {
-        let horizons = horizons.max(1);
+    /// Widths of all horizons up to `horizons` steps; at least one.
+    pub(super) fn up_to(horizons: usize) -> Self {
+        Self::of(1..=horizons.max(1))
+    }
+
+    /// Widths of the horizon `horizon`, and below it of the powers of two, in between which the
+    /// nearer one is stretched.
+    pub(super) fn towards(horizon: NonZeroUsize) -> Self {
+        let powers = std::iter::successors(Some(1), |power: &usize| power.checked_mul(2));
+        let below = powers.take_while(|&power| power < horizon.get());
+        Self::of(below.chain([horizon.get()]))
+    }
+
+    fn of(horizons: impl Iterator<Item = usize>) -> Self {
+        let ahead = horizons.map(|ahead| u32::try_from(ahead).unwrap_or(u32::MAX));
+        let by_horizon: Box<[Width]> = ahead.map(Width::normal).collect();
+        let issued = by_horizon.iter().map(|width| steps(width.ahead)).sum();
         Self {
-            by_horizon: vec![Width::NORMAL; horizons].into(),
-            issued: vec![0.0; horizons * horizons].into(),
+            by_horizon,
+            issued: vec![0.0; issued].into(),
             rows: 0,
-            next: 0,
         }
     }
 
+    /// The same horizons, and nothing learnt.
+    pub(super) fn anew(&self) -> Self {
+        Self::of(self.by_horizon.iter().map(|width| steps(width.ahead)))
+    }
+
+    /// The memory of the horizons, in bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.by_horizon) + size_of_val(&*self.issued)
+    }
+
     /// Forgets what was issued, but not how wrong the model has been.
-    pub(super) fn restart(&mut self) {
+    pub(super) const fn restart(&mut self) {
         self.rows = 0;
     }
 
     /// Compares what was forecast for now with what came.
     pub(super) fn score(&mut self, actual: f64) {
-        let horizons = self.by_horizon.len();
-        for (before, width) in self.by_horizon.iter_mut().take(self.rows).enumerate() {
-            let row = (self.next + horizons - 1 - before) % horizons;
-            width.score(actual - self.issued[row * horizons + before]);
+        let mut start = 0;
+        for width in &mut self.by_horizon {
+            let ahead = steps(width.ahead);
+            if self.rows >= ahead {
+                let issued = self.issued[start + self.rows % ahead];
+                width.score(actual - f64::from(issued));
+            }
+            start += ahead;
         }
     }
 
     /// Keeps the means that `fill` writes, for the steps after now.
     pub(super) fn issue(&mut self, fill: impl FnOnce(&mut [f64])) {
-        let horizons = self.by_horizon.len();
-        fill(&mut self.issued[self.next * horizons..][..horizons]);
-        self.next = (self.next + 1) % horizons;
-        self.rows = (self.rows + 1).min(horizons);
+        let longest = self.by_horizon.last().map_or(0, |width| steps(width.ahead));
+        let mut means = vec![0.0; longest];
+        fill(&mut means);
+        let mut start = 0;
+        for width in &self.by_horizon {
+            let ahead = steps(width.ahead);
+            self.issued[start + self.rows % ahead] = finite(means[ahead - 1]);
+            start += ahead;
+        }
+        self.rows += 1;
     }
 
     /// `mean` with the intervals of `ahead` steps; `None` before the first error. A horizon of
-    /// which no error is known yet takes that of the longest known, which grows as a random walk's.
+    /// which no error is known takes that of the longest below it, which grows as a random walk's.
     pub(super) fn step(&self, mean: f64, ahead: usize) -> Option<Step> {
-        let nearest = self.by_horizon.iter().take(ahead.max(1)).enumerate();
-        let (index, width) = nearest.rev().find(|(_, width)| width.scored > 0)?;
-        let stretch = (count_as_f64(ahead) / count_as_f64(index + 1)).sqrt();
+        let below = |width: &&Width| width.scored > 0 && steps(width.ahead) <= ahead.max(1);
+        let width = self.by_horizon.iter().rev().find(below)?;
+        let stretch = (count_as_f64(ahead) / f64::from(width.ahead)).sqrt();
         let [interval80, interval95] = width.halves(stretch).map(|half| Interval {
             lower: (mean - half).max(0.0),
             upper: (mean + half).min(f64::MAX),
@@ -118,6 +167,10 @@ impl Widths {
             interval95,
         })
     }
+}
+
+fn steps(ahead: u32) -> usize {
+    usize::try_from(ahead).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
@@ -136,7 +189,7 @@ mod tests {
     }
 
     fn coverage(mut error: impl FnMut(f64) -> f64) -> [f64; 2] {
-        let mut widths = Widths::new(1);
+        let mut widths = Widths::up_to(1);
         let (mut next, mut inside) = (noise(7), [0_u32; 2]);
         widths.issue(|means| means.fill(1e6));
         for _ in 0..4000 {
@@ -165,12 +218,28 @@ mod tests {
 
     #[test]
     fn a_horizon_without_errors_widens_the_longest_that_has_some() {
-        let mut widths = Widths::new(4);
+        let mut widths = Widths::up_to(4);
         assert_eq!(widths.step(5.0, 1), None);
         widths.issue(|means| means.fill(50.0));
         widths.score(51.0);
         let upper = |ahead| widths.step(50.0, ahead).unwrap().interval80.upper - 50.0;
         assert!((upper(4) - 2.0 * upper(1)).abs() < 1e-12);
         assert!((upper(16) - 4.0 * upper(1)).abs() < 1e-12);
+    }
+    #[test]
+    fn horizons_between_powers_of_two_stretch_the_nearer_one() {
+        let mut widths = Widths::towards(NonZeroUsize::new(6).unwrap());
+        let horizons: Vec<_> = widths.by_horizon.iter().map(|width| width.ahead).collect();
+        assert_eq!((horizons, widths.issued.len()), (vec![1, 2, 4, 6], 13));
+        for now in 0..40 {
+            widths.score(f64::from(now));
+            widths.issue(|means| means.fill(f64::from(now)));
+        }
+        let half = |ahead| widths.step(100.0, ahead).unwrap().interval80.upper - 100.0;
+        for (ahead, scale) in [(1, 1.0), (2, 2.0), (3, 2.0 * 1.5_f64.sqrt()), (6, 6.0)] {
+            let multiplier = half(ahead) / scale;
+            assert!((0.9..1.7).contains(&multiplier), "{ahead}: {multiplier}");
+        }
+        assert!(widths.anew().step(1.0, 1).is_none());
     }
 }

@@ -4,6 +4,8 @@
 //! Fitting is nothing but updating from an empty state, so a model that was fitted once and one
 //! that followed along hold the same numbers.
 
+use std::num::NonZeroUsize;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::interval::Widths;
@@ -14,7 +16,6 @@ use super::{Forecast, Forecaster, NotEnoughHistory, PointModel, Series};
 #[derive(Debug, Clone)]
 pub struct Rolling<M> {
     model: M,
-    horizons: usize,
     widths: Widths,
     filler: Filler,
     have: usize,
@@ -27,10 +28,20 @@ impl<M: PointModel> Rolling<M> {
     /// may reach further, with intervals that widen as those of a random walk.
     #[must_use]
     pub fn new(model: M, horizons: usize) -> Self {
+        Self::with(model, Widths::up_to(horizons))
+    }
+
+    /// As [`Self::new`], but learns only the errors of `horizon` steps and, below, of powers of two:
+    /// what one horizon needs, in little memory.
+    #[must_use]
+    pub fn towards(model: M, horizon: NonZeroUsize) -> Self {
+        Self::with(model, Widths::towards(horizon))
+    }
+
+    fn with(model: M, widths: Widths) -> Self {
         Self {
             model,
-            horizons,
-            widths: Widths::new(horizons),
+            widths,
             filler: Filler::default(),
             have: 0,
             last: 0.0,
@@ -41,6 +52,11 @@ impl<M: PointModel> Rolling<M> {
     /// The model itself.
     pub const fn model(&self) -> &M {
         &self.model
+    }
+
+    /// The memory of the intervals, in bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.widths.heap_bytes()
     }
 
     fn take(&mut self, observation: Option<f64>) {
@@ -87,7 +103,7 @@ impl<M: PointModel> Forecaster for Rolling<M> {
 
     fn fit(&mut self, series: &Series) -> Result<(), NotEnoughHistory> {
         self.model.restart();
-        self.widths = Widths::new(self.horizons);
+        self.widths = self.widths.anew();
         self.filler = Filler::default();
         self.have = 0;
         self.grid = Some((series.end(), series.step()));
@@ -142,8 +158,6 @@ fn bound(means: &mut [f64], last: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::num::NonZeroUsize;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -164,12 +178,16 @@ mod tests {
             Box::new(Rolling::new(tes(Variant::Brown), 4)),
             Box::new(Rolling::new(tes(Variant::Paper), 4)),
             Box::new(Rolling::new(SHpa::default(), 4)),
+            Box::new(Rolling::towards(
+                SHpa::default(),
+                NonZeroUsize::new(6).unwrap(),
+            )),
         ]
     }
 
     #[test]
     fn what_is_lacking_is_told_until_it_is_there() {
-        for (mut model, need) in models().into_iter().zip([2, 7, 4, 4, 20]) {
+        for (mut model, need) in models().into_iter().zip([2, 7, 4, 4, 20, 20]) {
             let empty = NotEnoughHistory { need, have: 0 };
             assert_eq!(model.forecast(1), Err(empty), "{}", model.name());
             assert_eq!(model.fit(&series(&[])), Err(empty), "{}", model.name());

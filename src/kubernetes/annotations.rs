@@ -44,6 +44,26 @@ pub const DISK_IO_CAPACITY: &str = "evenkeel.dev/disk-io-capacity";
 /// On a node, written when it regains headroom while refused Pods wait: the update wakes them.
 pub const HEADROOM_RETURNED: &str = "evenkeel.dev/headroom-returned";
 
+/// On a namespace, an autoscaler or a workload: how scaling decisions act.
+pub const SCALING: &str = "evenkeel.dev/scaling";
+/// On an autoscaler or a workload: what its load is predicted with.
+pub const PREDICT: &str = "evenkeel.dev/predict";
+/// On a workload without an autoscaler: its least replicas.
+pub const MIN_REPLICAS: &str = "evenkeel.dev/min-replicas";
+/// On a workload without an autoscaler: its most replicas.
+pub const MAX_REPLICAS: &str = "evenkeel.dev/max-replicas";
+/// On a workload without an autoscaler: the share of its requests that it is to use.
+pub const TARGET: &str = "evenkeel.dev/target";
+/// On an autoscaler or a workload: what may take replicas away.
+pub const SCALE_DOWN: &str = "evenkeel.dev/scale-down";
+/// On an autoscaler, written: the user's own bounds, and who contributes what to them until when.
+pub const BOUNDS: &str = "evenkeel.dev/bounds";
+/// On an autoscaler or a workload, written: what was decided, and the conditions.
+pub const SCALING_STATUS: &str = "evenkeel.dev/scaling-status";
+
+/// What the names of the annotations begin with by which KEDA's ScaledObjects are paused.
+const KEDA_PAUSED: &str = "autoscaling.keda.sh/paused";
+
 /// Set by kubelet on the mirror of a static Pod.
 pub const MIRROR: &str = "kubernetes.io/config.mirror";
 /// Cap on incoming traffic in bits per second, read by the CNI bandwidth plugin.
@@ -58,7 +78,9 @@ pub const PROFILE_SOURCE_REQUESTS: &str = "requests";
 
 /// Whether a rule reads the annotation or label `key`; the others are skipped while parsing.
 pub(super) fn is_read(key: &str) -> bool {
-    key.starts_with(PREFIX) || [MIRROR, INGRESS_BANDWIDTH, EGRESS_BANDWIDTH].contains(&key)
+    key.starts_with(PREFIX)
+        || key.starts_with(KEDA_PAUSED)
+        || [MIRROR, INGRESS_BANDWIDTH, EGRESS_BANDWIDTH].contains(&key)
 }
 
 /// An annotation whose value is not accepted.
@@ -102,6 +124,32 @@ impl fmt::Display for InvalidAnnotation {
             "annotation {}: {:?} is not accepted, the default applies: {}",
             self.key, self.value, self.accepted
         )
+    }
+}
+
+/// How one annotation is read.
+pub(super) struct Reader<T> {
+    /// The name with its prefix.
+    pub(super) key: &'static str,
+    /// What is accepted, for messages.
+    pub(super) accepted: &'static str,
+    /// The value in a text; `None` where it is not accepted.
+    pub(super) parse: fn(&str) -> Option<T>,
+}
+
+impl<T> Reader<T> {
+    /// The value of the annotation; `None` where it is absent or refused.
+    pub(super) fn read(
+        &self,
+        annotations: &BTreeMap<String, String>,
+        invalid: &mut Vec<InvalidAnnotation>,
+    ) -> Option<T> {
+        let text = annotations.get(self.key)?;
+        let value = (self.parse)(text);
+        if value.is_none() {
+            invalid.push(InvalidAnnotation::new(self.key, text, self.accepted));
+        }
+        value
     }
 }
 
@@ -156,10 +204,19 @@ mod tests {
             NETWORK_CAPACITY,
             DISK_IO_CAPACITY,
             HEADROOM_RETURNED,
+            SCALING,
+            PREDICT,
+            MIN_REPLICAS,
+            MAX_REPLICAS,
+            TARGET,
+            SCALE_DOWN,
+            BOUNDS,
+            SCALING_STATUS,
         ] {
             assert!(key.starts_with(PREFIX), "{key}");
         }
         assert!(is_read(MIRROR) && is_read(EGRESS_BANDWIDTH) && is_read(SKIP));
+        assert!(is_read("autoscaling.keda.sh/paused-replicas"));
         assert!(!is_read("kubernetes.io/limit-ranger"));
     }
 

@@ -58,6 +58,17 @@ where
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
+/// The value, or nothing where there is none or it does not parse: for what real API servers never
+/// get wrong, and an object must not be lost for.
+pub(super) fn lenient<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    let value = serde_json::Value::deserialize(deserializer)?;
+    Ok(T::deserialize(value).ok())
+}
+
 /// A point in time, or nothing where there is none or it does not parse: no decision is refused
 /// for the sake of a time that only shows how long something has been so.
 pub(super) fn lenient_time<'de, D>(deserializer: D) -> Result<Option<Timestamp>, D::Error>

@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use super::annotations::{
-    self, ENABLED, HEADROOM, InvalidAnnotation, NO_HEADROOM, PROFILE_THRESHOLD, RELAX_AFTER,
+    self, ENABLED, HEADROOM, InvalidAnnotation, NO_HEADROOM, PROFILE_THRESHOLD, RELAX_AFTER, Reader,
 };
 use super::duration;
+use super::scaling_policy::SCALING_MODE;
 use crate::placement::NoHeadroom;
+use crate::scaling::Mode;
 use crate::units::Ratio;
 
 /// How long a Pod is refused before the least loaded nodes take it all the same.
@@ -34,6 +36,8 @@ pub struct NamespacePolicy {
     pub no_headroom: Option<NoHeadroom>,
     /// How long a Pod is refused before that is relaxed.
     pub relax_after: Option<RelaxAfter>,
+    /// How scaling decisions act on targets here that do not say it themselves.
+    pub scaling: Option<Mode>,
 }
 
 impl NamespacePolicy {
@@ -43,20 +47,14 @@ impl NamespacePolicy {
         let mut invalid = Vec::new();
         let policy = Self {
             enabled: annotations::flag(annotations, ENABLED, &mut invalid),
-            headroom: read(annotations, &SHARE_HEADROOM, &mut invalid),
-            profile_threshold: read(annotations, &SHARE_THRESHOLD, &mut invalid),
-            no_headroom: read(annotations, &MODE, &mut invalid),
-            relax_after: read(annotations, &RELAX, &mut invalid),
+            headroom: SHARE_HEADROOM.read(annotations, &mut invalid),
+            profile_threshold: SHARE_THRESHOLD.read(annotations, &mut invalid),
+            no_headroom: MODE.read(annotations, &mut invalid),
+            relax_after: RELAX.read(annotations, &mut invalid),
+            scaling: SCALING_MODE.read(annotations, &mut invalid),
         };
         (policy, invalid)
     }
-}
-
-/// How one annotation is read.
-struct Reader<T> {
-    key: &'static str,
-    accepted: &'static str,
-    parse: fn(&str) -> Option<T>,
 }
 
 const SHARE: &str = "a number above 0 and at most 1";
@@ -88,22 +86,10 @@ const RELAX: Reader<RelaxAfter> = Reader {
     },
 };
 
-fn read<T>(
-    annotations: &BTreeMap<String, String>,
-    reader: &Reader<T>,
-    invalid: &mut Vec<InvalidAnnotation>,
-) -> Option<T> {
-    let text = annotations.get(reader.key)?;
-    let value = (reader.parse)(text);
-    if value.is_none() {
-        invalid.push(InvalidAnnotation::new(reader.key, text, reader.accepted));
-    }
-    value
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kubernetes::annotations::SCALING;
 
     fn parse(annotations: &[(&str, &str)]) -> (NamespacePolicy, Vec<&'static str>) {
         let annotations = annotations
@@ -131,7 +117,7 @@ mod tests {
             (PROFILE_THRESHOLD, "0.2"),
             (NO_HEADROOM, "relax"),
             (RELAX_AFTER, "1h30m"),
-            ("evenkeel.dev/scaling", "direct"),
+            (SCALING, "floor"),
         ]);
         let expected = NamespacePolicy {
             enabled: true,
@@ -139,6 +125,7 @@ mod tests {
             profile_threshold: Ratio::share(0.2).ok(),
             no_headroom: Some(NoHeadroom::Relax),
             relax_after: Some(RelaxAfter::After(SignedDuration::from_mins(90))),
+            scaling: Some(Mode::Floor),
         };
         assert_eq!((policy, invalid), (expected, vec![]));
         assert_eq!(
@@ -159,6 +146,7 @@ mod tests {
             (PROFILE_THRESHOLD, "0"),
             (NO_HEADROOM, "Reject"),
             (RELAX_AFTER, "5"),
+            (SCALING, "direct"),
         ]);
         assert_eq!(policy, NamespacePolicy::default());
         assert_eq!(
@@ -168,7 +156,8 @@ mod tests {
                 HEADROOM,
                 PROFILE_THRESHOLD,
                 NO_HEADROOM,
-                RELAX_AFTER
+                RELAX_AFTER,
+                SCALING
             ]
         );
         assert!(parse(&[(ENABLED, "true"), (HEADROOM, "2")]).0.enabled);

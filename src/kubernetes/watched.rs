@@ -1,18 +1,21 @@
-//! Pods, nodes and namespaces as watches hold them.
+//! Objects as watches hold them.
 //!
 //! `kube` asks for the whole `ObjectMeta`, which would be most of the memory of a large cluster;
 //! these types give it only what identifies the object, beside the few fields that rules read.
 
 use std::borrow::Cow;
 
-use k8s_openapi::api::core::v1;
+use k8s_openapi::api::{apps, autoscaling, core::v1};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{Deserialize, Deserializer};
 
+use super::autoscaler::Autoscaler;
 use super::json::null_is_default;
 use super::meta::Meta;
 use super::node::Node;
 use super::pod::Pod;
+use super::scaled_object::{self, ScaledObject};
+use super::workload::{Workload, WorkloadKind};
 
 /// A namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -24,9 +27,9 @@ pub struct Namespace {
 }
 
 macro_rules! watched {
-    ($(#[$doc:meta])* $name:ident, $field:ident: $object:ty, as $kind:ty) => {
+    ($(#[$doc:meta])* $name:ident, $field:ident: $object:ty, read by $read:path) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Default, PartialEq)]
+        #[derive(Debug, Clone, PartialEq)]
         pub struct $name {
             /// Name, namespace, uid and resource version; nothing else.
             pub metadata: ObjectMeta,
@@ -36,32 +39,46 @@ macro_rules! watched {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let $field = <$object>::deserialize(deserializer)?;
+                let $field = $read(deserializer)?;
                 Ok(Self {
                     metadata: $field.metadata.identity(),
                     $field,
                 })
             }
         }
+    };
+}
 
+macro_rules! resource {
+    ($name:ident as $kind:ty) => {
+        resource!(
+            $name,
+            <$kind as kube::Resource>::Scope,
+            <$kind as kube::Resource>::kind(&()),
+            <$kind as kube::Resource>::group(&()),
+            <$kind as kube::Resource>::version(&()),
+            <$kind as kube::Resource>::plural(&())
+        );
+    };
+    ($name:ident, $scope:ty, $kind:expr, $group:expr, $version:expr, $plural:expr) => {
         impl kube::Resource for $name {
             type DynamicType = ();
-            type Scope = <$kind as kube::Resource>::Scope;
+            type Scope = $scope;
 
-            fn kind(dynamic: &()) -> Cow<'_, str> {
-                <$kind as kube::Resource>::kind(dynamic)
+            fn kind((): &()) -> Cow<'_, str> {
+                $kind
             }
 
-            fn group(dynamic: &()) -> Cow<'_, str> {
-                <$kind as kube::Resource>::group(dynamic)
+            fn group((): &()) -> Cow<'_, str> {
+                $group
             }
 
-            fn version(dynamic: &()) -> Cow<'_, str> {
-                <$kind as kube::Resource>::version(dynamic)
+            fn version((): &()) -> Cow<'_, str> {
+                $version
             }
 
-            fn plural(dynamic: &()) -> Cow<'_, str> {
-                <$kind as kube::Resource>::plural(dynamic)
+            fn plural((): &()) -> Cow<'_, str> {
+                $plural
             }
 
             fn meta(&self) -> &ObjectMeta {
@@ -77,16 +94,54 @@ macro_rules! watched {
 
 watched!(
     /// A Pod in a watch.
-    WatchedPod, pod: Pod, as v1::Pod
+    WatchedPod, pod: Pod, read by Pod::deserialize
 );
+resource!(WatchedPod as v1::Pod);
 watched!(
     /// A node in a watch.
-    WatchedNode, node: Node, as v1::Node
+    WatchedNode, node: Node, read by Node::deserialize
 );
+resource!(WatchedNode as v1::Node);
 watched!(
     /// A namespace in a watch.
-    WatchedNamespace, namespace: Namespace, as v1::Namespace
+    WatchedNamespace, namespace: Namespace, read by Namespace::deserialize
 );
+resource!(WatchedNamespace as v1::Namespace);
+watched!(
+    /// An HPA in a watch.
+    WatchedAutoscaler, autoscaler: Autoscaler, read by Autoscaler::deserialize
+);
+resource!(WatchedAutoscaler as autoscaling::v2::HorizontalPodAutoscaler);
+watched!(
+    /// A Deployment in a watch.
+    WatchedDeployment, workload: Workload, read by deployment
+);
+resource!(WatchedDeployment as apps::v1::Deployment);
+watched!(
+    /// A StatefulSet in a watch.
+    WatchedStatefulSet, workload: Workload, read by stateful_set
+);
+resource!(WatchedStatefulSet as apps::v1::StatefulSet);
+watched!(
+    /// A KEDA ScaledObject in a watch.
+    WatchedScaledObject, scaled_object: ScaledObject, read by ScaledObject::deserialize
+);
+resource!(
+    WatchedScaledObject,
+    kube::core::NamespaceResourceScope,
+    scaled_object::KIND.into(),
+    scaled_object::GROUP.into(),
+    scaled_object::VERSION.into(),
+    scaled_object::PLURAL.into()
+);
+
+fn deployment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workload, D::Error> {
+    Workload::deserialize(WorkloadKind::Deployment, deserializer)
+}
+
+fn stateful_set<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workload, D::Error> {
+    Workload::deserialize(WorkloadKind::StatefulSet, deserializer)
+}
 
 #[cfg(test)]
 mod tests {
@@ -103,6 +158,22 @@ mod tests {
         );
         assert_eq!(WatchedNode::url_path(&(), None), "/api/v1/nodes");
         assert_eq!(WatchedNamespace::url_path(&(), None), "/api/v1/namespaces");
+        assert_eq!(
+            WatchedAutoscaler::url_path(&(), None),
+            "/apis/autoscaling/v2/horizontalpodautoscalers"
+        );
+        assert_eq!(
+            WatchedDeployment::url_path(&(), None),
+            "/apis/apps/v1/deployments"
+        );
+        assert_eq!(
+            WatchedStatefulSet::url_path(&(), Some("a")),
+            "/apis/apps/v1/namespaces/a/statefulsets"
+        );
+        assert_eq!(
+            WatchedScaledObject::url_path(&(), Some("a")),
+            "/apis/keda.sh/v1alpha1/namespaces/a/scaledobjects"
+        );
     }
 
     #[test]

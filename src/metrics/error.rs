@@ -80,11 +80,13 @@ pub enum MetricsError {
         /// The beginning of the answer.
         excerpt: String,
     },
-    /// The query gives something else than one value per series.
-    #[error("the query gives a {given}, not an instant vector")]
+    /// The query gives something else than what was asked for.
+    #[error("the query gives a {given}, not a {wanted}")]
     ResultType {
         /// The type of the result.
         given: String,
+        /// `vector` for one value per series, `matrix` for a range.
+        wanted: &'static str,
     },
     /// The answer is marked incomplete or doubtful, so a missing node may be anything.
     #[error("answer with a warning: {first}")]

@@ -10,11 +10,13 @@ mod client;
 mod gather;
 mod names;
 mod queries;
+mod range;
 
 pub use client::Connection;
 pub(in crate::metrics) use names::without_port;
 pub use names::{LabelName, LabelNameError, NodeLabel};
 pub use queries::{NodeQuery, Queries};
+pub use range::{Grid, WorkloadName, WorkloadSums, within_by_workload};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,6 +83,13 @@ impl PrometheusSource {
             window,
             node_label,
         }
+    }
+
+    /// What a round asks of this resource of the Pods.
+    fn pod_query(&self, resource: Resource) -> Option<&str> {
+        let mut steps = self.steps.iter();
+        let step = steps.find(|step| step.query == Query::Pod(resource))?;
+        Some(&step.promql)
     }
 
     /// The label sets of series that should name nodes, for the self-check.

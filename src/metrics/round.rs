@@ -105,17 +105,20 @@ pub enum DropCause {
     Ambiguous,
     /// Nothing says when it was measured.
     Undated,
+    /// It is of a time that was not asked for, such as one to come.
+    Misdated,
 }
 
 impl DropCause {
     /// All causes.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::NotANumber,
         Self::Infinite,
         Self::Negative,
         Self::Unnamed,
         Self::Ambiguous,
         Self::Undated,
+        Self::Misdated,
     ];
 
     /// The cause as one word of a closed set.
@@ -128,6 +131,7 @@ impl DropCause {
             Self::Unnamed => "Unnamed",
             Self::Ambiguous => "Ambiguous",
             Self::Undated => "Undated",
+            Self::Misdated => "Misdated",
         }
     }
 }
@@ -171,7 +175,7 @@ mod tests {
             }
         }
         let counts: Vec<u64> = dropped.iter().map(|(_, count)| count).collect();
-        assert_eq!(counts, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(counts, [0, 1, 2, 3, 4, 5, 6]);
         assert_eq!(dropped.count(DropCause::Negative), 2);
     }
 }

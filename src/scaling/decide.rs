@@ -8,8 +8,9 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::behavior::{Behavior, ScaleEvents, scale_up_limit};
-use super::ds_hpa::{self, InForce, Proposal};
-use super::{LimitedBy, Mode, Observation, Policy, hpa_aware, reason};
+use super::ds_hpa::{self, Basis, InForce, Proposal};
+use super::{LimitedBy, Mode, Observation, Policy, Predicted, hpa_aware, reason};
+use crate::forecast::{Distrust, Trust};
 use crate::units::Resource;
 
 /// After a scale-out ahead of the load, the time to the next without `behavior` (thesis 3.4).
@@ -26,6 +27,56 @@ pub struct Decision {
     pub reason: String,
     /// The rule that kept it from what the load asks for.
     pub limited_by: Option<LimitedBy>,
+    /// What it rests on.
+    pub grounds: Grounds,
+}
+
+/// What a decision rests on, from the most that can be known to the least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Grounds {
+    /// A trusted forecast.
+    Forecast,
+    /// D-HPA's target.
+    DynamicThreshold,
+    /// What reacts to the load now; prediction has nothing to add.
+    Reaction,
+    /// What was known before, since no measurement is fresh.
+    LastKnown,
+    /// Nothing, since nothing is to be decided.
+    Nothing,
+}
+
+impl Grounds {
+    /// All of them, in their order.
+    pub const ALL: [Self; 5] = [
+        Self::Forecast,
+        Self::DynamicThreshold,
+        Self::Reaction,
+        Self::LastKnown,
+        Self::Nothing,
+    ];
+
+    /// The name in metrics and answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Forecast => "forecast",
+            Self::DynamicThreshold => "d-hpa",
+            Self::Reaction => "reaction",
+            Self::LastKnown => "last-known",
+            Self::Nothing => "nothing",
+        }
+    }
+
+    const fn of(proposal: Option<Proposal>) -> Self {
+        match proposal {
+            None => Self::Reaction,
+            Some(proposal) => match proposal.basis {
+                Basis::Forecast(_) => Self::Forecast,
+                Basis::DynamicThreshold(..) => Self::DynamicThreshold,
+            },
+        }
+    }
 }
 
 /// A raised minimum.
@@ -53,6 +104,9 @@ pub struct State {
     pub in_force: Option<InForce>,
     /// The floor that was decided last.
     pub floor: Option<Floor>,
+    /// A floor that somebody else decided and that is in force, as after a restart: it stands until
+    /// a model here has been judged, or until it lapses.
+    pub adopted: Option<Floor>,
     /// The changes of the count, as observed.
     pub events: ScaleEvents,
     /// The count at the last tick.
@@ -76,12 +130,13 @@ pub fn decide(
         state.events.record(behavior, previous, current, now);
     }
     if policy.mode == Mode::Off || current <= 0 {
-        (state.in_force, state.floor) = (None, None);
+        (state.in_force, state.floor, state.adopted) = (None, None, None);
         let reason = reason::idle(policy.mode);
         let kept = Decision {
             replicas: current,
             reason,
             limited_by: None,
+            grounds: Grounds::Nothing,
         };
         return (kept, state);
     }
@@ -112,15 +167,15 @@ impl Tick<'_> {
         } = *self;
         let now = observation.now;
         let user = policy.bounds.min().max(1);
+        // What was lowered stays lowered: a floor that rises again would be a new decision.
+        self.state.adopted = self.adopted().map(|floor| self.kept(floor));
         let before = self.state.floor.filter(|floor| now < floor.until);
+        let before = before.or(self.state.adopted);
         let proposal = ds_hpa::propose(policy, observation, &mut self.state.in_force);
+        let blind = self.blind(proposal);
         let (floor, limited_by) = match proposal {
-            _ if self.blind(proposal) => {
-                let (limit, _) = self.limit();
-                let kept = before.map(|floor| Floor {
-                    replicas: floor.replicas.min(limit),
-                    ..floor
-                });
+            _ if blind => {
+                let kept = before.map(|floor| self.kept(floor));
                 (kept, Some(LimitedBy::MissingData))
             }
             Some(proposal) => {
@@ -134,6 +189,7 @@ impl Tick<'_> {
             }
             None => (None, None),
         };
+        let floor = floor.into_iter().chain(self.state.adopted).reduce(higher);
         let was = before.map_or(user, |floor| floor.replicas.max(user));
         let replicas = floor.map_or(user, |floor| floor.replicas.max(user));
         self.state.floor = floor;
@@ -141,7 +197,38 @@ impl Tick<'_> {
             replicas,
             reason: self.reason(proposal, ("floor", was, replicas), limited_by),
             limited_by,
+            grounds: if blind {
+                Grounds::LastKnown
+            } else {
+                Grounds::of(proposal)
+            },
         }
+    }
+
+    /// The floor that was taken over, while nothing here knows better.
+    fn adopted(&self) -> Option<Floor> {
+        let Observation { now, loads, .. } = *self.observation;
+        let unproven = |predicted: &Predicted<'_>| {
+            matches!(predicted.trust, Trust::Untrusted(Distrust::Unproven { .. }))
+        };
+        let judged = loads.iter().any(|load| {
+            let fresh = load.used(now, self.policy.max_age).is_some();
+            fresh
+                && load
+                    .predicted
+                    .is_some_and(|predicted| !unproven(&predicted))
+        });
+        let stands = !judged && self.policy.strategy != super::Strategy::Off;
+        self.state
+            .adopted
+            .filter(|floor| stands && now < floor.until)
+    }
+
+    /// An earlier floor as far as it may still go.
+    fn kept(&self, floor: Floor) -> Floor {
+        let most = self.limit().0.min(self.policy.bounds.max());
+        let replicas = floor.replicas.min(most);
+        Floor { replicas, ..floor }
     }
 
     fn replicas(&mut self) -> Decision {
@@ -165,14 +252,18 @@ impl Tick<'_> {
         if let Some((fewer, by)) = self.early(wanted, proposal) {
             (wanted, limited_by) = (fewer, by);
         }
-        if observation.reactive.is_none() && self.blind(proposal) {
+        let blind = self.blind(proposal);
+        let mut grounds = Grounds::of(proposal.filter(|_| !blind));
+        if observation.reactive.is_none() && blind {
             limited_by = Some(LimitedBy::MissingData);
+            grounds = Grounds::LastKnown;
         }
         let (replicas, limited_by) = self.bounded(wanted, limited_by);
         Decision {
             replicas,
             reason: self.reason(proposal, ("replicas", current, replicas), limited_by),
             limited_by,
+            grounds,
         }
     }
 
@@ -284,10 +375,20 @@ impl Tick<'_> {
             policy: self.policy,
             observation: self.observation,
             proposal,
+            adopted: self.state.adopted,
             change,
             limited_by,
         }
         .to_string()
+    }
+}
+
+/// The higher of two floors; of equals the one that is in force for longer.
+fn higher(a: Floor, b: Floor) -> Floor {
+    if (b.replicas, b.until) > (a.replicas, a.until) {
+        b
+    } else {
+        a
     }
 }
 

@@ -7,8 +7,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::forecast::Series;
-use crate::units::{count_as_f64, narrowed};
+use crate::forecast::{Past, Series};
+use crate::units::{Amount, count_as_f64, narrowed};
 
 /// A grid that the past is kept on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,6 +184,19 @@ impl History {
         Series::new(start, resolution.step(), values).ok()
     }
 
+    /// The time of the newest 15-second step that has been written; `None` before the first sample.
+    #[must_use]
+    pub fn newest(&self) -> Option<Timestamp> {
+        let second = self.newest?.checked_mul(Resolution::Fine.seconds())?;
+        Timestamp::from_second(second).ok()
+    }
+
+    /// The value of the 15-second step that holds `time`.
+    #[must_use]
+    pub fn value(&self, time: Timestamp) -> Option<f64> {
+        self.get(Resolution::Fine, Resolution::Fine.slot(time))
+    }
+
     /// The value of a slot; `None` for a gap and for what is not in the ring, whose place another
     /// slot has.
     fn get(&self, resolution: Resolution, slot: i64) -> Option<f64> {
@@ -239,6 +252,40 @@ impl History {
         if let Some(mean) = mean {
             self.values[coarse.place(outer)] = mean;
         }
+    }
+}
+
+/// Two days on the 5-minute ring. A step's mean is that of its middle; in between, and over fewer
+/// than 3 missing steps, the load lies on the line.
+impl Past for History {
+    fn at(&self, time: Timestamp) -> Option<f64> {
+        const RING: Resolution = Resolution::FiveMinutes;
+        let from_middle = time.as_second() - RING.seconds() / 2;
+        let slot = from_middle.div_euclid(RING.seconds());
+        let held = |slot| Some((slot, self.get(RING, slot)?));
+        let (left, before) = (0..3).map(|back| slot - back).find_map(held)?;
+        let ahead = from_middle - left * RING.seconds();
+        if ahead == 0 {
+            return Some(before);
+        }
+        let (right, after) = (slot + 1..left + 4).find_map(held)?;
+        let seconds = |seconds: i64| Amount::new(seconds.unsigned_abs()).as_f64();
+        let share = seconds(ahead) / seconds((right - left) * RING.seconds());
+        Some(before * (1.0 - share) + after * share)
+    }
+
+    fn known_from(&self, time: Timestamp) -> Option<Timestamp> {
+        const RING: Resolution = Resolution::FiveMinutes;
+        if self.at(time).is_some() {
+            return Some(time);
+        }
+        let newest = RING.of_fine(self.newest?);
+        let from = (newest - RING.slots() + 1).max(RING.slot(time));
+        let middle = |slot: i64| slot * RING.seconds() + RING.seconds() / 2;
+        let known =
+            |slot: &i64| middle(*slot) >= time.as_second() && self.get(RING, *slot).is_some();
+        let first = (from..=newest).find(known)?;
+        Timestamp::from_second(middle(first)).ok()
     }
 }
 
@@ -375,6 +422,39 @@ mod tests {
             known(&history, Resolution::Fine),
             [(3000, 7.0), (3600, 240.0), (3615, 241.0)]
         );
+    }
+
+    #[test]
+    fn a_day_back_lies_on_the_line_between_the_middles() {
+        let mut history = History::default();
+        let now = at(9000);
+        for slot in [0_i32, 1, 4, 8] {
+            let sample = (at(i64::from(slot) * 300), f64::from(slot) * 300.0 + 150.0);
+            history
+                .refill(Resolution::FiveMinutes, sample, now)
+                .unwrap();
+        }
+        for (second, value) in [
+            (149, None),
+            (150, Some(150.0)),
+            (300, Some(300.0)),
+            (1000, Some(1000.0)),
+            (1350, Some(1350.0)),
+            (1351, None),
+            (2550, Some(2550.0)),
+            (2551, None),
+        ] {
+            let found = history.at(at(second));
+            assert_eq!(found.map(f64::round), value, "{second}");
+        }
+        for (second, known) in [
+            (0, Some(150)),
+            (200, Some(200)),
+            (1400, Some(2550)),
+            (2600, None),
+        ] {
+            assert_eq!(history.known_from(at(second)), known.map(at), "{second}");
+        }
     }
 
     proptest! {

@@ -37,8 +37,11 @@ pub struct UnknownMode {
 }
 
 impl Mode {
-    /// All modes.
-    pub const ALL: [Self; 4] = [Self::Off, Self::Recommend, Self::Floor, Self::Direct];
+    /// The modes that a user may choose.
+    pub const CHOICES: [Self; 3] = [Self::Off, Self::Recommend, Self::Floor];
+
+    /// What is accepted, for messages.
+    pub const ACCEPTED: &str = "off, recommend or floor";
 
     /// The word in annotations and configuration.
     #[must_use]
@@ -56,6 +59,9 @@ impl ScaleDown {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Reactive, Self::Early];
 
+    /// What is accepted, for messages.
+    pub const ACCEPTED: &str = "reactive or early";
+
     /// The word in annotations and configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -70,10 +76,10 @@ impl FromStr for Mode {
     type Err = UnknownMode;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|mode| mode.as_str() == text);
+        let found = Self::CHOICES.into_iter().find(|mode| mode.as_str() == text);
         found.ok_or_else(|| UnknownMode {
             given: text.to_owned(),
-            accepted: "off, recommend, floor or direct",
+            accepted: Self::ACCEPTED,
         })
     }
 }
@@ -85,7 +91,7 @@ impl FromStr for ScaleDown {
         let found = Self::ALL.into_iter().find(|choice| choice.as_str() == text);
         found.ok_or_else(|| UnknownMode {
             given: text.to_owned(),
-            accepted: "reactive or early",
+            accepted: Self::ACCEPTED,
         })
     }
 }
@@ -96,17 +102,17 @@ mod tests {
 
     #[test]
     fn every_word_parses_back_and_others_are_told_what_would() {
-        for mode in Mode::ALL {
+        for mode in Mode::CHOICES {
             assert_eq!(mode.as_str().parse(), Ok(mode));
         }
         for choice in ScaleDown::ALL {
             assert_eq!(choice.as_str().parse(), Ok(choice));
         }
-        let told = "Floor".parse::<Mode>().unwrap_err().to_string();
-        assert_eq!(
-            told,
-            "\"Floor\" is not accepted: off, recommend, floor or direct"
-        );
+        for other in ["Floor", "direct"] {
+            let told = other.parse::<Mode>().unwrap_err().to_string();
+            let expected = format!("{other:?} is not accepted: off, recommend or floor");
+            assert_eq!(told, expected);
+        }
         let told = "".parse::<ScaleDown>().unwrap_err().to_string();
         assert_eq!(told, "\"\" is not accepted: reactive or early");
     }

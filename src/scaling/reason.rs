@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::decide::Floor;
 use super::ds_hpa::{Basis, DynamicThreshold, InForce, Proposal, age};
 use super::{LimitedBy, Load, Mode, Observation, Policy};
 use crate::units::Resource;
@@ -21,6 +22,7 @@ pub(super) struct Reason<'a> {
     pub(super) policy: &'a Policy,
     pub(super) observation: &'a Observation<'a>,
     pub(super) proposal: Option<Proposal>,
+    pub(super) adopted: Option<Floor>,
     /// What changes, from what, to what.
     pub(super) change: (&'static str, i32, i32),
     pub(super) limited_by: Option<LimitedBy>,
@@ -34,6 +36,9 @@ impl fmt::Display for Reason<'_> {
                 threshold_in_words(f, resource, threshold)?;
             }
             None => self.nothing(f)?,
+        }
+        if let Some(Floor { replicas, until }) = self.adopted {
+            write!(f, ", floor {replicas} taken over until {until:.0}")?;
         }
         let (what, from, to) = self.change;
         if from == to {
@@ -85,7 +90,10 @@ impl Reason<'_> {
             .filter_map(|load| load.predicted.filter(|p| !p.trust.is_trusted()));
         match distrusted.next() {
             Some(predicted) => write!(f, "{} {}", predicted.model, predicted.trust),
-            None => f.write_str("nothing to add to the HPA's own rule"),
+            None => match loads.iter().find_map(|load| load.lacking) {
+                Some(lacking) => write!(f, "too little history, {lacking}"),
+                None => f.write_str("nothing to add to the HPA's own rule"),
+            },
         }
     }
 }

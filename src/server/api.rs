@@ -7,6 +7,7 @@ mod explain;
 mod fail_open;
 mod metrics;
 mod mutate;
+mod scaling;
 mod schedule;
 
 use std::num::NonZeroUsize;
@@ -21,6 +22,7 @@ use hyper::header::CONTENT_TYPE;
 use explain::Decisions;
 use fail_open::FailOpen;
 pub use metrics::Metrics;
+pub use scaling::Scaling;
 
 use super::paths;
 use super::tls::Authority;

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Parts, Tasks, measuring, settings};
 use crate::cluster::watch;
 use crate::config::{Config, Serving, Writes};
+use crate::controller::scaling::{Past, Scaling};
 use crate::controller::{
     Elector, Leadership, Rounds, SelfManaged, WriteQueue, WriteSwitch, Writer,
 };
@@ -30,7 +31,7 @@ pub(super) fn start(
 ) -> anyhow::Result<Certificates> {
     let Parts { config, client, .. } = parts;
     watches(parts, cancel, tasks);
-    measuring::start(parts, cancel, tasks)?;
+    let past = measuring::start(parts, cancel, tasks)?;
     let leadership = Leadership::default();
     let elector = Elector::new(
         client.clone(),
@@ -47,7 +48,21 @@ pub(super) fn start(
         parts.instruments.controller.clone(),
     );
     tasks.spawn(finish(writer.run(cancel.clone())));
-    rounds(parts, &queue, leadership, cancel, tasks);
+    rounds(parts, &queue, leadership.clone(), cancel, tasks);
+    let scaling = Scaling {
+        settings: settings::scaling(parts),
+        clock: parts.scaling.clock,
+        cluster: parts.cluster.clone(),
+        samples: parts.scaling.samples.clone(),
+        past: past.map(|past| past as Arc<dyn Past>),
+        client: client.clone(),
+        queue: queue.clone(),
+        leadership,
+        identity: parts.identity.clone(),
+        metrics: parts.instruments.scaling.clone(),
+        traces: parts.scaling.traces.clone(),
+    };
+    tasks.spawn(finish(scaling.run(cancel.clone())));
     tasks.spawn(finish(reload(
         config.clone(),
         parts.switch.clone(),
@@ -68,7 +83,7 @@ fn watches(parts: &Parts, cancel: &CancellationToken, tasks: &mut Tasks) {
     let cancel = cancel.clone();
     tasks.spawn(async move {
         let mut watches = tokio::task::JoinSet::new();
-        watch::start(&client, &cluster, &metrics, &mut watches);
+        watch::start(&client, &cluster, &metrics, watch::DISCOVERY, &mut watches);
         let filling = async {
             while !cluster.unsynced().is_empty() {
                 tokio::time::sleep(SYNC).await;

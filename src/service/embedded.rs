@@ -15,6 +15,7 @@ pub async fn run(wiring: Wiring) -> anyhow::Result<()> {
         kubeconfig,
         namespace,
         fields,
+        clock,
         stop,
     } = wiring;
     let flag = |(path, value)| Override {
@@ -31,5 +32,10 @@ pub async fn run(wiring: Wiring) -> anyhow::Result<()> {
         namespace: Some(namespace.to_owned()),
     };
     // Boxed, being large: who starts a cluster holds this future among others.
-    Box::pin(super::serve(config, stream::once(stop.cancelled_owned()))).await
+    Box::pin(super::serve(
+        config,
+        clock,
+        stream::once(stop.cancelled_owned()),
+    ))
+    .await
 }

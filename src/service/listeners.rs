@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::background::Certificates;
 use super::{Instruments, Parts, Tasks, settings};
+use crate::server::api::Scaling;
 use crate::server::tls::CertificateStore;
 use crate::server::{Drain, Listener, ListenerSettings, Probes, Transport};
 use crate::telemetry;
@@ -19,12 +20,14 @@ pub(super) async fn probes(parts: &Parts, drain: &Drain, tasks: &mut Tasks) -> a
         cluster,
         controller,
         measuring,
+        scaling,
     } = &parts.instruments;
     server.register(&mut registry);
     api.register(&mut registry);
     cluster.register(&mut registry);
     controller.register(&mut registry);
     measuring.register(&mut registry);
+    scaling.register(&mut registry);
     let probes = Probes {
         readiness: parts.readiness.clone(),
         registry: Arc::new(registry),
@@ -39,14 +42,19 @@ pub(super) async fn probes(parts: &Parts, drain: &Drain, tasks: &mut Tasks) -> a
     Ok(())
 }
 
-/// Serves explanations on loopback.
+/// Serves explanations and the targets of scaling on loopback.
 pub(super) async fn dashboard(
     parts: &Parts,
     drain: &Drain,
     tasks: &mut Tasks,
 ) -> anyhow::Result<()> {
     let listener = plain(parts, parts.config.server.dashboard, "dashboard").await?;
-    let (router, shutdown) = (parts.api.explanations(), drain.observer());
+    let scaling = Scaling {
+        board: parts.instruments.scaling.board().clone(),
+        traces: parts.scaling.traces.clone(),
+    };
+    let router = parts.api.explanations().merge(scaling.routes());
+    let shutdown = drain.observer();
     tasks.spawn(async move {
         listener.serve(router, shutdown).await;
         Ok(())

@@ -16,24 +16,26 @@ use crate::metrics::replay::{ReplaySource, Trace};
 use crate::metrics::self_check::{Finding, NodeIdentity};
 use crate::metrics::{MetricsSource, NoMetrics, Poller, Round};
 
-/// Starts polling; every round goes into the node table.
+/// Starts polling; every round goes into the node table and to the scaling loop. Gives where the
+/// past is had from, where there is any.
 pub(super) fn start(
     parts: &Parts,
     cancel: &CancellationToken,
     tasks: &mut Tasks,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Option<Arc<PrometheusSource>>> {
     let (source, prometheus) = source(parts)?;
     let poller = Poller::new(
         source,
         settings::poller(&parts.config),
         parts.instruments.measuring.clone(),
     );
-    let cluster = parts.cluster.clone();
+    let (cluster, samples) = (parts.cluster.clone(), parts.scaling.samples.clone());
     let (first, checked) = tokio::sync::oneshot::channel();
     let mut first = Some(first);
     let each = move |update: crate::metrics::Update| {
         let Ok(round) = update.outcome else { return };
         cluster.apply_sample(Arc::clone(&round.usage), update.at);
+        samples.put(Arc::clone(&round.usage), update.at);
         if let Some(first) = first.take() {
             // Nobody listens where there is nothing to check.
             let _ = first.send(round);
@@ -44,7 +46,7 @@ pub(super) fn start(
         polling.await;
         Ok(())
     });
-    if let Some(prometheus) = prometheus {
+    if let Some(prometheus) = prometheus.clone() {
         let client = parts.client.clone();
         let cancel = cancel.clone();
         let metrics = parts.instruments.measuring.clone();
@@ -63,7 +65,7 @@ pub(super) fn start(
             Ok(())
         });
     }
-    Ok(())
+    Ok(prometheus)
 }
 
 type Sources = (Arc<dyn MetricsSource>, Option<Arc<PrometheusSource>>);

@@ -4,8 +4,10 @@ use anyhow::Context as _;
 use kube::Client;
 
 use super::settings;
+use crate::clock::Clock;
 use crate::cluster::{self, ClusterState};
 use crate::config::{Config, Writes};
+use crate::controller::scaling::{Samples, Traces};
 use crate::controller::{self, WriteSwitch};
 use crate::metrics;
 use crate::server::{self, Readiness, api};
@@ -21,6 +23,14 @@ pub(super) struct Parts {
     pub(super) switch: WriteSwitch,
     pub(super) readiness: Readiness,
     pub(super) instruments: Instruments,
+    pub(super) scaling: Scaling,
+}
+
+/// What the scaling loop shares with other parts.
+pub(super) struct Scaling {
+    pub(super) clock: Clock,
+    pub(super) samples: Samples,
+    pub(super) traces: Traces,
 }
 
 /// The metric handles of all parts.
@@ -31,10 +41,11 @@ pub(super) struct Instruments {
     pub(super) cluster: cluster::Metrics,
     pub(super) controller: controller::Metrics,
     pub(super) measuring: metrics::Metrics,
+    pub(super) scaling: controller::scaling::Metrics,
 }
 
 impl Parts {
-    pub(super) async fn new(config: Config) -> anyhow::Result<Self> {
+    pub(super) async fn new(config: Config, clock: Clock) -> anyhow::Result<Self> {
         let kubernetes = settings::kubernetes(&config).await?;
         let namespace = settings::namespace(&config, &kubernetes);
         let cluster = ClusterState::new(settings::cluster(&config));
@@ -49,6 +60,11 @@ impl Parts {
             switch: WriteSwitch::new(config.writes == Writes::Enabled),
             readiness: Readiness::default(),
             instruments,
+            scaling: Scaling {
+                clock,
+                samples: Samples::default(),
+                traces: Traces::default(),
+            },
             config,
         })
     }

@@ -12,10 +12,10 @@ use kube::config::KubeConfigOptions;
 use super::Parts;
 use crate::cluster;
 use crate::config::{self, Certificates, Config, SelfManaged, Source};
-use crate::controller::{certificates, leadership, writer};
+use crate::controller::{certificates, leadership, scaling, writer};
 use crate::metrics::{metrics_api, poller, prometheus, replay};
 use crate::placement::node_table;
-use crate::plan::{election::Timing, wake};
+use crate::plan::{self, election::Timing, wake};
 use crate::server::certificates::{Names, Validity};
 use crate::server::tls::{self, Authority, FileWatch, ServerFiles};
 use crate::server::{DrainSettings, ListenerSettings, api};
@@ -220,6 +220,28 @@ pub(super) fn certificate_files(
     };
     let interval = server.map_or(FILE_INTERVAL, |files| files.reload_interval.unsigned_abs());
     FileWatch::new(files, interval)
+}
+
+/// Half of the age that a measurement may have is left to it for being scraped and asked for; the
+/// other half it may stand. A round holds until the one after the next should be there.
+pub(super) fn scaling(parts: &Parts) -> scaling::Settings {
+    let config::Scaling {
+        mode,
+        predict,
+        interval,
+        max_age,
+    } = parts.config.scaling;
+    let max_age = max_age / 2;
+    let rounds = parts.config.metrics.interval.saturating_mul(2);
+    scaling::Settings {
+        plan: plan::scaling::Settings {
+            mode,
+            predict,
+            interval,
+            max_age,
+        },
+        hold: parts.scaling.clock.span(rounds).min(max_age),
+    }
 }
 
 pub(super) fn poller(config: &Config) -> poller::Settings {

@@ -6,6 +6,7 @@
 
 mod file;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -102,6 +103,8 @@ pub struct Workload {
     pub traffic: Option<Traffic>,
     /// The bounds and target of its HorizontalPodAutoscaler.
     pub scale: Option<Scale>,
+    /// The annotations of that.
+    pub scale_annotations: BTreeMap<String, String>,
 }
 
 /// What one replica uses.

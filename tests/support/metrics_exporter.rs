@@ -158,7 +158,13 @@ fn disks(number: u32, seconds: f64, line: &mut impl FnMut(&str, f64)) {
     }
 }
 
-/// Two Pods on each node: one of two containers, and one on the host network.
+/// The Pod of the Deployment `api` on node `number`.
+pub fn api_pod(number: u32) -> String {
+    format!("api-7c5ddb8f4-bcdf{}", 4 + number)
+}
+
+/// Two Pods on each node, one of two containers and one on the host network, and one of a
+/// Deployment that uses cpu only.
 async fn cadvisor(State(exporter): State<Arc<Exporter>>, Path(number): Path<u32>) -> Scrape {
     let seconds = exporter.seconds(number)?;
     let mut text = String::new();
@@ -202,6 +208,12 @@ async fn cadvisor(State(exporter): State<Arc<Exporter>>, Path(number): Path<u32>
             }
         }
     }
+    let api = api_pod(number);
+    let labels = format!("namespace=\"shop\",pod=\"{api}\",container=\"app\"");
+    line(
+        &format!("container_cpu_usage_seconds_total{{{labels}}}"),
+        0.5 * seconds,
+    );
     line(
         "container_fs_usage_bytes{id=\"/\",container=\"\",pod=\"\"}",
         9e10,

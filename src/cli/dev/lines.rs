@@ -185,6 +185,9 @@ fn target(target: &Target) -> String {
     if let Some(floor) = target.floor {
         text += &format!(", floor {floor}");
     }
+    if let Some(step) = &target.step {
+        text += &format!(", by {step}");
+    }
     text
 }
 

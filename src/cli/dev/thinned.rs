@@ -17,8 +17,15 @@ pub(super) struct Thinned {
     targets: Vec<News>,
 }
 
-/// What is news of a target: replicas, floor, and whether its forecast is trusted.
-type News = (String, Option<u32>, Option<u32>, Option<bool>);
+/// What is news of a target: replicas and floor, what they rest on, and whether its forecast is
+/// trusted.
+#[derive(Debug, PartialEq, Eq)]
+struct News {
+    workload: String,
+    replicas: (Option<u32>, Option<u32>),
+    step: Option<String>,
+    trusted: Option<bool>,
+}
 
 impl Thinned {
     /// Lets loads through `every` so often.
@@ -58,10 +65,10 @@ impl Thinned {
 }
 
 fn news(target: &Target) -> News {
-    (
-        format!("{}/{}", target.namespace, target.workload),
-        target.wanted,
-        target.floor,
-        target.trust.map(|trust| trust.trusted),
-    )
+    News {
+        workload: format!("{}/{}", target.namespace, target.workload),
+        replicas: (target.wanted, target.floor),
+        step: target.step.clone(),
+        trusted: target.trust.map(|trust| trust.trusted),
+    }
 }

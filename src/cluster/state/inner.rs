@@ -73,13 +73,9 @@ impl Inner {
         metadata: &Meta,
         invalid: &[InvalidAnnotation],
     ) {
-        let told = invalid.iter().map(|invalid| Misunderstood {
-            kind,
-            namespace: metadata.namespace.clone(),
-            name: metadata.name.clone().unwrap_or_default(),
-            uid: metadata.uid.clone().unwrap_or_default(),
-            note: invalid.to_string(),
-        });
+        let told = invalid
+            .iter()
+            .map(|invalid| Misunderstood::new(kind, metadata, invalid));
         self.misunderstood.extend(told);
     }
 }

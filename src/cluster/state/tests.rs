@@ -53,9 +53,9 @@ fn nothing_is_decided_before_everything_was_listed() {
     let state = state();
     state.apply_node(&node("a", &json!({})), NOW);
     state.apply_namespace(&namespace("shop", &json!({"evenkeel.dev/enabled": "true"})));
-    for (listed, kind) in Kind::ALL.into_iter().enumerate() {
+    for (listed, kind) in Kind::PLACEMENT.into_iter().enumerate() {
         assert_eq!(state.snapshot().opt_in("shop"), OptIn::Unknown);
-        assert_eq!(state.unsynced(), Kind::ALL[listed..]);
+        assert_eq!(state.unsynced(), Kind::PLACEMENT[listed..]);
         assert_eq!(state.snapshot().blind(), Some(Blind::NotSynced));
         state.set_synced(kind);
     }

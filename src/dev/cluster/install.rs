@@ -102,6 +102,8 @@ pub(super) fn fields(
             "[127.0.0.1]".to_owned(),
         ),
         ("scheduling.relaxAfter", span(RELAX_AFTER, LEAST_MAX_AGE)),
+        // The scaling loop alone runs in the scenario's own time.
+        ("scaling.maxAge", format!("{}ms", MAX_AGE.as_millis())),
         ("metrics.source", "prometheus".to_owned()),
         ("metrics.interval", span(timing.interval, LEAST)),
         ("metrics.maxAge", span(MAX_AGE, LEAST_MAX_AGE)),

@@ -117,12 +117,12 @@ pub(super) fn guard(sight: &Sight<'_>) -> Found {
     Ok(vec![if denies {
         Finding::ok(
             GUARD,
-            "Evenkeel's writes are narrowed to its own annotation and label",
+            "Evenkeel's writes are narrowed to its own annotations, its label and the bounds of HPAs",
         )
     } else {
         Finding::warning(
             GUARD,
-            "nothing narrows what Evenkeel may patch on nodes and namespaces",
+            "nothing narrows what Evenkeel may patch on nodes, namespaces, HPAs and workloads",
             "kubectl apply -f deploy/base/write-guard.yaml",
         )
     }])

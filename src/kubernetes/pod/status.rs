@@ -63,11 +63,14 @@ pub struct Condition {
 
 /// The state of one container.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct ContainerStatus {
     /// What it does now.
     #[serde(deserialize_with = "null_is_default")]
     pub state: ContainerState,
+    /// How often it has been started again.
+    #[serde(deserialize_with = "null_is_default")]
+    pub restart_count: u32,
 }
 
 /// What a container does; it waits where neither is set.

@@ -1,4 +1,4 @@
-//! The answer of `/api/v1/query`, read series by series.
+//! The answers of `/api/v1/query` and `/api/v1/query_range`, read series by series.
 //!
 //! An answer for 150,000 Pods is some 25 MB of JSON. Nothing of it is copied but what the reader
 //! takes: labels borrow from the body, and no list of series is built. An answer is taken whole
@@ -62,9 +62,29 @@ pub(super) fn read(
     body: &[u8],
     mut each: impl FnMut(&Labels<'_>, Option<f64>),
 ) -> Result<(), MetricsError> {
+    read_as(body, "vector", |labels, found| each(labels, found.value))
+}
+
+/// Hands each series of a range vector to `each`, with its points in the order of the answer;
+/// histograms have none.
+///
+/// # Errors
+/// The answer is no whole, undoubted range vector.
+pub(super) fn read_range(
+    body: &[u8],
+    mut each: impl FnMut(&Labels<'_>, &[Point]),
+) -> Result<(), MetricsError> {
+    read_as(body, "matrix", |labels, found| each(labels, &found.points))
+}
+
+fn read_as(
+    body: &[u8],
+    wanted: &'static str,
+    mut each: impl FnMut(&Labels<'_>, &Found),
+) -> Result<(), MetricsError> {
     let envelope: Envelope<'_> =
         serde_json::from_slice(body).map_err(|error| MetricsError::malformed(&error, body))?;
-    let result = envelope.into_vector(body)?;
+    let result = envelope.into_result(wanted, body)?;
     let mut series = serde_json::Deserializer::from_str(result.get());
     EachSeries(&mut each)
         .deserialize(&mut series)
@@ -108,7 +128,7 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    fn into_vector(self, body: &[u8]) -> Result<&'a RawValue, MetricsError> {
+    fn into_result(self, wanted: &'static str, body: &[u8]) -> Result<&'a RawValue, MetricsError> {
         if self.status == "error" {
             return Err(self.refused());
         }
@@ -117,11 +137,10 @@ impl<'a> Envelope<'a> {
             return Err(MetricsError::Warnings { first });
         }
         match self.data {
-            Some(data) if self.status == "success" && data.result_type == "vector" => {
-                Ok(data.result)
-            }
+            Some(data) if self.status == "success" && data.result_type == wanted => Ok(data.result),
             Some(data) if self.status == "success" => Err(MetricsError::ResultType {
                 given: excerpt(&data.result_type),
+                wanted,
             }),
             _ => Err(MetricsError::malformed(&"neither success nor error", body)),
         }
@@ -132,23 +151,35 @@ impl<'a> Envelope<'a> {
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// The value of a series, `[time, "number"]`.
-struct Value(Option<f64>);
+/// A value with its time, `[time, "number"]`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Point {
+    /// Seconds since 1970.
+    pub(super) time: f64,
+    pub(super) value: f64,
+}
 
-impl<'de> Deserialize<'de> for Value {
+impl<'de> Deserialize<'de> for Point {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (_, text): (IgnoredAny, Text<'de>) = Deserialize::deserialize(deserializer)?;
-        let number = text
+        let (time, text): (f64, Text<'de>) = Deserialize::deserialize(deserializer)?;
+        let value = text
             .0
             .parse()
             .map_err(|_| D::Error::custom("a value is no number"))?;
-        Ok(Self(Some(number)))
+        Ok(Self { time, value })
     }
+}
+
+/// What a series holds: one value in an instant vector, points in a range vector.
+#[derive(Default)]
+struct Found {
+    value: Option<f64>,
+    points: Vec<Point>,
 }
 
 struct EachSeries<'f, F>(&'f mut F);
 
-impl<'de, F: FnMut(&Labels<'_>, Option<f64>)> DeserializeSeed<'de> for EachSeries<'_, F> {
+impl<'de, F: FnMut(&Labels<'_>, &Found)> DeserializeSeed<'de> for EachSeries<'_, F> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -156,7 +187,7 @@ impl<'de, F: FnMut(&Labels<'_>, Option<f64>)> DeserializeSeed<'de> for EachSerie
     }
 }
 
-impl<'de, F: FnMut(&Labels<'_>, Option<f64>)> Visitor<'de> for EachSeries<'_, F> {
+impl<'de, F: FnMut(&Labels<'_>, &Found)> Visitor<'de> for EachSeries<'_, F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -165,8 +196,8 @@ impl<'de, F: FnMut(&Labels<'_>, Option<f64>)> Visitor<'de> for EachSeries<'_, F>
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let mut labels = Labels::default();
-        while let Some(value) = list.next_element_seed(OneSeries(&mut labels))? {
-            (self.0)(&labels, value);
+        while let Some(found) = list.next_element_seed(OneSeries(&mut labels))? {
+            (self.0)(&labels, &found);
         }
         Ok(())
     }
@@ -176,31 +207,32 @@ impl<'de, F: FnMut(&Labels<'_>, Option<f64>)> Visitor<'de> for EachSeries<'_, F>
 struct OneSeries<'l, 'de>(&'l mut Labels<'de>);
 
 impl<'de> DeserializeSeed<'de> for OneSeries<'_, 'de> {
-    type Value = Option<f64>;
+    type Value = Found;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<f64>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
 impl<'de> Visitor<'de> for OneSeries<'_, 'de> {
-    type Value = Option<f64>;
+    type Value = Found;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a series")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut series: A) -> Result<Option<f64>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut series: A) -> Result<Found, A::Error> {
         self.0.0.clear();
-        let mut value = Value(None);
+        let mut found = Found::default();
         while let Some(Text(key)) = series.next_key()? {
             match &*key {
                 "metric" => series.next_value_seed(LabelList(self.0))?,
-                "value" => value = series.next_value()?,
+                "value" => found.value = Some(series.next_value::<Point>()?.value),
+                "values" => found.points = series.next_value()?,
                 _ => drop(series.next_value::<IgnoredAny>()?),
             }
         }
-        Ok(value.0)
+        Ok(found)
     }
 }
 
@@ -308,10 +340,33 @@ mod tests {
         assert!(refusal(b"upstream").is_none());
     }
 
+    #[test]
+    fn a_range_is_handed_over_point_by_point() {
+        let body = r#"{"status":"success","data":{"resultType":"matrix","result":[
+            {"metric":{"pod":"a"},"values":[[1700000000.5,"1.5"],[1700000015.5,"NaN"]]},
+            {"metric":{"pod":"h"},"histograms":[[1,{"count":"2"}]]}]}}"#;
+        let mut found = Vec::new();
+        read_range(body.as_bytes(), |labels, points| {
+            found.push((labels.get("pod").unwrap().to_owned(), points.to_vec()));
+        })
+        .unwrap();
+        assert_eq!(found[0].0, "a");
+        assert_eq!(found[0].1[0].time.to_string(), "1700000000.5");
+        assert_eq!(found[0].1[0].value.to_string(), "1.5");
+        assert!(found[0].1[1].value.is_nan());
+        assert_eq!(found[1], ("h".to_owned(), Vec::new()));
+        let vector = body.replace("matrix", "vector");
+        let error = read_range(vector.as_bytes(), |_, _| ()).unwrap_err();
+        assert_eq!(error.to_string(), "the query gives a vector, not a matrix");
+        let cut = read_range(&body.as_bytes()[..body.len() - 4], |_, _| ());
+        assert_eq!(cut.unwrap_err().reason(), "Malformed");
+    }
+
     proptest::proptest! {
         #[test]
         fn no_bytes_make_it_panic(body in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
             let _ = read(&body, |_, _| ());
+            let _ = read_range(&body, |_, _| ());
         }
 
         #[test]

@@ -9,10 +9,12 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use reqwest::header::{HeaderValue, LOCATION};
 use reqwest::{Certificate, Response, StatusCode, Url, redirect};
 
 use super::answer;
+use super::range::Grid;
 use crate::metrics::MetricsError;
 use crate::metrics::error::excerpt;
 use crate::units::Bytes;
@@ -40,6 +42,7 @@ pub struct Connection {
 pub(super) struct Client {
     connection: Connection,
     endpoint: Url,
+    range_endpoint: Url,
     built: Mutex<Option<Built>>,
 }
 
@@ -58,12 +61,16 @@ pub(super) struct Session<'c> {
 
 impl Client {
     pub(super) fn new(connection: Connection) -> Self {
-        let mut endpoint = connection.url.clone();
-        let base = endpoint.path().trim_end_matches('/').to_owned();
-        endpoint.set_path(&format!("{base}/api/v1/query"));
+        let base = connection.url.path().trim_end_matches('/').to_owned();
+        let of = |path: &str| {
+            let mut url = connection.url.clone();
+            url.set_path(&format!("{base}/api/v1/{path}"));
+            url
+        };
         Self {
+            endpoint: of("query"),
+            range_endpoint: of("query_range"),
             connection,
-            endpoint,
             built: Mutex::new(None),
         }
     }
@@ -154,13 +161,37 @@ async fn read(path: &PathBuf) -> Result<Vec<u8>, MetricsError> {
 impl Session<'_> {
     /// Asks for the instant vector of `promql` and returns the body of a success.
     pub(super) async fn query(&self, promql: &str) -> Result<Vec<u8>, MetricsError> {
+        self.ask(&self.client.endpoint, &[("query", promql)]).await
+    }
+
+    /// Asks for `promql` at each point of `grid` and returns the body of a success.
+    pub(super) async fn query_range(
+        &self,
+        promql: &str,
+        grid: &Grid,
+    ) -> Result<Vec<u8>, MetricsError> {
+        let seconds = |time: Timestamp| {
+            let since = time.duration_since(Timestamp::UNIX_EPOCH);
+            format!("{}.{:03}", since.as_secs(), since.subsec_millis())
+        };
+        let step = format!("{}ms", grid.step.as_millis());
+        let (start, end) = (seconds(grid.first), seconds(grid.last()));
+        let form = [
+            ("query", promql),
+            ("start", &start),
+            ("end", &end),
+            ("step", &step),
+        ];
+        self.ask(&self.client.range_endpoint, &form).await
+    }
+
+    async fn ask(&self, endpoint: &Url, form: &[(&str, &str)]) -> Result<Vec<u8>, MetricsError> {
         let connection = &self.client.connection;
         // Prometheus gives up when we do, so that late answers do not pile up there.
         let patience = format!("{}ms", connection.timeout.as_millis());
-        let mut request = self
-            .http
-            .post(self.client.endpoint.clone())
-            .form(&[("query", promql), ("timeout", &patience)]);
+        let mut form = form.to_vec();
+        form.push(("timeout", &patience));
+        let mut request = self.http.post(endpoint.clone()).form(&form);
         if let Some(value) = &self.authorization {
             request = request.header(reqwest::header::AUTHORIZATION, value.clone());
         }

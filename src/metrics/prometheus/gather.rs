@@ -183,12 +183,16 @@ impl<K: Eq + Hash> Collected<K> {
 }
 
 /// A value as Prometheus gives it (cores, bytes, bytes per second) in the resource's base unit.
-fn amount(resource: Resource, value: Option<f64>) -> Result<Amount, DropCause> {
+pub(super) fn load(resource: Resource, value: Option<f64>) -> Result<f64, DropCause> {
     let per_unit = match resource {
         Resource::Cpu => 1000.0,
         Resource::Memory | Resource::NetworkIo | Resource::DiskIo | Resource::Disk => 1.0,
     };
-    finite(value).map(|value| Amount::from_f64(value * per_unit))
+    finite(value).map(|value| value * per_unit)
+}
+
+fn amount(resource: Resource, value: Option<f64>) -> Result<Amount, DropCause> {
+    load(resource, value).map(Amount::from_f64)
 }
 
 /// A time in seconds since 1970.
@@ -292,6 +296,7 @@ mod tests {
                 (DropCause::Unnamed, 1),
                 (DropCause::Ambiguous, 2),
                 (DropCause::Undated, 1),
+                (DropCause::Misdated, 0),
             ]
         );
         let measured: Vec<&str> = gathered.usage.nodes.keys().map(|node| &**node).collect();

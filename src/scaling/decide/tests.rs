@@ -114,6 +114,7 @@ impl Told {
                 forecast,
                 trust: self.trust,
             }),
+            lacking: None,
         };
         let observation = Observation {
             now,

@@ -1,5 +1,6 @@
 //! A scenario as it is written, and the way from there to a checked one.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -85,6 +86,8 @@ struct ScaleFile {
     min: u32,
     max: u32,
     cpu: Text,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
 }
 
 /// Amounts as Kubernetes and the annotations write them; what is left out is zero.
@@ -212,6 +215,7 @@ impl WorkloadFile {
         } = self;
         let below = |field: &str| format!("{path}.{field}");
         let traffic = traffic.map(|traffic| traffic.check(&below("traffic"), traces));
+        let annotations = scale.as_ref().map(|scale| scale.annotations.clone());
         let scale = scale.map(|scale| scale.check(&below("scale")));
         Ok(Workload {
             name,
@@ -223,6 +227,7 @@ impl WorkloadFile {
             startup: startup.check(&below("startup"))?,
             traffic: traffic.transpose()?,
             scale: scale.transpose()?,
+            scale_annotations: annotations.unwrap_or_default(),
         })
     }
 }
@@ -302,6 +307,7 @@ impl ScaleFile {
             min,
             max,
             cpu: Text(cpu),
+            annotations: _,
         } = self;
         if min == 0 || max < min {
             let accepted = "at least 1, and max at least min";

@@ -18,6 +18,8 @@ struct Item {
     mode: Option<String>,
     current: Option<u32>,
     decided: Option<u32>,
+    step: Option<String>,
+    reason: Option<String>,
     min: Option<u32>,
     #[serde(default)]
     loads: Vec<Load>,
@@ -79,13 +81,20 @@ fn target(item: Item) -> Target {
         mode: item.mode,
         current: item.current,
         wanted: item.decided,
+        step: item.step,
+        reason: item.reason,
         min: item.min,
         floor: item.floor.map(|floor| floor.replicas),
-        load: now,
-        forecast: forecast.as_ref().map(|forecast| forecast.mean),
+        load: now.map(cores),
+        forecast: forecast.as_ref().map(|forecast| cores(forecast.mean)),
         model: forecast.and_then(|forecast| forecast.model),
         trust,
     }
+}
+
+/// Loads are in millicores.
+fn cores(load: f64) -> f64 {
+    load / 1000.0
 }
 
 #[cfg(test)]
@@ -101,7 +110,7 @@ mod tests {
             "object": {"kind": "HorizontalPodAutoscaler", "name": "web"},
             "workload": {"kind": "Deployment", "name": "web"},
             "mode": "floor", "current": 4, "min": 2, "max": 14, "decided": 6,
-            "limitedBy": null, "reason": "forecast", "horizonSeconds": 75,
+            "limitedBy": null, "reason": "forecast", "horizonSeconds": 75, "step": "forecast",
             "loads": [
                 {"resource": "memory", "now": 1.0},
                 {"resource": "cpu", "now": 1200.0,
@@ -111,7 +120,11 @@ mod tests {
             "conditions": [], "floor": {"replicas": 6, "until": "2026-01-01T00:10:00Z"},
         }, {"namespace": "shop", "workload": {"name": "api"}}]});
         let targets = read(&answer.to_string()).unwrap();
-        assert_eq!(targets[0].load, Some(1200.0));
+        assert_eq!(
+            (targets[0].load, targets[0].forecast),
+            (Some(1.2), Some(1.81))
+        );
+        assert_eq!(targets[0].step.as_deref(), Some("forecast"));
         assert_eq!(targets[0].model.as_deref(), Some("s-hpa"));
         assert_eq!(targets[0].trust.map(|trust| trust.trusted), Some(true));
         assert_eq!((targets[0].floor, targets[0].wanted), (Some(6), Some(6)));

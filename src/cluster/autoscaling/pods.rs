@@ -1,0 +1,294 @@
+//! Pods by the workload that they belong to, kept event by event.
+//!
+//! Pods stand with the controller that they name, and that with the workload behind it. So when a
+//! ReplicaSet shows up after its Pods, or its owner changes, one entry moves and no Pod does.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use jiff::Timestamp;
+
+use super::ready::{Times, start_to_ready};
+use crate::cluster::owners::Owner;
+use crate::kubernetes::meta::OwnerReference;
+use crate::kubernetes::pod::{Phase, Pod};
+use crate::kubernetes::requests;
+use crate::placement::usage::PodName;
+use crate::plan::scaling::{Member, Pods};
+use crate::units::{Amount, Resource, Resources};
+
+type Map<K, V> = HashMap<K, V, RandomState>;
+
+/// Controllers whose Pods nothing scales.
+const UNSCALED: [&str; 3] = ["DaemonSet", "Job", "Node"];
+
+/// What a workload is known by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(in crate::cluster) struct WorkloadName {
+    pub(in crate::cluster) namespace: Box<str>,
+    pub(in crate::cluster) kind: Box<str>,
+    pub(in crate::cluster) name: Box<str>,
+}
+
+/// What is kept of a Pod beside its name: there are many.
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    cpu: Option<Amount>,
+    memory: Option<Amount>,
+    running_since: Option<Timestamp>,
+    ready: bool,
+    terminating: bool,
+    /// Whether it has been ready, so that its time has been taken.
+    was_ready: bool,
+}
+
+/// The Pods of one controller.
+#[derive(Debug)]
+struct Group {
+    /// The controller itself.
+    own: WorkloadName,
+    /// The workload behind it; the same where there is none.
+    workload: WorkloadName,
+    members: Map<Arc<PodName>, (Arc<str>, Record)>,
+}
+
+/// What is known of a workload by its Pods.
+#[derive(Debug, Default)]
+struct Entry {
+    /// The UIDs of its controllers.
+    groups: Vec<Arc<str>>,
+    times: Times,
+    /// Whether there is such an object: its times then outlast its last Pod.
+    exists: bool,
+}
+
+/// All Pods that something could scale.
+#[derive(Debug, Default)]
+pub(in crate::cluster) struct PodIndex {
+    /// The controller's UID and the name, by the Pod's UID.
+    places: Map<Arc<str>, (Arc<str>, Arc<PodName>)>,
+    /// By the controller's UID.
+    groups: Map<Arc<str>, Group>,
+    workloads: Map<WorkloadName, Entry>,
+    /// The owners of ReplicaSets by UID.
+    owners: Map<Box<str>, Owner>,
+}
+
+impl Record {
+    fn of(pod: &Pod) -> Self {
+        let requests = requests::of_autoscaler(&pod.spec);
+        let ready = pod.status.condition("Ready");
+        let ready = ready.is_some_and(|ready| ready.status == "True");
+        let runs = pod.status.phase == Phase::Running;
+        Self {
+            cpu: requests[Resource::Cpu],
+            memory: requests[Resource::Memory],
+            running_since: pod.started_at().filter(|_| runs),
+            ready,
+            terminating: pod.is_terminating(),
+            was_ready: ready,
+        }
+    }
+
+    fn member(&self, name: &Arc<PodName>) -> Member {
+        Member {
+            name: Arc::clone(name),
+            requests: Resources::new([self.cpu, self.memory, None, None, None]),
+            ready: self.ready,
+            running_since: self.running_since,
+            terminating: self.terminating,
+        }
+    }
+}
+
+impl PodIndex {
+    /// Takes a Pod as it now is; one that has ended or that nothing scales is left out.
+    pub(in crate::cluster) fn apply(&mut self, pod: &Pod, name: PodName) {
+        let uid = pod.uid();
+        let controller = pod.metadata.controller().filter(|controller| {
+            !controller.uid.is_empty() && !UNSCALED.contains(&controller.kind.as_str())
+        });
+        let Some(controller) = controller.filter(|_| !pod.is_finished()) else {
+            return self.remove(uid);
+        };
+        let mut record = Record::of(pod);
+        let becomes_ready = if let Some(known) = self.known(uid, &controller.uid) {
+            let was_ready = known.was_ready;
+            record.was_ready |= was_ready;
+            *known = record;
+            record.ready && !was_ready
+        } else {
+            self.insert(uid, controller, name, record);
+            record.ready
+        };
+        if becomes_ready && let Some(took) = start_to_ready(pod) {
+            let group = self.groups.get(controller.uid.as_str());
+            let entry = group.and_then(|group| self.workloads.get_mut(&group.workload));
+            if let Some(entry) = entry {
+                entry.times.push(took);
+            }
+        }
+    }
+
+    /// Forgets a Pod.
+    pub(in crate::cluster) fn remove(&mut self, uid: &str) {
+        let Some((controller, name)) = self.places.remove(uid) else {
+            return;
+        };
+        let Some(group) = self.groups.get_mut(&controller) else {
+            return;
+        };
+        group.members.remove(&name);
+        if group.members.is_empty()
+            && let Some(group) = self.groups.remove(&controller)
+        {
+            self.unlink(&controller, &group.workload);
+        }
+    }
+
+    /// Keeps only these Pods.
+    pub(in crate::cluster) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        let gone = self.places.keys().filter(|uid| !keep(uid));
+        let gone: Vec<Arc<str>> = gone.cloned().collect();
+        for uid in gone {
+            self.remove(&uid);
+        }
+    }
+
+    /// Takes a ReplicaSet with what owns it.
+    pub(in crate::cluster) fn apply_owner(&mut self, uid: &str, owner: Option<Owner>) {
+        match owner {
+            Some(owner) => self.owners.insert(uid.into(), owner),
+            None => self.owners.remove(uid),
+        };
+        let Some(group) = self.groups.get_mut(uid) else {
+            return;
+        };
+        let workload = behind(&group.own, self.owners.get(uid));
+        if group.workload == workload {
+            return;
+        }
+        let before = std::mem::replace(&mut group.workload, workload.clone());
+        let times = self.unlink(uid, &before);
+        let entry = self.workloads.entry(workload).or_default();
+        entry.groups.push(uid.into());
+        if let Some(times) = times {
+            entry.times.append(&times);
+        }
+    }
+
+    /// Forgets a ReplicaSet; its Pods follow by themselves.
+    pub(in crate::cluster) fn remove_owner(&mut self, uid: &str) {
+        self.owners.remove(uid);
+    }
+
+    /// Keeps only these ReplicaSets.
+    pub(in crate::cluster) fn retain_owners(&mut self, keep: impl Fn(&str) -> bool) {
+        self.owners.retain(|uid, _| keep(uid));
+    }
+
+    /// A workload exists: what is known by its Pods outlasts them.
+    pub(super) fn keep(&mut self, workload: WorkloadName) {
+        self.workloads.entry(workload).or_default().exists = true;
+    }
+
+    /// A workload exists no more.
+    pub(super) fn release(&mut self, workload: &WorkloadName) {
+        if let Some(entry) = self.workloads.get_mut(workload) {
+            entry.exists = false;
+            if entry.groups.is_empty() {
+                self.workloads.remove(workload);
+            }
+        }
+    }
+
+    /// The Pods of a workload.
+    pub(super) fn of(&self, workload: &WorkloadName) -> Pods {
+        let Some(entry) = self.workloads.get(workload) else {
+            return Pods::default();
+        };
+        let groups = entry.groups.iter().filter_map(|uid| self.groups.get(uid));
+        let members = groups.flat_map(|group| &group.members);
+        Pods {
+            members: members
+                .map(|(name, (_, record))| record.member(name))
+                .collect(),
+            start_to_ready: entry.times.values().collect(),
+        }
+    }
+
+    /// Whether nothing is remembered.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        let pods = self.places.is_empty() && self.groups.is_empty();
+        pods && self.workloads.is_empty() && self.owners.is_empty()
+    }
+
+    fn known(&mut self, uid: &str, controller: &str) -> Option<&mut Record> {
+        let (group, name) = self.places.get(uid)?;
+        if **group != *controller {
+            return None;
+        }
+        let (_, record) = self.groups.get_mut(group)?.members.get_mut(name)?;
+        Some(record)
+    }
+
+    fn insert(&mut self, uid: &str, controller: &OwnerReference, name: PodName, record: Record) {
+        // Another controller may have adopted it.
+        self.remove(uid);
+        let (uid, name): (Arc<str>, _) = (uid.into(), Arc::new(name));
+        let known = self.groups.get_key_value(controller.uid.as_str());
+        let group_uid = known.map_or_else(
+            || controller.uid.as_str().into(),
+            |(uid, _)| Arc::clone(uid),
+        );
+        let group = self
+            .groups
+            .entry(Arc::clone(&group_uid))
+            .or_insert_with(|| {
+                let own = WorkloadName {
+                    namespace: name.namespace.clone(),
+                    kind: controller.kind.as_str().into(),
+                    name: controller.name.as_str().into(),
+                };
+                let workload = behind(&own, self.owners.get(controller.uid.as_str()));
+                let entry = self.workloads.entry(workload.clone()).or_default();
+                entry.groups.push(Arc::clone(&group_uid));
+                Group {
+                    own,
+                    workload,
+                    members: Map::default(),
+                }
+            });
+        let member = (Arc::clone(&uid), record);
+        // Whoever had the name before has gone, though its end may not have been seen yet.
+        if let Some((before, _)) = group.members.insert(Arc::clone(&name), member) {
+            self.places.remove(&before);
+        }
+        self.places.insert(uid, (group_uid, name));
+    }
+
+    /// Parts a controller from its workload; gives the workload's times where that was all there
+    /// was of it.
+    fn unlink(&mut self, controller: &str, workload: &WorkloadName) -> Option<Times> {
+        let entry = self.workloads.get_mut(workload)?;
+        entry.groups.retain(|uid| **uid != *controller);
+        if entry.exists || !entry.groups.is_empty() {
+            return None;
+        }
+        self.workloads.remove(workload).map(|entry| entry.times)
+    }
+}
+
+/// The workload behind a controller.
+fn behind(own: &WorkloadName, owner: Option<&Owner>) -> WorkloadName {
+    owner.map_or_else(
+        || own.clone(),
+        |owner| WorkloadName {
+            namespace: own.namespace.clone(),
+            kind: owner.kind.as_str().into(),
+            name: owner.name.as_str().into(),
+        },
+    )
+}

@@ -1,0 +1,546 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::cluster::owners::Owner;
+use crate::cluster::state::{ClusterState, Settings};
+use crate::kubernetes::pod::Pod;
+use crate::placement::node_table;
+use crate::placement::usage::PodName;
+use crate::plan::scaling::{Pods, Reference};
+use crate::units::{Amount, Resource, Resources};
+use jiff::{SignedDuration, Timestamp};
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+fn state() -> ClusterState {
+    ClusterState::new(Settings {
+        table: node_table::Settings::default(),
+        default_capacity: Resources::default(),
+        caps_as_demand: false,
+        expects_metrics: false,
+    })
+}
+
+fn namespace(state: &ClusterState, annotations: &Value) {
+    let namespace = json!({"metadata": {"name": "shop", "annotations": annotations}});
+    state.apply_namespace(&serde_json::from_value(namespace).unwrap());
+}
+
+/// A cluster whose namespace `shop` has opted in.
+fn shop() -> ClusterState {
+    let state = state();
+    namespace(&state, &json!({"evenkeel.dev/enabled": "true"}));
+    state
+}
+
+fn meta(name: &str, annotations: &Value) -> Value {
+    json!({"name": name, "namespace": "shop", "uid": name, "annotations": annotations})
+}
+
+fn hpa(state: &ClusterState, name: &str, (kind, target): (&str, &str), annotations: &Value) {
+    let hpa = json!({
+        "metadata": meta(name, annotations),
+        "spec": {"maxReplicas": 5, "scaleTargetRef": {
+            "apiVersion": "apps/v1", "kind": kind, "name": target}},
+    });
+    let hpa = serde_json::from_value(hpa).unwrap();
+    state.apply_scaled(Scaled::Autoscaler(Arc::new(hpa)));
+}
+
+/// An HPA that the ScaledObject `name` controls.
+fn keda_hpa(state: &ClusterState, name: &str) {
+    let mut metadata = meta(&format!("keda-hpa-{name}"), &json!({}));
+    metadata["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject", "name": name, "uid": name, "controller": true}]);
+    let hpa = json!({"metadata": metadata, "spec": {"scaleTargetRef": {
+        "apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}});
+    let hpa = serde_json::from_value(hpa).unwrap();
+    state.apply_scaled(Scaled::Autoscaler(Arc::new(hpa)));
+}
+
+fn scaled_object(state: &ClusterState, name: &str, annotations: &Value) {
+    let object = json!({"metadata": meta(name, annotations),
+        "spec": {"scaleTargetRef": {"name": "web"}, "minReplicaCount": 1}});
+    let object = serde_json::from_value(object).unwrap();
+    state.apply_scaled(Scaled::ScaledObject(Arc::new(object)));
+}
+
+fn workload(state: &ClusterState, kind: WorkloadKind, name: &str, annotations: &Value) {
+    let metadata = serde_json::from_value(meta(name, annotations)).unwrap();
+    state.apply_scaled(Scaled::Workload(Arc::new(Workload {
+        metadata,
+        kind,
+        replicas: 3,
+    })));
+}
+
+fn pod(uid: &str, name: &str, (kind, owner): (&str, &str)) -> Value {
+    json!({
+        "metadata": {"name": name, "namespace": "shop", "uid": uid,
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "ownerReferences": [
+                {"kind": kind, "name": owner, "uid": format!("uid-{owner}"), "controller": true}]},
+        "spec": {"containers": [{"resources": {"requests": {"cpu": "500m", "memory": "1Gi"}}}]},
+        "status": {"phase": "Pending"},
+    })
+}
+
+/// The same Pod, ready so many seconds after it was made.
+fn ready(mut pod: Value, seconds: i64) -> Value {
+    let made: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+    let time = (made + SignedDuration::from_secs(seconds)).to_string();
+    pod["status"] = json!({
+        "phase": "Running",
+        "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": time}],
+        "containerStatuses": [{"state": {"running": {"startedAt": "2026-01-01T00:00:02Z"}}}],
+    });
+    pod
+}
+
+fn apply(state: &ClusterState, pod: Value) {
+    state.apply_pod(&serde_json::from_value::<Pod>(pod).unwrap(), NOW);
+}
+
+fn owns(state: &ClusterState, replica_set: &str, deployment: Option<&str>) {
+    let owner = deployment.map(|name| Owner {
+        kind: "Deployment".to_owned(),
+        name: name.to_owned(),
+    });
+    state.apply_owner(Kind::ReplicaSet, &format!("uid-{replica_set}"), owner);
+}
+
+/// The only target.
+fn one(state: &ClusterState) -> Observed {
+    let mut targets = state.scaling_view().targets;
+    assert_eq!(targets.len(), 1, "{targets:?}");
+    targets.remove(0)
+}
+
+fn names(state: &ClusterState) -> Vec<String> {
+    let members = one(state).pods.members;
+    let mut names: Vec<_> = members
+        .iter()
+        .map(|pod| pod.name.name.to_string())
+        .collect();
+    names.sort();
+    names
+}
+
+/// The targets by the names of what is scaled.
+fn scaled(state: &ClusterState) -> Vec<String> {
+    let targets = state.scaling_view().targets;
+    let name = |target: &Observed| target.reference.name.to_string();
+    targets.iter().map(name).collect()
+}
+
+fn notes(state: &ClusterState) -> Vec<(&'static str, String)> {
+    let told = state.take_misunderstood(usize::MAX);
+    told.into_iter()
+        .map(|value| (value.kind, value.name))
+        .collect()
+}
+
+#[test]
+fn an_autoscaler_stands_with_all_that_belongs_to_it() {
+    let state = shop();
+    hpa(
+        &state,
+        "web-hpa",
+        ("Deployment", "web"),
+        &json!({"evenkeel.dev/scaling": "floor"}),
+    );
+    let alone = one(&state);
+    assert_eq!((alone.workload, alone.pods), (None, Pods::default()));
+    workload(&state, WorkloadKind::Deployment, "web", &json!({}));
+    workload(&state, WorkloadKind::StatefulSet, "web", &json!({}));
+    owns(&state, "web-1", Some("web"));
+    apply(&state, pod("a", "web-1-a", ("ReplicaSet", "web-1")));
+    apply(
+        &state,
+        ready(pod("b", "web-1-b", ("ReplicaSet", "web-1")), 30),
+    );
+    let target = one(&state);
+    assert_eq!(&*target.namespace, "shop");
+    assert!(target.namespace_policy.enabled);
+    assert_eq!(target.autoscaler.unwrap().spec.max_replicas, 5);
+    let workload = target.workload.unwrap();
+    assert_eq!(
+        (workload.kind, workload.replicas),
+        (WorkloadKind::Deployment, 3)
+    );
+    let reference = Reference {
+        kind: "Deployment".into(),
+        name: "web".into(),
+    };
+    assert_eq!(target.reference, reference);
+    let mut members = target.pods.members;
+    members.sort_by(|a, b| a.name.cmp(&b.name));
+    let requests = &members[0].requests;
+    assert_eq!(requests[Resource::Cpu], Some(Amount::new(500)));
+    assert_eq!(requests[Resource::Memory], Some(Amount::new(1 << 30)));
+    assert_eq!(requests[Resource::Disk], None);
+    let ready: Vec<_> = members.iter().map(|pod| pod.ready).collect();
+    let running: Vec<_> = members.iter().map(|pod| pod.running_since).collect();
+    assert_eq!(ready, [false, true]);
+    assert_eq!(running, [None, "2026-01-01T00:00:02Z".parse().ok()]);
+    assert_eq!(target.pods.start_to_ready, [SignedDuration::from_secs(30)]);
+}
+
+#[test]
+fn only_namespaces_that_opted_in_have_targets() {
+    let state = state();
+    let annotated = json!({"evenkeel.dev/predict": "auto"});
+    hpa(&state, "web", ("Deployment", "web"), &annotated);
+    workload(&state, WorkloadKind::StatefulSet, "db", &annotated);
+    workload(&state, WorkloadKind::Deployment, "plain", &json!({}));
+    apply(&state, pod("a", "db-0", ("StatefulSet", "db")));
+    assert_eq!(scaled(&state), [""; 0], "the namespace is not known");
+    namespace(&state, &json!({}));
+    assert_eq!(scaled(&state), [""; 0], "it has not opted in");
+    namespace(
+        &state,
+        &json!({"evenkeel.dev/enabled": "true", "evenkeel.dev/scaling": "floor"}),
+    );
+    assert_eq!(scaled(&state), ["web", "db"]);
+    let targets = state.scaling_view().targets;
+    assert_eq!(
+        targets[1].pods.members.len(),
+        1,
+        "its Pods were counted before"
+    );
+    let mode = targets[0].namespace_policy.scaling;
+    assert_eq!(mode, Some(crate::scaling::Mode::Floor));
+    namespace(&state, &json!({}));
+    assert_eq!(scaled(&state), [""; 0], "it has opted out");
+    namespace(&state, &json!({"evenkeel.dev/enabled": "true"}));
+    state.remove_namespace("shop");
+    assert_eq!(scaled(&state), [""; 0], "it is gone");
+}
+
+#[test]
+fn what_was_written_is_seen_until_it_is_taken_back() {
+    for key in [BOUNDS, SCALING_STATUS] {
+        let state = state();
+        let ours = json!({key: "{}"});
+        hpa(&state, "web", ("Deployment", "web"), &ours);
+        workload(&state, WorkloadKind::Deployment, "api", &ours);
+        scaled_object(&state, "queue", &ours);
+        scaled_object(&state, "other", &json!({}));
+        let targets = state.scaling_view().targets;
+        assert_eq!(targets.len(), 3, "{key}");
+        assert!(
+            targets
+                .iter()
+                .all(|target| !target.namespace_policy.enabled)
+        );
+        hpa(&state, "web", ("Deployment", "web"), &json!({}));
+        workload(&state, WorkloadKind::Deployment, "api", &json!({}));
+        scaled_object(&state, "queue", &json!({}));
+        assert_eq!(scaled(&state), [""; 0], "{key}");
+    }
+}
+
+#[test]
+fn a_workload_is_a_target_where_it_asks_and_has_no_autoscaler() {
+    let state = shop();
+    for (name, annotations) in [
+        ("asks", json!({"evenkeel.dev/scaling": "recommend"})),
+        ("bounds-only", json!({"evenkeel.dev/min-replicas": "1"})),
+        ("has-one", json!({"evenkeel.dev/predict": "auto"})),
+        ("plain", json!({})),
+    ] {
+        workload(&state, WorkloadKind::Deployment, name, &annotations);
+    }
+    hpa(&state, "hpa", ("Deployment", "has-one"), &json!({}));
+    assert_eq!(scaled(&state), ["has-one", "asks"]);
+    hpa(&state, "hpa", ("Deployment", "plain"), &json!({}));
+    assert_eq!(
+        scaled(&state),
+        ["plain", "asks", "has-one"],
+        "it was given another target"
+    );
+    state.remove_scaled(Kind::Autoscaler, "shop/hpa");
+    assert_eq!(scaled(&state), ["asks", "has-one"]);
+    state.remove_scaled(Kind::Deployment, "shop/asks");
+    assert_eq!(scaled(&state), ["has-one"]);
+}
+
+#[test]
+fn an_autoscaler_that_changes_its_target_has_the_pods_of_the_new_one() {
+    let state = shop();
+    apply(&state, pod("a", "db-0", ("StatefulSet", "db")));
+    owns(&state, "web-1", Some("web"));
+    apply(&state, pod("b", "web-1-b", ("ReplicaSet", "web-1")));
+    hpa(&state, "hpa", ("Deployment", "web"), &json!({}));
+    assert_eq!(names(&state), ["web-1-b"]);
+    hpa(&state, "hpa", ("StatefulSet", "db"), &json!({}));
+    assert_eq!(names(&state), ["db-0"]);
+    hpa(&state, "hpa", ("Rollout", "web"), &json!({}));
+    assert_eq!(names(&state), [""; 0], "another kind of the same name");
+}
+
+#[test]
+fn two_autoscalers_of_one_workload_are_both_shown() {
+    let state = shop();
+    for name in ["one", "two"] {
+        hpa(&state, name, ("Deployment", "web"), &json!({}));
+    }
+    assert_eq!(scaled(&state), ["web", "web"]);
+}
+
+#[test]
+fn a_replica_set_may_show_up_after_its_pods() {
+    let state = shop();
+    hpa(&state, "hpa", ("Deployment", "web"), &json!({}));
+    apply(
+        &state,
+        ready(pod("a", "web-1-a", ("ReplicaSet", "web-1")), 10),
+    );
+    assert_eq!(names(&state), [""; 0]);
+    owns(&state, "web-1", Some("web"));
+    assert_eq!(names(&state), ["web-1-a"]);
+    let times = one(&state).pods.start_to_ready;
+    assert_eq!(times, [SignedDuration::from_secs(10)], "they come along");
+    owns(&state, "web-2", Some("web"));
+    apply(
+        &state,
+        ready(pod("b", "web-2-b", ("ReplicaSet", "web-2")), 20),
+    );
+    assert_eq!(
+        names(&state),
+        ["web-1-a", "web-2-b"],
+        "while it is rolled out"
+    );
+    state.remove_pod("a", NOW);
+    assert_eq!(
+        one(&state).pods.start_to_ready.len(),
+        2,
+        "the times of both stay"
+    );
+    owns(&state, "web-2", None);
+    assert_eq!(names(&state), [""; 0], "it belongs to nobody any more");
+    hpa(&state, "hpa", ("ReplicaSet", "web-2"), &json!({}));
+    assert_eq!(names(&state), ["web-2-b"]);
+}
+
+#[test]
+fn pods_come_change_and_go() {
+    let state = shop();
+    hpa(&state, "hpa", ("StatefulSet", "db"), &json!({}));
+    let db = |uid: &str| pod(uid, "db-0", ("StatefulSet", "db"));
+    apply(&state, db("a"));
+    let mut terminating = ready(db("a"), 5);
+    terminating["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:01:00Z");
+    apply(&state, terminating);
+    let member = one(&state).pods.members.remove(0);
+    assert!(member.ready && member.terminating);
+    // The next of the same name is seen before the end of the one before.
+    apply(&state, db("b"));
+    let members = one(&state).pods.members;
+    assert_eq!((members.len(), members[0].ready), (1, false));
+    state.remove_pod("a", NOW);
+    assert_eq!(
+        names(&state),
+        ["db-0"],
+        "that end is not the end of this one"
+    );
+    let mut failed = db("b");
+    failed["status"]["phase"] = json!("Failed");
+    apply(&state, failed);
+    assert_eq!(names(&state), [""; 0]);
+    apply(&state, db("c"));
+    let mut released = db("c");
+    released["metadata"]["ownerReferences"] = json!([]);
+    apply(&state, released);
+    assert_eq!(names(&state), [""; 0], "it is nobody's any more");
+    apply(&state, pod("d", "db-0", ("Job", "db")));
+    assert_eq!(names(&state), [""; 0]);
+}
+
+#[test]
+fn each_start_counts_once() {
+    let state = shop();
+    hpa(&state, "hpa", ("StatefulSet", "db"), &json!({}));
+    workload(&state, WorkloadKind::StatefulSet, "db", &json!({}));
+    let times = || -> Vec<i64> {
+        let times = one(&state).pods.start_to_ready;
+        times.iter().map(SignedDuration::as_secs).collect()
+    };
+    let db = || pod("a", "db-0", ("StatefulSet", "db"));
+    apply(&state, db());
+    apply(&state, ready(db(), 12));
+    assert_eq!(times(), [12]);
+    apply(&state, db());
+    apply(&state, ready(db(), 99));
+    assert_eq!(times(), [12], "it was ready before");
+    state.remove_pod("a", NOW);
+    assert_eq!(times(), [12], "while there is the workload");
+    state.remove_scaled(Kind::StatefulSet, "shop/db");
+    assert_eq!(times(), [0; 0]);
+}
+
+#[test]
+fn a_list_removes_what_it_does_not_hold() {
+    let state = shop();
+    let annotated = json!({"evenkeel.dev/predict": "auto"});
+    for name in ["a", "b"] {
+        hpa(&state, name, ("Rollout", name), &json!({}));
+        workload(&state, WorkloadKind::Deployment, name, &annotated);
+        workload(&state, WorkloadKind::StatefulSet, name, &annotated);
+        let set = format!("set-{name}");
+        apply(&state, pod(name, name, ("ReplicaSet", &set)));
+        owns(&state, &set, Some(name));
+    }
+    assert_eq!(scaled(&state), ["a", "b", "a", "b", "a", "b"]);
+    let keep = |key: &str| key == "shop/b";
+    state.retain_scaled(Kind::Autoscaler, keep);
+    state.retain_scaled(Kind::StatefulSet, keep);
+    state.retain_scaled(Kind::Deployment, keep);
+    state.retain_pods(|uid| uid == "b", NOW);
+    state.retain_owners(Kind::ReplicaSet, |uid| uid == "uid-set-b");
+    assert_eq!(scaled(&state), ["b", "b", "b"]);
+    let targets = state.scaling_view().targets;
+    let pods: Vec<_> = targets
+        .iter()
+        .map(|target| target.pods.members.len())
+        .collect();
+    assert_eq!(pods, [0, 1, 0], "the Deployment's");
+    // The ReplicaSet that was not listed is not remembered for a later Pod of its.
+    apply(&state, pod("a", "a", ("ReplicaSet", "set-a")));
+    workload(&state, WorkloadKind::Deployment, "a", &annotated);
+    assert!(state.scaling_view().targets[1].pods.members.is_empty());
+    state.retain_namespaces(|_| false);
+    assert_eq!(scaled(&state), [""; 0]);
+}
+
+#[test]
+fn keda_stands_beside_the_autoscaler_that_it_controls() {
+    let state = shop();
+    keda_hpa(&state, "web");
+    assert!(one(&state).scaled_object.is_none(), "it has not been seen");
+    scaled_object(&state, "web", &json!({BOUNDS: "{}"}));
+    let target = one(&state);
+    assert_eq!(
+        target.scaled_object.unwrap().spec.min_replica_count,
+        Some(1)
+    );
+    assert!(target.autoscaler.is_some());
+    state.remove_scaled(Kind::Autoscaler, "shop/keda-hpa-web");
+    let target = one(&state);
+    assert!(target.autoscaler.is_none(), "KEDA has paused it");
+    assert_eq!(&*target.reference.kind, "Deployment");
+    state.serve_scaled_objects(false);
+    assert_eq!(scaled(&state), [""; 0]);
+}
+
+#[test]
+fn nothing_is_decided_before_all_that_scaling_reads_was_listed() {
+    let state = state();
+    for kind in Kind::SCALING {
+        assert!(!state.scaling_view().synced, "{kind:?}");
+        state.set_synced(kind);
+    }
+    assert!(state.scaling_view().synced);
+    state.serve_scaled_objects(true);
+    assert!(
+        !state.scaling_view().synced,
+        "KEDA has come, and its objects are to be listed"
+    );
+    state.serve_scaled_objects(false);
+    assert!(
+        state.scaling_view().synced,
+        "there are none to be waited for"
+    );
+    let waiting = [Kind::Node, Kind::Job];
+    assert_eq!(
+        state.unsynced(),
+        waiting,
+        "Pods are judged without autoscalers"
+    );
+}
+
+#[test]
+fn annotations_that_are_not_understood_are_told_where_somebody_opted_in() {
+    let wrong = json!({"evenkeel.dev/scaling": "direct", "evenkeel.dev/predict": "gru"});
+    let state = state();
+    let objects = || {
+        hpa(&state, "a", ("Deployment", "web"), &wrong);
+        workload(&state, WorkloadKind::Deployment, "b", &wrong);
+        workload(&state, WorkloadKind::StatefulSet, "c", &wrong);
+        scaled_object(&state, "d", &wrong);
+    };
+    objects();
+    assert_eq!(notes(&state), []);
+    namespace(&state, &json!({"evenkeel.dev/enabled": "true"}));
+    let told = [
+        ("HorizontalPodAutoscaler", "a"),
+        ("Deployment", "b"),
+        ("StatefulSet", "c"),
+        ("ScaledObject", "d"),
+    ]
+    .into_iter()
+    .flat_map(|(kind, name)| [(kind, name.to_owned()), (kind, name.to_owned())])
+    .collect::<Vec<_>>();
+    assert_eq!(notes(&state), told, "each with both of its annotations");
+    objects();
+    assert_eq!(notes(&state), [], "they have been told");
+    hpa(
+        &state,
+        "e",
+        ("Deployment", "web"),
+        &json!({"evenkeel.dev/scale-down": "late"}),
+    );
+    assert_eq!(notes(&state), [("HorizontalPodAutoscaler", "e".to_owned())]);
+}
+
+#[test]
+fn a_namespace_is_not_mistaken_for_one_whose_name_it_begins() {
+    let mut store = Store::default();
+    for namespace in ["shop", "shop-2", "shop0", "sho"] {
+        let workload = json!({"name": "a", "namespace": namespace,
+            "annotations": {"evenkeel.dev/predict": namespace}});
+        let told = store.apply(Scaled::Workload(Arc::new(Workload {
+            metadata: serde_json::from_value(workload).unwrap(),
+            kind: WorkloadKind::Deployment,
+            replicas: 1,
+        })));
+        assert_eq!(told, []);
+    }
+    let policy = NamespacePolicy {
+        enabled: true,
+        ..NamespacePolicy::default()
+    };
+    let told = store.apply_namespace("shop", &Arc::new(policy));
+    let namespaces: Vec<_> = told
+        .iter()
+        .map(|value| value.namespace.as_deref())
+        .collect();
+    assert_eq!(namespaces, [Some("shop")]);
+}
+
+#[test]
+fn the_index_forgets_everything_in_the_end() {
+    let mut index = PodIndex::default();
+    for round in 0..3 {
+        let read = |value: Value| serde_json::from_value::<Pod>(value).unwrap();
+        for number in 0..10 {
+            let uid = format!("{round}-{number}");
+            let value = ready(
+                pod(&uid, &uid, ("ReplicaSet", &format!("set-{}", number % 3))),
+                9,
+            );
+            index.apply(&read(value), PodName::new("shop", &uid));
+        }
+        index.apply_owner(
+            "uid-set-0",
+            Some(Owner {
+                kind: "Deployment".to_owned(),
+                name: "web".to_owned(),
+            }),
+        );
+        index.retain(|uid| uid.ends_with('9'));
+        index.remove(&format!("{round}-9"));
+        index.remove_owner("uid-set-0");
+        assert!(index.is_empty());
+    }
+}

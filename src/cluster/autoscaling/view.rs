@@ -1,0 +1,156 @@
+//! The picture that scaling is planned from: each autoscaler and each annotated workload with what
+//! belongs to it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::{ScalingView, Store, WorkloadName, carries_ours, key};
+use crate::cluster::records::Kind;
+use crate::kubernetes::autoscaler::{Autoscaler, ScaleTarget};
+use crate::kubernetes::meta::Meta;
+use crate::kubernetes::scaled_object::ScaledObject;
+use crate::kubernetes::scaling_policy::ScalingPolicy;
+use crate::kubernetes::workload::{Workload, WorkloadKind};
+use crate::plan::scaling::{Observed, Reference};
+
+/// The group of the workloads that are watched.
+const APPS: &str = "apps/";
+
+impl Store {
+    /// The picture as it is now.
+    pub(in crate::cluster) fn view(&self) -> ScalingView {
+        let mut scaled = Scaling::default();
+        let mut targets: Vec<Observed> = self
+            .autoscalers
+            .values()
+            .filter_map(|autoscaler| self.by_autoscaler(autoscaler, &mut scaled))
+            .collect();
+        let lost = self
+            .scaled_objects
+            .iter()
+            .filter(|(key, object)| {
+                !scaled.scaled_objects.contains(key.as_str()) && carries_ours(&object.metadata)
+            })
+            .map(|(_, object)| self.by_scaled_object(object));
+        targets.extend(lost);
+        for kind in WorkloadKind::ALL {
+            let alone = self
+                .workloads(kind)
+                .iter()
+                .filter(|(key, _)| !scaled.workloads.contains(&(kind, key.as_str())));
+            targets.extend(alone.filter_map(|(_, workload)| self.by_workload(workload)));
+        }
+        ScalingView {
+            synced: Kind::SCALING.iter().all(|kind| self.synced.contains(kind)),
+            targets,
+        }
+    }
+
+    fn by_autoscaler<'a>(
+        &'a self,
+        autoscaler: &Arc<Autoscaler>,
+        scaled: &mut Scaling<'a>,
+    ) -> Option<Observed> {
+        let metadata = &autoscaler.metadata;
+        let namespace = metadata.namespace.as_deref().unwrap_or_default();
+        let scaled_object = autoscaler.scaled_object().and_then(|name| {
+            let entry = self
+                .scaled_objects
+                .get_key_value(&key(Some(namespace), Some(name)));
+            let (key, scaled_object) = entry?;
+            scaled.scaled_objects.insert(key);
+            Some(scaled_object)
+        });
+        let ScaleTarget {
+            api_version,
+            kind,
+            name,
+        } = &autoscaler.spec.scale_target_ref;
+        let workload = watched(kind, api_version).and_then(|kind| {
+            let workloads = self.workloads(kind);
+            let (key, workload) = workloads.get_key_value(&key(Some(namespace), Some(name)))?;
+            scaled.workloads.insert((kind, key));
+            Some(workload)
+        });
+        let concerns = self.has_opted_in(namespace)
+            || carries_ours(metadata)
+            || scaled_object.is_some_and(|object| carries_ours(&object.metadata))
+            || workload.is_some_and(|workload| carries_ours(&workload.metadata));
+        concerns.then(|| Observed {
+            autoscaler: Some(Arc::clone(autoscaler)),
+            scaled_object: scaled_object.cloned(),
+            workload: workload.cloned(),
+            ..self.observed(namespace, kind, name)
+        })
+    }
+
+    /// A ScaledObject that carries what Evenkeel has written, and has no HPA any more.
+    fn by_scaled_object(&self, scaled_object: &Arc<ScaledObject>) -> Observed {
+        let namespace = scaled_object.metadata.namespace.as_deref();
+        let target = &scaled_object.spec.scale_target_ref;
+        Observed {
+            scaled_object: Some(Arc::clone(scaled_object)),
+            ..self.observed(namespace.unwrap_or_default(), &target.kind, &target.name)
+        }
+    }
+
+    /// A workload that no HPA scales, where it asks to be scaled or has been a target.
+    fn by_workload(&self, workload: &Arc<Workload>) -> Option<Observed> {
+        let Meta {
+            namespace,
+            name,
+            annotations,
+            ..
+        } = &workload.metadata;
+        if annotations.is_empty() {
+            return None;
+        }
+        let namespace = namespace.as_deref().unwrap_or_default();
+        let (policy, _) = ScalingPolicy::parse(annotations);
+        let asks = policy.asks_for_scaling() && self.has_opted_in(namespace);
+        let name = name.as_deref().unwrap_or_default();
+        (asks || carries_ours(&workload.metadata)).then(|| Observed {
+            workload: Some(Arc::clone(workload)),
+            ..self.observed(namespace, workload.kind.as_str(), name)
+        })
+    }
+
+    /// What is scaled, without the objects that say how.
+    fn observed(&self, namespace: &str, kind: &str, name: &str) -> Observed {
+        let known = self.namespaces.get_key_value(namespace);
+        let known = known.map(|(name, policy)| (Arc::clone(name), Arc::clone(policy)));
+        let (namespace, namespace_policy) =
+            known.unwrap_or_else(|| (namespace.into(), Arc::default()));
+        let workload = WorkloadName {
+            namespace: namespace.as_ref().into(),
+            kind: kind.into(),
+            name: name.into(),
+        };
+        let pods = self.pods.of(&workload);
+        let WorkloadName { kind, name, .. } = workload;
+        Observed {
+            namespace,
+            namespace_policy,
+            autoscaler: None,
+            scaled_object: None,
+            workload: None,
+            reference: Reference { kind, name },
+            pods,
+        }
+    }
+}
+
+/// What the autoscalers that were looked at scale.
+#[derive(Default)]
+struct Scaling<'a> {
+    workloads: HashSet<(WorkloadKind, &'a str)>,
+    scaled_objects: HashSet<&'a str>,
+}
+
+/// The kind of workload that a target names, where it is one that is watched.
+fn watched(kind: &str, api_version: &str) -> Option<WorkloadKind> {
+    let named = WorkloadKind::ALL
+        .into_iter()
+        .find(|one| one.as_str() == kind);
+    named.filter(|_| api_version.starts_with(APPS))
+}

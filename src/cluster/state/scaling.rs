@@ -1,0 +1,52 @@
+//! The part of the state that scaling reads, behind its own lock; the other lock is never taken
+//! while it is held.
+
+use std::sync::{MutexGuard, PoisonError};
+
+use super::ClusterState;
+use crate::cluster::autoscaling::{Scaled, ScalingView, Store};
+use crate::cluster::records::Kind;
+
+impl ClusterState {
+    /// Takes an autoscaler, a workload or a ScaledObject as it now is.
+    pub fn apply_scaled(&self, object: Scaled) {
+        let told = self.scaling().apply(object);
+        if !told.is_empty() {
+            self.change(|inner| inner.misunderstood.extend(told));
+        }
+    }
+
+    /// Forgets one, given as `namespace/name`.
+    pub fn remove_scaled(&self, kind: Kind, key: &str) {
+        self.scaling().remove(kind, key);
+    }
+
+    /// Keeps only these of a kind, given as `namespace/name`, after a complete list.
+    pub fn retain_scaled(&self, kind: Kind, keep: impl Fn(&str) -> bool) {
+        self.scaling().retain(kind, keep);
+    }
+
+    /// The cluster begins to serve ScaledObjects (`true`), which are then waited for, or serves
+    /// none (`false`), so that none are.
+    pub fn serve_scaled_objects(&self, served: bool) {
+        let mut scaling = self.scaling();
+        if !served {
+            scaling.retain(Kind::ScaledObject, |_| false);
+        }
+        scaling.set_synced(Kind::ScaledObject, !served);
+    }
+
+    /// What may be scaled, as it is now.
+    #[must_use]
+    pub fn scaling_view(&self) -> ScalingView {
+        self.scaling().view()
+    }
+
+    pub(super) fn scaling(&self) -> MutexGuard<'_, Store> {
+        // As for the other lock: the next event of the object mends what a panic has left.
+        self.0
+            .scaling
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

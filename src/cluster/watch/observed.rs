@@ -1,0 +1,132 @@
+//! What becomes of each kind of watched object, and what it is known by.
+//!
+//! A Pod is known by its UID, since its successor may take its name before its end has been seen.
+//! What scales is known by its name: two autoscalers at once for one target would be a conflict,
+//! and one that was made anew is none.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::clock;
+use crate::cluster::autoscaling::{self, Scaled};
+use crate::cluster::records::Kind;
+use crate::cluster::state::ClusterState;
+use crate::kubernetes::watched::{
+    WatchedAutoscaler, WatchedDeployment, WatchedNamespace, WatchedNode, WatchedPod,
+    WatchedScaledObject, WatchedStatefulSet,
+};
+
+/// An object that the state takes.
+pub(super) trait Observed {
+    /// Takes the object as it now is.
+    fn apply(&self, state: &ClusterState);
+    /// What it is known by.
+    fn key(metadata: &ObjectMeta) -> String;
+    /// Forgets the object.
+    fn remove(state: &ClusterState, key: &str);
+    /// Forgets all but these.
+    fn retain(state: &ClusterState, keep: &HashSet<String>);
+}
+
+impl Observed for WatchedNode {
+    fn apply(&self, state: &ClusterState) {
+        state.apply_node(&self.node, clock::now());
+    }
+
+    fn key(metadata: &ObjectMeta) -> String {
+        metadata.name.clone().unwrap_or_default()
+    }
+
+    fn remove(state: &ClusterState, key: &str) {
+        state.remove_node(key);
+    }
+
+    fn retain(state: &ClusterState, keep: &HashSet<String>) {
+        state.retain_nodes(|name| keep.contains(name));
+    }
+}
+
+impl Observed for WatchedPod {
+    fn apply(&self, state: &ClusterState) {
+        state.apply_pod(&self.pod, clock::now());
+    }
+
+    fn key(metadata: &ObjectMeta) -> String {
+        metadata.uid.clone().unwrap_or_default()
+    }
+
+    fn remove(state: &ClusterState, key: &str) {
+        state.remove_pod(key, clock::now());
+    }
+
+    fn retain(state: &ClusterState, keep: &HashSet<String>) {
+        state.retain_pods(|uid| keep.contains(uid), clock::now());
+    }
+}
+
+impl Observed for WatchedNamespace {
+    fn apply(&self, state: &ClusterState) {
+        state.apply_namespace(&self.namespace);
+    }
+
+    fn key(metadata: &ObjectMeta) -> String {
+        metadata.name.clone().unwrap_or_default()
+    }
+
+    fn remove(state: &ClusterState, key: &str) {
+        state.remove_namespace(key);
+    }
+
+    fn retain(state: &ClusterState, keep: &HashSet<String>) {
+        state.retain_namespaces(|name| keep.contains(name));
+    }
+}
+
+macro_rules! scaled {
+    ($watched:ty, $kind:expr, $variant:path, $field:ident) => {
+        impl Observed for $watched {
+            fn apply(&self, state: &ClusterState) {
+                state.apply_scaled($variant(Arc::new(self.$field.clone())));
+            }
+
+            fn key(metadata: &ObjectMeta) -> String {
+                autoscaling::key(metadata.namespace.as_deref(), metadata.name.as_deref())
+            }
+
+            fn remove(state: &ClusterState, key: &str) {
+                state.remove_scaled($kind, key);
+            }
+
+            fn retain(state: &ClusterState, keep: &HashSet<String>) {
+                state.retain_scaled($kind, |key| keep.contains(key));
+            }
+        }
+    };
+}
+
+scaled!(
+    WatchedAutoscaler,
+    Kind::Autoscaler,
+    Scaled::Autoscaler,
+    autoscaler
+);
+scaled!(
+    WatchedDeployment,
+    Kind::Deployment,
+    Scaled::Workload,
+    workload
+);
+scaled!(
+    WatchedStatefulSet,
+    Kind::StatefulSet,
+    Scaled::Workload,
+    workload
+);
+scaled!(
+    WatchedScaledObject,
+    Kind::ScaledObject,
+    Scaled::ScaledObject,
+    scaled_object
+);

@@ -1,0 +1,258 @@
+//! The scaling loop: observe, forecast, decide, plan.
+//!
+//! Every replica observes, remembers and decides, so that whoever takes over knows as much as who
+//! led; only the leader plans writes. Ticks stand in the middle of the steps that histories are
+//! kept on, so that each step gets one measurement however late a tick is. All work on targets is
+//! done on the blocking pool, one task at a time; the API, the metrics and the past come and go
+//! beside it.
+
+pub mod board;
+mod contest;
+pub mod metrics;
+pub mod refill;
+pub mod samples;
+mod show;
+mod targets;
+pub mod trace;
+
+pub use board::Board;
+pub use metrics::Metrics;
+pub use refill::{Past, Refill};
+pub use samples::Samples;
+pub use trace::Traces;
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use self::refill::Progress;
+use self::targets::{Targets, Tick, Ticked};
+use super::leadership::Leadership;
+use super::writer::WriteQueue;
+use crate::clock::{self, Clock};
+use crate::cluster::ClusterState;
+use crate::plan::scaling::Settings as PlanSettings;
+use crate::plan::{Operation, Write};
+use crate::scaling::history::Resolution;
+
+/// The distance of the steps that loads are remembered at: at least so often is measured.
+const STEP: SignedDuration = Resolution::Fine.step();
+
+/// Parts of the past that may wait to be taken: one, since each is some megabytes.
+const PARTS: usize = 1;
+
+/// What the loop works by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// What the configuration says of targets.
+    pub plan: PlanSettings,
+    /// How long a round of measurements holds, in the loop's time, until the next has to be there.
+    pub hold: SignedDuration,
+}
+
+/// The loop and what it works with.
+pub struct Scaling {
+    /// What it works by.
+    pub settings: Settings,
+    /// The time that it goes by.
+    pub clock: Clock,
+    /// The cluster.
+    pub cluster: ClusterState,
+    /// Where rounds of measurements are found.
+    pub samples: Samples,
+    /// Where the past is had from, if from anywhere.
+    pub past: Option<Arc<dyn Past>>,
+    /// Asked who contests a floor.
+    pub client: kube::Client,
+    /// Where plans go.
+    pub queue: WriteQueue,
+    /// Whether this replica plans.
+    pub leadership: Leadership,
+    /// This replica's name in Events.
+    pub identity: String,
+    /// What is counted and shown.
+    pub metrics: Metrics,
+    /// What is drawn.
+    pub traces: Traces,
+}
+
+impl Scaling {
+    /// Runs until cancelled.
+    pub async fn run(self, cancel: CancellationToken) {
+        let (ask, asked) = mpsc::unbounded_channel();
+        let (told, mut progress) = mpsc::channel(PARTS);
+        let refill = async {
+            if let Some(past) = self.past.clone() {
+                let refill = Refill::new(past, self.clock, self.metrics.clone());
+                refill.run(asked, told, cancel.clone()).await;
+            }
+        };
+        let ticking = async {
+            let mut targets = Targets::default();
+            let mut ticks = Ticks::new(self.settings.plan.interval, self.clock.now());
+            loop {
+                let wait = self.clock.wait(ticks.next.duration_since(self.clock.now()));
+                tokio::select! {
+                    biased;
+                    () = tokio::time::sleep(wait) => {
+                        let now = self.clock.now();
+                        let ticked;
+                        (targets, ticked) = self.tick(targets, ticks.pass(now), now).await;
+                        for namespace in ticked.past {
+                            // Without a refill nothing asks for the past either.
+                            let _ = ask.send(namespace);
+                        }
+                        targets = self.name_contesters(targets, ticked.contested).await;
+                    }
+                    Some(progress) = progress.recv() => {
+                        targets = self.fill(targets, progress).await;
+                    }
+                }
+            }
+        };
+        cancel
+            .run_until_cancelled(async { tokio::join!(refill, ticking) })
+            .await;
+    }
+
+    /// One tick; nothing is decided before everything has been listed.
+    async fn tick(&self, targets: Targets, decides: bool, now: Timestamp) -> (Targets, Ticked) {
+        let mut view = self.cluster.scaling_view();
+        if !view.synced {
+            return (targets, Ticked::default());
+        }
+        let begun = clock::instant();
+        let leads = self.leadership.is_leader(clock::instant());
+        let (clock, settings) = (self.clock, self.settings);
+        let sample = self.samples.newest();
+        let sample =
+            sample.filter(|sample| now.duration_since(clock.of(sample.at)) <= settings.hold);
+        let leads = leads.then(|| self.identity.clone());
+        let (has_past, traces) = (self.past.is_some(), self.traces.clone());
+        let worked = work(targets, move |targets| {
+            targets::in_time_of(&clock, &mut view.targets);
+            let tick = Tick {
+                now,
+                clock,
+                settings: settings.plan,
+                sample: sample.as_deref(),
+                decides,
+                leads: leads.as_deref(),
+                has_past,
+                traces: &traces,
+            };
+            targets.tick(&view.targets, &tick)
+        });
+        let (targets, mut ticked) = worked.await;
+        self.metrics.ticked(begun.elapsed(), ticked.bytes);
+        if decides {
+            self.metrics
+                .board()
+                .publish(std::mem::take(&mut ticked.shown));
+        }
+        for write in ticked.writes.drain(..) {
+            self.queue.put(in_real_time(&clock, write));
+        }
+        (targets, ticked)
+    }
+
+    async fn fill(&self, targets: Targets, progress: Progress) -> Targets {
+        let now = self.clock.now();
+        let worked = work(targets, move |targets| match &progress {
+            Progress::Part(filled) => targets.fill(filled, now),
+            Progress::Done(namespaces) => targets.filled(namespaces),
+        });
+        worked.await.0
+    }
+
+    async fn name_contesters(
+        &self,
+        mut targets: Targets,
+        contested: Vec<targets::Contested>,
+    ) -> Targets {
+        for contested in contested {
+            let manager = contest::manager(&self.client, &contested.object).await;
+            targets.contested_by(&contested.key, manager);
+        }
+        targets
+    }
+}
+
+/// Works on the targets on the blocking pool. Work that panics has been reported by then; the
+/// targets are learned anew.
+async fn work<T: Default + Send + 'static>(
+    mut targets: Targets,
+    work: impl FnOnce(&mut Targets) -> T + Send + 'static,
+) -> (Targets, T) {
+    let worked = tokio::task::spawn_blocking(move || {
+        let outcome = work(&mut targets);
+        (targets, outcome)
+    });
+    worked.await.unwrap_or_else(|error| {
+        tracing::error!(%error, "a tick of the scaling loop broke off; all targets begin anew");
+        Default::default()
+    })
+}
+
+/// An Event is written with the time that the cluster's other objects are written with.
+fn in_real_time(clock: &Clock, mut write: Write) -> Write {
+    if let Operation::Create(Value::Object(event)) = &mut write.operation
+        && let Some(time) = event.get_mut("eventTime")
+        && let Some(at) = time.as_str().and_then(|text| text.parse().ok())
+    {
+        *time = format!("{:.6}", clock.real_time(at)).into();
+    }
+    write
+}
+
+/// When ticks are due: in the middle of each step, or more often where decisions are wanted so.
+#[derive(Debug)]
+struct Ticks {
+    period: SignedDuration,
+    interval: SignedDuration,
+    next: Timestamp,
+    decided: Option<Timestamp>,
+}
+
+impl Ticks {
+    fn new(interval: SignedDuration, now: Timestamp) -> Self {
+        let period = interval.min(STEP);
+        Self {
+            period,
+            interval,
+            next: after(now, period),
+            decided: None,
+        }
+    }
+
+    /// Passes the tick that is due at `now`; whether it is one that decides.
+    fn pass(&mut self, now: Timestamp) -> bool {
+        self.next = after(now, self.period);
+        // A tick that came late must not hold up the next one.
+        let due = self.interval - self.period / 2;
+        let decides = self
+            .decided
+            .is_none_or(|at| now.duration_since(at) >= due || now < at);
+        if decides {
+            self.decided = Some(now);
+        }
+        decides
+    }
+}
+
+/// The next middle of a step of this length after `now`.
+fn after(now: Timestamp, step: SignedDuration) -> Timestamp {
+    let step = step.as_millis().max(1);
+    let middle = step / 2;
+    let passed = (i128::from(now.as_millisecond()) - middle).div_euclid(step);
+    let next = (passed + 1) * step + middle;
+    let next = i64::try_from(next).ok();
+    next.and_then(|next| Timestamp::from_millisecond(next).ok())
+        .unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests;

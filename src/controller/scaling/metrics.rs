@@ -1,0 +1,250 @@
+//! Metrics of scaling: of the loop, and of each target.
+//!
+//! Those of targets are written from the newest picture when somebody asks, so that ten thousand
+//! of them take no memory between and a target that goes takes its series with it.
+
+use std::fmt;
+use std::time::Duration;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+use super::board::{Board, Fallback, Shown, ShownLoad};
+use crate::metrics::MetricsError;
+
+/// Upper bounds in seconds, from a few targets to far beyond ten thousand.
+const TICKS: [f64; 8] = [0.001, 0.005, 0.02, 0.1, 0.25, 0.5, 1.0, 5.0];
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OutcomeLabel {
+    outcome: &'static str,
+}
+
+/// The metric families of the loop.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    ticks: Histogram,
+    memory: Gauge,
+    refill: Family<OutcomeLabel, Counter>,
+    refilling: Gauge,
+    board: Board,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            ticks: Histogram::new(TICKS),
+            memory: Gauge::default(),
+            refill: Family::default(),
+            refilling: Gauge::default(),
+            board: Board::default(),
+        }
+    }
+}
+
+impl Metrics {
+    /// Makes the families part of what `/metrics` shows.
+    pub fn register(&self, registry: &mut Registry) {
+        let own = registry.sub_registry_with_prefix("scaling");
+        own.register_with_unit(
+            "tick_duration",
+            "Time that one tick over all targets took",
+            Unit::Seconds,
+            self.ticks.clone(),
+        );
+        own.register_with_unit(
+            "memory",
+            "What is kept of the targets' past and their models",
+            Unit::Bytes,
+            self.memory.clone(),
+        );
+        own.register(
+            "refill_queries",
+            "Questions to Prometheus for the past of the targets, by how they ended",
+            self.refill.clone(),
+        );
+        own.register(
+            "refilling",
+            "1 while the past of targets is asked for",
+            self.refilling.clone(),
+        );
+        own.register_collector(Box::new(Targets(self.board.clone())));
+    }
+
+    /// What is shown of the targets.
+    #[must_use]
+    pub const fn board(&self) -> &Board {
+        &self.board
+    }
+
+    pub(super) fn ticked(&self, took: Duration, memory: usize) {
+        self.ticks.observe(took.as_secs_f64());
+        self.memory.set(i64::try_from(memory).unwrap_or(i64::MAX));
+    }
+
+    pub(super) fn refill(&self, outcome: Result<(), &MetricsError>) {
+        let outcome = outcome.map_or_else(MetricsError::reason, |()| "answered");
+        self.refill.get_or_create(&OutcomeLabel { outcome }).inc();
+    }
+
+    pub(super) fn refilling(&self, running: bool) {
+        self.refilling.set(i64::from(running));
+    }
+}
+
+/// The targets, written from the newest picture.
+#[derive(Debug)]
+struct Targets(Board);
+
+impl Collector for Targets {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let targets = self.0.targets();
+        let mut families = Families {
+            targets: &targets,
+            encoder: &mut encoder,
+        };
+        families.loads("target_load", "The load, summed over the Pods", |load| {
+            load.now
+        })?;
+        families.loads(
+            "target_forecast",
+            "The load that is forecast for one horizon ahead",
+            |load| load.forecast.as_ref().map(|forecast| forecast.mean),
+        )?;
+        families.loads(
+            "target_forecast_ratio",
+            "The error of the forecasts as a part of the naive one's; below 1 is better",
+            |load| load.trust.as_ref()?.ratio,
+        )?;
+        families.loads(
+            "target_forecast_coverage",
+            "The share of observations that the 80 % interval held",
+            |load| load.trust.as_ref()?.coverage,
+        )?;
+        families.loads(
+            "target_forecast_trusted",
+            "1 while the forecast is heard",
+            |load| {
+                load.trust
+                    .as_ref()
+                    .map(|trust| f64::from(u8::from(trust.trusted)))
+            },
+        )?;
+        families.gauge(
+            "target_replicas",
+            "Replicas of the target: current, decided and floor",
+            |shown| {
+                let floor = shown.floor.map(|floor| floor.replicas);
+                [
+                    ("current", shown.current),
+                    ("decided", shown.decided),
+                    ("floor", floor),
+                ]
+                .into_iter()
+                .filter_map(|(of, replicas)| Some((("of", of), f64::from(replicas?))))
+                .collect()
+            },
+        )?;
+        families.gauge(
+            "target_step",
+            "1 for what the decision rests on: forecast, rule, keep or nothing",
+            |shown| {
+                let step = |step: Fallback| f64::from(u8::from(step == shown.step));
+                Fallback::ALL
+                    .map(|of| (("step", of.as_str()), step(of)))
+                    .to_vec()
+            },
+        )?;
+        families.conditions()?;
+        families.decisions()
+    }
+}
+
+struct Families<'a, 'e> {
+    targets: &'a [std::sync::Arc<Shown>],
+    encoder: &'a mut DescriptorEncoder<'e>,
+}
+
+impl Families<'_, '_> {
+    fn loads(
+        &mut self,
+        name: &str,
+        help: &str,
+        value: impl Fn(&ShownLoad) -> Option<f64>,
+    ) -> fmt::Result {
+        self.gauge(name, help, |shown| {
+            let loads = shown.loads.iter();
+            loads
+                .filter_map(|load| Some((("resource", load.resource), value(load)?)))
+                .collect()
+        })
+    }
+
+    fn conditions(&mut self) -> fmt::Result {
+        self.gauge(
+            "target_condition",
+            "1 where a condition of the target is True, 0 where it is False",
+            |shown| {
+                let conditions = shown.conditions.iter();
+                conditions
+                    .map(|condition| {
+                        let holds = f64::from(u8::from(condition.status == "True"));
+                        (("condition", &*condition.kind), holds)
+                    })
+                    .collect()
+            },
+        )
+    }
+
+    fn gauge(
+        &mut self,
+        name: &str,
+        help: &str,
+        values: impl for<'s> Fn(&'s Shown) -> Vec<((&'static str, &'s str), f64)>,
+    ) -> fmt::Result {
+        let mut encoder = self
+            .encoder
+            .encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for shown in self.targets {
+            for (label, value) in values(shown) {
+                let labels = labels(shown, label);
+                ConstGauge::new(value).encode(encoder.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn decisions(&mut self) -> fmt::Result {
+        let mut encoder = self.encoder.encode_descriptor(
+            "target_decisions",
+            "Decisions by the rule that limited them",
+            None,
+            MetricType::Counter,
+        )?;
+        for shown in self.targets {
+            for &(limited_by, count) in shown.decisions.iter() {
+                let labels = labels(shown, ("limited_by", limited_by));
+                ConstCounter::new(count).encode(encoder.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn labels<'a>(shown: &'a Shown, own: (&'static str, &'a str)) -> [(&'static str, &'a str); 4] {
+    [
+        ("namespace", &*shown.namespace),
+        ("kind", &*shown.object.kind),
+        ("name", &*shown.object.name),
+        own,
+    ]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! From what was observed and decided of a target to what is shown of it.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::board::{
+    Fallback, Named, Refilled, Shown, ShownCondition, ShownFloor, ShownForecast, ShownLoad,
+    ShownTrust,
+};
+use crate::plan::scaling::owner::Owner;
+use crate::plan::scaling::status::Status;
+use crate::plan::scaling::{Observed, Resolved};
+use crate::scaling::tracker::{LoadReport, Report};
+use crate::scaling::{LimitedBy, Mode};
+
+/// One target at one tick.
+pub(super) struct Picture<'a> {
+    pub(super) observed: &'a Observed,
+    pub(super) resolved: &'a Resolved,
+    pub(super) report: Option<&'a Report>,
+    /// What was planned to be told of it, where this replica plans.
+    pub(super) status: Option<&'a Status>,
+    pub(super) refill: Option<Refilled>,
+    pub(super) now: Timestamp,
+}
+
+/// What is shown of a target; `None` for what is none and has nothing to be told of.
+pub(super) fn shown(
+    picture: &Picture<'_>,
+    decisions: &BTreeMap<&'static str, u64>,
+) -> Option<Shown> {
+    let Picture {
+        observed,
+        resolved,
+        report,
+        ..
+    } = *picture;
+    if resolved.target.is_none() && resolved.problems.is_empty() {
+        return None;
+    }
+    let owner = Owner::of(observed).or_else(|| Owner::workload(observed))?;
+    let user = resolved.bounds.as_ref().map(|bounds| bounds.user());
+    let target = resolved.target.as_ref();
+    let policy = target.map(|target| target.policy.bounds);
+    let decision = report.map(|report| &report.decision);
+    Some(Shown {
+        namespace: observed.namespace.clone(),
+        object: Named {
+            kind: owner.kind.as_str().into(),
+            name: owner.metadata.name.as_deref().unwrap_or_default().into(),
+        },
+        workload: Named {
+            kind: observed.reference.kind.clone(),
+            name: observed.reference.name.clone(),
+        },
+        mode: resolved.mode.as_str(),
+        current: target.map(|target| target.current),
+        min: user.map_or_else(|| policy.map(|bounds| bounds.min()), |user| user.min),
+        max: user
+            .map(|user| user.max)
+            .or(policy.map(|bounds| bounds.max())),
+        decided: decision.map(|decision| decision.replicas),
+        limited_by: decision.and_then(|decision| decision.limited_by.map(LimitedBy::reason)),
+        reason: decision.map_or_else(|| refusal(resolved), |decision| decision.reason.clone()),
+        horizon_seconds: report.map(|report| report.horizon.as_secs()),
+        step: report.map_or(Fallback::Nothing, |report| step(resolved, report)),
+        refill: picture.refill.unwrap_or(Refilled::Running),
+        loads: report
+            .iter()
+            .flat_map(|report| {
+                report
+                    .loads
+                    .iter()
+                    .map(|load| shown_load(load, report, picture.now))
+            })
+            .collect(),
+        conditions: conditions(picture, &owner),
+        floor: resolved
+            .bounds
+            .as_ref()
+            .and_then(|bounds| bounds.floor(picture.now))
+            .map(|floor| ShownFloor {
+                replicas: floor.replicas,
+                until: floor.until,
+            }),
+        decisions: decisions.iter().map(|(by, count)| (*by, *count)).collect(),
+    })
+}
+
+fn refusal(resolved: &Resolved) -> String {
+    let problems: Vec<String> = resolved.problems.iter().map(ToString::to_string).collect();
+    problems.join("; ")
+}
+
+/// What a decision rests on.
+fn step(resolved: &Resolved, report: &Report) -> Fallback {
+    let mut fresh = report.loads.iter().filter(|load| load.fresh).peekable();
+    if fresh.peek().is_some() {
+        let heard = |load: &LoadReport| load.model.is_some_and(|model| model.trust.is_trusted());
+        return if fresh.any(heard) {
+            Fallback::Forecast
+        } else {
+            Fallback::Rule
+        };
+    }
+    if resolved.mode == Mode::Floor && report.contribution.is_some() {
+        Fallback::Keep
+    } else {
+        Fallback::Nothing
+    }
+}
+
+fn shown_load(load: &LoadReport, report: &Report, now: Timestamp) -> ShownLoad {
+    let at = now.checked_add(report.horizon).unwrap_or(Timestamp::MAX);
+    ShownLoad {
+        resource: load.resource.as_str(),
+        now: load.now,
+        measured_at: load.measured,
+        request: load.capacity.request(),
+        target: load.capacity.target(),
+        forecast: load.model.and_then(|model| {
+            let step = model.at_horizon?;
+            Some(ShownForecast {
+                at,
+                mean: step.mean,
+                lower80: step.interval80.lower,
+                upper80: step.interval80.upper,
+                lower95: step.interval95.lower,
+                upper95: step.interval95.upper,
+                model: model.name,
+            })
+        }),
+        trust: load.model.map(|model| ShownTrust {
+            trusted: model.trust.is_trusted(),
+            reason: model.trust.to_string(),
+            ratio: model.accuracy.ratio(),
+            coverage: (model.accuracy.scored > 0).then_some(model.accuracy.coverage80),
+        }),
+    }
+}
+
+/// The conditions as they are planned to be told, else as the object has them.
+fn conditions(picture: &Picture<'_>, owner: &Owner<'_>) -> Vec<ShownCondition> {
+    let held = picture.status.cloned().or_else(|| owner.told());
+    let conditions = held.into_iter().flat_map(|status| status.conditions);
+    conditions
+        .map(|condition| ShownCondition {
+            kind: condition.kind,
+            status: condition.status.as_str(),
+            reason: condition.reason,
+            message: condition.message,
+            last_transition_time: condition.last_transition_time,
+        })
+        .collect()
+}

@@ -1,0 +1,291 @@
+//! What is drawn of a target: load, what was forecast for it one horizon before, replicas and
+//! floor of the last 30 minutes, and the forecasts for the next ten.
+//!
+//! Rings on the 15-second grid, addressed by time, in f32: some 4 KB a target and as much again
+//! for each further resource.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::scaling::history::Resolution;
+use crate::units::{Resource, narrowed};
+
+/// The past that is kept: 30 minutes.
+const PAST: i64 = 120;
+/// The future that is kept: a forecast further ahead than 10 minutes is not drawn.
+const AHEAD: i64 = 40;
+const SLOTS: i64 = PAST + AHEAD;
+
+/// A target by namespace and the kind and name of its object.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// The namespace.
+    pub namespace: Box<str>,
+    /// The kind of what carries its bounds.
+    pub kind: Box<str>,
+    /// Its name.
+    pub name: Box<str>,
+}
+
+/// The traces of all targets; clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Traces(Arc<Mutex<HashMap<Key, Trace>>>);
+
+impl Traces {
+    /// The points of one load of a target, oldest first; `None` where there is no such target or
+    /// it does not scale by this resource.
+    #[must_use]
+    pub fn points(&self, key: &Key, resource: Resource) -> Option<Vec<Point>> {
+        self.lock().get(key)?.points(resource)
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<Key, Trace>> {
+        // A point that was not written to its end is drawn as a gap.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The distance of the points.
+pub const STEP: SignedDuration = Resolution::Fine.step();
+
+/// One moment of a load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// The begin of its step.
+    pub at: Timestamp,
+    /// The sum over the Pods.
+    pub load: Option<f64>,
+    /// What was forecast for it one horizon before: mean, lower and upper 80 % bound.
+    pub forecast: Option<(f64, f64, f64)>,
+    /// The replicas.
+    pub replicas: Option<i32>,
+    /// The raised minimum.
+    pub floor: Option<i32>,
+}
+
+/// What one tick has to say of one load.
+#[derive(Debug, Clone, Copy)]
+pub struct Observed {
+    /// The resource.
+    pub resource: Resource,
+    /// The sum over the Pods, where it was measured for this tick.
+    pub load: Option<f64>,
+    /// When what is forecast is due, with mean, lower and upper 80 % bound.
+    pub forecast: Option<(Timestamp, (f64, f64, f64))>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    load: f32,
+    forecast: [f32; 3],
+}
+
+const GAP: Row = Row {
+    load: f32::NAN,
+    forecast: [f32::NAN; 3],
+};
+
+/// Replicas and floor; no count is negative.
+const NONE: [i32; 2] = [-1; 2];
+
+/// The trace of one target.
+#[derive(Debug)]
+pub struct Trace {
+    /// The newest slot; the rings reach [`AHEAD`] beyond it.
+    newest: Option<i64>,
+    counts: Box<[[i32; 2]]>,
+    loads: Vec<(Resource, Box<[Row]>)>,
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Self {
+            newest: None,
+            counts: vec![NONE; length()].into(),
+            loads: Vec::new(),
+        }
+    }
+}
+
+impl Trace {
+    /// Takes what a tick saw and said; of several in one step the last one counts.
+    pub(super) fn record(
+        &mut self,
+        now: Timestamp,
+        replicas: Option<i32>,
+        floor: Option<i32>,
+        loads: &[Observed],
+    ) {
+        let slot = slot_of(now);
+        self.move_to(slot);
+        self.counts[place(slot)] = [replicas.unwrap_or(-1), floor.unwrap_or(-1)];
+        for observed in loads {
+            let rows = self.rows(observed.resource);
+            if let Some(load) = observed.load.and_then(narrowed) {
+                rows[place(slot)].load = load;
+            }
+            let Some((at, (mean, lower, upper))) = observed.forecast else {
+                continue;
+            };
+            let due = slot_of(at);
+            if due > slot && due <= slot + AHEAD {
+                let narrow = |value: f64| narrowed(value).unwrap_or(f32::NAN);
+                rows[place(due)].forecast = [mean, lower, upper].map(narrow);
+            }
+        }
+    }
+
+    /// The memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let counts = size_of_val(&*self.counts);
+        let loads = self.loads.iter().map(|(_, rows)| size_of_val(&**rows));
+        size_of::<Self>() + counts + loads.sum::<usize>()
+    }
+
+    fn rows(&mut self, resource: Resource) -> &mut [Row] {
+        let known = self.loads.iter().position(|(of, _)| *of == resource);
+        let index = known.unwrap_or_else(|| {
+            self.loads.push((resource, vec![GAP; length()].into()));
+            self.loads.len() - 1
+        });
+        &mut self.loads[index].1
+    }
+
+    /// Empties the slots that the rings newly reach. A clock that went back clears what it left.
+    fn move_to(&mut self, slot: i64) {
+        let cleared = match self.newest {
+            Some(newest) if slot < newest => slot + 1..=newest + AHEAD,
+            Some(newest) => (newest + 1).max(slot + 1 - SLOTS) + AHEAD..=slot + AHEAD,
+            None => slot..=slot,
+        };
+        for slot in cleared {
+            let place = place(slot);
+            self.counts[place] = NONE;
+            for (_, rows) in &mut self.loads {
+                rows[place] = GAP;
+            }
+        }
+        self.newest = Some(slot);
+    }
+
+    fn points(&self, resource: Resource) -> Option<Vec<Point>> {
+        let (_, rows) = self.loads.iter().find(|(of, _)| *of == resource)?;
+        let newest = self.newest?;
+        let value = |value: f32| (!value.is_nan()).then(|| f64::from(value));
+        let count = |count: i32| (count >= 0).then_some(count);
+        let points = (newest + 1 - PAST..=newest + AHEAD).filter_map(|slot| {
+            let (row, [replicas, floor]) = (rows[place(slot)], self.counts[place(slot)]);
+            let [mean, lower, upper] = row.forecast.map(value);
+            let point = Point {
+                at: Timestamp::from_second(slot * STEP.as_secs()).ok()?,
+                load: value(row.load),
+                forecast: mean
+                    .zip(lower)
+                    .zip(upper)
+                    .map(|((mean, lower), upper)| (mean, lower, upper)),
+                replicas: count(replicas),
+                floor: count(floor),
+            };
+            let empty = point.load.is_none() && point.forecast.is_none() && replicas < 0;
+            (!empty).then_some(point)
+        });
+        Some(points.collect())
+    }
+}
+
+fn slot_of(time: Timestamp) -> i64 {
+    time.as_second().div_euclid(STEP.as_secs())
+}
+
+fn place(slot: i64) -> usize {
+    usize::try_from(slot.rem_euclid(SLOTS)).expect("a remainder is not negative and short")
+}
+
+fn length() -> usize {
+    usize::try_from(SLOTS).expect("the rings are short")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(slot: i64) -> Timestamp {
+        Timestamp::from_second(slot * 15 + 7).unwrap()
+    }
+
+    fn cpu(load: Option<f64>, due: i64, mean: f64) -> Observed {
+        Observed {
+            resource: Resource::Cpu,
+            load,
+            forecast: Some((at(due), (mean, mean - 1.0, mean + 1.0))),
+        }
+    }
+
+    #[test]
+    fn a_forecast_stands_where_it_is_due() {
+        let mut trace = Trace::default();
+        trace.record(at(100), Some(2), None, &[cpu(Some(5.0), 104, 9.0)]);
+        trace.record(at(102), Some(3), Some(3), &[cpu(None, 106, 11.0)]);
+        let points = trace.points(Resource::Cpu).unwrap();
+        let told: Vec<_> = points
+            .iter()
+            .map(|point| {
+                let mean = point.forecast.map(|(mean, _, _)| mean);
+                (
+                    point.at.as_second() / 15,
+                    point.load,
+                    mean,
+                    point.replicas,
+                    point.floor,
+                )
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (100, Some(5.0), None, Some(2), None),
+                (102, None, None, Some(3), Some(3)),
+                (104, None, Some(9.0), None, None),
+                (106, None, Some(11.0), None, None),
+            ]
+        );
+        assert_eq!(trace.points(Resource::Memory), None);
+    }
+
+    #[test]
+    fn the_rings_hold_half_an_hour_and_forget_what_is_older() {
+        let mut trace = Trace::default();
+        for slot in 0..1000 {
+            trace.record(at(slot), Some(1), None, &[cpu(Some(1.0), slot + 4, 2.0)]);
+        }
+        let points = trace.points(Resource::Cpu).unwrap();
+        assert_eq!(points.len(), 124);
+        assert_eq!(points[0].at.as_second(), 880 * 15);
+        assert!(
+            points[..120]
+                .iter()
+                .all(|point| point.load.is_some() && point.forecast.is_some())
+        );
+        // After a long silence nothing of the old ring is left.
+        trace.record(at(5000), Some(1), None, &[]);
+        assert_eq!(trace.points(Resource::Cpu).unwrap().len(), 1);
+        // A clock that was set back begins anew from there.
+        trace.record(at(4990), Some(2), None, &[]);
+        let points = trace.points(Resource::Cpu).unwrap();
+        assert_eq!(points.len(), 1);
+        assert_eq!(points[0].replicas, Some(2));
+        assert!(trace.bytes() < 5000);
+    }
+
+    #[test]
+    fn what_is_further_ahead_than_the_rings_is_left_out() {
+        let mut trace = Trace::default();
+        trace.record(at(100), Some(2), None, &[cpu(Some(5.0), 141, 9.0)]);
+        trace.record(at(101), Some(2), None, &[cpu(Some(5.0), 141, 9.0)]);
+        let points = trace.points(Resource::Cpu).unwrap();
+        assert_eq!(points.last().unwrap().at.as_second(), 141 * 15);
+        assert_eq!(points.len(), 3);
+    }
+}

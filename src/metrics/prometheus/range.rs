@@ -1,0 +1,259 @@
+//! What the Pods of each workload used together in the past, by range queries.
+//!
+//! A Pod that is gone is known to Prometheus by its name alone, so the workload is read off the
+//! name: `NAME-HASH-XXXXX` of a Deployment, in the alphabet that Kubernetes makes such endings of,
+//! and `NAME-ORDINAL` of a StatefulSet. The sums are made by Prometheus, over the same queries that
+//! rounds ask; what belongs to no workload of the wanted namespaces is one series a namespace.
+
+use std::collections::HashMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::PrometheusSource;
+use super::answer::{self, Point};
+use super::gather::load;
+use crate::metrics::{DropCause, Dropped, MetricsError};
+use crate::units::Resource;
+
+/// Equidistant times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grid {
+    /// The first.
+    pub first: Timestamp,
+    /// The distance.
+    pub step: SignedDuration,
+    /// How many there are; at least one.
+    pub points: u32,
+}
+
+impl Grid {
+    /// The last.
+    #[must_use]
+    pub fn last(&self) -> Timestamp {
+        let steps = i32::try_from(self.points.saturating_sub(1)).unwrap_or(i32::MAX);
+        let length = self.step.saturating_mul(steps);
+        self.first.checked_add(length).unwrap_or(Timestamp::MAX)
+    }
+
+    /// The time that a point of the answer was asked for; it may be off by rounding.
+    fn time(&self, seconds: f64) -> Option<Timestamp> {
+        let since = SignedDuration::try_from_secs_f64(seconds).ok()?;
+        let at = Timestamp::UNIX_EPOCH.checked_add(since).ok()?;
+        let slack = SignedDuration::from_millis(2);
+        let inside =
+            self.first.duration_since(at) <= slack && at.duration_since(self.last()) <= slack;
+        inside.then_some(at)
+    }
+}
+
+/// A workload as its Pods' names tell it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct WorkloadName {
+    /// The namespace.
+    pub namespace: Box<str>,
+    /// Kind and name, as in `Deployment/web`.
+    pub workload: Box<str>,
+}
+
+/// Sums by workload, in the base unit of their resource, and what was not taken.
+#[derive(Debug, Default)]
+pub struct WorkloadSums {
+    /// By workload, in the order of time.
+    pub sums: HashMap<WorkloadName, Vec<(Timestamp, f64)>>,
+    /// The series of the answer, those of no workload included: its size.
+    pub series: usize,
+    /// Values that were not taken.
+    pub dropped: Dropped,
+}
+
+/// The endings of a Deployment's Pods: the hash of the template, a number of 32 bits written in the
+/// alphabet, and five random characters. Below six digits there is no such number in ten thousand,
+/// and a DaemonSet's or Job's name ends like that more often.
+const DEPLOYMENT: &str = "-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}";
+/// The ending of a StatefulSet's Pods.
+const STATEFUL_SET: &str = "-[0-9]+";
+/// Namespaces that a query names; of more it asks for all.
+const NAMED: usize = 50;
+
+/// The query for the sums by workload of what `pods` gives by Pod, in some namespaces.
+#[must_use]
+pub fn by_workload(pods: &str, namespaces: &[&str]) -> String {
+    let within = if namespaces.len() > NAMED {
+        "[^/]+".to_owned()
+    } else {
+        namespaces.join("|")
+    };
+    let named = |vector: &str, kind: &str, ending: &str| {
+        format!(
+            r#"label_replace({vector}, "workload", "{kind}/$2", "pod_path", "({within})/(.+){ending}")"#
+        )
+    };
+    let path = format!(r#"label_join({pods}, "pod_path", "/", "namespace", "pod")"#);
+    // The second overwrites the first: five random digits are rarer than a StatefulSet of that size.
+    let stateful = named(&path, "StatefulSet", STATEFUL_SET);
+    let all = named(&stateful, "Deployment", DEPLOYMENT);
+    format!("sum by (namespace, workload) ({all})")
+}
+
+/// The query by Pod in a query that [`by_workload`] made.
+#[must_use]
+pub fn within_by_workload(query: &str) -> Option<&str> {
+    let rest = query
+        .strip_prefix("sum by (namespace, workload) (label_replace(label_replace(label_join(")?;
+    let (pods, _) = rest.split_once(r#", "pod_path", "/", "namespace", "pod")"#)?;
+    Some(pods)
+}
+
+impl PrometheusSource {
+    /// What the Pods of each workload used together, at each time of `grid`; `None` where this
+    /// resource of Pods is not measured.
+    ///
+    /// # Errors
+    /// The query failed, and nothing of its answer is taken.
+    pub async fn workload_sums(
+        &self,
+        resource: Resource,
+        namespaces: &[&str],
+        grid: Grid,
+    ) -> Option<Result<WorkloadSums, MetricsError>> {
+        let pods = self.pod_query(resource)?;
+        Some(
+            self.sums(&by_workload(pods, namespaces), resource, grid)
+                .await,
+        )
+    }
+
+    async fn sums(
+        &self,
+        promql: &str,
+        resource: Resource,
+        grid: Grid,
+    ) -> Result<WorkloadSums, MetricsError> {
+        let session = self.client.session().await?;
+        let body = session.query_range(promql, &grid).await?;
+        // Some megabytes of JSON would hold up the requests that share this thread.
+        tokio::task::spawn_blocking(move || read(&body, resource, &grid))
+            .await
+            .unwrap_or(Err(MetricsError::Aborted))
+    }
+}
+
+fn read(body: &[u8], resource: Resource, grid: &Grid) -> Result<WorkloadSums, MetricsError> {
+    let mut found = WorkloadSums::default();
+    let mut claimed: HashMap<WorkloadName, bool> = HashMap::new();
+    answer::read_range(body, |labels, points| {
+        found.series += 1;
+        let (Some(namespace), Some(workload)) = (labels.get("namespace"), labels.get("workload"))
+        else {
+            return;
+        };
+        let name = WorkloadName {
+            namespace: namespace.into(),
+            workload: workload.into(),
+        };
+        let again = claimed.entry(name.clone()).or_default();
+        if std::mem::replace(again, true) {
+            found.dropped.add(DropCause::Ambiguous);
+            found.sums.remove(&name);
+            return;
+        }
+        let taken = points.iter().filter_map(|point| {
+            let taken = take(*point, resource, grid);
+            taken.map_err(|cause| found.dropped.add(cause)).ok()
+        });
+        let taken = taken.collect();
+        found.sums.insert(name, taken);
+    })?;
+    Ok(found)
+}
+
+fn take(point: Point, resource: Resource, grid: &Grid) -> Result<(Timestamp, f64), DropCause> {
+    let value = load(resource, Some(point.value))?;
+    let at = grid.time(point.time).ok_or(DropCause::Misdated)?;
+    Ok((at, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn second(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn grid() -> Grid {
+        Grid {
+            first: second(1_000),
+            step: SignedDuration::from_secs(15),
+            points: 3,
+        }
+    }
+
+    fn answer(series: &str) -> String {
+        format!(r#"{{"status":"success","data":{{"resultType":"matrix","result":[{series}]}}}}"#)
+    }
+
+    #[test]
+    fn values_that_are_no_load_and_times_that_were_not_asked_for_are_left_out() {
+        let body = answer(
+            r#"{"metric":{"namespace":"shop","workload":"Deployment/web"},"values":[
+                [985,"9"],[1000,"1.5"],[1015,"NaN"],[1015,"+Inf"],[1015,"-1"],[1030,"2"],[1045,"9"]]},
+               {"metric":{"namespace":"shop"},"values":[[1000,"7"]]}"#,
+        );
+        let found = read(body.as_bytes(), Resource::Cpu, &grid()).unwrap();
+        let name = WorkloadName {
+            namespace: "shop".into(),
+            workload: "Deployment/web".into(),
+        };
+        assert_eq!(
+            found.sums[&name],
+            [(second(1_000), 1500.0), (second(1_030), 2000.0)]
+        );
+        assert_eq!((found.series, found.sums.len()), (2, 1));
+        for (cause, count) in [
+            (DropCause::NotANumber, 1),
+            (DropCause::Infinite, 1),
+            (DropCause::Negative, 1),
+            (DropCause::Misdated, 2),
+        ] {
+            assert_eq!(found.dropped.count(cause), count, "{cause:?}");
+        }
+    }
+
+    #[test]
+    fn neither_of_two_series_of_one_workload_is_believed_nor_a_third() {
+        let series = |value: &str| {
+            format!(
+                r#"{{"metric":{{"namespace":"a","workload":"StatefulSet/db"}},"values":[[1000,"{value}"]]}}"#
+            )
+        };
+        let body = answer(&[series("1"), series("2"), series("3")].join(","));
+        let found = read(body.as_bytes(), Resource::Memory, &grid()).unwrap();
+        assert!(found.sums.is_empty());
+        assert_eq!(found.dropped.count(DropCause::Ambiguous), 2);
+    }
+
+    #[test]
+    fn the_query_wraps_that_of_the_pods() {
+        let query = by_workload("sum by (namespace, pod) (x)", &["a", "b"]);
+        assert!(query.contains(r#""(a|b)/(.+)-[0-9]+""#), "{query}");
+        assert_eq!(query.matches('(').count(), query.matches(')').count());
+        assert_eq!(
+            within_by_workload(&query),
+            Some("sum by (namespace, pod) (x)")
+        );
+        assert_eq!(within_by_workload("up"), None);
+        let many = vec!["n"; NAMED + 1];
+        assert!(by_workload("x", &many).contains("([^/]+)/"));
+    }
+
+    #[test]
+    fn a_grid_ends_where_its_last_step_does() {
+        assert_eq!(grid().last(), second(1_030));
+        let one = Grid {
+            points: 1,
+            ..grid()
+        };
+        assert_eq!(one.last(), one.first);
+    }
+}

@@ -1,0 +1,316 @@
+//! Whose the bounds are: raised, contested, damaged, and in every way put back.
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn a_floor_is_raised_in_one_request_with_its_record() {
+    let mut world = World::new();
+    let writes = world.tick(Some(6), 0);
+    let Operation::Merge(patch) = &writes[0].operation else {
+        panic!("a merge patch")
+    };
+    assert_eq!(patch["metadata"]["resourceVersion"], "1");
+    assert_eq!(patch["spec"], json!({"minReplicas": 6}));
+    let annotations = patch["metadata"]["annotations"].as_object().unwrap();
+    assert_eq!(
+        annotations.keys().collect::<Vec<_>>(),
+        [BOUNDS, SCALING_STATUS]
+    );
+    assert_eq!(writes[0].purpose, Purpose::ScalingBounds);
+    let expected = ("FloorRaised".to_owned(), "the floor is to be 6".to_owned());
+    assert_eq!((writes.len(), &world.told), (2, &vec![expected]));
+    assert_eq!(
+        world.resolve(at(15)).target.unwrap().policy.bounds.min(),
+        2,
+        "the user's own"
+    );
+
+    assert_eq!(world.tick(Some(6), 15), [], "standing by it is no write");
+    assert_eq!(world.tick(Some(6), 290), []);
+    let renewed = world.tick(Some(6), 310);
+    assert_eq!(
+        renewed[0].purpose,
+        Purpose::ScalingBounds,
+        "half of its time is gone"
+    );
+    assert_eq!((renewed.len(), world.bounds()), (1, (Some(6), 10)));
+    world.tick(Some(4), 325);
+    assert_eq!(
+        (world.bounds().0, *world.reasons().last().unwrap()),
+        (Some(4), "FloorLowered")
+    );
+}
+
+#[test]
+fn keda_is_asked_through_its_own_object() {
+    let mut world = World::with_keda();
+    let hpa = world.autoscaler.clone();
+    let writes = world.tick(Some(6), 0);
+    assert!(matches!(writes[0].target, Target::ScaledObject(..)));
+    assert_eq!((world.bounds(), &world.autoscaler), ((Some(6), 10), &hpa));
+    world.annotate(SCALING, json!("off"));
+    world.tick(None, 15);
+    assert_eq!(world.bounds(), (Some(2), 10));
+    assert_eq!(
+        world.owner()["metadata"]["annotations"],
+        json!({SCALING: "off"})
+    );
+
+    let mut unknown = World::with_keda();
+    unknown.scaled_object = None;
+    assert_eq!(
+        unknown.tick(Some(6), 0),
+        [],
+        "an HPA of KEDA's is not written"
+    );
+}
+
+/// Every way in which a floor ends.
+const ENDS: [(&str, Change); 8] = [
+    ("off", |world| world.annotate(SCALING, json!("off"))),
+    ("recommend", |world| {
+        world.annotate(SCALING, json!("recommend"));
+    }),
+    ("the annotation goes", |world| {
+        world.annotate(SCALING, json!(null));
+    }),
+    ("opted out", |world| world.namespace.clear()),
+    ("a conflict", |world| world.conflict = true),
+    ("no requests", |world| world.requests = None),
+    ("no metrics", |world| {
+        world.owner()["spec"]["metrics"] = json!([]);
+    }),
+    ("nothing is predicted any more", |_| {}),
+];
+
+#[test]
+fn everything_is_put_back_however_it_ends() {
+    for (end, change) in ENDS {
+        for least in [json!(2), json!(null)] {
+            let mut world = World::new();
+            world.hpa()["spec"]["minReplicas"] = least.clone();
+            world.tick(Some(6), 0);
+            assert_eq!(
+                (world.bounds().0, world.has_record()),
+                (Some(6), true),
+                "{end}"
+            );
+            change(&mut world);
+            world.tick(None, 15);
+            assert_eq!(world.bounds(), (least.as_i64(), 10), "{end}");
+            assert!(!world.has_record(), "{end}");
+            assert_eq!(
+                world.reasons()[..2],
+                ["FloorRaised", "FloorLowered"],
+                "{end}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_floor_lapses_for_a_tracker_that_says_nothing_of_it() {
+    let mut world = World::new();
+    world.tick(Some(6), 0);
+    let floor = world.resolve(at(15)).target.unwrap().floor.unwrap();
+    assert_eq!((floor.replicas, floor.until), (6, at(FLOOR_STANDS)));
+    assert_eq!(world.resolve(at(FLOOR_STANDS)).target.unwrap().floor, None);
+    let writes = world.plan(None, at(20));
+    assert_eq!(writes, [], "without a report a target stays as it is");
+}
+
+#[test]
+fn who_undoes_twice_is_left_the_field_and_named() {
+    let mut world = World::new();
+    world.tick(Some(6), 0);
+    for second in [15, 30] {
+        world.hpa()["spec"]["minReplicas"] = json!(2);
+        world.tick(Some(6), second);
+    }
+    assert_eq!(world.bounds(), (Some(2), 10));
+    assert_eq!(world.holds("FloorContested"), Some(Truth::True));
+    assert_eq!(world.memory.contester(), None);
+    world
+        .memory
+        .name_contester("kustomize-controller".to_owned());
+    world.tick(Some(6), 45);
+    let status = world.status().unwrap();
+    let told = &status.condition("FloorContested").unwrap().message;
+    assert!(
+        told.starts_with("kustomize-controller undid the floor"),
+        "{told}"
+    );
+    assert_eq!(
+        world.reasons(),
+        ["FloorRaised", "FloorRaised", "FloorContested"]
+    );
+    assert_eq!(
+        world.tick(Some(6), 6000),
+        [],
+        "nothing is raised, however long it takes"
+    );
+
+    let mut edited = world.clone();
+    edited.hpa()["spec"]["minReplicas"] = json!(3);
+    edited.tick(Some(6), 6015);
+    assert_eq!(
+        (edited.bounds(), edited.holds("FloorContested")),
+        ((Some(6), 10), None)
+    );
+    world.annotate(SCALING, json!("off"));
+    world.tick(None, 6015);
+    assert!(!world.has_record());
+    world.annotate(SCALING, json!("floor"));
+    world.tick(Some(6), 6030);
+    assert_eq!(
+        (world.bounds().0, world.memory.contester()),
+        (Some(6), None)
+    );
+}
+
+#[test]
+fn a_writer_who_replaces_the_whole_object_is_a_contester_too() {
+    let mut world = World::new();
+    let mut replacement = world.hpa().clone();
+    for (second, least) in [(0, Some(6)), (15, Some(6)), (30, Some(2)), (45, Some(2))] {
+        world.tick(Some(6), second);
+        assert_eq!(world.bounds().0, least, "{second}");
+        let version = world.hpa()["metadata"]["resourceVersion"].clone();
+        replacement["metadata"]["resourceVersion"] = version;
+        if second < 30 {
+            *world.hpa() = replacement.clone();
+        }
+    }
+    assert_eq!(world.holds("FloorContested"), Some(Truth::True));
+}
+
+#[test]
+fn a_record_that_is_taken_away_alone_is_written_again() {
+    let mut world = World::new();
+    world.tick(Some(6), 0);
+    world.annotate(BOUNDS, json!(null));
+    world.tick(Some(6), 15);
+    assert!(world.has_record());
+    world.annotate(SCALING, json!("off"));
+    world.tick(None, 30);
+    assert_eq!(
+        world.bounds(),
+        (Some(2), 10),
+        "what the user had is not lost"
+    );
+}
+
+#[test]
+fn a_damaged_record_leaves_the_bounds_to_the_user() {
+    let mut world = World::new();
+    world.tick(Some(6), 0);
+    world.annotate(BOUNDS, json!("{\"user\":"));
+    let report = report(Some(8), 15);
+    let writes = world.plan(Some(&report), at(15));
+    world.apply(&writes);
+    assert_eq!((world.bounds(), world.has_record()), ((Some(6), 10), false));
+    assert_eq!(world.holds("BoundsRecordDamaged"), Some(Truth::True));
+    assert_eq!(world.reasons(), ["FloorRaised", "BoundsRecordDamaged"]);
+    world.tick(Some(8), 30);
+    assert_eq!(world.bounds(), (Some(8), 10));
+    world.tick(None, 45);
+    assert_eq!(world.bounds(), (Some(6), 10), "they are the user's now");
+    assert_eq!(world.holds("BoundsRecordDamaged"), Some(Truth::True));
+    world.tick(None, 4000);
+    assert_eq!(
+        world.holds("BoundsRecordDamaged"),
+        None,
+        "it is told for an hour"
+    );
+}
+
+#[test]
+fn a_most_below_the_floor_takes_the_floor_with_it() {
+    let mut world = World::with_keda();
+    world.tick(Some(8), 0);
+    world.owner()["spec"]["maxReplicaCount"] = json!(5);
+    world.tick(Some(8), 15);
+    assert_eq!(world.bounds(), (Some(5), 5));
+    world.tick(None, 30);
+    assert_eq!(world.bounds(), (Some(2), 5));
+}
+
+#[derive(Debug, Clone)]
+enum Happens {
+    /// Prediction asks for a floor, or none.
+    Tick(Option<i32>),
+    /// The user sets the least, or takes it away.
+    Least(Option<i32>),
+    /// The user sets the most.
+    Most(i32),
+    /// Another writer sets the least to what the user had.
+    Undone,
+    /// The user switches the mode.
+    Mode(bool),
+    /// Nobody leads for a while.
+    Pause(i64),
+}
+
+fn happens() -> impl Strategy<Value = Vec<Happens>> {
+    let one = prop_oneof![
+        6 => prop::option::of(2..12_i32).prop_map(Happens::Tick),
+        2 => prop::option::of(1..9_i32).prop_map(Happens::Least),
+        2 => (9..15_i32).prop_map(Happens::Most),
+        2 => Just(Happens::Undone),
+        1 => any::<bool>().prop_map(Happens::Mode),
+        1 => (16..2000_i64).prop_map(Happens::Pause),
+    ];
+    prop::collection::vec(one, 1..40)
+}
+
+proptest! {
+    /// Whatever users and other writers do, what the user last said is what is there in the end,
+    /// and the bounds never leave what he allows.
+    #[test]
+    fn the_users_edits_win(happens in happens(), keda in any::<bool>()) {
+        let mut world = if keda { World::with_keda() } else { World::new() };
+        let names = if keda { ["minReplicaCount", "maxReplicaCount"] } else { ["minReplicas", "maxReplicas"] };
+        let (mut least, mut most, mut second) = (Some(2), 10, 0);
+        for one in happens {
+            second += 15;
+            let before = world.bounds();
+            match one {
+                Happens::Tick(floor) => {
+                    world.tick(floor, second);
+                    let (min, max) = world.bounds();
+                    let highest = floor.unwrap_or(0).max(least.unwrap_or(1));
+                    prop_assert!(min.unwrap_or(1) <= i64::from(highest), "{min:?} {floor:?} {least:?}");
+                    prop_assert!(min.unwrap_or(1) >= i64::from(least.unwrap_or(1)));
+                    prop_assert!(min.unwrap_or(1) <= max && max == i64::from(most));
+                }
+                Happens::Least(value) => {
+                    // The same value again is no edit that anyone could see.
+                    if before.0 != value.map(i64::from) {
+                        least = value;
+                        world.owner()["spec"][names[0]] = json!(value);
+                        world.tick(None, second);
+                    }
+                }
+                Happens::Most(value) => {
+                    if before.1 != i64::from(value) {
+                        most = value;
+                        world.owner()["spec"][names[1]] = json!(value);
+                        world.tick(None, second);
+                    }
+                }
+                Happens::Undone => world.owner()["spec"][names[0]] = json!(least),
+                Happens::Mode(on) => {
+                    world.annotate(SCALING, json!(if on { "floor" } else { "recommend" }));
+                    world.tick(None, second);
+                }
+                Happens::Pause(seconds) => second += seconds,
+            }
+        }
+        world.annotate(SCALING, json!("off"));
+        world.tick(None, second + 15);
+        prop_assert_eq!(world.bounds(), (least.map(i64::from), i64::from(most)));
+        prop_assert!(!world.has_record() && world.status().is_none());
+    }
+}

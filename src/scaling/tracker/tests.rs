@@ -1,0 +1,425 @@
+//! A target over many ticks: what two replicas agree on, what a new one takes over, and what it
+//! costs.
+
+use proptest::prelude::*;
+use proptest::strategy::Strategy;
+
+use super::*;
+use crate::scaling::behavior::{ScaleEvents, legacy_limit, scale_up_limit};
+use crate::scaling::decide::Grounds;
+use crate::scaling::{Bounds, LimitedBy, ScaleDown, Strategy as Prediction};
+use crate::units::Ratio;
+
+const START: i64 = 1_800_000_000;
+
+fn time(tick: i64) -> Timestamp {
+    Timestamp::from_second(START + 15 * tick).unwrap()
+}
+
+fn policy() -> Policy {
+    Policy {
+        mode: Mode::Floor,
+        bounds: Bounds::new(2, 40).unwrap(),
+        behavior: None,
+        tolerance: Ratio::new(0.1).unwrap(),
+        scale_down: ScaleDown::Reactive,
+        strategy: Prediction::Off,
+        horizon: SignedDuration::from_secs(60),
+        max_age: SignedDuration::from_mins(3),
+    }
+}
+
+fn capacities() -> [(Resource, PodCapacity); 1] {
+    let target = Ratio::new(0.8).unwrap();
+    [(Resource::Cpu, PodCapacity::new(500.0, target).unwrap())]
+}
+
+/// A hill of 20 minutes, from 2 cores up to 10.
+fn hill(tick: i64) -> f64 {
+    let tick = f64::from(i32::try_from(tick).unwrap());
+    6000.0 - 4000.0 * (tick / 40.0 * std::f64::consts::PI).cos()
+}
+
+#[derive(Clone)]
+struct Run {
+    tracker: Tracker,
+    policy: Policy,
+    models: Option<Models>,
+    current: i32,
+    record: Option<Contribution>,
+}
+
+impl Run {
+    fn new(models: Option<Models>) -> Self {
+        let (tracker, policy) = (Tracker::default(), policy());
+        Self {
+            tracker,
+            policy,
+            models,
+            current: 5,
+            record: None,
+        }
+    }
+
+    fn measured(&mut self, tick: i64, load: f64) -> Report {
+        let at = time(tick);
+        self.tracker.measure(Resource::Cpu, at, load, at).unwrap();
+        self.tick(tick)
+    }
+
+    fn tick(&mut self, tick: i64) -> Report {
+        let recorded = self.record.and_then(|record| {
+            Some(Floor {
+                replicas: record.min?,
+                until: record.until,
+            })
+        });
+        let input = TickInput {
+            now: time(tick),
+            current: self.current,
+            reaction: Reaction::Autoscaler(Some(self.current)),
+            models: self.models,
+            capacities: &capacities(),
+            recorded,
+        };
+        self.tracker.tick(&self.policy, &input)
+    }
+}
+
+/// A load at each tick.
+type Load = fn(i64) -> f64;
+
+/// A hill of five hours, slow enough for `s-hpa`.
+fn slow_hill(tick: i64) -> f64 {
+    let tick = f64::from(i32::try_from(tick).unwrap());
+    6000.0 - 4000.0 * (tick / 200.0).cos()
+}
+
+#[test]
+fn a_hill_is_climbed_ahead_of_its_load() {
+    let cases: [(Models, Load, i64); 2] =
+        [(Models::Auto, hill, 160), (Models::SHpa, slow_hill, 600)];
+    for (models, load, ticks) in cases {
+        let mut run = Run::new(Some(models));
+        let (mut forecast, mut ahead) = (0, 0);
+        for tick in 0..ticks {
+            let report = run.measured(tick, load(tick));
+            let needed = capacities()[0].1.desired_for_sum(load(tick));
+            let floor = report.decision.replicas;
+            forecast += i32::from(report.decision.grounds == Grounds::Forecast);
+            ahead += i32::from(floor > needed);
+            let contributed = report
+                .contribution
+                .and_then(|contribution| contribution.min);
+            assert_eq!(contributed, (floor > 2).then_some(floor), "{report:?}");
+            run.current = needed.max(floor);
+        }
+        assert!(
+            forecast > 40 && ahead > 20,
+            "{models:?}: {forecast}, {ahead}"
+        );
+    }
+}
+
+#[test]
+fn a_model_that_lacks_history_says_when_it_will_not() {
+    let mut run = Run::new(Some(Models::SHpa));
+    for tick in 0..9 {
+        run.measured(tick, 2000.0);
+    }
+    let report = run.tick(9);
+    assert_eq!(
+        report.decision.reason,
+        "too little history, s-hpa ready in 3 min: floor stays 2"
+    );
+    let lacking: Vec<_> = report.loads[0]
+        .lacking
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(lacking, ["s-hpa ready in 3 min"]);
+    assert_eq!(report.decision.grounds, Grounds::Reaction);
+}
+
+#[test]
+fn a_step_counts_once_it_is_over_however_often_it_was_measured_and_ticked() {
+    let (mut seldom, mut often) = (Run::new(Some(Models::Auto)), Run::new(Some(Models::Auto)));
+    let mut last = None;
+    for tick in 0..100 {
+        let one = seldom.measured(tick, hill(tick));
+        let early = time(tick);
+        often
+            .tracker
+            .measure(Resource::Cpu, early, 9e9, early)
+            .unwrap();
+        often.tick(tick);
+        let two = often.measured(tick, hill(tick));
+        last = Some((one, two));
+    }
+    let (one, two) = last.unwrap();
+    assert_eq!(one.loads, two.loads);
+}
+
+#[test]
+fn a_refill_lets_the_models_prove_themselves_at_once() {
+    let mut run = Run::new(Some(Models::Auto));
+    let now = time(100);
+    let fine = (0..100).map(|tick| (time(tick), hill(tick)));
+    assert_eq!(
+        run.tracker
+            .refill(Resource::Cpu, Resolution::Fine, fine, now),
+        100
+    );
+    let report = run.measured(100, hill(100));
+    let model = report.loads[0].model.unwrap();
+    assert!(
+        model.trust.is_trusted() && model.at_horizon.is_some(),
+        "{model:?}"
+    );
+    let day = (0..292).map(|step| (time(100 - step * 20), 5000.0));
+    run.tracker
+        .refill(Resource::Cpu, Resolution::FiveMinutes, day, now);
+    let report = run.measured(101, hill(101));
+    assert_eq!(report.loads[0].lacking, []);
+}
+
+#[test]
+fn with_slower_pods_the_models_are_scored_further_ahead_on_the_past() {
+    let mut run = Run::new(Some(Models::Auto));
+    for tick in 0..100 {
+        run.measured(tick, hill(tick));
+    }
+    run.policy.horizon = SignedDuration::from_secs(150);
+    let report = run.measured(100, hill(100));
+    let model = report.loads[0].model.unwrap();
+    assert!(model.accuracy.scored > 50, "{model:?}");
+    assert!(model.at_horizon.is_some() && report.horizon == run.policy.horizon);
+    run.models = Some(Models::SHpa);
+    assert_eq!(
+        run.measured(101, hill(101)).loads[0].model.unwrap().name,
+        "s-hpa"
+    );
+    run.models = None;
+    let report = run.measured(102, hill(102));
+    assert_eq!(report.loads[0].model, None);
+    assert!(report.loads[0].fresh && report.loads[0].now.is_some());
+}
+
+#[test]
+fn who_was_fed_the_same_decides_the_same_when_it_takes_over() {
+    let (mut a, mut b) = (Run::new(Some(Models::Auto)), Run::new(Some(Models::Auto)));
+    for tick in 0..140 {
+        let (one, two) = (a.measured(tick, hill(tick)), b.measured(tick, hill(tick)));
+        assert_eq!(one, two, "{tick}");
+        for run in [&mut a, &mut b] {
+            run.current = one.decision.replicas.max(5);
+            run.record = one.contribution;
+        }
+    }
+}
+
+#[test]
+fn a_new_process_keeps_the_floor_until_it_knows_better() {
+    let until = time(20);
+    let record = Contribution {
+        min: Some(9),
+        max: None,
+        until,
+    };
+    let mut run = Run::new(Some(Models::SHpa));
+    (run.current, run.record) = (9, Some(record));
+    for tick in 0..20 {
+        let report = run.measured(tick, 1000.0);
+        assert_eq!(
+            report.contribution,
+            Some(record),
+            "{tick}: the expiry stays"
+        );
+        let reason = &report.decision.reason;
+        assert!(
+            reason.ends_with("floor 9 taken over until 2027-01-15T08:05:00Z: floor stays 9"),
+            "{reason}"
+        );
+    }
+    let report = run.measured(20, 1000.0);
+    assert_eq!(
+        (report.contribution, report.decision.replicas),
+        (None, 2),
+        "it lapses"
+    );
+}
+
+#[test]
+fn a_floor_that_was_taken_over_goes_when_a_model_has_been_judged() {
+    let mut run = Run::new(Some(Models::SHpa));
+    (run.current, run.record) = (
+        9,
+        Some(Contribution {
+            min: Some(9),
+            max: None,
+            until: time(1000),
+        }),
+    );
+    let kept = (0..120).take_while(|&tick| {
+        let report = run.measured(
+            tick,
+            1000.0 + 10.0 * f64::from(u32::try_from(tick % 2).unwrap()),
+        );
+        report.decision.replicas == 9
+    });
+    let kept = kept.count();
+    assert!((20..60).contains(&kept), "{kept}");
+
+    let mut follower = Run::new(Some(Models::SHpa));
+    (follower.current, follower.record) = (
+        9,
+        Some(Contribution {
+            min: Some(9),
+            max: None,
+            until: time(1000),
+        }),
+    );
+    assert_eq!(follower.measured(0, 1000.0).decision.replicas, 9);
+    follower.record = follower.record.map(|record| Contribution {
+        min: Some(6),
+        ..record
+    });
+    assert_eq!(
+        follower.measured(1, 1000.0).decision.replicas,
+        6,
+        "the leader lowered it"
+    );
+    follower.record = None;
+    assert_eq!(
+        follower.measured(2, 1000.0).decision.replicas,
+        2,
+        "the leader took it back"
+    );
+    follower.record = run.record;
+    assert_eq!(
+        follower.measured(3, 1000.0).decision.replicas,
+        2,
+        "it is not taken over twice"
+    );
+}
+
+#[test]
+fn without_an_autoscaler_its_rule_reacts_and_blindness_takes_nothing_away() {
+    let mut tracker = Tracker::default();
+    let target = Ratio::new(0.8).unwrap();
+    let capacity = PodCapacity::new(500.0, target).unwrap();
+    let both = [(Resource::Cpu, capacity), (Resource::Memory, capacity)];
+    let policy = Policy {
+        mode: Mode::Recommend,
+        ..policy()
+    };
+    let mut decided = |cpu: Option<f64>, memory: Option<f64>, tick: i64| {
+        let at = time(tick);
+        for (resource, load) in [(Resource::Cpu, cpu), (Resource::Memory, memory)] {
+            if let Some(load) = load {
+                tracker.measure(resource, at, load, at).unwrap();
+            }
+        }
+        let input = TickInput {
+            now: at,
+            current: 5,
+            reaction: Reaction::Rule,
+            models: None,
+            capacities: &both,
+            recorded: None,
+        };
+        let decision = tracker.tick(&policy, &input).decision;
+        (
+            decision.replicas,
+            decision.limited_by.map(LimitedBy::reason),
+        )
+    };
+    for (cpu, memory, tick, expected) in [
+        (None, None, 0, (5, Some("MissingData"))),
+        (Some(800.0), None, 10, (5, None)),
+        (Some(4000.0), None, 20, (10, None)),
+        (Some(800.0), Some(400.0), 30, (2, None)),
+        (Some(800.0), Some(2400.0), 40, (6, None)),
+        (None, None, 60, (5, Some("MissingData"))),
+    ] {
+        assert_eq!(decided(cpu, memory, tick), expected, "{cpu:?} {memory:?}");
+    }
+}
+
+#[test]
+fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
+    let mut tracker = Tracker::default();
+    for tick in 0..200 {
+        for resource in [Resource::Cpu, Resource::Memory] {
+            tracker
+                .measure(resource, time(tick), hill(tick), time(tick))
+                .unwrap();
+        }
+        let input = TickInput {
+            now: time(tick),
+            current: 5,
+            reaction: Reaction::Rule,
+            models: Some(Models::Auto),
+            capacities: &capacities(),
+            recorded: None,
+        };
+        tracker.tick(&policy(), &input);
+    }
+    let megabytes = 10_000 * tracker.bytes() / 1_000_000;
+    assert!((100..=118).contains(&megabytes), "{megabytes} MB");
+}
+
+/// What happens: a measurement so many ticks old, or none, the count, and the ticks that pass.
+type Happening = (Option<(i64, f64)>, i32, i64);
+
+fn happenings() -> impl Strategy<Value = Vec<Happening>> {
+    let load = prop_oneof![
+        6 => (0..4_i64, 0.0..20_000.0_f64).prop_map(Some),
+        2 => Just(None),
+    ];
+    prop::collection::vec(
+        (
+            load,
+            1..30_i32,
+            prop_oneof![9 => Just(1_i64), 1 => 2..200_i64],
+        ),
+        1..90,
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn every_floor_keeps_the_bounds_and_the_scale_up_limit(
+        happenings in happenings(), auto in any::<bool>(), adopted in prop::option::of(1..60_i32)
+    ) {
+        let models = if auto { Models::Auto } else { Models::SHpa };
+        let runs: Vec<Vec<Report>> = (0..2).map(|_| {
+            let mut run = Run::new(Some(models));
+            run.record = adopted.map(|min| Contribution { min: Some(min), max: None, until: time(40) });
+            let mut tick = 0;
+            happenings.iter().map(|&(load, current, after)| {
+                tick += after;
+                run.current = current;
+                if let Some((old, load)) = load {
+                    let _ = run.tracker.measure(Resource::Cpu, time(tick - old), load, time(tick));
+                }
+                run.tick(tick)
+            }).collect()
+        }).collect();
+        prop_assert_eq!(&runs[0], &runs[1], "the same history, the same decisions");
+        let mut floor = adopted.unwrap_or(2).max(2);
+        for (report, &(_, current, _)) in runs[0].iter().zip(&happenings) {
+            let replicas = report.decision.replicas;
+            prop_assert!((2..=40).contains(&replicas));
+            prop_assert!(replicas <= legacy_limit(current).max(2), "{report:?}");
+            let (limit, _) = scale_up_limit(None, current, &ScaleEvents::default(), time(0));
+            prop_assert_eq!(limit, legacy_limit(current));
+            if report.loads.iter().all(|load| !load.fresh) {
+                prop_assert!(replicas <= floor, "blindness raises nothing: {report:?}");
+            }
+            floor = replicas;
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! What kube-controller-manager and kubelets do about the target: the HPA's own rule, Pods that
+//! follow the count at once, and a diary of it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::http::Request;
+use evenkeel::clock::{self, Clock};
+use jiff::Timestamp;
+use kube::Client;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::world::{DEPLOYMENT, HPA, TARGET, World, least, number, pod_spec};
+use crate::support::dev_api::{create, get};
+use crate::support::load::{Handle, NODE};
+
+/// How often the HPA looks, in real time.
+const SYNC: Duration = Duration::from_millis(150);
+
+const PODS: &str = "/api/v1/namespaces/shop/pods";
+const REPLICA_SETS: &str = "/apis/apps/v1/namespaces/shop/replicasets";
+
+/// One look of the HPA.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    /// When, in the world's time.
+    pub at: Timestamp,
+    /// The HPA's `minReplicas`.
+    pub min: i64,
+    /// The count that its own rule gives.
+    pub plain: i64,
+    /// The count that there was.
+    pub before: i64,
+}
+
+/// The running controllers; they end when this is dropped.
+pub struct Controllers<'a> {
+    diary: Arc<Mutex<Vec<Moment>>>,
+    task: JoinHandle<()>,
+    world: &'a World<'a>,
+}
+
+impl Drop for Controllers<'_> {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl<'a> Controllers<'a> {
+    pub(super) async fn start(world: &'a World<'a>) -> Self {
+        let owner = get(world.client, DEPLOYMENT).await;
+        let set = json!({"metadata": {"name": "web-7c5ddb8f4", "labels": {"app": "web"},
+                "ownerReferences": [reference("apps/v1", "Deployment", &owner)]},
+            "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "web"}},
+                "template": {"metadata": {"labels": {"app": "web"}}, "spec": pod_spec()}}});
+        let set = create(world.client, REPLICA_SETS, &set).await;
+        let mut running = Running {
+            client: world.client.clone(),
+            clock: world.clock,
+            owner: reference("apps/v1", "ReplicaSet", &set),
+            pods: Vec::new(),
+            made: 0,
+        };
+        let prometheus = world.prometheus.handle.clone();
+        let begun = running.scale(needed(prometheus.load(clock::now()))).await;
+        begun.expect("the API server is there");
+        prometheus.set_pods(&running.pods);
+        let diary = Arc::<Mutex<Vec<Moment>>>::default();
+        let written = Arc::clone(&diary);
+        let task = tokio::spawn(async move {
+            loop {
+                // While the API server is away nothing is done.
+                if let Some(moment) = running.sync(&prometheus).await {
+                    written
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push(moment);
+                }
+                tokio::time::sleep(SYNC).await;
+            }
+        });
+        Self { diary, task, world }
+    }
+
+    /// What has happened so far.
+    pub fn diary(&self) -> Vec<Moment> {
+        self.diary
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// The diary in words, from the world's beginning.
+    pub fn told(&self) -> String {
+        let mut told = String::new();
+        let mut last = None;
+        for moment in self.diary() {
+            let now = (moment.min, moment.plain, moment.before);
+            if last.replace(now) != Some(now) {
+                let at = moment.at.strftime("%H:%M:%S");
+                let (min, plain, replicas) = now;
+                told += &format!("{at} min {min} plain {plain} replicas {replicas}\n");
+            }
+        }
+        let now = self.world.clock.now().strftime("%H:%M:%S");
+        format!("{told}now {now}")
+    }
+}
+
+fn reference(version: &str, kind: &str, owner: &Value) -> Value {
+    let metadata = &owner["metadata"];
+    json!({"apiVersion": version, "kind": kind, "name": metadata["name"], "uid": metadata["uid"],
+        "controller": true})
+}
+
+struct Running {
+    client: Client,
+    clock: Clock,
+    owner: Value,
+    pods: Vec<String>,
+    made: usize,
+}
+
+impl Running {
+    /// One look of the HPA and what follows from it; `None` while the API server is away.
+    async fn sync(&mut self, prometheus: &Handle) -> Option<Moment> {
+        let hpa = self.say("GET", HPA, &Value::Null).await?;
+        let before = i64::try_from(self.pods.len()).expect("few Pods");
+        let plain = rule(prometheus.load(clock::now()), before);
+        let (min, max) = (least(&hpa), number(&hpa, "/spec/maxReplicas")?);
+        let wanted = plain.clamp(min, max.max(min));
+        let status = json!({"status": {"currentReplicas": before, "desiredReplicas": wanted,
+            "conditions": [{"type": "ScalingActive", "status": "True", "reason": "ValidMetricFound",
+                "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
+        self.say("PATCH", &format!("{HPA}/status"), &status).await?;
+        self.scale(wanted).await?;
+        prometheus.set_pods(&self.pods);
+        Some(Moment {
+            at: self.clock.now(),
+            min,
+            plain,
+            before,
+        })
+    }
+
+    async fn scale(&mut self, wanted: i64) -> Option<()> {
+        let replicas = json!({"spec": {"replicas": wanted}});
+        self.say("PATCH", DEPLOYMENT, &replicas).await?;
+        let wanted = usize::try_from(wanted).expect("not negative");
+        while self.pods.len() < wanted {
+            self.start().await?;
+        }
+        while self.pods.len() > wanted {
+            let path = format!("{PODS}/{}", self.pods.last()?);
+            let now = json!({"gracePeriodSeconds": 0});
+            self.say("DELETE", &path, &now).await?;
+            self.pods.pop();
+        }
+        Some(())
+    }
+
+    async fn start(&mut self) -> Option<()> {
+        const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+        let letter = |place: usize| char::from(LETTERS[place % LETTERS.len()]);
+        let (first, second) = (letter(self.made / LETTERS.len()), letter(self.made));
+        let name = format!("web-7c5ddb8f4-bcd{first}{second}");
+        self.made += 1;
+        let mut spec = pod_spec();
+        spec["nodeName"] = NODE.into();
+        let pod = json!({"metadata": {"name": name, "labels": {"app": "web"},
+            "ownerReferences": [self.owner]}, "spec": spec});
+        self.say("POST", PODS, &pod).await?;
+        let now = clock::now().to_string();
+        let status = json!({"status": {"phase": "Running", "startTime": now,
+            "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": now}],
+            "containerStatuses": [{"name": "app", "ready": true, "started": true,
+                "restartCount": 0, "image": "x", "imageID": "x",
+                "state": {"running": {"startedAt": now}}}]}});
+        let path = format!("{PODS}/{name}/status");
+        self.say("PATCH", &path, &status).await?;
+        self.pods.push(name);
+        Some(())
+    }
+
+    /// The answer to a request; `None` where there is none or it is a refusal.
+    async fn say(&self, method: &str, path: &str, body: &Value) -> Option<Value> {
+        let media = if method == "PATCH" {
+            "application/merge-patch+json"
+        } else {
+            "application/json"
+        };
+        let body = if body.is_null() {
+            Vec::new()
+        } else {
+            body.to_string().into_bytes()
+        };
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", media)
+            .body(body);
+        let text = self.client.request_text(request.expect("a request")).await;
+        serde_json::from_str(&text.ok()?).ok()
+    }
+}
+
+/// The HPA's rule with its tolerance.
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // a handful
+fn rule(load: f64, current: i64) -> i64 {
+    let ratio = load / (current as f64 * TARGET);
+    if (ratio - 1.0).abs() <= 0.1 {
+        return current;
+    }
+    needed(load)
+}
+
+/// The Pods that carry a load.
+#[allow(clippy::cast_possible_truncation)] // a handful
+pub fn needed(load: f64) -> i64 {
+    (load / TARGET).ceil() as i64
+}

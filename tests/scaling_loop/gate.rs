@@ -1,0 +1,153 @@
+//! What stands between one replica and the API server: it remembers what the replica wrote, and
+//! can be closed so that nothing comes through any more, as on a network that is cut.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use evenkeel::clock;
+use futures::StreamExt as _;
+use jiff::Timestamp;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// A write that the API server has made.
+#[derive(Debug, Clone)]
+pub struct Written {
+    /// When it had been made.
+    pub at: Timestamp,
+    /// What was written.
+    pub path: String,
+}
+
+/// The gate of one replica; it ends when this is dropped.
+pub struct Gate {
+    /// Its address.
+    pub url: String,
+    passing: Passing,
+    server: JoinHandle<()>,
+}
+
+#[derive(Clone)]
+struct Passing {
+    upstream: String,
+    http: reqwest::Client,
+    closed: Arc<watch::Sender<bool>>,
+    written: Arc<Mutex<Vec<Written>>>,
+    passed: Arc<Mutex<usize>>,
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl Gate {
+    /// An open gate to the server at `upstream`.
+    pub async fn start(upstream: String) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("it is bound");
+        let passing = Passing {
+            upstream,
+            http: reqwest::Client::new(),
+            closed: Arc::new(watch::Sender::new(false)),
+            written: Arc::default(),
+            passed: Arc::default(),
+        };
+        let router = Router::new().fallback(pass).with_state(passing.clone());
+        let server = tokio::spawn(async move {
+            axum::serve(listener, router).await.expect("it serves");
+        });
+        Self {
+            url: format!("http://{address}"),
+            passing,
+            server,
+        }
+    }
+
+    /// From now on nothing comes through, or everything again.
+    pub fn set_closed(&self, closed: bool) {
+        self.passing.closed.send_replace(closed);
+    }
+
+    /// What was written through it, in the order of time.
+    pub fn written(&self) -> Vec<Written> {
+        let written = self.passing.written.lock();
+        written.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How many requests have come through.
+    pub fn passed(&self) -> usize {
+        *self
+            .passing
+            .passed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Passing {
+    async fn closed(&self) {
+        let mut closed = self.closed.subscribe();
+        // The sender is ours.
+        let _ = closed.wait_for(|closed| *closed).await;
+    }
+}
+
+async fn pass(State(passing): State<Passing>, request: Request) -> Response {
+    tokio::select! {
+        biased;
+        () = passing.closed() => std::future::pending().await,
+        answer = forward(&passing, request) => answer,
+    }
+}
+
+async fn forward(passing: &Passing, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, usize::MAX)
+        .await
+        .expect("a body");
+    let path = head.uri.path_and_query().expect("a path").to_string();
+    let sent = passing
+        .http
+        .request(head.method.clone(), format!("{}{path}", passing.upstream))
+        .headers(head.headers)
+        .body(body)
+        .send();
+    let Ok(answer) = sent.await else {
+        return StatusCode::BAD_GATEWAY.into_response();
+    };
+    *passing
+        .passed
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner) += 1;
+    let status = answer.status();
+    if status.is_success() && !head.method.is_safe() {
+        let written = Written {
+            at: clock::now(),
+            path,
+        };
+        passing
+            .written
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(written);
+    }
+    let headers = answer.headers().clone();
+    let closing = passing.clone();
+    let closed = Box::pin(async move { closing.closed().await });
+    let chunks = futures::stream::unfold(answer, |mut answer| async {
+        let chunk = answer.chunk().await.transpose()?;
+        Some((chunk, answer))
+    });
+    let mut response = Response::new(Body::from_stream(chunks.take_until(closed)));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response.headers_mut().remove("transfer-encoding");
+    response
+}

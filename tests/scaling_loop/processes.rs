@@ -1,0 +1,217 @@
+//! Two processes of the built program: whatever befalls the one that leads, the other takes over,
+//! and from its first write on none of the first's is made.
+//!
+//! Each speaks to the API server through a gate of its own. There is always something to write:
+//! the status of the target is taken away as soon as it is there.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use evenkeel::clock;
+use evenkeel::dev::api::Settings;
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use super::gate::{Gate, Written};
+use super::world::{HPA, MIN, STATUS, World, least, with_world_on};
+use crate::support::control_plane::free_port;
+use crate::support::control_plane::process::{Process, Signal, report};
+use crate::support::control_plane::wait::{eventually, holds};
+use crate::support::dev_api::{self, get};
+
+const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/evenkeel-system/leases/evenkeel";
+
+/// A holder may write no longer than this after it renewed its lease last.
+const LEASE_DURATION: SignedDuration = SignedDuration::from_secs(10);
+
+#[test]
+fn a_leader_that_is_paused_writes_no_more_when_it_wakes() {
+    takes_over(
+        async |first| first.process.signal(Signal::STOP),
+        async |first| first.process.signal(Signal::CONT),
+    );
+}
+
+#[test]
+fn a_leader_that_is_killed_is_followed() {
+    takes_over(
+        async |first| first.process.signal(Signal::KILL),
+        async |_| {},
+    );
+}
+
+#[test]
+fn a_leader_that_is_cut_off_stops_before_another_begins() {
+    takes_over(
+        async |first| first.gate.set_closed(true),
+        async |first| first.gate.set_closed(false),
+    );
+}
+
+/// `fault` befalls the leader, and when the other has taken over the leader comes `back`.
+fn takes_over(fault: impl AsyncFnOnce(&Replica), back: impl AsyncFnOnce(&Replica)) {
+    let plain = Settings {
+        tls: false,
+        ..dev_api::settings()
+    };
+    with_world_on(plain, async |world| {
+        // These processes go by the real clock, and so does the load: up by half a core a minute.
+        let origin = clock::now();
+        world.prometheus.handle.set_load(move |at| {
+            let minutes = at.duration_since(origin).as_secs_f64() / 60.0;
+            4.0 + 0.5 * minutes.max(-6.0)
+        });
+        let _controllers = world.controllers().await;
+        let taking = tokio::spawn(take_status(world.client.clone()));
+        let first = Replica::start(world, "evenkeel-0").await;
+        first.leads(world).await;
+        first.writes(3).await;
+        let second = Replica::start(world, "evenkeel-1").await;
+        second.is_ready().await;
+        first.writes(3).await;
+        world
+            .until_autoscaler("the floor rises", |hpa| least(hpa) > MIN)
+            .await;
+        let struck = clock::now();
+        fault(&first).await;
+        second.leads(world).await;
+        second.writes(3).await;
+        let before = first.gate.passed();
+        back(&first).await;
+        second.writes(6).await;
+        never_both(&first, &second, struck);
+        let lease = get(world.client, LEASE).await;
+        assert_eq!(lease["spec"]["leaseTransitions"], 1, "{lease}");
+        assert!(first.gate.passed() >= before);
+        taking.abort();
+    });
+}
+
+/// From the second's first write on there is none of the first's, nor is there one after its lease.
+fn never_both(first: &Replica, second: &Replica, struck: jiff::Timestamp) {
+    let begun = second.of_the_target().first().expect("the second wrote").at;
+    let last = first.of_the_target().last().expect("the first wrote").at;
+    assert!(
+        last < begun,
+        "the first wrote at {last}, the second from {begun}"
+    );
+    assert!(
+        last <= struck + LEASE_DURATION,
+        "{last} is beyond the lease, struck {struck}"
+    );
+}
+
+/// Removes what is told of the target, so that the leader tells it again.
+async fn take_status(client: kube::Client) {
+    loop {
+        let gone = json!({"metadata": {"annotations": {STATUS: null}}});
+        dev_api::patch(&client, HPA, "merge", &gone).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+}
+
+/// One replica behind its gate.
+struct Replica {
+    name: &'static str,
+    gate: Gate,
+    process: Process,
+    http: u16,
+}
+
+impl Replica {
+    async fn start(world: &World<'_>, name: &'static str) -> Self {
+        let folder: PathBuf = world.folder().join(name);
+        std::fs::create_dir(&folder).expect("the folder is ours");
+        let gate = Gate::start(world.server.url()).await;
+        let kubeconfig = world
+            .server
+            .kubeconfig()
+            .replace(&world.server.url(), &gate.url);
+        let http = free_port();
+        let write = |file: &str, text: String| {
+            let path = folder.join(file);
+            std::fs::write(&path, text).expect("the folder is ours");
+            path
+        };
+        let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+        command
+            .arg("serve")
+            .arg("--config")
+            .arg(write(
+                "config.yaml",
+                configured(world, name, http).to_string(),
+            ))
+            .arg("--kubeconfig")
+            .arg(write("kubeconfig", kubeconfig))
+            .args(["--namespace", "evenkeel-system"]);
+        Self {
+            name,
+            gate,
+            process: Process::spawn(name, &mut command, &folder),
+            http,
+        }
+    }
+
+    async fn leads(&self, world: &World<'_>) {
+        eventually(&format!("{} leads", self.name), async || {
+            let (_, lease) = dev_api::ask(world.client, "GET", LEASE, &Value::Null).await;
+            let holder = &lease["spec"]["holderIdentity"];
+            holds(holder == self.name, || holder.to_string())
+        })
+        .await;
+    }
+
+    async fn is_ready(&self) {
+        let url = format!("http://127.0.0.1:{}/readyz", self.http);
+        eventually("it is ready", async || {
+            let answer = reqwest::get(&url)
+                .await
+                .map_err(|error| error.to_string())?;
+            holds(answer.status().is_success(), || answer.status().to_string())
+        })
+        .await;
+    }
+
+    /// Waits until so many more writes to the target have been made.
+    async fn writes(&self, more: usize) {
+        let wanted = self.of_the_target().len() + more;
+        eventually(&format!("{} writes", self.name), async || {
+            let found = self.of_the_target().len();
+            holds(found >= wanted, || format!("{found} writes"))
+        })
+        .await;
+    }
+
+    /// What it has written of the target.
+    fn of_the_target(&self) -> Vec<Written> {
+        let mut written = self.gate.written();
+        written.retain(|written| written.path.starts_with(HPA));
+        written
+    }
+}
+
+impl Drop for Replica {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            report(&self.process.log_tail(40));
+        }
+    }
+}
+
+fn configured(world: &World<'_>, name: &str, http: u16) -> Value {
+    json!({
+        "server": {
+            "https": format!("127.0.0.1:{}", free_port()),
+            "http": format!("127.0.0.1:{http}"),
+            "dashboard": format!("127.0.0.1:{}", free_port()),
+        },
+        "leaderElection": {"identity": name},
+        "certificates": {"selfManaged": {"services": [], "ipAddresses": ["127.0.0.1"]}},
+        "metrics": {"source": "prometheus", "interval": "1s", "maxAge": "2m", "timeout": "1s",
+            "prometheus": {"url": world.prometheus.url, "window": "2s", "nodeLabel": "node",
+                "queries": {"podCpu": "pod_cpu", "podMemory": "pod_memory",
+                    "nodeCpu": "node_cpu", "nodeMemory": "node_memory"}}},
+        "scaling": {"interval": "1s"},
+    })
+}

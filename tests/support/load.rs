@@ -1,0 +1,242 @@
+//! A Prometheus on loopback whose Pods share a load that is a function of time, now and in the
+//! past, and that can be broken in the ways that real ones break.
+//!
+//! Each metric of the configuration is one word; a range is answered for the one workload that the
+//! Pods belong to, whatever the query wraps the word in.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::extract::{Form, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use evenkeel::clock;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+/// The node that carries all Pods.
+pub const NODE: &str = "a";
+
+/// How it behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fault {
+    /// As it should.
+    #[default]
+    None,
+    /// It refuses everything.
+    Down,
+    /// It answers nothing.
+    Hangs,
+    /// Usage is no number.
+    NotANumber,
+    /// Usage is below zero.
+    Negative,
+    /// Every series is there twice, as of a Prometheus that was added to another.
+    Duplicate,
+    /// Its clock is so far behind that all it has was measured long ago.
+    Behind,
+    /// Its clock is ahead.
+    Ahead,
+    /// Counters began anew in this many Pods: `rate` has nothing to say of them for a window.
+    Reset(usize),
+}
+
+/// How far a wrong clock is off.
+const OFF: SignedDuration = SignedDuration::from_mins(20);
+
+type Load = Box<dyn Fn(Timestamp) -> f64 + Send>;
+
+struct Inner {
+    /// Cores that all Pods use together.
+    load: Load,
+    namespace: String,
+    workload: String,
+    pods: Vec<String>,
+    fault: Fault,
+    ranges: usize,
+}
+
+/// The running server; it ends when it is dropped.
+pub struct Prometheus {
+    /// Its address.
+    pub url: String,
+    /// What it measures, and how it behaves.
+    pub handle: Handle,
+    server: JoinHandle<()>,
+}
+
+/// What a server measures, and how it behaves; clones are of the same.
+#[derive(Clone)]
+pub struct Handle(Arc<Mutex<Inner>>);
+
+impl Drop for Prometheus {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl Prometheus {
+    /// Starts one for the Pods of `namespace`/`workload`, such as `Deployment/web`; `load` gives
+    /// the cores that they use together.
+    pub async fn start(
+        (namespace, workload): (&str, &str),
+        load: impl Fn(Timestamp) -> f64 + Send + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("it is bound");
+        let inner = Arc::new(Mutex::new(Inner {
+            load: Box::new(load),
+            namespace: namespace.to_owned(),
+            workload: workload.to_owned(),
+            pods: Vec::new(),
+            fault: Fault::None,
+            ranges: 0,
+        }));
+        let router = Router::new()
+            .route("/api/v1/query", post(instant))
+            .route("/api/v1/query_range", post(range))
+            .with_state(Arc::clone(&inner));
+        let handle = Handle(inner);
+        let server = tokio::spawn(async move {
+            axum::serve(listener, router).await.expect("it serves");
+        });
+        Self {
+            url: format!("http://{address}"),
+            handle,
+            server,
+        }
+    }
+}
+
+impl Handle {
+    /// From now on these Pods share the load.
+    pub fn set_pods(&self, pods: &[String]) {
+        lock(&self.0).pods = pods.to_vec();
+    }
+
+    /// From now on this is the load.
+    pub fn set_load(&self, load: impl Fn(Timestamp) -> f64 + Send + 'static) {
+        lock(&self.0).load = Box::new(load);
+    }
+
+    /// Breaks it, or mends it.
+    pub fn set_fault(&self, fault: Fault) {
+        lock(&self.0).fault = fault;
+    }
+
+    /// What the Pods use together at a time.
+    pub fn load(&self, at: Timestamp) -> f64 {
+        (lock(&self.0).load)(at)
+    }
+
+    /// How often the past was asked for.
+    pub fn ranges(&self) -> usize {
+        lock(&self.0).ranges
+    }
+}
+
+fn lock(inner: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
+    inner.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+type Asked = Form<HashMap<String, String>>;
+
+async fn instant(State(inner): State<Arc<Mutex<Inner>>>, Form(form): Asked) -> Response {
+    let fault = lock(&inner).fault;
+    match fault {
+        Fault::Down => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        Fault::Hangs => std::future::pending().await,
+        _ => success("vector", &lock(&inner).vector(&form["query"])),
+    }
+}
+
+async fn range(State(inner): State<Arc<Mutex<Inner>>>, Form(form): Asked) -> Response {
+    let fault = lock(&inner).fault;
+    lock(&inner).ranges += 1;
+    match fault {
+        Fault::Down => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        Fault::Hangs => std::future::pending().await,
+        _ => success("matrix", &lock(&inner).matrix(&form)),
+    }
+}
+
+fn success(kind: &str, result: &[Value]) -> Response {
+    Json(json!({"status": "success", "data": {"resultType": kind, "result": result}}))
+        .into_response()
+}
+
+fn seconds(time: Timestamp) -> f64 {
+    time.as_duration().as_secs_f64()
+}
+
+impl Inner {
+    fn vector(&self, query: &str) -> Vec<Value> {
+        let now = clock::now();
+        let of = |labels: Value, value: f64| json!({"metric": labels, "value": [seconds(now), value.to_string()]});
+        let node = || json!({"node": NODE});
+        if query.contains("timestamp(") {
+            let at = match self.fault {
+                Fault::Behind => now - OFF,
+                Fault::Ahead => now + OFF,
+                _ => now,
+            };
+            return vec![of(node(), seconds(at))];
+        }
+        if query.starts_with("node_") {
+            return vec![of(node(), 1.0)];
+        }
+        if query != "pod_cpu" {
+            return Vec::new();
+        }
+        let gone = match self.fault {
+            Fault::Reset(pods) => pods,
+            _ => 0,
+        };
+        let counted = u32::try_from(self.pods.len()).expect("few Pods");
+        let each = match self.fault {
+            Fault::NotANumber => f64::NAN,
+            Fault::Negative => -1.0,
+            _ => (self.load)(now) / f64::from(counted),
+        };
+        let pods = self.pods.iter().skip(gone);
+        let series = pods.map(|pod| of(json!({"namespace": self.namespace, "pod": pod}), each));
+        self.twice(series.collect())
+    }
+
+    fn matrix(&self, form: &HashMap<String, String>) -> Vec<Value> {
+        if !form["query"].contains("pod_cpu") {
+            return Vec::new();
+        }
+        let number = |field: &str| -> f64 { form[field].parse().expect("a number") };
+        let step = form["step"].strip_suffix("ms").expect("milliseconds");
+        let step = step.parse::<f64>().expect("a number") / 1000.0;
+        let (start, end) = (number("start"), number("end"));
+        let mut points = Vec::new();
+        let mut at = start;
+        while at <= end + 0.001 {
+            let since = SignedDuration::try_from_secs_f64(at).expect("a time");
+            let time = Timestamp::UNIX_EPOCH + since;
+            let value = match self.fault {
+                Fault::NotANumber => f64::NAN,
+                Fault::Negative => -1.0,
+                _ => (self.load)(time),
+            };
+            points.push(json!([at, value.to_string()]));
+            at += step;
+        }
+        let labels = json!({"namespace": self.namespace, "workload": self.workload});
+        self.twice(vec![json!({"metric": labels, "values": points})])
+    }
+
+    fn twice(&self, mut series: Vec<Value>) -> Vec<Value> {
+        if self.fault == Fault::Duplicate {
+            let again = series.clone();
+            series.extend(again);
+        }
+        series
+    }
+}
