@@ -18,6 +18,9 @@ use crate::units::{Amount, Ratio, Resources};
 /// The scenario of a run that names none.
 const MIXED: &str = include_str!("../../examples/scenarios/mixed.yaml");
 
+/// The one trace that it names.
+const SHOP: &str = include_str!("../../examples/traces/shop.csv");
+
 /// Why a text is no scenario.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScenarioError {
@@ -168,7 +171,8 @@ impl Scenario {
     /// different sizes.
     #[must_use]
     pub fn mixed() -> Self {
-        MIXED.parse().expect("the shipped scenario is well-formed")
+        let traces = |_: &Path| Ok(SHOP.to_owned());
+        Self::read(MIXED, &traces).expect("the shipped scenario is well-formed")
     }
 
     /// The same with `count` nodes: those of the file, and again those in turn, with a number at

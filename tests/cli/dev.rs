@@ -62,7 +62,7 @@ fn yaml_is_a_document_an_event_and_traces_stand_beside_their_scenario() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("scenario.yaml");
     let write = |trace: &str| {
-        let text = std::fs::read_to_string("examples/scenarios/mixed.yaml").expect("it is there");
+        let text = std::fs::read_to_string("examples/scenarios/tight.yaml").expect("it is there");
         let from = "perReplica: 100}";
         assert!(text.contains(from));
         let to = format!("perReplica: 100, trace: {trace}}}");
