@@ -34,7 +34,7 @@ const EXAMPLES: &str = "\
 Examples:
   evenkeel dev
   evenkeel dev --duration 5m --fault metrics-down@10m..20m --fault node-loss@30m..50m
-  evenkeel dev --scenario examples/scenarios/tight.yaml --speed 60
+  evenkeel dev --scenario examples/scenarios/tight.yaml --fault hang@3m..5m
   evenkeel dev --duration 30s --no-tty
   evenkeel dev --duration 30s -o json | jq -c 'select(.event == \"podPlaced\")'
 

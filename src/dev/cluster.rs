@@ -108,12 +108,7 @@ impl Cluster {
         F: Future<Output = Ended> + Send + 'static,
     {
         let pace = Pace::new(options.speed);
-        let world = World::new(
-            options.scenario.clone(),
-            options.seed,
-            options.line,
-            controllers::sync(&pace),
-        );
+        let world = options.world(controllers::sync(&pace));
         let readings = ResourceReadings::new(world.clone(), pace.clone());
         let server = ApiServer::start(api::Settings {
             tls: true,

@@ -1,7 +1,7 @@
 //! A scheduler that stands in for kube-scheduler: the default plugins, extenders called as
 //! kube-scheduler calls them, and its habits in retrying.
 //!
-//! One Pod at a time, by priority and age. A Pod that no node takes is tried again as soon as the
+//! One Pod at a time, by priority and age; bindings are made while the next Pod is looked at. A Pod that no node takes is tried again as soon as the
 //! cluster looks different to a scheduler: its own condition counts, when its text changes, and
 //! so does any binding, deletion or change of a node.
 

@@ -130,6 +130,18 @@ fn told(event: &Event) -> (&'static str, String) {
             let what = if *begins { "begins" } else { "ends" };
             ("fault", format!("{fault} {what}"))
         }
+        Event::ServiceState { state } => ("service", state.clone()),
+        Event::FailedOpen { .. }
+        | Event::Notices { .. }
+        | Event::Said { .. }
+        | Event::Scaling { .. }
+        | Event::Plain { .. } => told_of_service(event),
+    }
+}
+
+/// The same of what the service says and does, and of what would be without it.
+fn told_of_service(event: &Event) -> (&'static str, String) {
+    match event {
         Event::FailedOpen { call, pod } => (
             "fail open",
             format!("{}: the {call} did not answer in time", full(pod)),
@@ -157,7 +169,7 @@ fn told(event: &Event) -> (&'static str, String) {
             });
             ("plain HPA", replicas.collect::<Vec<_>>().join(", "))
         }
-        Event::ServiceState { state } => ("service", state.clone()),
+        _ => ("", String::new()),
     }
 }
 
@@ -170,25 +182,21 @@ pub(super) fn notices(on: &[Notice]) -> String {
     texts.collect::<Vec<_>>().join("; ")
 }
 
-/// Load, forecast and floor of one target.
+/// Load, forecast and floor of one target, as far as they are known.
 fn target(target: &Target) -> String {
-    let mut text = format!("{}/{}", target.namespace, target.workload);
-    if let Some(load) = target.load {
-        text += &format!(" {load:.1} cores");
-    }
-    if let Some(forecast) = forecast(target) {
-        text += &format!(" to be {forecast}");
-    }
-    if let Some(wanted) = target.wanted {
-        text += &format!(", {wanted} replicas wanted");
-    }
-    if let Some(floor) = target.floor {
-        text += &format!(", floor {floor}");
-    }
-    if let Some(step) = &target.step {
-        text += &format!(", by {step}");
-    }
-    text
+    let name = format!("{}/{}", target.namespace, target.workload);
+    let load = target.load.map(|load| format!("{load:.1} cores now"));
+    let parts = [
+        load,
+        forecast(target).map(|forecast| format!("{forecast} to come")),
+        target
+            .wanted
+            .map(|wanted| format!("{wanted} replicas wanted")),
+        target.floor.map(|floor| format!("floor {floor}")),
+        target.step.as_ref().map(|step| format!("by {step}")),
+    ];
+    let known: Vec<String> = parts.into_iter().flatten().collect();
+    format!("{name} {}", known.join(", "))
 }
 
 /// A forecast with its model and how it compares with a naive one.
@@ -338,7 +346,7 @@ mod tests {
             (6, "notice      metrics stale 45 s on 6 nodes: placing by"),
             (
                 7,
-                "shop/web 4.1 cores to be 7.2 s-hpa 0.83, 6 replicas wanted, floor 5",
+                "shop/web 4.1 cores now, 7.2 s-hpa 0.83 to come, 6 replicas wanted, floor 5",
             ),
         ] {
             assert!(lines[line].contains(part), "{}", lines[line]);

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jiff::SignedDuration;
+
 use crate::dev::Fault;
 use crate::dev::faults::Kind;
+use crate::dev::world::World;
 use crate::simulate::{Lags, Plain, Scenario, plain};
 use crate::units::Ratio;
 
@@ -45,6 +48,11 @@ impl Options {
             folder,
             patience: None,
         }
+    }
+
+    /// The machines, with HPAs that are looked at each `sync`.
+    pub(super) fn world(&self, sync: SignedDuration) -> World {
+        World::new(self.scenario.clone(), self.seed, self.line, sync)
     }
 
     /// What the same seed comes to without Evenkeel, in virtual time, with a control plane that
