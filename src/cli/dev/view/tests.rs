@@ -213,21 +213,9 @@ fn of_forty_nodes_the_fullest_are_shown_and_the_others_counted() {
     );
 }
 
-#[test]
-fn a_scaled_workload_shows_what_the_service_foresees_and_what_it_does() {
-    let mut model = model(&["metrics-down@2m..5m", "hang@10m..11m"]);
-    state(&mut model, "ready");
-    let workloads = || {
-        vec![
-            workload("media", "encode", (4, 4), 0.0, 0.0),
-            workload("shop", "web", (4, 5), 410.0, 12.0),
-        ]
-    };
-    let nodes = || vec![node("large-1", 9, [0.5, 0.4, 0.79, 0.2, 0.1])];
-    for minute in 0..20 {
-        loads(&mut model, minute * 120, nodes(), workloads());
-    }
-    let target = Target {
+/// A target whose load rises.
+fn web() -> Target {
+    Target {
         namespace: "shop".to_owned(),
         workload: "web".to_owned(),
         mode: Some("floor".to_owned()),
@@ -244,8 +232,24 @@ fn a_scaled_workload_shows_what_the_service_foresees_and_what_it_does() {
             trusted: true,
             ratio: Some(0.834),
         }),
+    }
+}
+
+#[test]
+fn a_scaled_workload_shows_what_the_service_foresees_and_what_it_does() {
+    let mut model = model(&["metrics-down@2m..5m", "hang@10m..11m"]);
+    state(&mut model, "ready");
+    let workloads = || {
+        vec![
+            workload("media", "encode", (4, 4), 0.0, 0.0),
+            workload("shop", "web", (4, 5), 410.0, 12.0),
+        ]
     };
-    let targets = vec![target];
+    let nodes = || vec![node("large-1", 9, [0.5, 0.4, 0.79, 0.2, 0.1])];
+    for minute in 0..20 {
+        loads(&mut model, minute * 120, nodes(), workloads());
+    }
+    let targets = vec![web()];
     take(&mut model, 2300, Event::Scaling { targets });
     let replicas = vec![PlainReplicas {
         namespace: "shop".to_owned(),
@@ -269,15 +273,13 @@ fn a_scaled_workload_shows_what_the_service_foresees_and_what_it_does() {
             begins: true,
         },
     );
+    let notice = |about, text: &str| Notice {
+        about,
+        text: text.to_owned(),
+    };
     let on = vec![
-        Notice {
-            about: "metrics",
-            text: "stale 190 s on 6 nodes: placing by requests".to_owned(),
-        },
-        Notice {
-            about: "watches",
-            text: "resynced".to_owned(),
-        },
+        notice("metrics", "stale 190 s on 6 nodes: placing by requests"),
+        notice("watches", "resynced"),
     ];
     take(&mut model, 2303, Event::Notices { on });
     let pod = || PodName::new("shop", "web-5");

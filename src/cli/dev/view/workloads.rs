@@ -41,12 +41,11 @@ impl Column {
 
     const fn width(self) -> usize {
         match self {
-            Self::Ready => 9,
+            Self::Ready | Self::Plain => 9,
             Self::Requests => 8,
             Self::Lost | Self::Floor | Self::Load => 6,
             Self::History => 12,
             Self::Forecast => 17,
-            Self::Plain => 9,
         }
     }
 
