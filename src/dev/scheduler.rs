@@ -5,6 +5,7 @@
 //! cluster looks different to a scheduler: its own condition counts, when its text changes, and
 //! so does any binding, deletion or change of a node.
 
+mod binding;
 pub mod configuration;
 mod extender;
 mod landscape;
@@ -13,13 +14,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::{Binding, Node, Pod};
-use kube::api::{Patch, PatchParams, PostParams};
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 use tokio::task::{JoinError, JoinSet};
 use tracing::{debug, warn};
 
+use self::binding::Binder;
 use self::configuration::Configuration;
 use self::extender::{Extender, Filtered};
 use self::landscape::{Landscape, Requests};
@@ -28,7 +30,6 @@ use super::store::Stores;
 use super::{Event, Events, Pace};
 use crate::clock;
 use crate::kubernetes;
-use crate::kubernetes::annotations::PROFILE;
 use crate::placement::usage::PodName;
 use crate::simulate::random::Random;
 use crate::simulate::scheduling::{
@@ -65,14 +66,6 @@ struct Placed {
 struct Failed {
     uid: String,
     landscape: Landscape,
-}
-
-/// Binds Pods, and tells of it.
-#[derive(Clone)]
-struct Binder {
-    client: Client,
-    events: Events,
-    pace: Pace,
 }
 
 /// What a configuration sets.
@@ -324,30 +317,6 @@ impl Scheduler {
         self.binder
             .events
             .tell(self.binder.pace.scenario(now), event);
-    }
-}
-
-impl Binder {
-    async fn bind(&self, pod: &Pod, placed: &Placed) -> kube::Result<()> {
-        let namespace = pod.namespace().unwrap_or_default();
-        let api: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
-        let binding: Binding = serde_json::from_value(json!({
-            "metadata": {"name": pod.name_any(), "namespace": namespace, "uid": pod.uid()},
-            "target": {"kind": "Node", "name": placed.node},
-        }))
-        .map_err(kube::Error::SerdeError)?;
-        let _: serde_json::Value = api
-            .create_subresource("binding", &pod.name_any(), &PostParams::default(), &binding)
-            .await?;
-        let event = Event::PodPlaced {
-            pod: PodName::new(&namespace, &pod.name_any()),
-            node: placed.node.clone(),
-            profile: pod.annotations().get(PROFILE).cloned(),
-            score: placed.score,
-            why: placed.why.clone(),
-        };
-        self.events.tell(self.pace.scenario(clock::now()), event);
-        Ok(())
     }
 }
 
