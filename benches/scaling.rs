@@ -167,7 +167,10 @@ fn ticking(criterion: &mut Criterion) {
             black_box(target.tick(loads(index, tick), now));
         }
         let bytes: usize = targets.iter().map(|target| target.tracker.bytes()).sum();
-        println!("memory of the trackers: {} MB", bytes / 1_000_000);
+        #[allow(clippy::print_stdout)] // where criterion prints its own figures
+        {
+            println!("memory of the trackers: {} MB", bytes / 1_000_000);
+        }
         bencher.iter_batched(
             || {
                 tick += 1;

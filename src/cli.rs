@@ -13,11 +13,13 @@ mod connect;
 mod dev;
 mod doctor;
 mod figures;
+mod forecast;
 mod output;
 mod pod_file;
 mod score;
 mod serve;
 mod settings;
+mod uninstall;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -56,6 +58,8 @@ enum Command {
     Certs(certs::Args),
     Bench(bench::Args),
     Doctor(doctor::Args),
+    Forecast(forecast::Args),
+    Uninstall(uninstall::Args),
 }
 
 /// Runs the program with `arguments`, of which the first is its name.
@@ -86,6 +90,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Certs(args) => certs::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Forecast(args) => forecast::run(&args),
+        Command::Uninstall(args) => uninstall::run(&args),
     }
 }
 

@@ -18,6 +18,8 @@ pub mod kubelet;
 pub mod metrics;
 pub mod objects;
 pub mod pace;
+pub mod parts;
+pub mod recorder;
 pub mod scheduler;
 pub mod store;
 pub mod world;

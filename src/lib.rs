@@ -10,6 +10,7 @@
 // Tier 1, numbers: no Kubernetes types, no tokio, no serde_json, no clock.
 pub mod ahp;
 pub mod forecast;
+pub mod plot;
 pub mod units;
 
 // Tier 2, decisions: pure functions of state, observation, policy and time.
@@ -39,3 +40,4 @@ pub mod cli;
 pub mod config;
 pub mod doctor;
 pub mod service;
+pub mod uninstall;

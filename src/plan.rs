@@ -9,6 +9,7 @@ pub mod election;
 pub mod mirror;
 pub mod notice;
 pub mod scaling;
+pub mod uninstall;
 pub mod wake;
 
 use serde_json::Value;

@@ -10,6 +10,7 @@ pub mod behavior;
 mod bounds;
 pub mod decide;
 pub mod ds_hpa;
+mod grounds;
 pub mod history;
 pub mod horizon;
 pub mod hpa_aware;
@@ -21,8 +22,9 @@ pub mod sum;
 pub mod tracker;
 
 pub use bounds::{Bounds, BoundsError};
-pub use decide::{Decision, Grounds, State, decide};
+pub use decide::{Decision, State, decide};
 pub use ds_hpa::Predicted;
+pub use grounds::Grounds;
 pub use limit::LimitedBy;
 pub use mode::{Mode, ScaleDown, UnknownMode};
 

@@ -5,6 +5,7 @@
 //! side of the comparison. Everything is a function of scenario, seed and time.
 
 pub mod autoscaler;
+pub mod hpa;
 pub mod lag;
 pub mod lifecycle;
 pub mod load;
@@ -14,6 +15,7 @@ pub mod scenario;
 pub mod scheduling;
 pub mod scrape;
 pub mod summary;
+pub mod target;
 pub mod trace;
 
 pub use lag::Lags;

@@ -10,6 +10,8 @@ mod classify;
 mod dev;
 #[path = "cli/dev_terminal.rs"]
 mod dev_terminal;
+#[path = "cli/forecast.rs"]
+mod forecast;
 #[path = "cli/judgements.rs"]
 mod judgements;
 #[path = "cli/score.rs"]

@@ -67,6 +67,8 @@ conformance! {
     patches::strategic_patches_know_the_keys,
     patches::versions_are_respected,
     patches::managers_own_what_they_apply,
+    patches::every_write_has_its_manager,
+    patches::scaling_has_its_manager,
     refusals::are_worded_alike,
     refusals::changes_of_running_pods_are_refused,
     pods::are_bound_once,
@@ -79,4 +81,7 @@ conformance! {
     endings::namespaces_take_everything_along,
     custom::resources_follow_their_definition,
     webhooks::answers_have_their_effects,
+    webhooks::are_called_again_when_a_later_one_changed_the_object,
+    webhooks::are_found_through_their_service,
+    webhooks::see_other_versions_unless_they_want_exact_matches,
 }

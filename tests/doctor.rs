@@ -193,11 +193,12 @@ fn every_check_has_its_fault() {
 }
 
 /// The fields of an observation that a user may have no right to.
-const READS: [&str; 21] = [
+const READS: [&str; 22] = [
     "server",
     "configuration",
     "deployment",
     "replicas",
+    "outside",
     "lease",
     "webhooks",
     "webhookService",
@@ -220,9 +221,11 @@ const READS: [&str; 21] = [
 #[test]
 fn a_missing_right_of_the_user_is_told_and_is_no_error() {
     let needs = json!({"unseen": {"needs": "get things"}});
-    // The Pods of kube-scheduler only make advice more exact, and one replica can speak for both.
+    // The Pods of kube-scheduler only make advice more exact, what is outside is asked only where
+    // there is no replica, and one replica can speak for both.
     let silent = [
         "schedulers",
+        "outside",
         "replicas/there/0/metrics",
         "replicas/there/1/metrics",
     ];
@@ -257,6 +260,32 @@ fn an_api_server_without_some_kinds_is_no_reason_to_panic() {
         let found = diagnose(observation);
         assert!(found.len() > 20, "{field}: {found:#?}");
     }
+}
+
+/// No Pod runs it, and endpoints that somebody wrote lead the Services to it.
+#[test]
+fn what_runs_outside_of_the_cluster_is_no_fault() {
+    let mut observation = healthy();
+    set(&mut observation, "/deployment", json!("absent"));
+    set(&mut observation, "/replicas/there", json!([]));
+    set(&mut observation, "/outside", json!({"there": METRICS}));
+    let found = diagnose(observation.clone());
+    let told: Vec<&str> = found
+        .iter()
+        .filter(|finding| finding.severity != Severity::Ok)
+        .map(|finding| finding.id)
+        .collect();
+    assert_eq!(told, ["deployment", "write-guard", "rights"], "{found:#?}");
+
+    // Endpoints that are Pods belong to a Deployment, which is missing then.
+    for slice in observation["endpoints"]["there"].as_array_mut().unwrap() {
+        for endpoint in slice["endpoints"].as_array_mut().unwrap() {
+            endpoint["targetRef"] = json!({"kind": "Pod", "name": "evenkeel-a"});
+        }
+    }
+    let found = diagnose(observation);
+    let deployment = found.iter().find(|finding| finding.id == "deployment");
+    assert_eq!(deployment.unwrap().severity, Severity::Error);
 }
 
 /// The exit code of the program and what it said on standard error.

@@ -135,6 +135,7 @@ fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
                 forecast,
                 trust: scores.accuracy().trust(),
             }),
+            lacking: None,
         }];
         let observation = Observation {
             now,

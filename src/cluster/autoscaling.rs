@@ -65,6 +65,17 @@ impl Scaled {
         }
     }
 
+    /// Forgets the annotations that KEDA copied from a ScaledObject when it made its HPA: they stay
+    /// when their originals go, and so say nothing.
+    fn drop_copies(&mut self) {
+        if let Self::Autoscaler(autoscaler) = self
+            && autoscaler.scaled_object().is_some()
+            && !autoscaler.metadata.annotations.is_empty()
+        {
+            Arc::make_mut(autoscaler).metadata.annotations.clear();
+        }
+    }
+
     /// What is wrong in its annotations.
     fn misunderstood(&self) -> impl Iterator<Item = Misunderstood> {
         let (metadata, kind) = (self.metadata(), self.kind());
@@ -109,7 +120,8 @@ impl Store {
     }
 
     /// Takes an object; gives what is wrong in its annotations, where that concerns anybody.
-    pub(super) fn apply(&mut self, object: Scaled) -> Vec<Misunderstood> {
+    pub(super) fn apply(&mut self, mut object: Scaled) -> Vec<Misunderstood> {
+        object.drop_copies();
         let metadata = object.metadata();
         let key = key(metadata.namespace.as_deref(), metadata.name.as_deref());
         let told = if self.has_opted_in(metadata.namespace.as_deref().unwrap_or_default()) {

@@ -21,3 +21,8 @@ pub(crate) fn environment() -> Vec<(String, String)> {
 pub(crate) fn no_colour() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
+
+/// The time zone of the machine, or that of TZ.
+pub(crate) fn local_time_zone() -> jiff::tz::TimeZone {
+    jiff::tz::TimeZone::system()
+}

@@ -4,24 +4,26 @@
 //! the caller and is the one of `serve`; when it is ready and trusted, the scheduler learns its
 //! address and the scenario begins.
 
+mod addresses;
+mod clients;
 mod error;
 mod faults;
 mod install;
+mod installation;
 mod lockstep;
 mod observe;
 mod options;
 mod readiness;
 mod said;
+mod scheduling;
 mod service;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::SignedDuration;
 use kube::Client;
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
-use tokio::net::TcpListener;
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -29,16 +31,18 @@ use tokio_util::sync::CancellationToken;
 pub use self::error::StartError;
 pub use self::options::{Options, SPEED};
 
+use self::addresses::Addresses;
 use super::api::{self, ApiServer};
 use super::events::Happened;
-use super::faults::Kind;
 use super::gate::Gate;
-use super::kubelet::Kubelet;
+use super::kubelet::{self, Kubelet, heartbeat};
 use super::metrics::{self, Behaviour, ResourceReadings};
+use super::parts::Parts;
+use super::recorder::Recorder;
 use super::scheduler::Scheduler;
 use super::store::Stores;
 use super::world::World;
-use super::{Event, Events, Fault, Pace, controllers, kubelet};
+use super::{Event, Events, Pace, controllers};
 use crate::clock::{self, Clock};
 use crate::simulate::{Lags, Summary};
 
@@ -63,26 +67,17 @@ pub struct Wiring {
 /// How the service ended.
 pub type Ended = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// Loopback addresses of the service.
-#[derive(Debug, Clone, Copy)]
-struct Addresses {
-    https: SocketAddr,
-    http: SocketAddr,
-    dashboard: SocketAddr,
-}
-
 /// What faults break, beside the API server and nodes.
 struct Breakable {
     behaviour: Behaviour,
     gate: Gate,
-    /// Where webhook and extender are called: the service itself, or the gate before it.
-    called: SocketAddr,
 }
 
 /// A running cluster; it ends when this is dropped, and in good order by [`Cluster::stop`].
 pub struct Cluster {
     /// An administrator's client.
     pub client: Client,
+    config: kube::Config,
     kubeconfig: PathBuf,
     addresses: Addresses,
     pace: Pace,
@@ -117,12 +112,14 @@ impl Cluster {
             ..api::Settings::default()
         })
         .await?;
-        let (kubeconfig, client) = connect(&server, &options.folder).await?;
-        let addresses = addresses().await?;
+        let (kubeconfig, config) = clients::connect(&server, &options.folder).await?;
+        let client = clients::named(&config, "evenkeel-dev")?;
+        let addresses = Addresses::free().await?;
+        install::prepare(&client, &options).await?;
+        scheduling::write(&client).await?;
         let mut tasks = JoinSet::new();
         let gate = Gate::default();
-        let called = calls(&options, &gate, addresses.https, &mut tasks).await?;
-        install::prepare(&client, &options, called).await?;
+        let called = addresses.called(&options, &gate, &mut tasks).await?;
         let behaviour = Behaviour::default();
         let backend = metrics::serve(world.clone(), pace.clone(), behaviour.clone()).await;
         let (prometheus, backend) = backend.map_err(|source| StartError::Io {
@@ -130,16 +127,19 @@ impl Cluster {
             source,
         })?;
         tasks.spawn(backend);
+        let fields = install::fields(&pace, addresses, prometheus);
+        installation::write(&client, &fields, called).await?;
         let stop = CancellationToken::new();
         let service = tokio::spawn(serve(Wiring {
             kubeconfig: kubeconfig.clone(),
             namespace: NAMESPACE,
-            fields: install::fields(&pace, addresses, prometheus),
+            fields,
             clock: Clock::accelerated(options.speed, clock::now()),
             stop: stop.clone(),
         }));
         let mut cluster = Self {
             client,
+            config,
             kubeconfig,
             addresses,
             pace,
@@ -150,56 +150,73 @@ impl Cluster {
             service,
             stop,
         };
-        cluster
-            .run(
-                &options,
-                &Breakable {
-                    behaviour,
-                    gate,
-                    called,
-                },
-            )
-            .await?;
+        let breakable = Breakable { behaviour, gate };
+        cluster.run(&options, called.https, &breakable).await?;
         Ok(cluster)
     }
 
-    /// Starts what runs on the API, waits for the service, and begins the scenario.
-    async fn run(&mut self, options: &Options, parts: &Breakable) -> Result<(), StartError> {
+    /// Starts what runs on the API, waits for the service, and begins the scenario; the extender is
+    /// called at `called`.
+    async fn run(
+        &mut self,
+        options: &Options,
+        called: SocketAddr,
+        breakable: &Breakable,
+    ) -> Result<(), StartError> {
         let stores = Stores::start(&self.client, &mut self.tasks);
-        let (client, pace, events) = (&self.client, &self.pace, &self.events);
-        let kubelet = Kubelet::new(
-            client.clone(),
-            stores.clone(),
-            self.world.clone(),
-            pace.clone(),
-        );
-        self.tasks.spawn(kubelet.run());
-        let machines = kubelet::machines(self.world.clone(), pace.clone(), events.clone());
-        self.tasks.spawn(machines);
-        controllers::start(client, &stores, pace, events, &mut self.tasks);
-        let scheduler = Scheduler::new(
-            client.clone(),
-            stores.clone(),
-            events.clone(),
-            pace.clone(),
-            options.seed,
-        );
+        self.run_nodes(&stores)?;
+        let controllers = clients::named(&self.config, "kube-controller-manager")?;
+        let (pace, events) = (&self.pace, &self.events);
+        controllers::start(&controllers, &stores, pace, events, &mut self.tasks);
+        let (client, parts) = self.part("kube-scheduler", "default-scheduler")?;
+        let recorder = parts.recorder.clone();
+        let scheduler = Scheduler::new(client, stores.clone(), parts, options.seed);
         let setup = scheduler.setup_slot();
         self.tasks.spawn(scheduler.run());
         self.tell("starting");
         let http = self.addresses.http;
         tokio::select! {
-            ready = readiness::ready(client, http) => ready?,
+            ready = readiness::ready(&self.client, http) => ready?,
             ended = &mut self.service => return Err(StartError::NotReady(how(ended))),
         }
-        let configuration = install::scheduler(client, options, parts.called).await?;
-        setup.set(&configuration)?;
-        self.begin(stores, options, parts);
+        let file =
+            scheduling::File::open(&self.client, setup, called, options.patience, recorder).await?;
+        self.tasks.spawn(file.follow());
+        self.begin(stores, options, breakable);
         Ok(())
     }
 
+    /// Starts kubelets and the machines that they stand for.
+    fn run_nodes(&mut self, stores: &Stores) -> Result<(), StartError> {
+        let (client, parts) = self.part("kubelet", "kubelet")?;
+        let beating = heartbeat::run(client.clone(), stores.clone(), self.world.clone());
+        let machines =
+            kubelet::machines(self.world.clone(), self.pace.clone(), self.events.clone());
+        let kubelet = Kubelet::new(client, stores.clone(), self.world.clone(), parts);
+        self.tasks.spawn(kubelet.run());
+        self.tasks.spawn(beating);
+        self.tasks.spawn(machines);
+        Ok(())
+    }
+
+    /// A client of the name that a part is known by as a manager of fields, and what it tells by.
+    fn part(
+        &mut self,
+        agent: &'static str,
+        component: &'static str,
+    ) -> Result<(Client, Parts), StartError> {
+        let client = clients::named(&self.config, agent)?;
+        let recorder = Recorder::start(client.clone(), component, &mut self.tasks);
+        let parts = Parts {
+            pace: self.pace.clone(),
+            events: self.events.clone(),
+            recorder,
+        };
+        Ok((client, parts))
+    }
+
     /// Begins the scenario, with everything that goes by its time.
-    fn begin(&mut self, stores: Stores, options: &Options, parts: &Breakable) {
+    fn begin(&mut self, stores: Stores, options: &Options, breakable: &Breakable) {
         self.pace.begin(clock::now());
         self.tell("ready");
         self.tasks.spawn(observe::run(
@@ -234,8 +251,8 @@ impl Cluster {
                 scenario: options.scenario.clone(),
                 world: self.world.clone(),
                 control: self.server.control(),
-                behaviour: parts.behaviour.clone(),
-                gate: parts.gate.clone(),
+                behaviour: breakable.behaviour.clone(),
+                gate: breakable.gate.clone(),
                 pace: self.pace.clone(),
                 events: self.events.clone(),
             }
@@ -313,59 +330,4 @@ fn how(ended: Result<Ended, tokio::task::JoinError>) -> String {
         Ok(Err(error)) => error.to_string(),
         Err(error) => error.to_string(),
     }
-}
-
-async fn connect(server: &ApiServer, folder: &Path) -> Result<(PathBuf, Client), StartError> {
-    let path = folder.join("kubeconfig");
-    let text = server.kubeconfig();
-    tokio::fs::write(&path, &text)
-        .await
-        .map_err(|source| StartError::Io {
-            what: "the kubeconfig cannot be written",
-            source,
-        })?;
-    let unusable = |error: KubeconfigError| StartError::Unusable(error.to_string());
-    let kubeconfig = Kubeconfig::from_yaml(&text).map_err(unusable)?;
-    let config =
-        kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-    Ok((path, Client::try_from(config.map_err(unusable)?)?))
-}
-
-/// Where webhook and extender are called: at a gate where one is to be blocked, else directly.
-async fn calls(
-    options: &Options,
-    gate: &Gate,
-    https: SocketAddr,
-    tasks: &mut JoinSet<()>,
-) -> Result<SocketAddr, StartError> {
-    let is_hang = |fault: &Fault| fault.kind == Kind::Hang;
-    if !options.faults.iter().any(is_hang) {
-        return Ok(https);
-    }
-    let opened = gate.open(https).await;
-    let (address, carrying) = opened.map_err(|source| StartError::Io {
-        what: "the gate before the service cannot listen",
-        source,
-    })?;
-    tasks.spawn(carrying);
-    Ok(address)
-}
-
-/// Three free ports of loopback, held until all are known so that they differ.
-async fn addresses() -> Result<Addresses, StartError> {
-    let failed = |source| StartError::Io {
-        what: "no port is free",
-        source,
-    };
-    let mut held = Vec::new();
-    for _ in 0..3 {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
-        held.push(listener.map_err(failed)?);
-    }
-    let address = |at: usize| held[at].local_addr().map_err(failed);
-    Ok(Addresses {
-        https: address(0)?,
-        http: address(1)?,
-        dashboard: address(2)?,
-    })
 }

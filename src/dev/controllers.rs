@@ -1,10 +1,14 @@
-//! The controllers that turn Deployments into Pods and scale them, as kube-controller-manager
-//! does in its simplest correct form.
+//! What kube-controller-manager does: Deployments become Pods and are scaled, Services find them,
+//! disruption budgets are counted, and silent nodes are left.
 
 mod autoscaling;
 mod deployment;
+mod disruption;
+mod endpoints;
 mod garbage;
+mod node;
 mod replica_set;
+mod selection;
 
 use std::time::Duration;
 
@@ -12,10 +16,12 @@ use kube::Client;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::recorder::Recorder;
 use super::store::Stores;
 use super::{Events, Pace};
 
-pub use autoscaling::{Autoscaling, sync};
+use autoscaling::Autoscaling;
+pub use autoscaling::sync;
 
 /// How long a controller waits for its own writes to be seen before it looks again: at every
 /// change of the cluster, but not more often.
@@ -32,12 +38,37 @@ pub fn start(
     events: &Events,
     tasks: &mut JoinSet<()>,
 ) {
-    tasks.spawn(deployment::run(client.clone(), stores.clone()));
-    tasks.spawn(replica_set::run(client.clone(), stores.clone()));
-    tasks.spawn(garbage::run(client.clone(), stores.clone()));
-    let autoscaling =
-        Autoscaling::new(client.clone(), stores.clone(), pace.clone(), events.clone());
+    let mut recorder = |component| Recorder::start(client.clone(), component, tasks);
+    let deployments = deployment::Deployments {
+        client: client.clone(),
+        stores: stores.clone(),
+        recorder: recorder("deployment-controller"),
+    };
+    let replica_sets = replica_set::ReplicaSets {
+        client: client.clone(),
+        stores: stores.clone(),
+        recorder: recorder("replicaset-controller"),
+    };
+    let nodes = node::Nodes {
+        client: client.clone(),
+        stores: stores.clone(),
+        pace: pace.clone(),
+        recorder: recorder("node-controller"),
+    };
+    let autoscaling = Autoscaling {
+        client: client.clone(),
+        stores: stores.clone(),
+        pace: pace.clone(),
+        events: events.clone(),
+        recorder: recorder("horizontal-pod-autoscaler"),
+    };
+    tasks.spawn(deployments.run());
+    tasks.spawn(replica_sets.run());
+    tasks.spawn(nodes.run());
     tasks.spawn(autoscaling.run());
+    tasks.spawn(disruption::run(client.clone(), stores.clone()));
+    tasks.spawn(endpoints::run(client.clone(), stores.clone()));
+    tasks.spawn(garbage::run(client.clone(), stores.clone()));
 }
 
 /// Tells a controller when to look again.

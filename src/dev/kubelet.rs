@@ -2,6 +2,11 @@
 //!
 //! What a Pod's status should be is a function of its stage; it is written when the stage changes.
 
+mod containers;
+pub mod heartbeat;
+mod status;
+mod story;
+
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
@@ -10,10 +15,13 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
-use serde_json::{Value, json};
+use serde_json::json;
 use tracing::debug;
 
-use super::objects::{APP, stamp};
+use self::status::status;
+use super::objects::APP;
+use super::parts::Parts;
+use super::recorder::Recorder;
 use super::store::Stores;
 use super::world::{Bound, World};
 use super::{Events, Pace};
@@ -41,6 +49,7 @@ pub struct Kubelet {
     stores: Stores,
     world: World,
     pace: Pace,
+    recorder: Recorder,
     /// The stage that was last written, by UID.
     written: HashMap<String, Stage>,
 }
@@ -48,12 +57,14 @@ pub struct Kubelet {
 impl Kubelet {
     /// A kubelet that has no Pods.
     #[must_use]
-    pub fn new(client: Client, stores: Stores, world: World, pace: Pace) -> Self {
+    pub fn new(client: Client, stores: Stores, world: World, parts: Parts) -> Self {
+        let Parts { pace, recorder, .. } = parts;
         Self {
             client,
             stores,
             world,
             pace,
+            recorder,
             written: HashMap::new(),
         }
     }
@@ -99,7 +110,10 @@ impl Kubelet {
             }
         }
         let advancing = advancing.into_iter().map(|due| self.advance(due));
-        let welcoming = nodes.iter().map(|node| self.welcome(node));
+        let there = nodes
+            .iter()
+            .filter(|node| !self.world.is_lost(&node.name_any()));
+        let welcoming = there.map(|node| self.welcome(node));
         let (_, written, _) =
             tokio::join!(join_all(ending), join_all(advancing), join_all(welcoming));
         self.written.extend(written.into_iter().flatten());
@@ -124,7 +138,11 @@ impl Kubelet {
             .patch_status(&pod.name_any(), &PatchParams::default(), &patch)
             .await;
         match patched {
-            Ok(_) => Some((pod.uid().unwrap_or_default(), stage)),
+            Ok(_) => {
+                let before = uid(pod).and_then(|uid| self.written.get(uid));
+                story::reached(&self.recorder, pod, before.copied(), stage);
+                Some((pod.uid().unwrap_or_default(), stage))
+            }
             Err(error) => {
                 debug!(%error, pod = pod.name_any(), "a status could not be written");
                 None
@@ -137,8 +155,9 @@ impl Kubelet {
         let api: Api<Pod> =
             Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());
         let now = DeleteParams::default().grace_period(0);
-        if let Err(error) = api.delete(&pod.name_any(), &now).await {
-            debug!(%error, pod = pod.name_any(), "a Pod could not be ended");
+        match api.delete(&pod.name_any(), &now).await {
+            Ok(_) => story::ended(&self.recorder, pod),
+            Err(error) => debug!(%error, pod = pod.name_any(), "a Pod could not be ended"),
         }
     }
 
@@ -204,6 +223,7 @@ fn bound(pod: &Pod, node: &str) -> Bound {
         app: pod.labels().get(APP).cloned().unwrap_or_default(),
         node: node.to_owned(),
         demand: demand(&slim, false).amounts,
+        containers: containers::shares(pod),
     }
 }
 
@@ -221,89 +241,4 @@ fn is_finished(pod: &Pod) -> bool {
         .as_ref()
         .and_then(|status| status.phase.as_deref());
     matches!(phase, Some("Succeeded" | "Failed"))
-}
-
-/// The status of a Pod in a stage.
-fn status(pod: &Pod, stage: Stage, life: &Lifecycle, pace: &Pace) -> Value {
-    let running = stage >= Stage::Warming;
-    let ready = stage == Stage::Ready;
-    let word = |holds: bool| if holds { "True" } else { "False" };
-    let since = stamp(pace.clock(if ready { life.ready } else { life.running }));
-    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
-    let containers: Vec<Value> = containers
-        .map(|container| {
-            let doing = if running {
-                json!({"running": {"startedAt": stamp(pace.clock(life.running))}})
-            } else {
-                json!({"waiting": {"reason": "ContainerCreating"}})
-            };
-            json!({
-                "name": container.name, "image": container.image, "imageID": "",
-                "containerID": format!("simulated://{}", container.name),
-                "restartCount": 0, "ready": ready, "started": running, "state": doing,
-                "resources": container.resources,
-            })
-        })
-        .collect();
-    let condition = |kind: &str, holds: bool| {
-        json!({
-            "type": kind, "status": word(holds), "lastTransitionTime": since,
-        })
-    };
-    json!({"status": {
-        "phase": if running { "Running" } else { "Pending" },
-        "hostIP": "127.0.0.1",
-        "podIP": "127.0.0.1",
-        "startTime": pod.status.as_ref().and_then(|status| status.start_time.clone())
-            .map_or_else(|| Value::from(since.clone()), |time| json!(time)),
-        "conditions": [
-            condition("Initialized", true),
-            condition("Ready", ready),
-            condition("ContainersReady", ready),
-        ],
-        "containerStatuses": containers,
-    }})
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::simulate::scenario::Startup;
-    use crate::units::Ratio;
-
-    #[test]
-    fn the_status_follows_the_stage_as_the_rules_read_it() {
-        let second = SignedDuration::from_secs;
-        let pace = Pace::new(Ratio::new(1.0).unwrap());
-        pace.begin(Timestamp::from_second(1_000).unwrap());
-        let startup = Startup {
-            pull: second(3),
-            start: second(2),
-            warm_up: second(5),
-        };
-        let life = Lifecycle::new(&startup, second(10), false);
-        let mut object =
-            json!({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c"}]}});
-        let pod: Pod = serde_json::from_value(object.clone()).unwrap();
-        for (stage, phase, started) in [
-            (Stage::Pulling, "Pending", None),
-            (Stage::Starting, "Pending", None),
-            (Stage::Warming, "Running", Some(1_015)),
-            (Stage::Ready, "Running", Some(1_015)),
-        ] {
-            json_patch::merge(&mut object, &status(&pod, stage, &life, &pace));
-            let read: kubernetes::pod::Pod = serde_json::from_value(object.clone()).unwrap();
-            assert_eq!(object["status"]["phase"], phase);
-            assert_eq!(
-                read.started_at().map(Timestamp::as_second),
-                started,
-                "{stage:?}"
-            );
-            let ready = read
-                .status
-                .condition("Ready")
-                .map(|ready| ready.status == "True");
-            assert_eq!(ready, Some(stage == Stage::Ready));
-        }
-    }
 }

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::extract::{Form, State};
@@ -21,7 +21,7 @@ use tokio::net::TcpListener;
 
 use super::Pace;
 use super::api::{Reading, ResourceMetrics, Usage};
-use super::world::World;
+use super::world::{Share, World};
 use crate::clock;
 use crate::simulate::scrape::{Sample, Timing};
 use crate::units::{Amount, Bytes, MilliCpu, Resource, Resources};
@@ -47,9 +47,6 @@ pub const POD_METRICS: Resources<(&str, &str)> = Resources::new([
 /// The metric of network speeds; nodes annotate theirs, so it has no series.
 pub const NETWORK_CAPACITY: (&str, &str) = ("networkCapacity", "network_capacity");
 
-/// What the one container of a Pod is called here: its usage is not told apart.
-const CONTAINER: &str = "main";
-
 /// By which the service checks how nodes are labelled.
 const PROBE: &str = "node_uname_info or machine_memory_bytes";
 
@@ -66,18 +63,19 @@ impl ResourceReadings {
         Self { world, pace }
     }
 
-    fn reading(&self, namespace: &str, name: &str, container: &str, sample: &Sample) -> Reading {
-        let amount = |resource| Amount::from_f64(sample.used[resource]).get();
+    fn reading(&self, namespace: &str, name: &str, sample: &Sample, shares: &[Share]) -> Reading {
+        let part = |resource, part: f64| Amount::from_f64(sample.used[resource] * part).get();
+        let usage = shares.iter().map(|share| Usage {
+            name: share.container.clone(),
+            cpu: MilliCpu(part(Resource::Cpu, share.cpu)),
+            memory: Bytes(part(Resource::Memory, share.memory)),
+        });
         Reading {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             timestamp: self.pace.clock(sample.at),
             window: self.pace.real(Timing::default().window, Duration::ZERO),
-            usage: vec![Usage {
-                name: container.to_owned(),
-                cpu: MilliCpu(amount(Resource::Cpu)),
-                memory: Bytes(amount(Resource::Memory)),
-            }],
+            usage: usage.collect(),
         }
     }
 }
@@ -85,7 +83,12 @@ impl ResourceReadings {
 impl ResourceMetrics for ResourceReadings {
     fn nodes(&self) -> Vec<Reading> {
         let samples = self.world.node_samples();
-        let reading = |(node, sample): &(String, Sample)| self.reading("", node, "", sample);
+        let all = [Share {
+            container: String::new(),
+            cpu: 1.0,
+            memory: 1.0,
+        }];
+        let reading = |(node, sample): &(String, Sample)| self.reading("", node, sample, &all);
         samples.iter().map(reading).collect()
     }
 
@@ -93,7 +96,10 @@ impl ResourceMetrics for ResourceReadings {
         let samples = self.world.pod_samples();
         samples
             .iter()
-            .map(|(pod, sample)| self.reading(&pod.namespace, &pod.name, CONTAINER, sample))
+            .map(|(pod, sample)| {
+                let shares = self.world.containers(pod);
+                self.reading(&pod.namespace, &pod.name, sample, &shares)
+            })
             .collect()
     }
 }
@@ -126,6 +132,8 @@ struct Backend {
     world: World,
     pace: Pace,
     behaviour: Behaviour,
+    /// Set once something has been scraped: until then it is starting.
+    scraped: Arc<OnceLock<()>>,
 }
 
 /// Serves on a free port of loopback; the future serves until it is dropped.
@@ -143,6 +151,7 @@ pub async fn serve(
         world,
         pace,
         behaviour,
+        scraped: Arc::default(),
     };
     let router = Router::new()
         .route("/api/v1/query", post(query))
@@ -159,7 +168,7 @@ async fn query(
     Form(form): Form<BTreeMap<String, String>>,
 ) -> Response {
     let behaviour = backend.behaviour.0.load(Ordering::Relaxed);
-    if behaviour == DOWN {
+    if behaviour == DOWN || backend.is_starting() {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
     if behaviour == HANGS {
@@ -176,6 +185,14 @@ async fn query(
 }
 
 impl Backend {
+    /// Like Prometheus itself, which refuses questions until it has something to say.
+    fn is_starting(&self) -> bool {
+        if self.scraped.get().is_none() && !self.world.node_samples().is_empty() {
+            self.scraped.get_or_init(|| ());
+        }
+        self.scraped.get().is_none()
+    }
+
     fn answer(&self, text: &str) -> Option<Vec<Value>> {
         let inner = text
             .strip_prefix("timestamp(")
@@ -255,7 +272,9 @@ mod tests {
             world,
             pace,
             behaviour: Behaviour::default(),
+            scraped: Arc::default(),
         };
+        assert!(!backend.is_starting());
         for (_, name) in NODE_METRICS.values() {
             assert_eq!(backend.answer(name).unwrap().len(), 6, "{name}");
             let dated = backend.answer(&format!("timestamp({name})")).unwrap();

@@ -1,6 +1,5 @@
 //! The scenario as objects of Kubernetes.
 
-use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::{Namespace, Node};
@@ -137,19 +136,6 @@ pub fn autoscaler(workload: &Workload, scale: &Scale) -> HorizontalPodAutoscaler
     }))
 }
 
-/// The webhook configuration of `manifest`, with its Service replaced by a URL.
-///
-/// # Errors
-/// A manifest that is not YAML of a webhook configuration.
-pub fn webhook(manifest: &str, url: &str) -> Result<MutatingWebhookConfiguration, String> {
-    let mut value: Value = serde_saphyr::from_str(manifest).map_err(|error| error.to_string())?;
-    let webhooks = value["webhooks"].as_array_mut();
-    for webhook in webhooks.into_iter().flatten() {
-        webhook["clientConfig"] = json!({"url": url});
-    }
-    serde_json::from_value(value).map_err(|error| error.to_string())
-}
-
 /// Cpu, memory and disk as requests and capacities hold them; zeros are left out.
 fn quantities(amounts: &Resources<Amount>) -> Value {
     let names = [
@@ -174,7 +160,15 @@ pub fn stamp(now: jiff::Timestamp) -> String {
     now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-fn typed<T: DeserializeOwned>(value: Value) -> T {
+/// Since when a condition of a status holds: as before where it held before.
+pub(super) fn condition_since(status: &Value, kind: &str, holds: &str, now: &str) -> String {
+    let conditions = status["conditions"].as_array().into_iter().flatten();
+    let mut same = conditions.filter(|is| is["type"] == kind && is["status"] == holds);
+    let since = same.next().and_then(|is| is["lastTransitionTime"].as_str());
+    since.unwrap_or(now).to_owned()
+}
+
+pub(super) fn typed<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("these objects are written in the shape of their types")
 }
 

@@ -1,9 +1,9 @@
 //! A scheduler that stands in for kube-scheduler: the default plugins, extenders called as
 //! kube-scheduler calls them, and its habits in retrying.
 //!
-//! One Pod at a time, by priority and age; bindings are made while the next Pod is looked at. A Pod that no node takes is tried again as soon as the
-//! cluster looks different to a scheduler: its own condition counts, when its text changes, and
-//! so does any binding, deletion or change of a node.
+//! One Pod at a time, by priority and age; bindings are made while the next Pod is looked at. A Pod
+//! that no node takes is tried again as soon as the cluster looks different to a scheduler: its own
+//! condition counts, when its text changes, and so does any binding, deletion or change of a node.
 
 mod binding;
 pub mod configuration;
@@ -25,9 +25,11 @@ use self::binding::Binder;
 use self::configuration::Configuration;
 use self::extender::{Extender, Filtered};
 use self::landscape::{Landscape, Requests};
+use super::Event;
 use super::objects::stamp;
+use super::parts::Parts;
+use super::recorder::reference;
 use super::store::Stores;
-use super::{Event, Events, Pace};
 use crate::clock;
 use crate::kubernetes;
 use crate::placement::usage::PodName;
@@ -117,13 +119,9 @@ impl SetupSlot {
 impl Scheduler {
     /// A scheduler without extenders.
     #[must_use]
-    pub fn new(client: Client, stores: Stores, events: Events, pace: Pace, seed: u64) -> Self {
+    pub fn new(client: Client, stores: Stores, parts: Parts, seed: u64) -> Self {
         Self {
-            binder: Binder {
-                client,
-                events,
-                pace,
-            },
+            binder: Binder { client, parts },
             stores,
             setup: Arc::default(),
             random: Random::new(seed).stream("scheduler"),
@@ -148,10 +146,8 @@ impl Scheduler {
     /// Schedules for ever.
     pub async fn run(mut self) {
         let mut changes = self.stores.changes();
-        let flush = self
-            .binder
-            .pace
-            .real(FLUSH, std::time::Duration::from_secs(1));
+        let pace = &self.binder.parts.pace;
+        let flush = pace.real(FLUSH, std::time::Duration::from_secs(1));
         let mut bindings = JoinSet::new();
         loop {
             changes.borrow_and_update();
@@ -189,7 +185,8 @@ impl Scheduler {
             .retain(|uid, (_, at)| !bound(uid) && now.duration_since(*at) < ASSUMED);
         let exists = |uid: &String| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid));
         self.refused.retain(|uid, _| exists(uid));
-        let flush = self.binder.pace.real(FLUSH, std::time::Duration::ZERO);
+        let pace = &self.binder.parts.pace;
+        let flush = pace.real(FLUSH, std::time::Duration::ZERO);
         let due = |pod: &&Arc<Pod>| {
             let uid = pod.uid().unwrap_or_default();
             let waits = self.refused.get(&uid).is_some_and(|(tried, at)| {
@@ -282,8 +279,7 @@ impl Scheduler {
             call: "extender",
             pod: PodName::new(&pod.namespace().unwrap_or_default(), &pod.name_any()),
         };
-        let Binder { events, pace, .. } = &self.binder;
-        events.tell(pace.scenario(clock::now()), event);
+        self.binder.parts.tell(clock::now(), event);
     }
 
     /// Says in the Pod's condition why it waits; nothing is written while the text stays the same.
@@ -292,6 +288,8 @@ impl Scheduler {
             Unplaced::Refused(against) => ("Unschedulable", unschedulable(&against)),
             Unplaced::Extender(message) => ("SchedulerError", message),
         };
+        let recorder = &self.binder.parts.recorder;
+        recorder.warning(reference(pod), "FailedScheduling", message.clone());
         if landscape::condition(pod) == Some((reason, &message)) {
             return;
         }
@@ -314,9 +312,7 @@ impl Scheduler {
         }
         let pod = PodName::new(&namespace, &pod.name_any());
         let event = Event::PodRefused { pod, message };
-        self.binder
-            .events
-            .tell(self.binder.pace.scenario(now), event);
+        self.binder.parts.tell(now, event);
     }
 }
 

@@ -11,7 +11,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use futures::StreamExt as _;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Node, Pod, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::runtime::watcher::{Config, Event};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, Resource, ResourceExt as _};
@@ -120,6 +122,12 @@ pub struct Stores {
     pub replica_sets: Store<ReplicaSet>,
     /// All HorizontalPodAutoscalers.
     pub autoscalers: Store<HorizontalPodAutoscaler>,
+    /// All PodDisruptionBudgets.
+    pub budgets: Store<PodDisruptionBudget>,
+    /// All Services.
+    pub services: Store<Service>,
+    /// All EndpointSlices.
+    pub slices: Store<EndpointSlice>,
     changes: watch::Sender<u64>,
 }
 
@@ -133,6 +141,9 @@ impl Stores {
             deployments: Store::new(changes.clone()),
             replica_sets: Store::new(changes.clone()),
             autoscalers: Store::new(changes.clone()),
+            budgets: Store::new(changes.clone()),
+            services: Store::new(changes.clone()),
+            slices: Store::new(changes.clone()),
             changes,
         };
         tasks.spawn(stores.pods.clone().follow(client.clone()));
@@ -140,6 +151,9 @@ impl Stores {
         tasks.spawn(stores.deployments.clone().follow(client.clone()));
         tasks.spawn(stores.replica_sets.clone().follow(client.clone()));
         tasks.spawn(stores.autoscalers.clone().follow(client.clone()));
+        tasks.spawn(stores.budgets.clone().follow(client.clone()));
+        tasks.spawn(stores.services.clone().follow(client.clone()));
+        tasks.spawn(stores.slices.clone().follow(client.clone()));
         stores
     }
 

@@ -52,7 +52,7 @@ struct Inner {
 }
 
 /// A Pod that was bound to a node.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Bound {
     /// The Pod.
     pub pod: PodName,
@@ -62,6 +62,19 @@ pub struct Bound {
     pub node: String,
     /// What it asks for.
     pub demand: Resources<Amount>,
+    /// How its usage is told apart.
+    pub containers: Vec<Share>,
+}
+
+/// A container's part of what its Pod uses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Share {
+    /// Its name.
+    pub container: String,
+    /// Of the Pod's cpu.
+    pub cpu: f64,
+    /// Of the Pod's memory.
+    pub memory: f64,
 }
 
 /// A Pod on a node.
@@ -70,6 +83,7 @@ struct Life {
     workload: Workload,
     slot: u32,
     lifecycle: Lifecycle,
+    containers: Vec<Share>,
 }
 
 impl World {
@@ -99,6 +113,7 @@ impl World {
             app,
             node,
             demand,
+            containers,
         } = bound;
         let mut inner = self.lock();
         if let Some(life) = inner.lives.get(pod) {
@@ -118,6 +133,7 @@ impl World {
             workload,
             slot,
             lifecycle,
+            containers: containers.clone(),
         };
         inner.lives.insert(pod.clone(), life);
         lifecycle
@@ -202,6 +218,14 @@ impl World {
         let inner = self.lock();
         let samples = inner.pods.samples();
         samples.map(|(pod, sample)| (pod.clone(), sample)).collect()
+    }
+
+    /// How the usage of a Pod is told apart.
+    #[must_use]
+    pub fn containers(&self, pod: &PodName) -> Vec<Share> {
+        let inner = self.lock();
+        let life = inner.lives.get(pod);
+        life.map(|life| life.containers.clone()).unwrap_or_default()
     }
 
     /// What the run has come to so far.
@@ -413,6 +437,7 @@ mod tests {
             app: "stream".to_owned(),
             node: "small-1".to_owned(),
             demand: Resources::default(),
+            containers: Vec::new(),
         };
         let life = world.bound(&bound, second(100));
         let idle = network(&world.tick(second(101)), "small-1");

@@ -8,6 +8,7 @@ mod leftovers;
 mod measuring;
 mod namespaces;
 mod network;
+mod outside;
 mod rights;
 mod scheduler;
 mod waiting;
@@ -75,7 +76,7 @@ impl<'a> Sight<'a> {
         Self {
             seen,
             configured: seen.configured(),
-            pages: replicas(seen).iter().filter_map(page).collect(),
+            pages: pages(seen),
         }
     }
 
@@ -95,6 +96,7 @@ impl<'a> Sight<'a> {
         if !self.pages.is_empty() {
             return Ok(&self.pages);
         }
+        self.seen.outside.look(id, subject)?;
         let replicas = self.seen.replicas.look(id, subject)?;
         for replica in replicas.into_iter().flatten() {
             replica.metrics.look(id, subject)?;
@@ -125,6 +127,17 @@ impl<'a> Sight<'a> {
 
 fn replicas(seen: &Observation) -> &[Replica] {
     seen.replicas.there().map_or(&[], Vec::as_slice)
+}
+
+/// What was exported, by the names of the Pods, or by that of the program where it is in none.
+fn pages(seen: &Observation) -> Vec<(&str, Page)> {
+    let outside = seen.outside.there();
+    let outside = outside.map(|text| (outside::NAME, Page::parse(text)));
+    replicas(seen)
+        .iter()
+        .filter_map(page)
+        .chain(outside)
+        .collect()
 }
 
 fn page(replica: &Replica) -> Option<(&str, Page)> {

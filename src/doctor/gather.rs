@@ -3,7 +3,7 @@
 //! A read that fails is kept as such: a user with few rights still learns what can be seen. The
 //! API server is asked nothing that changes it.
 
-mod read;
+pub(crate) mod read;
 mod replicas;
 mod rights;
 mod trial;
@@ -43,11 +43,8 @@ pub async fn gather(
     namespace: &str,
     now: Timestamp,
 ) -> Result<Observation, kube::Error> {
-    let reader = Reader { client, namespace };
-    let system = Reader {
-        client,
-        namespace: "kube-system",
-    };
+    let reader = |namespace| Reader { client, namespace };
+    let (reader, system) = (reader(namespace), reader("kube-system"));
     let server = read::version(client).await?;
     let (configuration, deployment, replicas, lease) = tokio::join!(
         reader.own::<ConfigMap>(NAME),
@@ -81,6 +78,7 @@ pub async fn gather(
         configuration,
         deployment,
         replicas,
+        outside: Seen::Absent,
         lease,
         webhooks,
         webhook_service,
@@ -97,7 +95,8 @@ pub async fn gather(
         second_scheduler,
         trial: Seen::Absent,
     };
-    // The two that depend on what was seen; the trial comes after the metrics, which count it.
+    // Those that depend on what was seen; the trial comes after the metrics, which count it.
+    observation.outside = replicas::outside(&reader, &observation.replicas).await;
     observation.certificate = certificate(&reader, &observation).await;
     observation.trial = trial::run(client, &observation).await;
     Ok(observation)

@@ -165,6 +165,8 @@ pub struct Observation {
     pub deployment: Seen<Deployment>,
     /// Its Pods.
     pub replicas: Seen<Vec<Replica>>,
+    /// What the Service for metrics leads to exports, where there are no such Pods.
+    pub outside: Seen<String>,
     /// The Lease of the leader.
     pub lease: Seen<Lease>,
     /// All mutating webhooks of the cluster.

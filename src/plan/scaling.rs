@@ -8,12 +8,14 @@ pub mod bounds;
 mod events;
 mod memory;
 pub mod owner;
+mod problem;
 pub mod status;
 pub mod targets;
 mod writes;
 
 pub use memory::Memory;
-pub use targets::{Problem, Resolved, Settings, conflicts, resolve};
+pub use problem::Problem;
+pub use targets::{Resolved, Settings, conflicts, resolve};
 pub use writes::{Context, plan};
 
 use std::sync::Arc;

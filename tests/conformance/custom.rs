@@ -17,6 +17,10 @@ fn definition() -> Value {
         "schema": {"openAPIV3Schema": {"type": "object", "properties": {
             "spec": {"type": "object", "required": ["sail"], "properties": {
                 "sail": {"type": "string", "enum": ["main", "jib"]},
+                "name": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 5},
+                "launched": {"type": "string", "format": "date-time"},
+                "crew": {"type": "array", "x-kubernetes-list-type": "set", "maxItems": 2,
+                    "items": {"type": "string"}},
                 "replicas": {"type": "integer", "minimum": 0, "default": 1}}},
             "status": {"type": "object", "properties": {
                 "replicas": {"type": "integer"}, "knots": {"type": "integer"}}}}}},
@@ -61,6 +65,11 @@ async fn schemas_are_kept(client: &Client, boats: &str) {
         json!({"sail": "none"}),
         json!({"sail": 1}),
         json!({"sail": "jib", "replicas": -1}),
+        json!({"sail": "jib", "name": "A1"}),
+        json!({"sail": "jib", "name": "toolong"}),
+        json!({"sail": "jib", "launched": "yesterday"}),
+        json!({"sail": "jib", "crew": ["a", "a"]}),
+        json!({"sail": "jib", "crew": ["a", "b", "c"]}),
     ] {
         let (status, answer) = ask(client, "POST", boats, &boat(&wrong)).await;
         assert_eq!(status, 422, "{wrong}: {answer}");

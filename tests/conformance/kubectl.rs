@@ -240,6 +240,8 @@ fn creates_and_deletes() {
             ("cordon n1", "cordoned"),
             ("delete deployment,hpa web", "deleted"),
             ("auth can-i create pods", "yes"),
+            ("explain pod.spec.containers", "livenessProbe"),
+            ("explain hpa.spec --recursive", "stabilizationWindowSeconds"),
         ] {
             kubectl.run(arguments, "", &[expected]).await;
         }

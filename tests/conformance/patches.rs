@@ -148,3 +148,104 @@ pub async fn managers_own_what_they_apply(client: &Client) {
         "a manager is needed: {status}"
     );
 }
+
+/// The fields that each manager owns, without the marks of the maps and lists around them.
+fn owned(object: &Value) -> std::collections::BTreeMap<String, Vec<String>> {
+    let entries = object["metadata"]["managedFields"].as_array();
+    let entries = entries.into_iter().flatten().map(|entry| {
+        let word = |field: &str| entry[field].as_str().unwrap_or_default();
+        let who = [word("manager"), word("operation"), word("subresource")].join(" ");
+        let mut fields = Vec::new();
+        leaves(&entry["fieldsV1"], "", &mut fields);
+        (who.trim_end().to_owned(), fields)
+    });
+    entries.collect()
+}
+
+fn leaves(node: &Value, path: &str, found: &mut Vec<String>) {
+    let children = node.as_object().expect("a set of fields");
+    let children: Vec<_> = children.iter().filter(|(step, _)| *step != ".").collect();
+    if children.is_empty() {
+        found.push(path.to_owned());
+    }
+    for (step, child) in children {
+        let step = step.strip_prefix("f:").unwrap_or(step);
+        leaves(child, &format!("{path}.{step}"), found);
+    }
+}
+
+fn as_manager(path: &str, manager: &str) -> String {
+    format!("{path}?fieldManager={manager}")
+}
+
+pub async fn every_write_has_its_manager(client: &Client) {
+    let hpas = path(
+        &namespace(client).await,
+        "autoscaling/v2/horizontalpodautoscalers",
+    );
+    let given = json!({"metadata": {"name": "web", "labels": {"app": "web"}}, "spec": {
+        "minReplicas": 2, "maxReplicas": 9,
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+        "metrics": [{"type": "Resource", "resource": {"name": "cpu",
+            "target": {"type": "Utilization", "averageUtilization": 50}}}]}});
+    let made = create(client, &as_manager(&hpas, "maker"), &given).await;
+    let target = ["apiVersion", "kind", "name"].map(|name| format!(".spec.scaleTargetRef.{name}"));
+    let and_target = |fields: &[&str]| -> Vec<String> {
+        let fields = fields.iter().map(|&field| field.to_owned());
+        fields.chain(target.clone()).collect()
+    };
+    let label = ".metadata.labels.app";
+    let spec = [
+        label,
+        ".spec.maxReplicas",
+        ".spec.metrics",
+        ".spec.minReplicas",
+    ];
+    assert_eq!(owned(&made)["maker Update"], and_target(&spec));
+
+    let web = format!("{hpas}/web");
+    let raised = json!({"spec": {"minReplicas": 3}});
+    patched(client, &as_manager(&web, "patcher"), "merge", &raised).await;
+    let status = json!({"status": {"desiredReplicas": 3}});
+    let at = as_manager(&format!("{web}/status"), "judge");
+    let mut live = patched(client, &at, "merge", &status).await;
+    live["spec"]["maxReplicas"] = 20.into();
+    let (status, live) = ask(client, "PUT", &as_manager(&web, "replacer"), &live).await;
+    assert_eq!(status, 200, "{live}");
+    let wish = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web"}, "spec": {"minReplicas": 4}});
+    let (status, refused) = patch(client, &as_manager(&web, "applier"), "apply", &wish).await;
+    let message = refused["message"].as_str().unwrap_or_default();
+    assert_eq!(status, 409, "{refused}");
+    let words = "conflict with \"patcher\" using autoscaling/v2";
+    assert!(message.contains(words), "{message}");
+    let forced = format!("{}&force=true", as_manager(&web, "applier"));
+    let live = patched(client, &forced, "apply", &wish).await;
+    let owned = owned(&live);
+    assert_eq!(owned["applier Apply"], [".spec.minReplicas"]);
+    assert_eq!(owned["replacer Update"], [".spec.maxReplicas"]);
+    assert_eq!(owned["judge Update status"], [".status.desiredReplicas"]);
+    assert_eq!(owned["maker Update"], and_target(&[label, ".spec.metrics"]));
+    assert!(!owned.contains_key("patcher Update"), "{owned:?}");
+}
+
+pub async fn scaling_has_its_manager(client: &Client) {
+    let web = paused(client).await;
+    let three = json!({"spec": {"replicas": 0}});
+    let scale = format!("{web}/scale");
+    patched(client, &as_manager(&scale, "idle"), "merge", &three).await;
+    let live = get(client, &web).await;
+    assert!(
+        !owned(&live).keys().any(|who| who.starts_with("idle")),
+        "nothing changed"
+    );
+    let three = json!({"spec": {"replicas": 3}});
+    patched(client, &as_manager(&scale, "scaler"), "merge", &three).await;
+    let live = get(client, &web).await;
+    // A real server may leave the field to nobody; it must not stay with who wrote it before.
+    let replicas = ".spec.replicas".to_owned();
+    for (who, fields) in owned(&live) {
+        let scaler = who == "scaler Update scale";
+        assert!(scaler || !fields.contains(&replicas), "{who}: {fields:?}");
+    }
+}

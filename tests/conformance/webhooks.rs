@@ -6,7 +6,7 @@ use kube::Client;
 use serde_json::{Value, json};
 
 use crate::support::control_plane::wait::{eventually, holds};
-use crate::support::dev_api::{ask, create, hook, namespace, path, pod};
+use crate::support::dev_api::{ask, create, hook, namespace, patch, path, pod};
 
 const CONFIGURATIONS: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 
@@ -123,4 +123,115 @@ pub async fn answers_have_their_effects(client: &Client) {
         &Value::Null,
     )
     .await;
+}
+
+/// One webhook for a kind in a namespace.
+fn webhook(name: &str, namespace: &str, rule: &Value, client: &Value) -> Value {
+    json!({
+        "name": format!("{name}.test.dev"), "admissionReviewVersions": ["v1"],
+        "sideEffects": "None", "failurePolicy": "Fail", "timeoutSeconds": 5,
+        "clientConfig": client, "rules": [rule],
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+    })
+}
+
+fn rule(group: &str, version: &str, plural: &str) -> Value {
+    json!({"operations": ["CREATE"], "apiGroups": [group], "apiVersions": [version],
+        "resources": [plural]})
+}
+
+/// Creates as a dry run until the object is marked; the last answer.
+async fn marked(client: &Client, collection: &str, object: &Value) -> Value {
+    let path = format!("{collection}?dryRun=All");
+    eventually("the webhook to be in force", async || {
+        let (_, answer) = ask(client, "POST", &path, object).await;
+        is_marked(&answer)
+            .then(|| answer.clone())
+            .ok_or(answer.to_string())
+    })
+    .await
+}
+
+fn is_marked(object: &Value) -> bool {
+    let metadata = &object["metadata"];
+    metadata["annotations"]["hook"] == "was here" || metadata["labels"]["hook"] == "was-here-too"
+}
+
+async fn remove(client: &Client, name: &str) {
+    let one = format!("{CONFIGURATIONS}/{name}");
+    ask(client, "DELETE", &one, &Value::Null).await;
+}
+
+pub async fn are_called_again_when_a_later_one_changed_the_object(client: &Client) {
+    let hook = hook::start().await;
+    let namespace = namespace(client).await;
+    let pods = path(&namespace, "v1/pods");
+    let at = |case: &str| json!({"url": format!("{}/{case}", hook.url), "caBundle": hook.bundle});
+    let of_pods = rule("", "v1", "pods");
+    for (policy, calls) in [("IfNeeded", 3), ("Never", 2)] {
+        let mut first = webhook("a", &namespace, &of_pods, &at("good"));
+        first["reinvocationPolicy"] = policy.into();
+        let second = webhook("b", &namespace, &of_pods, &at("marks-too"));
+        let configuration = json!({"metadata": {"name": namespace}, "webhooks": [first, second]});
+        create(client, CONFIGURATIONS, &configuration).await;
+        eventually("as many calls", async || {
+            let before = hook.calls.load(Ordering::SeqCst);
+            let object = marked(client, &pods, &pod("a")).await;
+            let made = hook.calls.load(Ordering::SeqCst) - before;
+            let both = object["metadata"]["labels"]["hook"] == "was-here-too";
+            holds(both && made == calls, || {
+                format!("{policy}: {made} calls, {object}")
+            })
+        })
+        .await;
+        remove(client, &namespace).await;
+    }
+}
+
+pub async fn are_found_through_their_service(client: &Client) {
+    let namespace = namespace(client).await;
+    let hook = hook::start_as(&format!("hook.{namespace}.svc")).await;
+    let port: u16 = hook
+        .url
+        .rsplit(':')
+        .next()
+        .and_then(|port| port.parse().ok())
+        .expect("a port");
+    let alias = json!({"metadata": {"name": "hook"},
+        "spec": {"type": "ExternalName", "externalName": "localhost"}});
+    create(client, &path(&namespace, "v1/services"), &alias).await;
+    let service = json!({"name": "hook", "namespace": namespace, "path": "/good", "port": port});
+    let to = json!({"service": service, "caBundle": hook.bundle});
+    let only = webhook("a", &namespace, &rule("", "v1", "pods"), &to);
+    let configuration = json!({"metadata": {"name": namespace}, "webhooks": [only]});
+    create(client, CONFIGURATIONS, &configuration).await;
+    marked(client, &path(&namespace, "v1/pods"), &pod("a")).await;
+    remove(client, &namespace).await;
+}
+
+pub async fn see_other_versions_unless_they_want_exact_matches(client: &Client) {
+    let hook = hook::start().await;
+    let namespace = namespace(client).await;
+    let to = json!({"url": format!("{}/marks-too", hook.url), "caBundle": hook.bundle});
+    let mut of_v1 = webhook("a", &namespace, &rule("autoscaling", "v1", "*"), &to);
+    of_v1["matchPolicy"] = "Equivalent".into();
+    let configuration = json!({"metadata": {"name": namespace}, "webhooks": [of_v1]});
+    create(client, CONFIGURATIONS, &configuration).await;
+    let hpa = json!({"metadata": {"name": "web"}, "spec": {"maxReplicas": 3, "metrics": [
+        {"type": "Resource", "resource": {"name": "memory",
+            "target": {"type": "Utilization", "averageUtilization": 70}}}],
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}});
+    let hpas = path(&namespace, "autoscaling/v2/horizontalpodautoscalers");
+    let seen = marked(client, &hpas, &hpa).await;
+    // What the older version cannot say has survived it.
+    assert_eq!(seen["spec"]["metrics"][0]["resource"]["name"], "memory");
+    let exact = json!([{"op": "replace", "path": "/webhooks/0/matchPolicy", "value": "Exact"}]);
+    let one = format!("{CONFIGURATIONS}/{namespace}");
+    assert_eq!(patch(client, &one, "json", &exact).await.0, 200);
+    eventually("the webhook not to be called", async || {
+        let (_, answer) = ask(client, "POST", &format!("{hpas}?dryRun=All"), &hpa).await;
+        holds(!is_marked(&answer), || answer.to_string())
+    })
+    .await;
+    remove(client, &namespace).await;
 }

@@ -53,26 +53,71 @@ fn foreign() -> Vec<Value> {
     ]
 }
 
-fn cases() -> Vec<Case> {
-    let written = |bounds: Value| {
-        let mut change = json!({"metadata": {"annotations": {
-            "evenkeel.dev/bounds": "{}", "evenkeel.dev/scaling-status": "{}"}}});
-        change["spec"] = bounds;
-        change
-    };
-    let status = |value: Value| annotated("evenkeel.dev/scaling-status", &value);
-    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+fn cases() -> [Case; 4] {
     let template = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [
         {"name": "app", "image": "registry.example/app:1"}]}});
-    let workload = json!({"replicas": 0, "serviceName": "web", "template": template,
+    let deployment = json!({"replicas": 0, "template": template,
         "selector": {"matchLabels": {"app": "web"}}});
-    let mut deployment = workload.clone();
-    deployment
-        .as_object_mut()
-        .expect("a spec")
-        .remove("serviceName");
+    let mut stateful_set = deployment.clone();
+    stateful_set["serviceName"] = json!("web");
+    [
+        autoscaler(),
+        scaled_object(),
+        workload("Deployment", deployment),
+        workload("StatefulSet", stateful_set),
+    ]
+}
+
+/// Other bounds, with both annotations.
+fn written(bounds: &Value) -> Value {
+    json!({"spec": bounds, "metadata": {"annotations": {
+        "evenkeel.dev/bounds": "{}", "evenkeel.dev/scaling-status": "{}"}}})
+}
+
+fn autoscaler() -> Case {
+    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+    Case {
+        group: "autoscaling",
+        version: "v2",
+        kind: "HorizontalPodAutoscaler",
+        spec: json!({"scaleTargetRef": target, "maxReplicas": 5}),
+        allowed: vec![
+            written(&json!({"minReplicas": 3})),
+            written(&json!({"minReplicas": 4, "maxReplicas": 6})),
+            annotated("evenkeel.dev/bounds", &Value::Null),
+        ],
+        refused: vec![
+            json!({"spec": {"scaleTargetRef": {"name": "other"}}}),
+            json!({"spec": {"metrics": [{"type": "Resource", "resource": {"name": "cpu",
+                "target": {"type": "Utilization", "averageUtilization": 1}}}]}}),
+            json!({"spec": {"minReplicas": 2, "behavior": {"scaleUp": {
+                "stabilizationWindowSeconds": 60}}}}),
+        ],
+    }
+}
+
+fn scaled_object() -> Case {
+    Case {
+        group: "keda.sh",
+        version: "v1alpha1",
+        kind: "ScaledObject",
+        spec: json!({"scaleTargetRef": {"name": "web"}, "triggers": []}),
+        allowed: vec![
+            written(&json!({"minReplicaCount": 3})),
+            written(&json!({"minReplicaCount": null, "maxReplicaCount": 7})),
+        ],
+        refused: vec![
+            json!({"spec": {"triggers": [{"type": "cron"}]}}),
+            json!({"spec": {"triggers": null}}),
+            json!({"spec": {"pollingInterval": 5}}),
+        ],
+    }
+}
+
+fn workload(kind: &'static str, spec: Value) -> Case {
+    let status = |value| annotated("evenkeel.dev/scaling-status", &value);
     let image = json!([{"name": "app", "image": "registry.example/other:1"}]);
-    let of_workload = |kind, spec| Case {
+    Case {
         group: "apps",
         version: "v1",
         kind,
@@ -82,44 +127,7 @@ fn cases() -> Vec<Case> {
             json!({"spec": {"replicas": 3}}),
             json!({"spec": {"template": {"spec": {"containers": image}}}}),
         ],
-    };
-    vec![
-        Case {
-            group: "autoscaling",
-            version: "v2",
-            kind: "HorizontalPodAutoscaler",
-            spec: json!({"scaleTargetRef": target, "maxReplicas": 5}),
-            allowed: vec![
-                written(json!({"minReplicas": 3})),
-                written(json!({"minReplicas": 4, "maxReplicas": 6})),
-                annotated("evenkeel.dev/bounds", &Value::Null),
-            ],
-            refused: vec![
-                json!({"spec": {"scaleTargetRef": {"name": "other"}}}),
-                json!({"spec": {"metrics": [{"type": "Resource", "resource": {"name": "cpu",
-                    "target": {"type": "Utilization", "averageUtilization": 1}}}]}}),
-                json!({"spec": {"minReplicas": 2, "behavior": {"scaleUp": {
-                    "stabilizationWindowSeconds": 60}}}}),
-            ],
-        },
-        Case {
-            group: "keda.sh",
-            version: "v1alpha1",
-            kind: "ScaledObject",
-            spec: json!({"scaleTargetRef": {"name": "web"}, "triggers": []}),
-            allowed: vec![
-                written(json!({"minReplicaCount": 3})),
-                written(json!({"minReplicaCount": null, "maxReplicaCount": 7})),
-            ],
-            refused: vec![
-                json!({"spec": {"triggers": [{"type": "cron"}]}}),
-                json!({"spec": {"triggers": null}}),
-                json!({"spec": {"pollingInterval": 5}}),
-            ],
-        },
-        of_workload("Deployment", deployment),
-        of_workload("StatefulSet", workload),
-    ]
+    }
 }
 
 impl Case {

@@ -14,13 +14,15 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 /// Every vector file that some test of this project reads.
-const KNOWN: [&str; 8] = [
+const KNOWN: [&str; 10] = [
     "forecast/adaptive_alpha",
     "forecast/brown_tes",
     "forecast/dhpa_threshold",
     "forecast/hpa_aware",
     "hpa/behavior_random",
     "hpa/behavior_upstream",
+    "hpa/replicas_random",
+    "hpa/replicas_upstream",
     "scheduling/ahp",
     "scheduling/clbp",
 ];

@@ -47,9 +47,10 @@ fn hpa(state: &ClusterState, name: &str, (kind, target): (&str, &str), annotatio
     state.apply_scaled(Scaled::Autoscaler(Arc::new(hpa)));
 }
 
-/// An HPA that the ScaledObject `name` controls.
+/// An HPA that the ScaledObject `name` controls, with annotations that it had when KEDA made it.
 fn keda_hpa(state: &ClusterState, name: &str) {
-    let mut metadata = meta(&format!("keda-hpa-{name}"), &json!({}));
+    let copied = json!({BOUNDS: "{}", "evenkeel.dev/scaling": "direct"});
+    let mut metadata = meta(&format!("keda-hpa-{name}"), &copied);
     metadata["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
         "kind": "ScaledObject", "name": name, "uid": name, "controller": true}]);
     let hpa = json!({"metadata": metadata, "spec": {"scaleTargetRef": {
@@ -427,10 +428,21 @@ fn keda_stands_beside_the_autoscaler_that_it_controls() {
     assert!(target.autoscaler.is_some());
     state.remove_scaled(Kind::Autoscaler, "shop/keda-hpa-web");
     let target = one(&state);
-    assert!(target.autoscaler.is_none(), "KEDA has paused it");
+    assert!(target.autoscaler.is_none(), "KEDA has taken it away");
     assert_eq!(&*target.reference.kind, "Deployment");
     state.serve_scaled_objects(false);
     assert_eq!(scaled(&state), [""; 0]);
+}
+
+#[test]
+fn what_keda_copied_to_its_autoscaler_says_nothing() {
+    let state = shop();
+    keda_hpa(&state, "web");
+    let autoscaler = one(&state).autoscaler.unwrap();
+    assert!(autoscaler.metadata.annotations.is_empty());
+    assert_eq!(notes(&state), []);
+    namespace(&state, &json!({}));
+    assert_eq!(scaled(&state), [""; 0], "nothing of ours is on it");
 }
 
 #[test]

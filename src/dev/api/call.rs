@@ -10,6 +10,9 @@ use super::resource::{Resource, Subresource};
 use super::state::Api;
 use super::store::{Key, Stored};
 
+/// The manager of fields that says nothing of itself.
+const UNKNOWN: &str = "unknown";
+
 /// Who asks. Every user may do everything; webhooks are told the name.
 #[derive(Debug, Clone)]
 pub(crate) struct User {
@@ -98,19 +101,25 @@ impl Call {
 
     /// Who writes, for `managedFields`.
     pub(crate) fn applier<'a>(&'a self, subresource: &'a str) -> Applier<'a> {
-        let manager = self.query.text("fieldManager");
+        let names = [self.query.text("fieldManager"), &self.agent, UNKNOWN];
+        let mut names = names.into_iter().filter(|name| !name.is_empty());
         Applier {
-            manager: if manager.is_empty() {
-                &self.agent
-            } else {
-                manager
-            },
+            manager: names.next().unwrap_or(UNKNOWN),
             force: self.query.flag("force"),
-            api_version: self.resource.api_version(),
+            api_version: self.stored_as().api_version(),
             builtin: self.resource.is_builtin(),
             now: self.api.stamp(),
             subresource,
         }
+    }
+
+    /// The resource in the version that is stored, in which fields are told apart too.
+    pub(crate) fn stored_as(&self) -> Arc<Resource> {
+        let stored = match self.resource.conversion {
+            Some(_) => self.api.registry.of_collection(&self.resource.collection),
+            None => None,
+        };
+        stored.unwrap_or_else(|| Arc::clone(&self.resource))
     }
 
     /// Something that the client shall read.

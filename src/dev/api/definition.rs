@@ -1,5 +1,6 @@
 //! From a CustomResourceDefinition to the resources that it defines.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -104,12 +105,11 @@ fn columns(version: &Value) -> Columns {
 /// What of a definition is not evaluated, as a warning for who creates it.
 pub(crate) fn warning(definition: &Value) -> Option<String> {
     let versions = meta::list(definition, "/spec/versions").iter();
-    let mut parts: Vec<&str> = versions
+    let parts: BTreeSet<String> = versions
         .flat_map(|version| Schema::new(version["schema"].clone()).unevaluated())
         .collect();
-    parts.sort_unstable();
-    parts.dedup();
     (!parts.is_empty()).then(|| {
+        let parts: Vec<String> = parts.into_iter().collect();
         let parts = parts.join(" and ");
         format!("the development API server does not evaluate {parts} of the schema")
     })

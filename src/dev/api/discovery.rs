@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::accept;
+use super::authorization;
 use super::error::ApiError;
 use super::metrics;
 use super::path::Route;
@@ -14,18 +15,18 @@ use super::resource::{Resource, Subresource, api_version};
 use super::state::Api;
 
 /// The version that is reported: that of the API types compiled in.
-const MAJOR: &str = "1";
-const MINOR: &str = "33";
+pub(super) const MAJOR: &str = "1";
+pub(super) const MINOR: &str = "33";
 
 /// One entry of a list of resources, the same for both forms.
 #[derive(Debug, Clone)]
-struct Entry {
-    group: String,
-    version: String,
-    plural: String,
+pub(super) struct Entry {
+    pub(super) group: String,
+    pub(super) version: String,
+    pub(super) plural: String,
     singular: String,
-    kind: String,
-    namespaced: bool,
+    pub(super) kind: String,
+    pub(super) namespaced: bool,
     verbs: Vec<&'static str>,
     short_names: Vec<String>,
     categories: Vec<String>,
@@ -86,16 +87,13 @@ impl Entry {
 }
 
 /// Group, then version, then resources.
-type Groups = BTreeMap<String, BTreeMap<String, Vec<Entry>>>;
+pub(super) type Groups = BTreeMap<String, BTreeMap<String, Vec<Entry>>>;
 
-fn groups(api: &Api) -> Groups {
+pub(super) fn groups(api: &Api) -> Groups {
     let mut entries: Vec<Entry> = api.registry.all().iter().map(|r| Entry::of(r)).collect();
-    entries.push(Entry::virtual_one(
-        "authorization.k8s.io",
-        "v1",
-        "selfsubjectaccessreviews",
-        "SelfSubjectAccessReview",
-    ));
+    for (plural, kind) in authorization::REVIEWS {
+        entries.push(Entry::virtual_one(authorization::GROUP, "v1", plural, kind));
+    }
     if api.metrics.is_some() {
         for (plural, kind, namespaced) in [
             ("nodes", "NodeMetrics", false),
@@ -268,66 +266,4 @@ pub(crate) fn version() -> Reply {
         "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
         "goVersion": "", "compiler": "rustc", "platform": "",
     }))
-}
-
-/// `/openapi/v3`: where the documents of the groups' versions are.
-pub(crate) fn openapi_index(api: &Api) -> Reply {
-    let mut paths = Map::new();
-    for (group, versions) in groups(api) {
-        for version in versions.keys() {
-            let place = openapi_place(&group, version);
-            let url = json!({"serverRelativeURL": format!("/openapi/v3/{place}")});
-            paths.insert(place, url);
-        }
-    }
-    Reply::value(&json!({"paths": paths}))
-}
-
-fn openapi_place(group: &str, version: &str) -> String {
-    if group.is_empty() {
-        format!("api/{version}")
-    } else {
-        format!("apis/{group}/{version}")
-    }
-}
-
-/// One document of `/openapi/v3`: that objects can be patched with field validation on the server,
-/// which is what `kubectl apply` looks for, and kinds without their fields.
-pub(crate) fn openapi(api: &Api, group: &str, version: &str) -> Result<Reply, ApiError> {
-    let groups = groups(api);
-    let found = groups.get(group).and_then(|versions| versions.get(version));
-    let entries = found.ok_or_else(ApiError::no_such_path)?;
-    let mut paths = Map::new();
-    let mut schemas = Map::new();
-    for entry in entries {
-        let gvk = json!({"group": entry.group, "version": entry.version, "kind": entry.kind});
-        let scope = if entry.namespaced {
-            "namespaces/{namespace}/"
-        } else {
-            ""
-        };
-        let place = openapi_place(group, version);
-        let validation =
-            json!({"name": "fieldValidation", "in": "query", "schema": {"type": "string"}});
-        let dry_run = json!({"name": "dryRun", "in": "query", "schema": {"type": "string"}});
-        let patch = json!({
-            "x-kubernetes-action": "patch", "x-kubernetes-group-version-kind": gvk,
-            "parameters": [validation, dry_run],
-            "requestBody": {"content": {"application/apply-patch+yaml": {}}},
-            "responses": {"200": {"description": "OK"}},
-        });
-        paths.insert(
-            format!("/{place}/{scope}{}/{{name}}", entry.plural),
-            json!({"patch": patch}),
-        );
-        schemas.insert(
-            format!("dev.evenkeel.{}.{}", entry.version, entry.kind),
-            json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
-                "x-kubernetes-group-version-kind": [gvk]}),
-        );
-    }
-    Ok(Reply::value(&json!({
-        "openapi": "3.0.0", "info": {"title": "Kubernetes", "version": format!("v{MAJOR}.{MINOR}.0")},
-        "paths": paths, "components": {"schemas": schemas},
-    })))
 }

@@ -98,6 +98,15 @@ impl Cause {
         Self::new("FieldValueNotSupported", field, message)
     }
 
+    /// A value that may be there only once.
+    pub(crate) fn duplicate(field: impl Into<String>, value: &Value) -> Self {
+        Self::new(
+            "FieldValueDuplicate",
+            field,
+            format!("Duplicate value: {value}"),
+        )
+    }
+
     /// A change or combination that is not allowed.
     pub(crate) fn forbidden(field: impl Into<String>, why: &str) -> Self {
         Self::new("FieldValueForbidden", field, format!("Forbidden: {why}"))

@@ -101,7 +101,7 @@ fn object(kind: &str, reading: &Reading, labels: &Value) -> Value {
     let mut object = json!({
         "kind": kind, "apiVersion": api_version(),
         "metadata": {"name": reading.name, "creationTimestamp": time},
-        "timestamp": time, "window": format!("{}s", reading.window.as_secs()),
+        "timestamp": time, "window": format!("{}s", reading.window.as_secs_f64()),
     });
     if labels.is_object() {
         object["metadata"]["labels"] = labels.clone();

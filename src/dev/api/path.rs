@@ -9,6 +9,8 @@ pub(crate) struct Target {
     pub(crate) plural: String,
     pub(crate) name: Option<String>,
     pub(crate) subresource: Option<String>,
+    /// What follows `proxy`.
+    pub(crate) tail: Option<String>,
 }
 
 /// What a path leads to.
@@ -82,10 +84,13 @@ fn target(group: String, version: String, segments: &[&str]) -> Option<Target> {
         ["namespaces", namespace, rest @ ..] => (Some(decode(namespace)?), rest),
         _ => (None, segments),
     };
-    let (plural, name, subresource) = match rest {
-        [plural] => (plural, None, None),
-        [plural, name] => (plural, Some(name), None),
-        [plural, name, subresource] => (plural, Some(name), Some(subresource)),
+    let (plural, name, subresource, tail) = match rest {
+        [plural] => (plural, None, None, None),
+        [plural, name] => (plural, Some(name), None, None),
+        [plural, name, "proxy", tail @ ..] => {
+            (plural, Some(name), Some(&"proxy"), Some(tail.join("/")))
+        }
+        [plural, name, subresource] => (plural, Some(name), Some(subresource), None),
         _ => return None,
     };
     Some(Target {
@@ -98,6 +103,7 @@ fn target(group: String, version: String, segments: &[&str]) -> Option<Target> {
             None => None,
         },
         subresource: subresource.map(|name| (*name).to_owned()),
+        tail,
     })
 }
 
@@ -184,6 +190,16 @@ mod tests {
             assert_eq!(target.name.as_deref(), name, "{path}");
             assert_eq!(target.subresource.as_deref(), part, "{path}");
         }
+    }
+
+    #[test]
+    fn what_follows_a_proxy_is_kept() {
+        let target = found("/api/v1/namespaces/a/services/web:http/proxy/api/v1/x");
+        assert_eq!(target.name.as_deref(), Some("web:http"));
+        assert_eq!(target.subresource.as_deref(), Some("proxy"));
+        assert_eq!(target.tail.as_deref(), Some("api/v1/x"));
+        let bare = found("/api/v1/namespaces/a/pods/p/proxy");
+        assert_eq!(bare.tail.as_deref(), Some(""));
     }
 
     #[test]

@@ -45,8 +45,9 @@ struct Field {
     kind: &'static str,
 }
 
+/// How often a field is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+pub(crate) enum Shape {
     One,
     List,
     Map,
@@ -78,6 +79,19 @@ fn field(word: &'static str) -> Option<(u64, Field)> {
         _ => (Shape::One, kind),
     };
     Some((number, Field { name, shape, kind }))
+}
+
+/// The fields of a message: name, whether it is a list or a map, and type. Those of messages that
+/// stand in the outer object are among them.
+pub(crate) fn fields(message: &str) -> Option<Vec<(&'static str, Shape, &'static str)>> {
+    let mut fields = Vec::new();
+    for field in MESSAGES.get(message)?.values() {
+        match field.shape {
+            Shape::Inline => fields.extend(self::fields(field.kind)?),
+            shape => fields.push((field.name, shape, field.kind)),
+        }
+    }
+    Some(fields)
 }
 
 /// A body as the JSON that it stands for.
@@ -113,7 +127,7 @@ pub(crate) fn to_json(body: &[u8]) -> Result<Value, ProtobufError> {
 }
 
 /// `apps/v1` and `Deployment` to `apps.v1.Deployment`.
-fn message_name(api_version: &str, kind: &str) -> String {
+pub(crate) fn message_name(api_version: &str, kind: &str) -> String {
     if kind == "DeleteOptions" {
         return "meta.DeleteOptions".to_owned();
     }

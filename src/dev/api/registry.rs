@@ -65,6 +65,13 @@ impl Registry {
         found.next()
     }
 
+    /// All versions of the resource that stores its objects in that collection.
+    pub(crate) fn versions(&self, collection: &str) -> Vec<Arc<Resource>> {
+        let mut all = self.all();
+        all.retain(|resource| &*resource.collection == collection);
+        all
+    }
+
     /// A resource that stores its objects in that collection, in their stored form.
     pub(crate) fn of_collection(&self, collection: &str) -> Option<Arc<Resource>> {
         let all = self.all();

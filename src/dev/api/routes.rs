@@ -15,19 +15,25 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::accept;
+use super::authorization;
 use super::call::{Call, User};
 use super::discovery;
 use super::error::{ApiError, Reason};
 use super::meta;
 use super::metrics;
+use super::openapi;
 use super::path::{self, Route, Target};
 use super::protobuf;
+use super::proxy;
 use super::query::Query;
 use super::reply::{Reply, refusal};
 use super::state::Api;
 
 /// As much as etcd takes, with room for encoding.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
+
+/// What calls can be passed on to.
+const PROXIED: [&str; 2] = ["pods", "services"];
 
 /// Everything that the server answers.
 pub(crate) fn router(api: Arc<Api>) -> Router {
@@ -76,8 +82,8 @@ async fn answer(api: &Arc<Api>, parts: &Parts, body: Body) -> Result<Response, A
                 "the development API server describes itself under /openapi/v3 only",
             ));
         }
-        Route::OpenApiIndex => discovery::openapi_index(api),
-        Route::OpenApi { group, version } => discovery::openapi(api, group, version)?,
+        Route::OpenApiIndex => openapi::index(api),
+        Route::OpenApi { group, version } => openapi::document(api, group, version)?,
         Route::Core | Route::Groups | Route::Group(_) | Route::Resources { .. } => {
             discovery::answer(api, &route, accepts)?
         }
@@ -102,25 +108,18 @@ async fn target_answer(
         }
         return Ok(Reply::value(&metrics::answer(api, target, &query)?).into_response(&[]));
     }
-    if target.group == "authorization.k8s.io" && target.plural == "selfsubjectaccessreviews" {
-        return access_review(parts, &body).map(|reply| reply.into_response(&[]));
+    if target.group == authorization::GROUP {
+        let review = read_body(&parts.headers, &body)?;
+        let reply = authorization::answer(&parts.method, &target.plural, review)?;
+        return Ok(reply.into_response(&[]));
+    }
+    let proxied = target.group.is_empty() && PROXIED.contains(&&*target.plural);
+    if proxied && target.tail.is_some() {
+        return proxy::answer(api, target, parts, body).await;
     }
     let call = Arc::new(call(api, parts, target, query)?);
     let reply = verbs::dispatch(&call, parts, &body).await?;
     Ok(reply.into_response(&call.warnings()))
-}
-
-/// Everybody may do everything.
-fn access_review(parts: &Parts, body: &Bytes) -> Result<Reply, ApiError> {
-    if parts.method != Method::POST {
-        return Err(ApiError::method_not_allowed());
-    }
-    let mut review = read_body(&parts.headers, body)?;
-    review["kind"] = "SelfSubjectAccessReview".into();
-    review["apiVersion"] = "authorization.k8s.io/v1".into();
-    review["status"] =
-        json!({"allowed": true, "reason": "the development API server allows everything"});
-    Ok(Reply::value(&review).with_status(StatusCode::CREATED))
 }
 
 fn call(api: &Arc<Api>, parts: &Parts, target: &Target, query: Query) -> Result<Call, ApiError> {

@@ -1,16 +1,30 @@
-//! Structural schemas of custom resources: unknown fields are dropped, defaults filled in, types,
-//! required fields, enumerations, bounds and lengths checked.
+//! Structural schemas of custom resources: unknown fields are dropped, defaults filled in, and
+//! values checked.
 //!
-//! Patterns and CEL rules are not evaluated; who creates a definition with them is warned.
+//! CEL rules and some formats are not evaluated; who creates a definition with them is warned.
 
+mod format;
+mod validate;
+
+use std::collections::{BTreeSet, HashMap};
+
+use regex::Regex;
 use serde_json::Value;
+
+use self::validate::Validation;
 
 use super::error::Cause;
 use super::meta;
 
 /// The schema of one version of a custom resource.
 #[derive(Debug, Clone)]
-pub(crate) struct Schema(Value);
+pub(crate) struct Schema {
+    root: Value,
+    /// The compiled patterns in it.
+    patterns: Patterns,
+}
+
+type Patterns = HashMap<String, Regex>;
 
 const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
 const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
@@ -18,38 +32,86 @@ const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
 const ENVELOPE: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 impl Schema {
-    pub(crate) const fn new(schema: Value) -> Self {
-        Self(schema)
+    pub(crate) fn new(schema: Value) -> Self {
+        let patterns = compile(&schema);
+        Self {
+            root: schema,
+            patterns,
+        }
+    }
+
+    /// The schema as the definition gives it.
+    pub(crate) fn document(&self) -> Value {
+        self.root.clone()
     }
 
     /// Drops fields that the schema lacks and answers their paths.
     pub(crate) fn prune(&self, object: &mut Value) -> Vec<String> {
         let mut dropped = Vec::new();
-        prune(&self.0, object, "", &mut dropped);
+        prune(&self.root, object, "", &mut dropped);
         dropped
     }
 
     /// Fills in the schema's defaults.
     pub(crate) fn default(&self, object: &mut Value) {
-        default(&self.0, object);
+        default(&self.root, object);
     }
 
     /// What is wrong with the object.
     pub(crate) fn validate(&self, object: &Value, causes: &mut Vec<Cause>) {
-        validate(&self.0, object, "", causes);
+        Validation {
+            patterns: &self.patterns,
+            causes,
+        }
+        .check(&self.root, object, "");
     }
 
     /// The parts of the schema that are not evaluated.
-    pub(crate) fn unevaluated(&self) -> Vec<&'static str> {
-        let text = self.0.to_string();
-        [
-            ("\"x-kubernetes-validations\"", "x-kubernetes-validations"),
-            ("\"pattern\"", "pattern"),
-        ]
+    pub(crate) fn unevaluated(&self) -> BTreeSet<String> {
+        let mut parts = BTreeSet::new();
+        unevaluated(&self.root, &mut parts);
+        parts
+    }
+
+    /// The patterns that are no regular expressions.
+    pub(crate) fn broken_patterns(&self) -> Vec<String> {
+        let mut all = BTreeSet::new();
+        texts(&self.root, "pattern", &mut all);
+        all.retain(|pattern| !self.patterns.contains_key(pattern));
+        all.into_iter().collect()
+    }
+}
+
+/// Every text that stands under `key` anywhere in the schema.
+fn texts(schema: &Value, key: &str, found: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(fields) => {
+            found.extend(fields.get(key).and_then(Value::as_str).map(str::to_owned));
+            fields.values().for_each(|inner| texts(inner, key, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| texts(item, key, found)),
+        _ => {}
+    }
+}
+
+fn compile(schema: &Value) -> Patterns {
+    let mut all = BTreeSet::new();
+    texts(schema, "pattern", &mut all);
+    let compiled = all
         .into_iter()
-        .filter(|(quoted, _)| text.contains(quoted))
-        .map(|(_, name)| name)
-        .collect()
+        .filter_map(|pattern| Some((pattern.clone(), Regex::new(&pattern).ok()?)));
+    compiled.collect()
+}
+
+fn unevaluated(schema: &Value, parts: &mut BTreeSet<String>) {
+    let mut formats = BTreeSet::new();
+    texts(schema, "format", &mut formats);
+    let unknown = formats
+        .into_iter()
+        .filter(|format| format::is_left_out(format));
+    parts.extend(unknown.map(|format| format!("format {format}")));
+    if schema.to_string().contains("\"x-kubernetes-validations\"") {
+        parts.insert("x-kubernetes-validations".to_owned());
     }
 }
 
@@ -122,138 +184,6 @@ fn default(schema: &Value, value: &mut Value) {
     }
 }
 
-fn validate(schema: &Value, value: &Value, path: &str, causes: &mut Vec<Cause>) {
-    if value.is_null() && schema["nullable"] == true {
-        return;
-    }
-    if !has_type(schema, value) {
-        let wanted = meta::text(schema, "/type");
-        let why = format!("must be of type {wanted}: {path} in body must be of type {wanted}");
-        causes.push(Cause::invalid(path, value, &why));
-        return;
-    }
-    let accepted = meta::list(schema, "/enum");
-    if !accepted.is_empty() && !accepted.contains(value) {
-        let accepted: Vec<String> = accepted.iter().map(Value::to_string).collect();
-        causes.push(Cause::unsupported(path, value, &accepted.join(", ")));
-    }
-    match value {
-        Value::Object(fields) => {
-            for name in meta::list(schema, "/required")
-                .iter()
-                .filter_map(Value::as_str)
-            {
-                if !fields.contains_key(name) {
-                    causes.push(Cause::required(child_path(path, name), ""));
-                }
-            }
-            for (name, field) in fields {
-                let inner = schema["properties"].get(name);
-                if let Some(inner) = inner.or_else(|| schema.get("additionalProperties")) {
-                    validate(inner, field, &child_path(path, name), causes);
-                }
-            }
-        }
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                validate(&schema["items"], item, &format!("{path}[{index}]"), causes);
-            }
-            lengths(
-                schema,
-                ["minItems", "maxItems"],
-                items.len(),
-                (value, path),
-                causes,
-            );
-        }
-        Value::String(text) => {
-            let length = text.chars().count();
-            lengths(
-                schema,
-                ["minLength", "maxLength"],
-                length,
-                (value, path),
-                causes,
-            );
-        }
-        Value::Number(_) => bounds(schema, value, path, causes),
-        _ => {}
-    }
-}
-
-fn has_type(schema: &Value, value: &Value) -> bool {
-    if schema[INT_OR_STRING] == true {
-        return value.is_i64() || value.is_u64() || value.is_string();
-    }
-    match meta::text(schema, "/type") {
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "string" => value.is_string(),
-        "boolean" => value.is_boolean(),
-        "integer" => value.is_i64() || value.is_u64(),
-        "number" => value.is_number(),
-        _ => true,
-    }
-}
-
-fn lengths(
-    schema: &Value,
-    [least, most]: [&str; 2],
-    length: usize,
-    (value, path): (&Value, &str),
-    causes: &mut Vec<Cause>,
-) {
-    let bound = |name: &str| schema[name].as_u64().and_then(|n| usize::try_from(n).ok());
-    if let Some(least) = bound(least).filter(|least| length < *least) {
-        causes.push(Cause::invalid(
-            path,
-            value,
-            &format!("should have at least {least}"),
-        ));
-    }
-    if let Some(most) = bound(most).filter(|most| length > *most) {
-        causes.push(Cause::invalid(
-            path,
-            value,
-            &format!("should have at most {most}"),
-        ));
-    }
-}
-
-fn bounds(schema: &Value, value: &Value, path: &str, causes: &mut Vec<Cause>) {
-    let Some(number) = value.as_f64() else { return };
-    if let Some(least) = schema["minimum"].as_f64() {
-        let exclusive = schema["exclusiveMinimum"] == true;
-        if number < least || (exclusive && number <= least) {
-            let than = if exclusive {
-                "greater than"
-            } else {
-                "greater than or equal to"
-            };
-            causes.push(Cause::invalid(
-                path,
-                value,
-                &format!("should be {than} {least}"),
-            ));
-        }
-    }
-    if let Some(most) = schema["maximum"].as_f64() {
-        let exclusive = schema["exclusiveMaximum"] == true;
-        if number > most || (exclusive && number >= most) {
-            let than = if exclusive {
-                "less than"
-            } else {
-                "less than or equal to"
-            };
-            causes.push(Cause::invalid(
-                path,
-                value,
-                &format!("should be {than} {most}"),
-            ));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,6 +197,12 @@ mod tests {
                 "mode": {"type": "string", "enum": ["a", "b"], "default": "a"},
                 "tags": {"type": "object", "additionalProperties": {"type": "string"}},
                 "free": {"type": "object", PRESERVE: true},
+                "name": {"type": "string", "pattern": "^[a-z]+$"},
+                "every": {"type": "string", "format": "duration"},
+                "few": {"type": "array", "x-kubernetes-list-type": "set",
+                    "items": {"type": "string"}},
+                "either": {"type": "integer", "anyOf": [{"minimum": 5}, {"maximum": 1}]},
+                "steps": {"type": "integer", "multipleOf": 5},
             },
         }}}))
     }
@@ -291,11 +227,37 @@ mod tests {
             (json!({"size": "1"}), "spec.size"),
             (json!({"size": 1, "mode": "c"}), "spec.mode"),
             (json!({"size": 1, "tags": {"t": 1}}), "spec.tags.t"),
+            (json!({"size": 1, "name": "a1"}), "spec.name"),
+            (json!({"size": 1, "every": "5x"}), "spec.every"),
+            (json!({"size": 1, "few": ["a", "b", "a"]}), "spec.few[2]"),
+            (json!({"size": 1, "either": 3}), "spec.either"),
+            (json!({"size": 1, "steps": 7}), "spec.steps"),
         ] {
             let mut causes = Vec::new();
             schema().validate(&json!({"spec": spec}), &mut causes);
             let fields: Vec<&str> = causes.iter().map(|cause| cause.field.as_str()).collect();
             assert_eq!(fields, [field], "{spec}");
         }
+    }
+
+    #[test]
+    fn what_is_accepted_stays_so() {
+        let given = json!({"spec": {"size": 1, "name": "abc", "every": "1h30m", "few": ["a", "b"],
+            "either": 0, "steps": 10}});
+        let mut causes = Vec::new();
+        schema().validate(&given, &mut causes);
+        assert_eq!(causes, []);
+    }
+
+    #[test]
+    fn what_is_not_evaluated_is_known() {
+        let schema = Schema::new(json!({"properties": {
+            "a": {"format": "uri"}, "b": {"format": "date-time"}, "c": {"format": "my-own"},
+            "d": {"pattern": "(?!x)"}, "e": {"pattern": "x+"},
+            "f": {"x-kubernetes-validations": [{"rule": "self > 1"}]},
+        }}));
+        let parts: Vec<String> = schema.unevaluated().into_iter().collect();
+        assert_eq!(parts, ["format uri", "x-kubernetes-validations"]);
+        assert_eq!(schema.broken_patterns(), ["(?!x)"]);
     }
 }

@@ -13,9 +13,6 @@ use crate::clock;
 /// Tells the time that objects are stamped with.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// Finds where a Service's endpoints listen: namespace, name and port to an address.
-pub type Services = Arc<dyn Fn(&str, &str, u16) -> Option<SocketAddr> + Send + Sync>;
-
 /// How a server is set up.
 #[derive(Clone)]
 pub struct Settings {
@@ -35,8 +32,6 @@ pub struct Settings {
     pub clock: Clock,
     /// What `metrics.k8s.io` answers; without it the group is not served.
     pub metrics: Option<Arc<dyn ResourceMetrics>>,
-    /// How webhooks that are named by their Service are reached.
-    pub services: Services,
 }
 
 impl Default for Settings {
@@ -50,7 +45,6 @@ impl Default for Settings {
             seed: 0,
             clock: Arc::new(clock::now),
             metrics: None,
-            services: Arc::new(|_, _, _| None),
         }
     }
 }

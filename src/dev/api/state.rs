@@ -41,7 +41,7 @@ impl Api {
             store,
             registry: Registry::new(),
             identities: Identities::new(settings.seed),
-            webhooks: Webhooks::new(Arc::clone(&settings.services)),
+            webhooks: Webhooks::default(),
             metrics: settings.metrics.clone(),
             control,
             require_token: settings.require_token,

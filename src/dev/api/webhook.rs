@@ -9,14 +9,13 @@ mod client;
 mod matching;
 mod review;
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::call::Call;
 use super::decode;
 use super::error::{ApiError, Reason};
 use super::meta;
+use super::resource::Resource;
 
 pub(crate) use self::client::Webhooks;
 
@@ -111,12 +110,16 @@ async fn ask(
         object: object.as_ref(),
         ..*request
     };
-    if !matching::matches(call, &now, &webhook.value) {
+    let Some(seen_as) = matching::matched(call, &now, &webhook.value) else {
         return Ok(None);
-    }
+    };
     let uid = call.api.identities.uid();
-    let body = review::request(call, &now, &uid);
-    let answer = call.api.webhooks.send(webhook, &body).await;
+    let body = review::request(call, &seen_as, &now, &uid);
+    let answer = call
+        .api
+        .webhooks
+        .send(&call.api.store, webhook, &body)
+        .await;
     let outcome = answer.and_then(|answer| review::read(&answer, &uid));
     let verdict = match outcome {
         Ok(verdict) => verdict,
@@ -140,7 +143,7 @@ async fn ask(
     let (Some(patch), Some(before)) = (verdict.patch, object.as_ref()) else {
         return Ok(Some(false));
     };
-    let after = patched(call, before, &patch)?;
+    let after = patched(call, &seen_as, before, &patch)?;
     let changed = after != *before;
     *object = Some(after);
     Ok(Some(changed))
@@ -153,20 +156,31 @@ fn internal(why: &str) -> ApiError {
     )
 }
 
-/// Applies a webhook's patch and makes an object of the kind of the result.
-fn patched(call: &Call, before: &Value, patch: &json_patch::Patch) -> Result<Value, ApiError> {
-    let mut object = before.clone();
+/// Applies a webhook's patch to the version that it saw, and makes a stored object of the result.
+fn patched(
+    call: &Call,
+    seen_as: &Resource,
+    before: &Value,
+    patch: &json_patch::Patch,
+) -> Result<Value, ApiError> {
+    let mut object = seen_as.present(before);
     json_patch::patch(&mut object, patch).map_err(|error| internal(&error.to_string()))?;
     if matching::is_binding(call) {
         return Ok(object);
     }
-    let resource = match call.resource.conversion {
-        Some(_) => call.api.registry.of_collection(&call.resource.collection),
-        None => None,
+    let decoded = |resource: &Resource, object: Value| {
+        let decoded = decode::decode_as(resource, object);
+        decoded
+            .map(|(object, _)| object)
+            .map_err(|error| internal(&error.to_string()))
     };
-    let resource = resource.unwrap_or_else(|| Arc::clone(&call.resource));
-    let (mut object, _) =
-        decode::decode_as(&resource, object).map_err(|error| internal(&error.to_string()))?;
-    (resource.rules.defaults)(&mut object);
+    let mut object = decoded(seen_as, object)?;
+    let stored_as = call.stored_as();
+    if let Some(conversion) = seen_as.conversion {
+        object = (conversion.to_storage)(object);
+        object["apiVersion"] = stored_as.api_version().into();
+        object = decoded(&stored_as, object)?;
+    }
+    (stored_as.rules.defaults)(&mut object);
     Ok(object)
 }

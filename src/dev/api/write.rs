@@ -11,8 +11,9 @@ use super::decode;
 use super::definition;
 use super::error::{ApiError, Cause};
 use super::meta;
+use super::patch::apply;
 use super::plugins;
-use super::resource::{Decoder, Generation, Resource};
+use super::resource::{Decoder, Generation};
 use super::rules::names;
 use super::seed;
 use super::store::{Expected, Key, Stored};
@@ -53,6 +54,9 @@ pub(crate) async fn create(call: &Call, body: Value) -> Result<Written, ApiError
     forget_system_fields(&mut object);
     let mut object = stored_form(call, object);
     (call.resource.rules.defaults)(&mut object);
+    if !call.is_apply {
+        apply::begin(&call.applier(""), &mut object, call.resource.has_status());
+    }
     plugins::on_create(call, &mut object)?;
     let request = webhook::Request {
         operation: Operation::Create,
@@ -153,20 +157,7 @@ fn complete(call: &Call, mut object: Value) -> Result<Value, ApiError> {
 
 /// Decodes again, which brings the zero values of required fields, as the status has them.
 fn zero_values(call: &Call, object: Value) -> Result<Value, ApiError> {
-    let storage = storage_resource(call);
-    decode::decode_as(&storage, object).map(|(object, _)| object)
-}
-
-/// The resource in the version that is stored.
-fn storage_resource(call: &Call) -> Arc<Resource> {
-    match call.resource.conversion {
-        Some(_) => call
-            .api
-            .registry
-            .of_collection(&call.resource.collection)
-            .unwrap_or_else(|| Arc::clone(&call.resource)),
-        None => Arc::clone(&call.resource),
-    }
+    decode::decode_as(&call.stored_as(), object).map(|(object, _)| object)
 }
 
 /// An object in the version that is stored.
@@ -175,7 +166,7 @@ pub(crate) fn stored_form(call: &Call, object: Value) -> Value {
         return object;
     };
     let mut object = (conversion.to_storage)(object);
-    object["apiVersion"] = storage_resource(call).api_version().into();
+    object["apiVersion"] = call.stored_as().api_version().into();
     object
 }
 

@@ -14,8 +14,9 @@ use crate::dev::api::Control;
 use crate::dev::faults::{Fault, Kind};
 use crate::dev::gate::Gate;
 use crate::dev::metrics::Behaviour;
+use crate::dev::objects::{self, stamp};
 use crate::dev::world::World;
-use crate::dev::{Event, Events, Pace, objects};
+use crate::dev::{Event, Events, Pace};
 use crate::simulate::Scenario;
 
 /// The taint of nodes that stopped answering.
@@ -99,8 +100,10 @@ impl Faults {
         taints.retain(|taint| taint.key != UNREACHABLE);
         let mut taints = json!(taints);
         if let (true, Some(taints)) = (lost, taints.as_array_mut()) {
-            taints.push(json!({"key": UNREACHABLE, "effect": "NoSchedule"}));
-            taints.push(json!({"key": UNREACHABLE, "effect": "NoExecute"}));
+            let since = stamp(clock::now());
+            for effect in ["NoSchedule", "NoExecute"] {
+                taints.push(json!({"key": UNREACHABLE, "effect": effect, "timeAdded": since}));
+            }
         }
         let patch = Patch::Merge(json!({"spec": {"taints": taints}}));
         nodes.patch(&shape.name, &parameters, &patch).await?;

@@ -1,7 +1,6 @@
-//! What an operator would apply: namespaces, nodes, Services, the shipped webhook and scheduler
-//! configurations, and the workloads.
+//! What an operator would apply: namespaces, nodes, the shipped webhook configuration, and the
+//! workloads.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -9,31 +8,23 @@ use jiff::SignedDuration;
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
-use k8s_openapi::api::core::v1::{Namespace, Node, Secret};
+use k8s_openapi::api::core::v1::{Namespace, Node};
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use tracing::warn;
 
-use super::{Addresses, NAMESPACE, Options, StartError};
+use super::addresses::Addresses;
+use super::{NAMESPACE, Options, StartError};
 use crate::clock;
 use crate::dev::metrics::{NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
-use crate::dev::scheduler::configuration::{Configuration, Tls};
 use crate::dev::world::World;
 use crate::dev::{Pace, objects};
-use crate::server::certificates::Bundle;
 use crate::simulate::Scenario;
 use crate::simulate::scenario::Workload;
 use crate::simulate::scrape::Timing;
 use crate::units::Resource;
 
 const WEBHOOK: &str = include_str!("../../../webhook-config/mutating-webhook.yaml");
-const SCHEDULER: &str = include_str!("../../../webhook-config/scheduler-config.yaml");
-
-/// The Secret that the service keeps its certificates in.
-const SECRET: &str = "evenkeel-certificates";
-
-/// A client certificate that lasts longer than anybody watches.
-const CLIENT_LIFE: SignedDuration = SignedDuration::from_hours(24 * 30);
 
 /// No interval of the service is shortened below this.
 const LEAST: Duration = Duration::from_millis(200);
@@ -49,11 +40,7 @@ const LEAST_MAX_AGE: Duration = Duration::from_secs(5);
 const RELAX_AFTER: SignedDuration = SignedDuration::from_mins(5);
 
 /// Namespaces, nodes and the webhook configuration.
-pub(super) async fn prepare(
-    client: &Client,
-    options: &Options,
-    https: SocketAddr,
-) -> Result<(), StartError> {
+pub(super) async fn prepare(client: &Client, options: &Options) -> Result<(), StartError> {
     let post = PostParams::default();
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let mut own = objects::namespace(NAMESPACE);
@@ -70,8 +57,7 @@ pub(super) async fn prepare(
             .patch_status(&shape.name, &PatchParams::default(), &status)
             .await?;
     }
-    let url = format!("https://{https}/mutate");
-    let mut webhook = objects::webhook(WEBHOOK, &url)
+    let mut webhook: MutatingWebhookConfiguration = serde_saphyr::from_str(WEBHOOK)
         .map_err(|error| StartError::Unusable(format!("the shipped webhook: {error}")))?;
     if let Some(patience) = options.patience {
         let seconds = i32::try_from(patience.as_secs()).unwrap_or(30).clamp(1, 30);
@@ -96,7 +82,6 @@ pub(super) fn fields(
         ("server.https", addresses.https.to_string()),
         ("server.http", addresses.http.to_string()),
         ("server.dashboard", addresses.dashboard.to_string()),
-        ("certificates.selfManaged.services", "[]".to_owned()),
         (
             "certificates.selfManaged.ipAddresses",
             "[127.0.0.1]".to_owned(),
@@ -127,41 +112,6 @@ pub(super) fn fields(
         (path, metric.to_owned())
     }));
     fields
-}
-
-/// The scheduler's configuration, with the certificates that the service has made.
-pub(super) async fn scheduler(
-    client: &Client,
-    options: &Options,
-    https: SocketAddr,
-) -> Result<Configuration, StartError> {
-    let secrets: Api<Secret> = Api::namespaced(client.clone(), NAMESPACE);
-    let secret = secrets.get(SECRET).await?;
-    let files: BTreeMap<String, Vec<u8>> = secret
-        .data
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(file, content)| (file, content.0))
-        .collect();
-    let unusable = |error: &dyn std::fmt::Display| {
-        StartError::Unusable(format!("the service's certificates: {error}"))
-    };
-    let bundle = Bundle::decode(&files).map_err(|error| unusable(&error))?;
-    let issued = bundle.issue_scheduler_client(clock::now(), CLIENT_LIFE);
-    let issued = issued.map_err(|error| unusable(&error))?;
-    let tls = Tls {
-        authorities: bundle.ca_bundle(),
-        certificate: issued.certificate,
-        key: issued.key,
-    };
-    let mut configuration =
-        Configuration::read(SCHEDULER, &format!("https://{https}/scheduler"), &tls)?;
-    if let Some(patience) = options.patience {
-        for extender in &mut configuration.extenders {
-            extender.timeout = patience;
-        }
-    }
-    Ok(configuration)
 }
 
 /// Creates each workload when it arrives.

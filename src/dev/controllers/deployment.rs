@@ -1,90 +1,217 @@
-//! Deployments: one ReplicaSet for each version of the template, the newest of which has the
-//! replicas; the older ones give theirs up when the newest is ready.
+//! Deployments: one ReplicaSet for each version of the template. The newest takes over from the
+//! older ones as the strategy says: within its bounds, or once they are gone.
+
+mod rolling;
+mod status;
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, ReplicaSetSpec};
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource as _, ResourceExt as _};
 use serde_json::json;
 use tracing::debug;
 
+use self::rolling::{Bounds, Set};
 use super::Turns;
+use crate::dev::recorder::{Recorder, reference};
 use crate::dev::store::Stores;
 
 /// The label that tells the versions of a template apart.
 const HASH: &str = "pod-template-hash";
+/// Old ReplicaSets that are kept where a Deployment does not say how many.
+const HISTORY: i32 = 10;
 
-pub(super) async fn run(client: Client, stores: Stores) {
-    let mut turns = Turns::of(&stores);
-    loop {
-        let sets = stores.replica_sets.list();
-        for deployment in stores.deployments.list() {
-            if deployment.metadata.deletion_timestamp.is_none()
-                && let Err(error) = reconcile(&client, &deployment, &sets).await
-            {
-                debug!(%error, deployment = deployment.name_any(), "a Deployment could not be kept");
-            }
-        }
-        turns.next().await;
-    }
+/// The controller.
+pub(super) struct Deployments {
+    pub(super) client: Client,
+    pub(super) stores: Stores,
+    pub(super) recorder: Recorder,
 }
 
-async fn reconcile(
-    client: &Client,
-    deployment: &Deployment,
-    sets: &[Arc<ReplicaSet>],
-) -> kube::Result<()> {
-    let namespace = deployment.namespace().unwrap_or_default();
-    let api: Api<ReplicaSet> = Api::namespaced(client.clone(), &namespace);
-    let uid = deployment.uid().unwrap_or_default();
-    let owned = sets.iter().filter(|set| {
-        let owners = set.owner_references();
-        owners.iter().any(|owner| owner.uid == uid)
-    });
-    let owned: Vec<&ReplicaSet> = owned.map(AsRef::as_ref).collect();
-    let hash = template_hash(deployment);
-    let newest = owned
-        .iter()
-        .find(|set| set.labels().get(HASH) == Some(&hash));
-    let wanted = deployment
-        .spec
-        .as_ref()
-        .and_then(|spec| spec.replicas)
-        .unwrap_or(1);
-    let Some(newest) = newest else {
-        let made = api
-            .create(&PostParams::default(), &replica_set(deployment, &hash))
+impl Deployments {
+    pub(super) async fn run(self) {
+        let mut turns = Turns::of(&self.stores);
+        loop {
+            let sets = self.stores.replica_sets.list();
+            for deployment in self.stores.deployments.list() {
+                if deployment.metadata.deletion_timestamp.is_none()
+                    && let Err(error) = self.reconcile(&deployment, &sets).await
+                {
+                    debug!(%error, deployment = deployment.name_any(), "a Deployment could not be kept");
+                }
+            }
+            turns.next().await;
+        }
+    }
+
+    async fn reconcile(
+        &self,
+        deployment: &Deployment,
+        sets: &[Arc<ReplicaSet>],
+    ) -> kube::Result<()> {
+        let Some(spec) = &deployment.spec else {
+            return Ok(());
+        };
+        let owned = owned(deployment, sets);
+        let hash = template_hash(deployment);
+        let (newest, old): (Vec<_>, Vec<_>) = owned
+            .into_iter()
+            .partition(|set| set.labels().get(HASH) == Some(&hash));
+        let paused = spec.paused == Some(true);
+        match newest.first() {
+            Some(newest) if paused => self.follow(deployment, newest, &old).await?,
+            Some(newest) => self.roll(deployment, newest, &old).await?,
+            None if paused => {}
+            None => return self.begin(deployment, &hash).await,
+        }
+        self.forget(spec, deployment, &old).await?;
+        status::write(&self.client, deployment, newest.first().copied(), &old).await
+    }
+
+    /// Makes the ReplicaSet of a new version, without Pods.
+    async fn begin(&self, deployment: &Deployment, hash: &str) -> kube::Result<()> {
+        let made = self
+            .sets(deployment)
+            .create(&PostParams::default(), &replica_set(deployment, hash))
             .await;
         // Made a moment ago, and not shown by the watch yet.
         let conflict = matches!(&made, Err(kube::Error::Api(status)) if status.code == 409);
-        return if conflict { Ok(()) } else { made.map(drop) };
-    };
-    scale(&api, newest, wanted).await?;
-    let ready = |set: &ReplicaSet| set.status.as_ref().and_then(|status| status.ready_replicas);
-    if ready(newest).unwrap_or(0) >= wanted {
-        for old in owned
-            .iter()
-            .filter(|set| set.name_any() != newest.name_any())
-        {
-            scale(&api, old, 0).await?;
-        }
+        if conflict { Ok(()) } else { made.map(drop) }
     }
-    status(client, deployment, &owned, newest).await
+
+    /// Scales a paused Deployment: its newest version only, and none is taken over from.
+    async fn follow(
+        &self,
+        deployment: &Deployment,
+        newest: &ReplicaSet,
+        old: &[&ReplicaSet],
+    ) -> kube::Result<()> {
+        if old.iter().all(|set| wanted(set) == 0) {
+            self.scale(deployment, newest, desired(deployment)).await?;
+        }
+        Ok(())
+    }
+
+    async fn roll(
+        &self,
+        deployment: &Deployment,
+        newest: &ReplicaSet,
+        old: &[&ReplicaSet],
+    ) -> kube::Result<()> {
+        let spec = deployment.spec.clone().unwrap_or_default();
+        let desired = desired(deployment);
+        let strategy = spec.strategy.as_ref().and_then(|one| one.type_.as_deref());
+        let (grown, shrunk) = if strategy == Some("Recreate") {
+            let gone = old.iter().all(|set| wanted(set) == 0 && present(set) == 0);
+            let first = if gone { desired } else { wanted(newest) };
+            (first, vec![0; old.len()])
+        } else {
+            let old: Vec<Set> = old.iter().map(|set| counted(set)).collect();
+            rolling::next(desired, Bounds::of(&spec, desired), counted(newest), &old)
+        };
+        self.scale(deployment, newest, grown).await?;
+        for (set, replicas) in old.iter().zip(shrunk) {
+            self.scale(deployment, set, replicas).await?;
+        }
+        Ok(())
+    }
+
+    async fn scale(
+        &self,
+        deployment: &Deployment,
+        set: &ReplicaSet,
+        replicas: i32,
+    ) -> kube::Result<()> {
+        let has = wanted(set);
+        if has == replicas {
+            return Ok(());
+        }
+        // Whoever scaled it meanwhile is seen in the next turn.
+        let patch = Patch::Merge(json!({
+            "metadata": {"resourceVersion": set.resource_version()},
+            "spec": {"replicas": replicas},
+        }));
+        self.sets(deployment)
+            .patch(&set.name_any(), &PatchParams::default(), &patch)
+            .await?;
+        let way = if replicas > has { "up" } else { "down" };
+        let message = format!(
+            "Scaled {way} replica set {} from {has} to {replicas}",
+            set.name_any()
+        );
+        self.recorder
+            .normal(reference(deployment), "ScalingReplicaSet", message);
+        Ok(())
+    }
+
+    /// Deletes the oldest of more old versions than are kept.
+    async fn forget(
+        &self,
+        spec: &DeploymentSpec,
+        deployment: &Deployment,
+        old: &[&ReplicaSet],
+    ) -> kube::Result<()> {
+        let kept = spec.revision_history_limit.unwrap_or(HISTORY);
+        let kept = usize::try_from(kept).unwrap_or(0);
+        let empty = old
+            .iter()
+            .filter(|set| wanted(set) == 0 && present(set) == 0);
+        for set in empty.take(old.len().saturating_sub(kept)) {
+            self.sets(deployment)
+                .delete(&set.name_any(), &DeleteParams::default())
+                .await?;
+        }
+        Ok(())
+    }
+
+    fn sets(&self, deployment: &Deployment) -> Api<ReplicaSet> {
+        let namespace = deployment.namespace().unwrap_or_default();
+        Api::namespaced(self.client.clone(), &namespace)
+    }
 }
 
-async fn scale(api: &Api<ReplicaSet>, set: &ReplicaSet, replicas: i32) -> kube::Result<()> {
-    let has = set.spec.as_ref().and_then(|spec| spec.replicas);
-    if has == Some(replicas) {
-        return Ok(());
+/// The ReplicaSets of a Deployment, the oldest first.
+fn owned<'a>(deployment: &Deployment, sets: &'a [Arc<ReplicaSet>]) -> Vec<&'a ReplicaSet> {
+    let uid = deployment.uid().unwrap_or_default();
+    let ours = |set: &&Arc<ReplicaSet>| {
+        let owners = set.owner_references();
+        owners.iter().any(|owner| owner.uid == uid) && set.metadata.deletion_timestamp.is_none()
+    };
+    let mut owned: Vec<&ReplicaSet> = sets.iter().filter(ours).map(AsRef::as_ref).collect();
+    owned.sort_by_key(|set| (set.creation_timestamp().map(|time| time.0), set.name_any()));
+    owned
+}
+
+fn desired(deployment: &Deployment) -> i32 {
+    let spec = deployment.spec.as_ref();
+    spec.and_then(|spec| spec.replicas).unwrap_or(1)
+}
+
+fn wanted(set: &ReplicaSet) -> i32 {
+    let spec = set.spec.as_ref();
+    spec.and_then(|spec| spec.replicas).unwrap_or(1)
+}
+
+fn present(set: &ReplicaSet) -> i32 {
+    set.status.as_ref().map_or(0, |status| status.replicas)
+}
+
+fn available(set: &ReplicaSet) -> i32 {
+    let status = set.status.as_ref();
+    status
+        .and_then(|status| status.available_replicas)
+        .unwrap_or(0)
+}
+
+fn counted(set: &ReplicaSet) -> Set {
+    Set {
+        wanted: wanted(set),
+        available: available(set),
     }
-    let patch = Patch::Merge(json!({"spec": {"replicas": replicas}}));
-    api.patch(&set.name_any(), &PatchParams::default(), &patch)
-        .await
-        .map(drop)
 }
 
 /// Names a version of the template.
@@ -116,56 +243,16 @@ fn replica_set(deployment: &Deployment, hash: &str) -> ReplicaSet {
             ..ObjectMeta::default()
         },
         spec: Some(ReplicaSetSpec {
-            replicas: spec.replicas,
+            replicas: Some(0),
+            min_ready_seconds: spec.min_ready_seconds,
             selector: LabelSelector {
                 match_labels: Some(selected),
                 match_expressions: spec.selector.match_expressions,
             },
             template: Some(template),
-            ..ReplicaSetSpec::default()
         }),
         status: None,
     }
-}
-
-async fn status(
-    client: &Client,
-    deployment: &Deployment,
-    sets: &[&ReplicaSet],
-    newest: &ReplicaSet,
-) -> kube::Result<()> {
-    let replicas = |set: &ReplicaSet| set.status.as_ref().map_or(0, |status| status.replicas);
-    let ready = |set: &&ReplicaSet| {
-        let status = set.status.as_ref();
-        status.and_then(|status| status.ready_replicas).unwrap_or(0)
-    };
-    let ready: i32 = sets.iter().map(ready).sum();
-    let total: i32 = sets.iter().map(|set| replicas(set)).sum();
-    let updated = replicas(newest);
-    let wanted = deployment
-        .spec
-        .as_ref()
-        .and_then(|spec| spec.replicas)
-        .unwrap_or(1);
-    let is = deployment.status.clone().unwrap_or_default();
-    let generation = deployment.metadata.generation;
-    let same = is.replicas.unwrap_or(0) == total
-        && is.ready_replicas.unwrap_or(0) == ready
-        && is.updated_replicas.unwrap_or(0) == updated
-        && is.observed_generation == generation;
-    if same {
-        return Ok(());
-    }
-    let patch = Patch::Merge(json!({"status": {
-        "replicas": total, "readyReplicas": ready, "availableReplicas": ready,
-        "updatedReplicas": updated, "unavailableReplicas": (wanted - ready).max(0),
-        "observedGeneration": generation,
-    }}));
-    let namespace = deployment.namespace().unwrap_or_default();
-    let api: Api<Deployment> = Api::namespaced(client.clone(), &namespace);
-    api.patch_status(&deployment.name_any(), &PatchParams::default(), &patch)
-        .await
-        .map(drop)
 }
 
 #[cfg(test)]

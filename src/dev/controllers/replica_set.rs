@@ -1,4 +1,9 @@
 //! ReplicaSets: as many Pods as they say.
+//!
+//! None waits for another's calls, and the Pods that one lacks are made in batches, so that the
+//! control plane of a busy machine is as prompt as a real one.
+
+mod status;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,13 +11,15 @@ use std::sync::Arc;
 use futures::future::join_all;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, PostParams};
 use kube::{Api, Client, Resource as _, ResourceExt as _};
-use serde_json::json;
 use tracing::debug;
+
+pub(super) use self::status::is_ready;
 
 use super::Turns;
 use crate::clock;
+use crate::dev::recorder::{Recorder, reference};
 use crate::dev::store::Stores;
 
 /// A Pod that was made counts this long without being shown by the watch.
@@ -46,51 +53,136 @@ impl Made {
     }
 }
 
-pub(super) async fn run(client: Client, stores: Stores) {
-    let (mut made, mut deleted) = (Made::default(), Deleted::new());
-    let mut turns = Turns::of(&stores);
-    loop {
-        let pods = stores.pods.list();
-        let now = clock::now();
-        let shown = |uid: &String| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid));
-        made.retain(&pods, now);
-        deleted.retain(|uid, _| shown(uid));
-        let sets = stores.replica_sets.list();
-        let kept = sets.iter().map(|set| {
-            let pods = of(set, &pods);
-            let leave = made.any_of(set) || set.metadata.deletion_timestamp.is_some();
-            let plan = if leave {
-                Plan::Nothing
-            } else {
-                plan(set, &pods, &deleted)
-            };
-            keep(&client, set, pods, plan)
-        });
-        // None waits for another's calls.
-        let kept = join_all(kept).await;
-        for (new, old) in kept {
-            made.0.extend(new);
-            deleted.extend(old);
+/// What a controller has made and deleted in a turn.
+type Done = (Vec<(String, Owned)>, Vec<(String, jiff::Timestamp)>);
+
+/// The controller.
+pub(super) struct ReplicaSets {
+    pub(super) client: Client,
+    pub(super) stores: Stores,
+    pub(super) recorder: Recorder,
+}
+
+impl ReplicaSets {
+    pub(super) async fn run(self) {
+        let (mut made, mut deleted) = (Made::default(), Deleted::new());
+        let mut turns = Turns::of(&self.stores);
+        loop {
+            let pods = self.stores.pods.list();
+            let now = clock::now();
+            let shown = |uid: &String| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid));
+            made.retain(&pods, now);
+            deleted.retain(|uid, _| shown(uid));
+            let sets = self.stores.replica_sets.list();
+            let kept = sets.iter().map(|set| {
+                let pods = of(set, &pods);
+                let leave = made.any_of(set) || set.metadata.deletion_timestamp.is_some();
+                let plan = if leave {
+                    Plan::Nothing
+                } else {
+                    plan(set, &pods, &deleted)
+                };
+                self.keep(set, pods, plan, now)
+            });
+            // None waits for another's calls.
+            let kept = join_all(kept).await;
+            for (new, old) in kept {
+                made.0.extend(new);
+                deleted.extend(old);
+            }
+            turns.next().await;
         }
-        turns.next().await;
+    }
+
+    /// Brings about what is planned for a ReplicaSet; the Pods made and deleted.
+    async fn keep(
+        &self,
+        set: &ReplicaSet,
+        pods: Vec<Arc<Pod>>,
+        plan: Plan,
+        now: jiff::Timestamp,
+    ) -> Done {
+        let (mut made, mut deleted) = (Vec::new(), Vec::new());
+        match plan {
+            Plan::Make(count) => made = self.make(set, count).await,
+            Plan::Delete(pods) => deleted = self.delete(set, &pods).await,
+            Plan::Nothing => {}
+        }
+        status::write(&self.client, set, &pods, now).await;
+        (made, deleted)
+    }
+
+    /// Makes Pods in batches that double, as kube-controller-manager does, until one cannot be
+    /// made.
+    async fn make(&self, set: &ReplicaSet, count: usize) -> Vec<(String, Owned)> {
+        let (mut made, parameters) = (Vec::new(), PostParams::default());
+        let Some(pod) = template(set) else {
+            return made;
+        };
+        let namespace = set.namespace().unwrap_or_default();
+        let api: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
+        let (mut left, mut batch) = (count, 1);
+        while left > 0 {
+            let creating = (0..batch.min(left)).map(|_| api.create(&parameters, &pod));
+            let created = join_all(creating).await;
+            left -= created.len();
+            batch *= 2;
+            for created in created {
+                match created {
+                    Ok(pod) => {
+                        let message = format!("Created pod: {}", pod.name_any());
+                        let about = reference(set);
+                        self.recorder.normal(about, "SuccessfulCreate", message);
+                        let uid = set.uid().unwrap_or_default();
+                        made.push((pod.uid().unwrap_or_default(), (uid, clock::now())));
+                    }
+                    Err(error) => {
+                        let message = format!("Error creating: {error}");
+                        let about = reference(set);
+                        self.recorder.warning(about, "FailedCreate", message);
+                        debug!(%error, set = set.name_any(), "a Pod could not be made");
+                        left = 0;
+                    }
+                }
+            }
+        }
+        made
+    }
+
+    async fn delete(&self, set: &ReplicaSet, pods: &[Arc<Pod>]) -> Vec<(String, jiff::Timestamp)> {
+        let parameters = DeleteParams::default();
+        let deleting = pods.iter().map(|pod| async {
+            let namespace = pod.namespace().unwrap_or_default();
+            let api: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
+            match api.delete(&pod.name_any(), &parameters).await {
+                Ok(_) => {
+                    let message = format!("Deleted pod: {}", pod.name_any());
+                    let about = reference(set);
+                    self.recorder.normal(about, "SuccessfulDelete", message);
+                    Some((pod.uid().unwrap_or_default(), clock::now()))
+                }
+                Err(error) => {
+                    debug!(%error, pod = pod.name_any(), "a Pod could not be deleted");
+                    None
+                }
+            }
+        });
+        join_all(deleting).await.into_iter().flatten().collect()
     }
 }
 
-/// Brings about what is planned for a ReplicaSet; the Pods made and deleted.
-async fn keep(
-    client: &Client,
-    set: &ReplicaSet,
-    pods: Vec<Arc<Pod>>,
-    plan: Plan,
-) -> (Vec<(String, Owned)>, Vec<(String, jiff::Timestamp)>) {
-    let (mut made, mut deleted) = (Vec::new(), Vec::new());
-    match plan {
-        Plan::Make(count) => made = make(client, set, count).await,
-        Plan::Delete(pods) => deleted = delete(client, &pods).await,
-        Plan::Nothing => {}
-    }
-    status(client, set, &pods).await;
-    (made, deleted)
+/// A Pod as a ReplicaSet makes them.
+fn template(set: &ReplicaSet) -> Option<Pod> {
+    let (owner, spec) = (set.controller_owner_ref(&())?, set.spec.as_ref()?);
+    let template = spec.template.clone().unwrap_or_default();
+    let mut metadata = template.metadata.unwrap_or_default();
+    metadata.generate_name = Some(format!("{}-", set.name_any()));
+    metadata.owner_references = Some(vec![owner]);
+    Some(Pod {
+        metadata,
+        spec: template.spec,
+        status: None,
+    })
 }
 
 #[derive(Debug, PartialEq)]
@@ -147,101 +239,6 @@ fn of(set: &ReplicaSet, pods: &[Arc<Pod>]) -> Vec<Arc<Pod>> {
         owners.iter().any(|owner| owner.uid == uid) && !finished(pod)
     });
     owned.cloned().collect()
-}
-
-/// Whether a Pod's condition says that it serves.
-pub(super) fn is_ready(pod: &Pod) -> bool {
-    let conditions = pod
-        .status
-        .as_ref()
-        .and_then(|status| status.conditions.as_ref());
-    conditions
-        .into_iter()
-        .flatten()
-        .any(|condition| condition.type_ == "Ready" && condition.status == "True")
-}
-
-/// Makes Pods in batches that double, as kube-controller-manager does, until one cannot be made.
-async fn make(client: &Client, set: &ReplicaSet, count: usize) -> Vec<(String, Owned)> {
-    let (mut made, parameters) = (Vec::new(), PostParams::default());
-    let (Some(owner), Some(spec)) = (set.controller_owner_ref(&()), &set.spec) else {
-        return made;
-    };
-    let template = spec.template.clone().unwrap_or_default();
-    let mut metadata = template.metadata.unwrap_or_default();
-    metadata.generate_name = Some(format!("{}-", set.name_any()));
-    metadata.owner_references = Some(vec![owner]);
-    let pod = Pod {
-        metadata,
-        spec: template.spec,
-        status: None,
-    };
-    let api: Api<Pod> = Api::namespaced(client.clone(), &set.namespace().unwrap_or_default());
-    let (mut left, mut batch) = (count, 1);
-    while left > 0 {
-        let creating = (0..batch.min(left)).map(|_| api.create(&parameters, &pod));
-        let created = join_all(creating).await;
-        left -= created.len();
-        batch *= 2;
-        for created in created {
-            match created {
-                Ok(pod) => {
-                    let uid = set.uid().unwrap_or_default();
-                    made.push((pod.uid().unwrap_or_default(), (uid, clock::now())));
-                }
-                Err(error) => {
-                    debug!(%error, set = set.name_any(), "a Pod could not be made");
-                    left = 0;
-                }
-            }
-        }
-    }
-    made
-}
-
-async fn delete(client: &Client, pods: &[Arc<Pod>]) -> Vec<(String, jiff::Timestamp)> {
-    let parameters = DeleteParams::default();
-    let deleting = pods.iter().map(|pod| async {
-        let namespace = pod.namespace().unwrap_or_default();
-        let api: Api<Pod> = Api::namespaced(client.clone(), &namespace);
-        match api.delete(&pod.name_any(), &parameters).await {
-            Ok(_) => Some((pod.uid().unwrap_or_default(), clock::now())),
-            Err(error) => {
-                debug!(%error, pod = pod.name_any(), "a Pod could not be deleted");
-                None
-            }
-        }
-    });
-    join_all(deleting).await.into_iter().flatten().collect()
-}
-
-async fn status(client: &Client, set: &ReplicaSet, pods: &[Arc<Pod>]) {
-    let ready = pods.iter().filter(|pod| is_ready(pod)).count();
-    let labelled = json!({
-        "replicas": pods.len(), "fullyLabeledReplicas": pods.len(), "readyReplicas": ready,
-        "availableReplicas": ready, "observedGeneration": set.metadata.generation,
-    });
-    let now = set.status.as_ref().map(|status| {
-        json!({
-            "replicas": status.replicas,
-            "fullyLabeledReplicas": status.fully_labeled_replicas.unwrap_or(0),
-            "readyReplicas": status.ready_replicas.unwrap_or(0),
-            "availableReplicas": status.available_replicas.unwrap_or(0),
-            "observedGeneration": status.observed_generation,
-        })
-    });
-    if now.as_ref() == Some(&labelled) {
-        return;
-    }
-    let api: Api<ReplicaSet> =
-        Api::namespaced(client.clone(), &set.namespace().unwrap_or_default());
-    let patch = Patch::Merge(json!({"status": labelled}));
-    if let Err(error) = api
-        .patch_status(&set.name_any(), &PatchParams::default(), &patch)
-        .await
-    {
-        debug!(%error, set = set.name_any(), "a status could not be written");
-    }
 }
 
 #[cfg(test)]

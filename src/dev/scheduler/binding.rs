@@ -7,7 +7,9 @@ use serde_json::json;
 
 use super::Placed;
 use crate::clock;
-use crate::dev::{Event, Events, Pace};
+use crate::dev::Event;
+use crate::dev::parts::Parts;
+use crate::dev::recorder::reference;
 use crate::kubernetes::annotations::PROFILE;
 use crate::placement::usage::PodName;
 
@@ -15,8 +17,7 @@ use crate::placement::usage::PodName;
 #[derive(Clone)]
 pub(super) struct Binder {
     pub(super) client: Client,
-    pub(super) events: Events,
-    pub(super) pace: Pace,
+    pub(super) parts: Parts,
 }
 
 impl Binder {
@@ -32,6 +33,13 @@ impl Binder {
         let _: serde_json::Value = api
             .create_subresource("binding", &pod.name_any(), &PostParams::default(), &binding)
             .await?;
+        let message = format!(
+            "Successfully assigned {namespace}/{} to {}",
+            pod.name_any(),
+            placed.node
+        );
+        let recorder = &self.parts.recorder;
+        recorder.normal(reference(pod), "Scheduled", message);
         let event = Event::PodPlaced {
             pod: PodName::new(&namespace, &pod.name_any()),
             node: placed.node.clone(),
@@ -39,7 +47,7 @@ impl Binder {
             score: placed.score,
             why: placed.why.clone(),
         };
-        self.events.tell(self.pace.scenario(clock::now()), event);
+        self.parts.tell(clock::now(), event);
         Ok(())
     }
 }

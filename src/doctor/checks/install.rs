@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::Pod;
 
-use super::{Finding, Found, Sight, count, named, replicas};
+use super::{Finding, Found, Sight, count, named, outside, replicas};
 
 /// The oldest minor version of Kubernetes 1 that Evenkeel is built for.
 const OLDEST_MINOR: u32 = 33;
@@ -99,6 +99,16 @@ pub(super) fn configuration(sight: &Sight<'_>) -> Found {
 pub(super) fn deployment(sight: &Sight<'_>) -> Found {
     let seen = &sight.seen.deployment;
     let Some(deployment) = seen.look(DEPLOYMENT, "the Deployment")? else {
+        if let Some(address) = outside::address(sight) {
+            return Ok(vec![Finding::info(
+                DEPLOYMENT,
+                format!(
+                    "there is no Deployment: Evenkeel runs at {address}, outside of the cluster's \
+                     Pods, as the endpoints of its Service say"
+                ),
+                "nothing, where that is meant, as under `evenkeel dev`; else kubectl apply -k deploy/",
+            )]);
+        }
         return Ok(vec![Finding::error(
             DEPLOYMENT,
             format!(
@@ -161,6 +171,9 @@ fn trouble(pod: &Pod) -> Option<String> {
 }
 
 pub(super) fn spread(sight: &Sight<'_>) -> Found {
+    if outside::address(sight).is_some() {
+        return Ok(Vec::new());
+    }
     sight.seen.replicas.look(SPREAD, "where the replicas run")?;
     let placed: Vec<(&str, &str)> = replicas(sight.seen)
         .iter()

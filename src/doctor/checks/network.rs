@@ -7,7 +7,7 @@ use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPort, Network
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::{Finding, Found, Sight, named};
+use super::{Finding, Found, Sight, named, outside};
 use crate::config::Source;
 
 /// The port of webhook and extender, and its name in the Deployment.
@@ -16,6 +16,10 @@ const HTTPS: (i32, &str) = (8443, "https");
 const NETWORK: &str = "network-policy";
 
 pub(super) fn check(sight: &Sight<'_>) -> Found {
+    // A NetworkPolicy selects Pods.
+    if outside::address(sight).is_some() {
+        return Ok(Vec::new());
+    }
     let policies = sight
         .seen
         .network_policies

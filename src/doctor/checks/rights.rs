@@ -2,12 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::{Finding, Found, Sight, count};
+use super::{Finding, Found, Sight, count, outside};
 use crate::doctor::Right;
 
 const RIGHTS: &str = "rights";
 
 pub(super) fn check(sight: &Sight<'_>) -> Found {
+    if outside::address(sight).is_some() {
+        let what = "Evenkeel has the rights of its own kubeconfig, not those of the ServiceAccount";
+        return Ok(vec![Finding::info(RIGHTS, what, outside::OWN_RIGHTS)]);
+    }
     let seen = &sight.seen.rights;
     let Some(rights) = seen.look(RIGHTS, "the ServiceAccount's rights")? else {
         let what = "the API server does not answer questions about rights";

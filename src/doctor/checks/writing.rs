@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::{Finding, Found, Sight, about, replicas};
+use super::{Finding, Found, Sight, about, outside, replicas};
 use crate::config::Writes;
 
 /// How long after its renewal a Lease is taken for abandoned, where the Lease does not say.
@@ -105,6 +105,11 @@ pub(super) fn kill_switch(sight: &Sight<'_>) -> Found {
 }
 
 pub(super) fn guard(sight: &Sight<'_>) -> Found {
+    if outside::address(sight).is_some() {
+        let what = "what narrows writes narrows those of the ServiceAccount, which Evenkeel does \
+                    not use here";
+        return Ok(vec![Finding::info(GUARD, what, outside::OWN_RIGHTS)]);
+    }
     let binding = sight
         .seen
         .write_guard

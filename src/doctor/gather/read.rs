@@ -33,7 +33,7 @@ impl<T> Seen<T> {
     }
 
     /// What came of a call that needs `right`, as `kubectl auth can-i` takes it.
-    pub(super) fn of(called: kube::Result<T>, right: impl FnOnce() -> String) -> Self {
+    pub(crate) fn of(called: kube::Result<T>, right: impl FnOnce() -> String) -> Self {
         match called {
             Ok(there) => Self::There(there),
             Err(kube::Error::Api(status)) if status.code == 404 => Self::Absent,
@@ -135,7 +135,7 @@ impl Reader<'_> {
 }
 
 /// All pages of a list.
-async fn list<K>(api: &Api<K>, params: ListParams) -> kube::Result<Vec<K>>
+pub(crate) async fn list<K>(api: &Api<K>, params: ListParams) -> kube::Result<Vec<K>>
 where
     K: Clone + Debug + DeserializeOwned,
 {

@@ -1,4 +1,5 @@
-//! The Pods of the Deployment, each asked for its metrics through the API server.
+//! The Pods of the Deployment, each asked for its metrics through the API server; without them,
+//! whatever the Service for metrics leads to.
 
 use axum::http::Request;
 use futures::future::join_all;
@@ -11,6 +12,8 @@ use crate::doctor::observation::{Replica, Seen, Unseen};
 const OURS: &str = "app.kubernetes.io/name=evenkeel";
 /// The name of the container's port for metrics, and its number in the shipped manifests.
 const PORT: (&str, i32) = ("http", 8080);
+/// The Service for metrics with the name of its port.
+const SERVICE: &str = "evenkeel-metrics:http";
 
 /// The replicas, those that have ended left out.
 pub(super) async fn read(reader: &Reader<'_>) -> Seen<Vec<Replica>> {
@@ -50,6 +53,22 @@ async fn metrics(reader: &Reader<'_>, pod: &Pod) -> Seen<String> {
         }
         seen => seen,
     }
+}
+
+/// What runs outside of the cluster exports, asked through the Service that leads there: where no
+/// Pod of Evenkeel's is to be found.
+pub(super) async fn outside(reader: &Reader<'_>, replicas: &Seen<Vec<Replica>>) -> Seen<String> {
+    if !replicas.there().is_some_and(Vec::is_empty) {
+        return Seen::Absent;
+    }
+    let namespace = reader.namespace;
+    let path = format!("/api/v1/namespaces/{namespace}/services/{SERVICE}/proxy/metrics");
+    let request = Request::get(path).body(Vec::new());
+    let request = request.expect("names of objects are fit for paths");
+    let answer = reader.client.request_text(request).await;
+    Seen::of(answer, || {
+        format!("get services/{SERVICE} --subresource=proxy -n {namespace}")
+    })
 }
 
 fn port(pod: &Pod) -> i32 {

@@ -22,6 +22,63 @@ fn utilisation(resource: Resource, share: f64) -> ResourceMetric {
 }
 
 #[test]
+fn an_object_of_the_api_server_is_read() {
+    let text = include_str!("../../../tests/fixtures/kubernetes/hpa.json");
+    let Autoscaler {
+        metadata,
+        spec,
+        status,
+    } = serde_json::from_str(text).unwrap();
+    assert_eq!(metadata.annotation("evenkeel.dev/scaling"), Some("floor"));
+    assert_eq!(metadata.annotations.len(), 2);
+    assert_eq!((spec.min_replicas, spec.max_replicas), (Some(4), 20));
+    let target = ScaleTarget {
+        api_version: "apps/v1".to_owned(),
+        kind: "Deployment".to_owned(),
+        name: "web".to_owned(),
+    };
+    assert_eq!(spec.scale_target_ref, target);
+    let memory = ResourceMetric {
+        resource: Resource::Memory,
+        target: MetricTarget::AverageValue("1.5Gi".parse().unwrap()),
+    };
+    let resources = vec![utilisation(Resource::Cpu, 0.6), memory];
+    assert_eq!(
+        spec.metrics,
+        Metrics {
+            resources,
+            others: 4
+        }
+    );
+    let Behavior {
+        scale_up,
+        scale_down,
+    } = spec.behavior.unwrap();
+    let policies: Vec<_> = scale_up.policies.iter().map(ToString::to_string).collect();
+    assert_eq!(policies, ["Pods=2/15s", "Percent=50/60s"]);
+    assert_eq!(scale_up.select_policy, SelectPolicy::Min);
+    assert_eq!(scale_up.tolerance, "0".parse().ok());
+    assert_eq!(scale_down.tolerance, "0.02".parse().ok());
+    assert_eq!(scale_down.stabilization_window_seconds, None);
+    let expected = AutoscalerStatus {
+        current_replicas: Some(5),
+        desired_replicas: Some(6),
+        scaling_active: Some(true),
+        last_scale_time: "2026-03-02T09:30:25Z".parse().ok(),
+    };
+    assert_eq!(status, expected);
+}
+
+#[test]
+fn the_object_that_keda_makes_is_read() {
+    let text = include_str!("../../../tests/fixtures/kubernetes/keda-hpa.json");
+    let found: Autoscaler = serde_json::from_str(text).unwrap();
+    assert_eq!(found.scaled_object(), Some("orders"));
+    assert_eq!(found.spec.metrics.others, 1);
+    assert_eq!(found.status.scaling_active, Some(false));
+}
+
+#[test]
 fn null_equals_absent() {
     let nulls = autoscaler(json!({
         "metadata": null,

@@ -3,7 +3,6 @@
 
 use jiff::Timestamp;
 
-use super::bounds::Ledger;
 use super::memory::Memory;
 use super::owner::Owner;
 use super::status::{
@@ -18,7 +17,7 @@ use crate::scaling::Mode;
 use crate::scaling::tracker::Report;
 
 /// The conditions whose begin is warned of, by their type.
-const WARNED: [&str; 10] = [
+const WARNED: [&str; 9] = [
     FLOOR_CONTESTED,
     RECORD_DAMAGED,
     "TargetConflict",
@@ -28,7 +27,6 @@ const WARNED: [&str; 10] = [
     "NoResourceMetric",
     "NoRequests",
     "NoWorkload",
-    "Paused",
 ];
 
 /// Collects the Events of one plan.
@@ -152,7 +150,7 @@ fn change(before: Option<&Condition>, now: &Condition) -> Option<(Severity, &'st
 /// Why the user's bounds are put back.
 pub(super) fn put_back(resolved: &Resolved, now: Timestamp) -> String {
     let bounds = resolved.bounds.as_ref();
-    if bounds.is_some_and(Ledger::is_contested) {
+    if resolved.is_contested() {
         return "the user's bounds are put back: another writer undid the floor twice".to_owned();
     }
     let until = bounds.and_then(|bounds| bounds.floor(now));

@@ -6,8 +6,8 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::bounds::Ledger;
-use super::targets::{Problem, Resolved};
+use super::problem::Problem;
+use super::targets::Resolved;
 use crate::forecast::{Distrust, Trust};
 use crate::scaling::LimitedBy;
 use crate::scaling::tracker::{LoadReport, Report};
@@ -180,7 +180,7 @@ fn conditions(
     found.extend(forecast_trusted(loads));
     found.extend(metrics_available(loads, circumstances));
     found.extend(resolved.problems.iter().map(problem));
-    if resolved.bounds.as_ref().is_some_and(Ledger::is_contested) {
+    if resolved.is_contested() {
         let told = circumstances
             .previous
             .and_then(|status| status.condition(FLOOR_CONTESTED));

@@ -6,13 +6,13 @@
 //! bounds are put back.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::bounds::Ledger;
 use super::owner::Owner;
-use super::{Member, Memory, Observed, Reference};
+use super::problem::Problem;
+use super::{Member, Memory, Observed};
 use crate::forecast::Models;
 use crate::kubernetes::autoscaler::{Autoscaler, MetricTarget};
 use crate::kubernetes::scaling_policy::{Predict, ScalingPolicy};
@@ -20,7 +20,7 @@ use crate::scaling::decide::Floor;
 use crate::scaling::hpa_aware::{PodCapacity, TOLERANCE};
 use crate::scaling::ownership::ObjectBounds;
 use crate::scaling::tracker::{Reaction, TickInput};
-use crate::scaling::{Bounds, BoundsError, Mode, Policy, ScaleDown, Strategy, horizon};
+use crate::scaling::{Bounds, Mode, Policy, ScaleDown, Strategy, horizon};
 use crate::units::{Amount, Quantity, Ratio, Resource, count_as_f64};
 
 /// What the configuration says.
@@ -36,71 +36,6 @@ pub struct Settings {
     pub max_age: SignedDuration,
 }
 
-/// Why a target is refused, or not scaled as its user asks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Problem {
-    /// Several HPAs scale one workload.
-    TargetConflict(Reference),
-    /// A workload without HPA does not say how few and how many replicas it may have.
-    BoundsMissing,
-    /// Its bounds are none.
-    InvalidBounds(BoundsError),
-    /// There is no HPA whose least replicas could be raised.
-    NoAutoscaler,
-    /// The HPA scales by nothing that is measured here.
-    NoResourceMetric,
-    /// Its Pods request nothing of a resource that it scales by a share of.
-    NoRequests(Resource),
-    /// What it scales is not there.
-    NoWorkload(Reference),
-    /// Its user has paused the ScaledObject.
-    Paused,
-}
-
-impl Problem {
-    /// The type of the condition, and the reason of the Event.
-    #[must_use]
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::TargetConflict(_) => "TargetConflict",
-            Self::BoundsMissing => "BoundsMissing",
-            Self::InvalidBounds(_) => "InvalidBounds",
-            Self::NoAutoscaler => "NoAutoscaler",
-            Self::NoResourceMetric => "NoResourceMetric",
-            Self::NoRequests(_) => "NoRequests",
-            Self::NoWorkload(_) => "NoWorkload",
-            Self::Paused => "Paused",
-        }
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TargetConflict(Reference { kind, name }) => {
-                write!(
-                    f,
-                    "more than one HorizontalPodAutoscaler scales {kind} {name}"
-                )
-            }
-            Self::BoundsMissing => f.write_str(
-                "annotations evenkeel.dev/min-replicas and evenkeel.dev/max-replicas are needed \
-                 where no HorizontalPodAutoscaler has bounds",
-            ),
-            Self::InvalidBounds(error) => error.fmt(f),
-            Self::NoAutoscaler => f.write_str(
-                "a floor needs a HorizontalPodAutoscaler to raise; it is recommended only",
-            ),
-            Self::NoResourceMetric => f.write_str(
-                "the HorizontalPodAutoscaler scales by no metric of type Resource of cpu or memory",
-            ),
-            Self::NoRequests(resource) => write!(f, "the Pods request no {resource}"),
-            Self::NoWorkload(Reference { kind, name }) => write!(f, "{kind} {name} is not there"),
-            Self::Paused => f.write_str("the ScaledObject is paused"),
-        }
-    }
-}
-
 /// What holds for what was observed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resolved {
@@ -112,6 +47,16 @@ pub struct Resolved {
     pub problems: Vec<Problem>,
     /// The bounds of its object, with whose they are; `None` where it has none.
     pub bounds: Option<Ledger>,
+}
+
+impl Resolved {
+    /// Whether a floor is wanted and another writer has been left the field; what is put back
+    /// anyway is not contested.
+    #[must_use]
+    pub fn is_contested(&self) -> bool {
+        let wanted = self.mode == Mode::Floor && self.target.is_some();
+        wanted && self.bounds.as_ref().is_some_and(Ledger::is_contested)
+    }
 }
 
 /// A target as a tick needs it.
@@ -206,6 +151,8 @@ pub fn resolve(
             resolved.mode = target.policy.mode;
             (resolved.target, resolved.problems) = (Some(target), problems);
         }
+        // Who opted in to be placed did not ask for recommendations on what has none.
+        Err(Problem::NoResourceMetric) if !said.by_anybody(observed) => resolved.mode = Mode::Off,
         Err(problem) => resolved.problems.push(problem),
     }
     resolved
@@ -241,9 +188,18 @@ impl Said {
         said
     }
 
+    /// Whether the objects or their namespace say anything of scaling.
+    fn by_anybody(&self, observed: &Observed) -> bool {
+        self.asked || observed.namespace_policy.scaling.is_some()
+    }
+
     fn mode(&self, observed: &Observed, settings: &Settings, known: bool) -> Mode {
-        let scaled = observed.autoscaler.is_some() || observed.scaled_object.is_some();
-        if !observed.namespace_policy.enabled || !known || !(scaled || self.asked) {
+        // Until KEDA has made its HPA there is nothing to scale by; a pause takes the HPA away.
+        let scaled = match &observed.scaled_object {
+            Some(object) => observed.autoscaler.is_some() || object.is_paused(),
+            None => observed.autoscaler.is_some() || self.asked,
+        };
+        if !observed.namespace_policy.enabled || !known || !scaled {
             return Mode::Off;
         }
         let said = self.policy.scaling.or(observed.namespace_policy.scaling);
@@ -293,13 +249,8 @@ impl Rules<'_> {
             return Err(Problem::Paused);
         }
         let (mut mode, mut problems) = (mode, Vec::new());
-        if autoscaler.is_none() {
-            if scaled_object.is_some() {
-                return Err(Problem::NoAutoscaler);
-            }
-            if mode == Mode::Floor {
-                (mode, problems) = (Mode::Recommend, vec![Problem::NoAutoscaler]);
-            }
+        if autoscaler.is_none() && mode == Mode::Floor {
+            (mode, problems) = (Mode::Recommend, vec![Problem::NoAutoscaler]);
         }
         let bounds = self.bounds(user)?;
         let current = self

@@ -16,10 +16,9 @@ use crate::kubernetes::annotations::{BOUNDS, SCALING, SCALING_STATUS};
 use crate::kubernetes::scaling_policy::Predict;
 use crate::kubernetes::watched::WatchedDeployment;
 use crate::plan::{Operation, Purpose, Target, Write};
-use crate::scaling::decide::Grounds;
 use crate::scaling::ownership::Contribution;
 use crate::scaling::tracker::Report;
-use crate::scaling::{Decision, Mode};
+use crate::scaling::{Decision, Grounds, Mode};
 
 const FLOOR_STANDS: i64 = 600;
 
@@ -317,7 +316,7 @@ type Change = fn(&mut World);
 
 #[test]
 fn what_is_wrong_is_told_and_nothing_is_raised() {
-    let cases: [(Change, &str); 6] = [
+    let cases: [(Change, &str); 5] = [
         (|world| world.conflict = true, "TargetConflict"),
         (|world| world.requests = None, "NoRequests"),
         (
@@ -334,13 +333,6 @@ fn what_is_wrong_is_told_and_nothing_is_raised() {
         (
             |world| *world = World::alone(&[(SCALING, "floor")]),
             "BoundsMissing",
-        ),
-        (
-            |world| {
-                *world = World::with_keda();
-                world.annotate("autoscaling.keda.sh/paused", json!("true"));
-            },
-            "Paused",
         ),
     ];
     for (change, kind) in cases {
@@ -359,6 +351,39 @@ fn what_is_wrong_is_told_and_nothing_is_raised() {
         assert_eq!(world.reasons(), [kind]);
         assert_eq!(world.tick(Some(6), 15), [], "{kind} is told once");
     }
+}
+
+#[test]
+fn who_only_opted_in_is_not_told_of_metrics_that_nobody_asked_to_predict() {
+    let mut world = World::new();
+    world.hpa()["spec"]["metrics"] = json!([]);
+    world.annotate(SCALING, Value::Null);
+    assert_eq!(world.resolve(at(0)).mode, Mode::Off);
+    assert_eq!(world.tick(None, 0), []);
+    world
+        .namespace
+        .insert(SCALING.to_owned(), "recommend".to_owned());
+    world.tick(None, 15);
+    assert_eq!(world.reasons(), ["NoResourceMetric"]);
+}
+
+#[test]
+fn a_paused_scaled_object_is_left_alone_and_one_without_hpa_is_waited_for() {
+    let mut world = World::with_keda();
+    world.tick(Some(6), 0);
+    world.annotate("autoscaling.keda.sh/paused", json!("true"));
+    world.autoscaler = None;
+    world.tick(Some(6), 15);
+    assert_eq!(world.bounds(), (Some(2), 10));
+    assert_eq!(world.holds("Paused"), Some(Truth::True));
+    assert_eq!(
+        world.reasons(),
+        ["FloorRaised", "FloorLowered"],
+        "the user knows"
+    );
+    world.annotate("autoscaling.keda.sh/paused", json!(null));
+    world.tick(Some(6), 30);
+    assert_eq!((world.status(), world.reasons().len()), (None, 2));
 }
 
 #[test]

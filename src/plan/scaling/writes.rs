@@ -53,7 +53,7 @@ pub fn plan(
         .map(|ledger| settle(ledger, resolved, report, now));
     let record = resolved.bounds.as_ref().and_then(Ledger::record);
     let forgotten = settled.as_ref().is_some_and(Settled::forgets);
-    let contested = resolved.bounds.as_ref().is_some_and(Ledger::is_contested);
+    let contested = resolved.is_contested();
     memory.see(record.filter(|_| !forgotten), contested);
     let held = owner.status().and_then(Status::from_annotation);
     let previous = memory.status.take().or_else(|| held.clone());

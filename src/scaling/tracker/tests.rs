@@ -6,8 +6,7 @@ use proptest::strategy::Strategy;
 
 use super::*;
 use crate::scaling::behavior::{ScaleEvents, legacy_limit, scale_up_limit};
-use crate::scaling::decide::Grounds;
-use crate::scaling::{Bounds, LimitedBy, ScaleDown, Strategy as Prediction};
+use crate::scaling::{Bounds, Grounds, LimitedBy, ScaleDown, Strategy as Prediction};
 use crate::units::Ratio;
 
 const START: i64 = 1_800_000_000;

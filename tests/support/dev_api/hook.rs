@@ -30,9 +30,14 @@ pub struct Hook {
     pub calls: Arc<AtomicU32>,
 }
 
-/// Starts one.
+/// Starts one that is known by its address.
 pub async fn start() -> Hook {
-    let (tls, bundle) = certificate();
+    start_as("127.0.0.1").await
+}
+
+/// Starts one that is known by a name.
+pub async fn start_as(name: &str) -> Hook {
+    let (tls, bundle) = certificate(name);
     let listener = TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port is free");
@@ -61,12 +66,12 @@ pub async fn start() -> Hook {
     Hook { url, bundle, calls }
 }
 
-fn certificate() -> (Arc<ServerConfig>, String) {
+fn certificate(name: &str) -> (Arc<ServerConfig>, String) {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let key = KeyPair::generate().expect("a key");
     let authority = CertifiedIssuer::self_signed(params, key).expect("an authority");
-    let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("names");
+    let params = CertificateParams::new(vec![name.to_owned()]).expect("names");
     let key = KeyPair::generate().expect("a key");
     let leaf = params.signed_by(&key, &authority).expect("a certificate");
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
@@ -99,6 +104,7 @@ fn response(case: &str) -> Value {
         "not-base64" => json!({"allowed": true, "patchType": "JSONPatch", "patch": "%"}),
         "denied" => json!({"allowed": false, "status": {"code": 403, "message": "not today"}}),
         "denied-silently" => json!({"allowed": false}),
+        "marks-too" => patch(&add("/metadata/labels", json!({"hook": "was-here-too"}))),
         "warns" => json!({"allowed": true, "warnings": ["mind the step"]}),
         _ => json!({"allowed": true}),
     }

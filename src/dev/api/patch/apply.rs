@@ -1,9 +1,9 @@
-//! Server-side apply: who wants which fields, conflicts between them, and fields that go because
-//! their only manager no longer wants them.
+//! `managedFields`: who wrote which fields, and server-side apply, in which managers conflict and
+//! fields go because their only manager no longer wants them.
 //!
-//! Objects carry no `managedFields` until the first apply; then everything there belongs to
-//! `before-first-apply`, as in a real server for objects older than the tracking, and from then
-//! on every change is tracked.
+//! Every change is tracked from the creation on. What admission adds belongs to nobody, as in a
+//! real server, and so does what the server writes of its own accord; fields of an object that has
+//! no manager at all belong to `before-first-apply` once somebody applies.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +16,11 @@ use crate::dev::api::meta;
 
 /// The manager of what was there before anybody applied.
 const BEFORE: &str = "before-first-apply";
+
+/// As many managers that update are told apart; the oldest beyond that become one.
+const MOST_UPDATERS: usize = 10;
+/// What that one is called.
+const ANCIENT: &str = "ancient-changes";
 
 /// Who applies, and how.
 #[derive(Debug, Clone)]
@@ -202,12 +207,20 @@ fn by_manager(causes: &[Cause]) -> String {
     lines.collect::<Vec<String>>().join("\n")
 }
 
-/// Notes who changed what, in an object whose fields are tracked.
+/// Notes who makes an object: all fields but the status, where that is written elsewhere, and what
+/// the body says of managers does not count.
+pub(crate) fn begin(applier: &Applier<'_>, new: &mut Value, has_status: bool) {
+    let mut fields = fields::of(new, applier.builtin);
+    if has_status {
+        fields.retain(|path| path.first().is_none_or(|step| step != "f:status"));
+    }
+    let entry = applier.entry("Update", applier.manager);
+    put_managers(new, vec![Manager { entry, fields }]);
+}
+
+/// Notes who changed what.
 pub(crate) fn track(applier: &Applier<'_>, old: &Value, new: &mut Value) {
     let mut all = managers(old);
-    if all.is_empty() {
-        return;
-    }
     let after = fields::of(new, applier.builtin);
     let before = fields::of(old, applier.builtin);
     let changed: Fields = after
@@ -237,7 +250,21 @@ pub(crate) fn track(applier: &Applier<'_>, old: &Value, new: &mut Value) {
             fields: changed,
         }),
     }
-    put_managers(new, all);
+    put_managers(new, bounded(all));
+}
+
+/// Joins the oldest of too many managers that update.
+fn bounded(mut all: Vec<Manager>) -> Vec<Manager> {
+    let updates = |manager: &Manager| manager.entry["operation"] == "Update";
+    while all.iter().filter(|manager| updates(manager)).count() > MOST_UPDATERS {
+        let mut oldest: Vec<usize> = (0..all.len()).filter(|&at| updates(&all[at])).collect();
+        oldest.sort_by_key(|&at| meta::text(&all[at].entry, "/time").to_owned());
+        let (first, second) = (oldest[0].min(oldest[1]), oldest[0].max(oldest[1]));
+        let joined = all.remove(second);
+        all[first].fields.extend(joined.fields);
+        all[first].entry["manager"] = ANCIENT.into();
+    }
+    all
 }
 
 /// Merges what is wanted into the object: maps by field, keyed lists by item, the rest as a whole.
@@ -357,5 +384,43 @@ mod tests {
             .apply(Some(&new), &spec(1))
             .expect_err("taken over");
         assert!(error.to_string().contains("kubectl"));
+    }
+
+    #[test]
+    fn who_makes_an_object_owns_what_it_says_and_no_status() {
+        let mut made = json!({
+            "metadata": {"name": "w", "managedFields": [{"manager": "forged"}]},
+            "spec": {"replicas": 1}, "status": {"replicas": 0},
+        });
+        begin(&applier("a", false), &mut made, true);
+        let entries = made["metadata"]["managedFields"].clone();
+        assert_eq!(entries[0]["manager"], "a");
+        assert_eq!(entries[0]["operation"], "Update");
+        assert_eq!(
+            entries[0]["fieldsV1"],
+            json!({"f:spec": {"f:replicas": {}}})
+        );
+        assert_eq!(entries.as_array().map(Vec::len), Some(1));
+    }
+
+    #[test]
+    fn many_updaters_become_one() {
+        let mut live = spec(0);
+        begin(&applier("first", false), &mut live, true);
+        for index in 0..20 {
+            let mut new = live.clone();
+            new["metadata"]["labels"][format!("l{index}")] = "x".into();
+            let name = format!("m{index}");
+            track(&applier(&name, false), &live, &mut new);
+            live = new;
+        }
+        let entries = meta::list(&live, "/metadata/managedFields");
+        assert_eq!(entries.len(), MOST_UPDATERS);
+        assert!(entries.iter().any(|entry| entry["manager"] == ANCIENT));
+        let owned: usize = managers(&live)
+            .iter()
+            .map(|manager| manager.fields.len())
+            .sum();
+        assert_eq!(owned, 21);
     }
 }

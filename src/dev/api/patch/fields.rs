@@ -15,7 +15,7 @@ pub(super) type Path = Vec<Step>;
 pub(super) type Fields = BTreeSet<Path>;
 
 /// Metadata that only the server writes.
-const SYSTEM: [&str; 10] = [
+const SYSTEM: [&str; 9] = [
     "name",
     "namespace",
     "uid",
@@ -23,7 +23,6 @@ const SYSTEM: [&str; 10] = [
     "creationTimestamp",
     "generation",
     "managedFields",
-    "generateName",
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
 ];

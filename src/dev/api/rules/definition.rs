@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::dev::api::error::Cause;
 use crate::dev::api::meta;
+use crate::dev::api::schema::Schema;
 
 pub(super) fn defaults(definition: &mut Value) {
     let spec = meta::child(definition, "spec");
@@ -65,6 +66,12 @@ pub(super) fn validate(definition: &Value, causes: &mut Vec<Cause>) {
         if version.pointer("/schema/openAPIV3Schema").is_none() {
             let field = format!("spec.versions[{index}].schema.openAPIV3Schema");
             causes.push(Cause::required(field, "schemas are required"));
+        }
+        let schema = Schema::new(version["schema"].clone());
+        for pattern in schema.broken_patterns() {
+            let field = format!("spec.versions[{index}].schema.openAPIV3Schema");
+            let why = "must be a valid regular expression";
+            causes.push(Cause::invalid(field, &pattern.into(), why));
         }
     }
     if spec["conversion"]["strategy"] != "None" {

@@ -72,5 +72,30 @@ pub(super) fn validate(configuration: &Value, causes: &mut Vec<Cause>) {
         if meta::list(webhook, "/admissionReviewVersions").is_empty() {
             causes.push(Cause::required(format!("{at}.admissionReviewVersions"), ""));
         }
+        words(webhook, &at, causes);
+        if !meta::list(webhook, "/matchConditions").is_empty() {
+            let why = "the development API server does not evaluate CEL: a condition that is not \
+                       evaluated would call the webhook too often or too rarely";
+            causes.push(Cause::forbidden(format!("{at}.matchConditions"), why));
+        }
+    }
+}
+
+/// Fields that take one of a few words.
+fn words(webhook: &Value, at: &str, causes: &mut Vec<Cause>) {
+    for (field, accepted) in [
+        ("failurePolicy", ["Fail", "Ignore"]),
+        ("matchPolicy", ["Equivalent", "Exact"]),
+        ("reinvocationPolicy", ["IfNeeded", "Never"]),
+    ] {
+        let given = &webhook[field];
+        if !accepted.iter().any(|word| given == word) {
+            let accepted = accepted.map(|word| format!("{word:?}")).join(", ");
+            causes.push(Cause::unsupported(
+                format!("{at}.{field}"),
+                given,
+                &accepted,
+            ));
+        }
     }
 }

@@ -16,18 +16,19 @@ use serde_json::Value;
 
 use super::{Failure, Webhook};
 use crate::clock;
+use crate::dev::api::endpoints::{self, Place};
 use crate::dev::api::meta;
-use crate::dev::api::settings::Services;
+use crate::dev::api::store::{Key, Store};
 
 /// Calls that are answered with Retry-After, at most.
 const CALLS: usize = 11;
 
 /// Host to connect to under another address, trust anchors, and so the client to use.
-type Peer = (String, Option<SocketAddr>, String);
+type Peer = (String, Vec<SocketAddr>, String);
 
 /// Clients by peer.
+#[derive(Default)]
 pub(crate) struct Webhooks {
-    services: Services,
     clients: Mutex<HashMap<Peer, Client>>,
 }
 
@@ -35,21 +36,20 @@ pub(crate) struct Webhooks {
 struct Endpoint {
     url: String,
     host: String,
-    address: Option<SocketAddr>,
+    /// Where the host is; none where its name says so.
+    addresses: Vec<SocketAddr>,
 }
 
 impl Webhooks {
-    pub(crate) fn new(services: Services) -> Self {
-        Self {
-            services,
-            clients: Mutex::default(),
-        }
-    }
-
     /// Sends a review and answers the body that comes back.
-    pub(super) async fn send(&self, webhook: &Webhook, body: &str) -> Result<Vec<u8>, Failure> {
+    pub(super) async fn send(
+        &self,
+        store: &Store,
+        webhook: &Webhook,
+        body: &str,
+    ) -> Result<Vec<u8>, Failure> {
         let seconds = webhook.value["timeoutSeconds"].as_u64().unwrap_or(10);
-        let endpoint = self.endpoint(&webhook.value["clientConfig"])?;
+        let endpoint = endpoint(store, &webhook.value["clientConfig"]).await?;
         let trust = meta::text(&webhook.value, "/clientConfig/caBundle");
         let client = self.client(&endpoint, trust)?;
         let separator = if endpoint.url.contains('?') { '&' } else { '?' };
@@ -62,31 +62,9 @@ impl Webhooks {
         }
     }
 
-    fn endpoint(&self, config: &Value) -> Result<Endpoint, Failure> {
-        let url = meta::text(config, "/url");
-        if !url.is_empty() {
-            return Ok(Endpoint {
-                url: url.to_owned(),
-                host: String::new(),
-                address: None,
-            });
-        }
-        let text = |field: &str| meta::text(&config["service"], field);
-        let (namespace, name, path) = (text("/namespace"), text("/name"), text("/path"));
-        let port = config["service"]["port"].as_u64().unwrap_or(443);
-        let port = u16::try_from(port).unwrap_or(443);
-        let host = format!("{name}.{namespace}.svc");
-        let address = (self.services)(namespace, name, port)
-            .ok_or_else(|| Failure(format!("service {name:?} not found")))?;
-        Ok(Endpoint {
-            url: format!("https://{host}:{port}/{}", path.trim_start_matches('/')),
-            host,
-            address: Some(address),
-        })
-    }
-
     fn client(&self, endpoint: &Endpoint, trust: &str) -> Result<Client, Failure> {
-        let peer = (endpoint.host.clone(), endpoint.address, trust.to_owned());
+        let addresses = endpoint.addresses.clone();
+        let peer = (endpoint.host.clone(), addresses, trust.to_owned());
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = clients.get(&peer) {
             return Ok(client.clone());
@@ -94,9 +72,11 @@ impl Webhooks {
         let mut builder = Client::builder()
             .no_proxy()
             .tls_backend_preconfigured(tls(trust)?);
-        if let Some(address) = endpoint.address {
+        if !endpoint.addresses.is_empty() {
             // Services are called over HTTP/1.1 only, and found by address.
-            builder = builder.http1_only().resolve(&endpoint.host, address);
+            builder = builder
+                .http1_only()
+                .resolve_to_addrs(&endpoint.host, &endpoint.addresses);
         }
         let client = builder
             .build()
@@ -104,6 +84,35 @@ impl Webhooks {
         clients.insert(peer, client.clone());
         Ok(client)
     }
+}
+
+async fn endpoint(store: &Store, config: &Value) -> Result<Endpoint, Failure> {
+    let url = meta::text(config, "/url");
+    if !url.is_empty() {
+        return Ok(Endpoint {
+            url: url.to_owned(),
+            host: String::new(),
+            addresses: Vec::new(),
+        });
+    }
+    let text = |field: &str| meta::text(&config["service"], field);
+    let (namespace, name, path) = (text("/namespace"), text("/name"), text("/path"));
+    let port = config["service"]["port"].as_u64().unwrap_or(443);
+    let key = Key::new(namespace, name);
+    let place = endpoints::of_service(store, &key, &port.to_string()).map_err(Failure)?;
+    let host = format!("{name}.{namespace}.svc");
+    Ok(Endpoint {
+        url: format!("https://{host}:{port}/{}", path.trim_start_matches('/')),
+        host,
+        addresses: addresses(&place).await?,
+    })
+}
+
+async fn addresses(place: &Place) -> Result<Vec<SocketAddr>, Failure> {
+    let Place { host, port } = place;
+    let found = tokio::net::lookup_host((host.as_str(), *port)).await;
+    let found = found.map_err(|error| Failure(format!("lookup {host}: {error}")))?;
+    Ok(found.collect())
 }
 
 fn tls(trust: &str) -> Result<ClientConfig, Failure> {

@@ -1,24 +1,39 @@
 //! Which requests a webhook wants to see.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::Request;
 use crate::dev::api::call::Call;
 use crate::dev::api::meta;
-use crate::dev::api::resource::Subresource;
+use crate::dev::api::resource::{Resource, Subresource};
 use crate::dev::api::selector::Selection;
 use crate::dev::api::store::Key;
 
-/// Whether the webhook's rules and selectors match.
-pub(super) fn matches(call: &Call, request: &Request<'_>, webhook: &Value) -> bool {
+/// The version of the resource in which a webhook wants to see the request; `None` where its rules
+/// or selectors do not match. That is the request's own, or, unless the webhook wants nothing but
+/// exact matches, another one of the same objects.
+pub(super) fn matched(
+    call: &Call,
+    request: &Request<'_>,
+    webhook: &Value,
+) -> Option<Arc<Resource>> {
+    let selected = namespace_matches(call, request, &webhook["namespaceSelector"])
+        && object_matches(request, &webhook["objectSelector"]);
     let rules = meta::list(webhook, "/rules");
-    rules.iter().any(|rule| rule_matches(call, request, rule))
-        && namespace_matches(call, request, &webhook["namespaceSelector"])
-        && object_matches(request, &webhook["objectSelector"])
+    let wants = |resource: &Arc<Resource>| {
+        let mut rules = rules.iter();
+        rules.any(|rule| rule_matches(call, resource, request, rule))
+    };
+    let mut versions = vec![Arc::clone(&call.resource)];
+    if webhook["matchPolicy"] != "Exact" {
+        versions.extend(call.api.registry.versions(&call.resource.collection));
+    }
+    versions.into_iter().find(wants).filter(|_| selected)
 }
 
-fn rule_matches(call: &Call, request: &Request<'_>, rule: &Value) -> bool {
-    let resource = &call.resource;
+fn rule_matches(call: &Call, resource: &Resource, request: &Request<'_>, rule: &Value) -> bool {
     let has = |list: &str, word: &str| {
         meta::list(rule, list)
             .iter()

@@ -9,28 +9,18 @@ use super::{Failure, Operation, Request};
 use crate::dev::api::call::Call;
 use crate::dev::api::error::{ApiError, Reason};
 use crate::dev::api::meta;
-use crate::dev::api::resource::Subresource;
+use crate::dev::api::resource::{Resource, Subresource};
 
 /// The body that asks: compact JSON with `<`, `>` and `&` escaped and a newline at the end, as Go's
 /// encoder writes it.
-pub(super) fn request(call: &Call, request: &Request<'_>, uid: &str) -> String {
-    let resource = &call.resource;
-    let (group, version, kind) = match call.subresource {
-        Some(Subresource::Binding) => ("", "v1", "Binding"),
-        Some(Subresource::Eviction) => ("policy", "v1", "Eviction"),
-        Some(Subresource::Scale) => ("autoscaling", "v1", "Scale"),
-        _ => (&*resource.group, &*resource.version, &*resource.kind),
-    };
-    let kind = json!({"group": group, "version": version, "kind": kind});
-    let plural = json!({
-        "group": resource.group, "version": resource.version, "resource": resource.plural,
-    });
+pub(super) fn request(call: &Call, seen_as: &Resource, request: &Request<'_>, uid: &str) -> String {
+    let shown = |object: Option<&Value>| object.map(|object| seen_as.present(object));
     let mut asked = json!({
-        "uid": uid, "kind": kind, "resource": plural,
-        "requestKind": kind, "requestResource": plural,
+        "uid": uid, "kind": kind(call, seen_as), "resource": plural(seen_as),
+        "requestKind": kind(call, &call.resource), "requestResource": plural(&call.resource),
         "operation": request.operation.as_str(),
         "userInfo": {"username": call.user.name, "groups": call.user.groups},
-        "object": request.object, "oldObject": request.old,
+        "object": shown(request.object), "oldObject": shown(request.old),
         "dryRun": call.dry_run, "options": options(call, request.operation),
     });
     let of = request.object.or(request.old).unwrap_or(&Value::Null);
@@ -50,6 +40,23 @@ pub(super) fn request(call: &Call, request: &Request<'_>, uid: &str) -> String {
         "kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": asked,
     });
     escaped(&review.to_string())
+}
+
+/// The kind of the object: the resource's, or that of its part.
+fn kind(call: &Call, resource: &Resource) -> Value {
+    let (group, version, kind) = match call.subresource {
+        Some(Subresource::Binding) => ("", "v1", "Binding"),
+        Some(Subresource::Eviction) => ("policy", "v1", "Eviction"),
+        Some(Subresource::Scale) => ("autoscaling", "v1", "Scale"),
+        _ => (&*resource.group, &*resource.version, &*resource.kind),
+    };
+    json!({"group": group, "version": version, "kind": kind})
+}
+
+fn plural(resource: &Resource) -> Value {
+    json!({
+        "group": resource.group, "version": resource.version, "resource": resource.plural,
+    })
 }
 
 fn options(call: &Call, operation: Operation) -> Value {

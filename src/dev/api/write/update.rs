@@ -11,7 +11,7 @@ use crate::dev::api::error::{ApiError, Cause};
 use crate::dev::api::meta;
 use crate::dev::api::patch::apply;
 use crate::dev::api::plugins;
-use crate::dev::api::resource::{Decoder, Generation};
+use crate::dev::api::resource::{Decoder, Generation, Subresource};
 use crate::dev::api::rules;
 use crate::dev::api::store::{Expected, Stored};
 use crate::dev::api::webhook::{self, Operation};
@@ -102,6 +102,8 @@ async fn attempt(
     let object = stored_form(call, object);
     let mut object = combine(call, part, old, object);
     (call.resource.rules.defaults)(&mut object);
+    track(call, part, old, &mut object);
+    let managers = object["metadata"].get("managedFields").cloned();
     let request = webhook::Request {
         operation: Operation::Update,
         object: Some(&object),
@@ -109,9 +111,9 @@ async fn attempt(
     };
     if let Some(mutated) = webhook::mutate(call, &request).await? {
         object = combine(call, part, old, mutated);
+        meta::put(&mut object["metadata"], "managedFields", managers);
     }
     check(call, part, old, &object)?;
-    track(call, part, old, &mut object);
     count(call, old, &mut object);
     object["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"].clone();
     if object == *old {
@@ -190,10 +192,13 @@ fn combine(call: &Call, part: Part, old: &Value, mut new: Value) -> Value {
     }
 }
 
-/// Notes who changed what, where that is tracked; an apply has done so already.
+/// Notes who changed what, but not what the server itself does; an apply has noted it already.
 fn track(call: &Call, part: Part, old: &Value, new: &mut Value) {
-    if !call.is_apply && !meta::list(old, "/metadata/managedFields").is_empty() {
-        let subresource = if part == Part::Status { "status" } else { "" };
+    if !call.is_apply && part != Part::Whole {
+        let subresource = match part {
+            Part::Status => Subresource::Status.name(),
+            _ => call.subresource.map_or("", Subresource::name),
+        };
         apply::track(&call.applier(subresource), old, new);
     }
 }

@@ -171,6 +171,21 @@ fn who_undoes_twice_is_left_the_field_and_named() {
 }
 
 #[test]
+fn a_contest_ends_with_the_wish_for_a_floor() {
+    let mut world = World::new();
+    for second in [0, 15] {
+        world.tick(Some(3), second);
+        world.hpa()["spec"]["minReplicas"] = json!(2);
+    }
+    world.annotate(SCALING, json!("recommend"));
+    world.tick(None, 30);
+    assert_eq!(
+        (world.holds("FloorContested"), world.has_record()),
+        (None, false)
+    );
+}
+
+#[test]
 fn a_writer_who_replaces_the_whole_object_is_a_contester_too() {
     let mut world = World::new();
     let mut replacement = world.hpa().clone();

@@ -1,0 +1,360 @@
+//! `evenkeel forecast plot`: one target's load, what was forecast of it, and the replicas that
+//! Evenkeel and a plain HPA have under it.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use reqwest::Url;
+
+use super::file::{self, Unit, Wanted};
+use super::grid::{self, Gridded, Sample};
+use super::report::{Accuracy, Costs, Plot, base_unit, points};
+use super::values::{
+    Output, parse_duration, parse_output, parse_resource, parse_target, parse_zone,
+};
+use super::{picture, service};
+use crate::cli::output::{self, Failure};
+use crate::plot::png;
+use crate::scaling::Bounds;
+use crate::scaling::hpa_aware::PodCapacity;
+use crate::simulate::scrape::Timing;
+use crate::simulate::target::{self, GRID, Model, Outcome, Target};
+use crate::units::{Quantity, Ratio, Resource, count_as_f64};
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel forecast plot load.csv --request 500m --target 60% --min 2 --max 20 -o load.svg
+  evenkeel forecast plot load.csv --request 500m --target 60% --min 2 --max 20 \\
+      --unit millicores --column web --model s-hpa --start-up 90s -o load.png -o json
+  evenkeel forecast plot shop/web --url http://127.0.0.1:8081 -o web.svg
+
+A file has a column of times (RFC 3339 with an offset, or seconds since 1970) and one or more of
+values: the load of all Pods together. Numbers of cpu are cores unless --unit says millicores, and
+refused where they make sense as millicores only; memory needs --unit. An empty value, NaN or null is
+a missing one. The load is put on a grid of 15 s: a step takes the mean of its samples, a step without
+any lies on the line between its neighbours, and 3 or more missing samples are a gap, in which nothing
+is known and nothing moves.
+
+A file's load runs through the service's own rules in mode floor, tick by tick, with an HPA below them
+and Pods and metrics that take their time; and through the same HPA alone. With --url the replica's own
+memory is drawn, and only the plain HPA is simulated. The service listens on the loopback address of
+its Pods: kubectl -n evenkeel-system port-forward deploy/evenkeel 8081
+
+Under-provisioned is the time in which the ready Pods carry more than 1.1 times the target, which the
+HPA's tolerance allows; overloaded that in which they carry more than they request.";
+
+/// Plot a load with its forecasts, and the replicas of Evenkeel and of a plain HPA
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// A CSV file (`-` reads standard input), or NAMESPACE/NAME of an HPA with --url
+    #[arg(value_name = "FILE|NAMESPACE/NAME")]
+    source: String,
+
+    /// table, json or yaml for the numbers, or a file to draw, which ends in .svg or .png; may be repeated
+    #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
+    output: Vec<Output>,
+
+    /// The clock of the time axis: UTC, local, or a name such as Europe/Berlin
+    #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = parse_zone)]
+    time_zone: TimeZone,
+
+    /// The resource: cpu or memory
+    #[arg(long, value_name = "NAME", value_parser = parse_resource)]
+    resource: Option<Resource>,
+
+    /// How long a new Pod takes until it is ready [default: 40s; with --url what the service saw]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    start_up: Option<SignedDuration>,
+
+    #[command(flatten)]
+    service: Service,
+
+    #[command(flatten)]
+    file: File,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "A target of a running service")]
+struct Service {
+    /// Where the service's API is
+    #[arg(long, value_name = "URL", conflicts_with_all = FILE_ONLY)]
+    url: Option<Url>,
+
+    /// The kind of the target, where several have the name, such as HorizontalPodAutoscaler
+    #[arg(long, value_name = "KIND", requires = "url")]
+    kind: Option<String>,
+}
+
+/// What the service knows itself.
+const FILE_ONLY: [&str; 9] = [
+    "request", "target", "min", "max", "model", "unit", "column", "from", "to",
+];
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "A file")]
+struct File {
+    /// What one Pod requests, such as 500m or 1Gi
+    #[arg(long, value_name = "QUANTITY", required_unless_present = "url")]
+    request: Option<Quantity>,
+
+    /// The target utilisation of the request
+    #[arg(long, value_name = "PERCENT", value_parser = parse_target, required_unless_present = "url")]
+    target: Option<Ratio>,
+
+    /// The fewest replicas
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..))]
+    min: i32,
+
+    /// The most replicas
+    #[arg(long, value_name = "NUMBER", required_unless_present = "url", value_parser = clap::value_parser!(i32).range(1..=100_000))]
+    max: Option<i32>,
+
+    /// What forecasts: auto and s-hpa as the service does; tes, naive or seasonal-naive alone
+    #[arg(long, value_name = "NAME", default_value_t)]
+    model: Model,
+
+    /// What the values are in; needed where it is in doubt
+    #[arg(long, value_enum, value_name = "UNIT")]
+    unit: Option<Unit>,
+
+    /// The column of values, where there are several
+    #[arg(long, value_name = "NAME")]
+    column: Option<String>,
+
+    /// Leave out what was before
+    #[arg(long, value_name = "TIME", value_parser = file::time)]
+    from: Option<Timestamp>,
+
+    /// Leave out what came after
+    #[arg(long, value_name = "TIME", value_parser = file::time)]
+    to: Option<Timestamp>,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let plot = match &args.service.url {
+        Some(url) => of_service(args, url)?,
+        None => of_file(args)?,
+    };
+    let picture = |path: &Path, bytes: Vec<u8>| {
+        let written = std::fs::write(path, bytes);
+        written.map_err(|error| {
+            Failure::work(format_args!("cannot write {}: {error}", path.display()))
+        })
+    };
+    let svg = || picture::of(&plot, args.time_zone.clone()).svg();
+    for wanted in &args.output {
+        match wanted {
+            Output::Numbers(format) => output::print(&plot, *format)?,
+            Output::Svg(path) => picture(path, svg().into_bytes())?,
+            Output::Png(path) => picture(path, png(&svg()).map_err(Failure::work)?)?,
+        }
+    }
+    Ok(())
+}
+
+fn of_service(args: &Args, url: &Url) -> Result<Plot, Failure> {
+    let (namespace, name) = args.source.split_once('/').ok_or_else(|| {
+        Failure::call(format_args!(
+            "{:?} is not accepted with --url: NAMESPACE/NAME",
+            args.source
+        ))
+    })?;
+    service::plot(&service::Which {
+        url,
+        namespace,
+        name,
+        kind: args.service.kind.as_deref(),
+        resource: args.resource,
+        start_up: args.start_up,
+    })
+}
+
+fn of_file(args: &Args) -> Result<Plot, Failure> {
+    let path = Path::new(&args.source);
+    if args.source != "-" && !path.exists() {
+        return Err(Failure::call(format_args!(
+            "there is no file {}; a target of a running service needs --url",
+            path.display()
+        )));
+    }
+    let wanted = Wanted {
+        column: args.file.column.as_deref(),
+        from: args.file.from,
+        to: args.file.to,
+    };
+    let (target, factor) = target(args)?;
+    let mut samples = file::read(path, &wanted)?;
+    scale(&mut samples, factor);
+    let named = |error: String| Failure::call(format_args!("{}: {error}", path.display()));
+    let gridded = grid::on_grid(&samples).map_err(named)?;
+    if args.file.unit.is_none() {
+        unambiguous(&samples, &target).map_err(named)?;
+    }
+    let mut told = progress(&gridded);
+    let outcome = target::run(&target, args.file.model, &gridded.load, &mut told);
+    told(1.0);
+    Ok(report(args, &target, &gridded, &outcome))
+}
+
+/// What is scaled, and the base units in one unit of the file.
+fn target(args: &Args) -> Result<(Target, f64), Failure> {
+    let File {
+        request,
+        target,
+        min,
+        max,
+        unit,
+        ..
+    } = &args.file;
+    let missing = || Failure::call("--request, --target and --max are needed");
+    let (request, share, max) = (
+        request.ok_or_else(missing)?,
+        target.ok_or_else(missing)?,
+        max.ok_or_else(missing)?,
+    );
+    let resource = args.resource.unwrap_or(Resource::Cpu);
+    let is_cpu = resource == Resource::Cpu;
+    let unit = match unit {
+        Some(unit) if unit.is_cpu() != is_cpu => {
+            let accepted = if is_cpu {
+                "cores or millicores"
+            } else {
+                "bytes, MiB or GiB"
+            };
+            return Err(Failure::call(format_args!(
+                "--unit is not one of {resource}; accepted: {accepted}"
+            )));
+        }
+        Some(unit) => *unit,
+        None if is_cpu => Unit::Cores,
+        None => {
+            return Err(Failure::call(
+                "memory needs --unit; accepted: bytes, MiB or GiB",
+            ));
+        }
+    };
+    let request = if is_cpu {
+        request.to_milli_cpu().0
+    } else {
+        request.to_bytes().0
+    };
+    let request = crate::units::Amount::new(request).as_f64();
+    let target = Target {
+        resource,
+        capacity: PodCapacity::new(request, share).map_err(Failure::call)?,
+        bounds: Bounds::new(*min, max)
+            .map_err(|error| Failure::call(format_args!("--min, --max: {error}")))?,
+        start_up: args.start_up.unwrap_or(SignedDuration::from_secs(40)),
+        metrics: Timing::default(),
+        initial: None,
+    };
+    Ok((target, unit.factor()))
+}
+
+fn scale(samples: &mut [Sample], factor: f64) {
+    for sample in samples {
+        sample.value = sample.value.map(|value| value * factor);
+    }
+}
+
+/// Refuses a load without a unit that would be far too much in cores and well in millicores.
+fn unambiguous(samples: &[Sample], target: &Target) -> Result<(), String> {
+    let values: Vec<f64> = samples.iter().filter_map(|sample| sample.value).collect();
+    let mean = values.iter().sum::<f64>() / count_as_f64(values.len().max(1));
+    let most = f64::from(target.bounds.max()) * target.capacity.request();
+    if target.resource == Resource::Cpu && mean > 10.0 * most && mean / 1000.0 <= 10.0 * most {
+        return Err(format!(
+            "its mean of {:.0} would be cores for {} Pods of {} m; say --unit millicores, or --unit cores if it is so",
+            mean / 1000.0,
+            mean / target.capacity.request(),
+            target.capacity.request()
+        ));
+    }
+    Ok(())
+}
+
+fn report(args: &Args, target: &Target, gridded: &Gridded, outcome: &Outcome) -> Plot {
+    let forecasts = outcome.forecasts;
+    let known = |value: f64| (forecasts.scored > 0).then_some(value);
+    Plot {
+        source: args.source.clone(),
+        resource: target.resource,
+        unit: base_unit(target.resource).to_owned(),
+        step_seconds: GRID.as_secs(),
+        request: target.capacity.request(),
+        target: target.capacity.target(),
+        min: target.bounds.min(),
+        max: target.bounds.max(),
+        start_up_seconds: target.start_up.as_secs(),
+        horizon_seconds: outcome.horizon.as_secs(),
+        model: Some(named(args.file.model, forecasts.model)),
+        from: gridded.load.start(),
+        to: gridded.load.end(),
+        costs: Costs {
+            evenkeel: outcome.evenkeel.into(),
+            plain_hpa: outcome.plain.into(),
+        },
+        forecast: Accuracy {
+            scored: forecasts.scored,
+            mae: known(forecasts.mae),
+            naive_mae: known(forecasts.naive_mae),
+            coverage80: known(forecasts.coverage80),
+            trusted_share: Some(forecasts.trusted_share),
+            trust: forecasts.trust.to_string(),
+        },
+        notes: notes(gridded),
+        points: points(outcome),
+    }
+}
+
+/// The model; with `auto` also the one that it came to.
+fn named(model: Model, last: Option<&str>) -> String {
+    match last.filter(|_| model == Model::Auto) {
+        Some(last) => format!("auto (at the end {last})"),
+        None => model.to_string(),
+    }
+}
+
+/// What the file does not say and the figures depend on.
+fn notes(gridded: &Gridded) -> Vec<String> {
+    let mut notes = Vec::new();
+    if gridded.step > GRID {
+        notes.push(format!(
+            "samples are {} s apart and the load between them is taken as a line: forecasts look better than on a load that moves there too",
+            gridded.step.as_secs()
+        ));
+    }
+    match gridded.gaps {
+        0 => {}
+        1 => notes.push("1 gap in the load".to_owned()),
+        gaps => notes.push(format!("{gaps} gaps in the load")),
+    }
+    notes
+}
+
+/// From here on a run takes long enough to be told of its progress, in ticks.
+const LONG: usize = 20_000;
+
+/// A line on the terminal that says how far it is.
+fn progress(gridded: &Gridded) -> impl FnMut(f64) + use<> {
+    let long = gridded.load.values().len() >= LONG;
+    let shown = long && std::io::stderr().is_terminal();
+    let mut last = -1;
+    move |share| {
+        let tenth = crate::units::replicas_ceil(share * 50.0);
+        if !shown || tenth == last {
+            return;
+        }
+        last = tenth;
+        let done = usize::try_from(tenth).unwrap_or(0).min(50);
+        let bar = "█".repeat(done) + &"░".repeat(50 - done);
+        // Nobody is left to tell if standard error is closed.
+        let _ = write!(std::io::stderr(), "\r{bar} {}", output::percent(share));
+        if done == 50 {
+            let _ = write!(std::io::stderr(), "\r\u{1b}[K");
+        }
+    }
+}

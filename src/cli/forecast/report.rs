@@ -1,0 +1,231 @@
+//! What a plot shows, as numbers: for programs all of them, for people what they come to.
+
+use std::io::{self, Write};
+
+use comfy_table::{Cell, CellAlignment};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::cli::output::{Report, Style, percent};
+use crate::simulate::target::{Cost, Outcome};
+use crate::units::Resource;
+
+/// A plot.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Plot {
+    /// The file or the target.
+    pub source: String,
+    #[serde(serialize_with = "name")]
+    pub resource: Resource,
+    /// What `request`, loads and errors are counted in.
+    pub unit: String,
+    pub step_seconds: i64,
+    /// What one Pod requests.
+    pub request: f64,
+    /// The share of it that is to be used.
+    pub target: f64,
+    pub min: i32,
+    pub max: i32,
+    pub start_up_seconds: i64,
+    pub horizon_seconds: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    pub from: Timestamp,
+    pub to: Timestamp,
+    pub costs: Costs,
+    pub forecast: Accuracy,
+    /// What to know of the figures.
+    pub notes: Vec<String>,
+    pub points: Vec<Point>,
+}
+
+/// What both sides came to.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Costs {
+    pub evenkeel: SideCost,
+    pub plain_hpa: SideCost,
+}
+
+/// What one side came to.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SideCost {
+    pub under_provisioned_seconds: f64,
+    pub overloaded_seconds: f64,
+    pub replica_hours: f64,
+}
+
+/// How good the forecasts were.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Accuracy {
+    pub scored: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mae: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub naive_mae: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage80: Option<f64>,
+    /// The share of the time in which the model was trusted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trusted_share: Option<f64>,
+    /// Whether it is trusted at the end, and why.
+    pub trust: String,
+}
+
+/// One tick.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Point {
+    pub at: Timestamp,
+    pub load: Option<f64>,
+    pub forecast: Option<f64>,
+    pub lower80: Option<f64>,
+    pub upper80: Option<f64>,
+    pub current: Option<i32>,
+    pub floor: Option<i32>,
+    pub plain_hpa: i32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde gives a reference
+fn name<S: serde::Serializer>(resource: &Resource, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(resource.as_str())
+}
+
+impl From<Cost> for SideCost {
+    fn from(cost: Cost) -> Self {
+        Self {
+            under_provisioned_seconds: cost.under_provisioned_seconds,
+            overloaded_seconds: cost.overloaded_seconds,
+            replica_hours: cost.replica_hours,
+        }
+    }
+}
+
+/// What loads and requests of a resource are counted in.
+pub(super) const fn base_unit(resource: Resource) -> &'static str {
+    match resource {
+        Resource::Cpu => "millicores",
+        Resource::Memory | Resource::Disk => "bytes",
+        Resource::NetworkIo | Resource::DiskIo => "bytes/s",
+    }
+}
+
+/// The points of a simulated run.
+pub(super) fn points(outcome: &Outcome) -> Vec<Point> {
+    let of = |point: &crate::simulate::target::Point| Point {
+        at: point.at,
+        load: point.load,
+        forecast: point.forecast.map(|forecast| forecast.mean),
+        lower80: point.forecast.map(|forecast| forecast.interval80.lower),
+        upper80: point.forecast.map(|forecast| forecast.interval80.upper),
+        current: Some(point.replicas),
+        floor: Some(point.floor),
+        plain_hpa: point.plain,
+    };
+    outcome.points.iter().map(of).collect()
+}
+
+impl Plot {
+    /// The unit that people read, and how many of the plot's units are in one.
+    pub(super) fn shown(&self) -> (&str, f64) {
+        match self.unit.as_str() {
+            "millicores" => ("cores", 1e3),
+            "bytes" => ("GiB", 1024.0 * 1024.0 * 1024.0),
+            other => (other, 1.0),
+        }
+    }
+
+    /// What is scaled and how, in one line.
+    pub(super) fn terms(&self) -> String {
+        let (unit, factor) = self.shown();
+        let request = format!("{:.3}", self.request / factor);
+        let request = request.trim_end_matches('0').trim_end_matches('.');
+        let model = self
+            .model
+            .as_ref()
+            .map_or(String::new(), |model| format!(" by {model}"));
+        format!(
+            "Requests of {request} {unit} at {}, {} to {} replicas, Pods ready after {} s, forecast {} s ahead{model}",
+            percent(self.target),
+            self.min,
+            self.max,
+            self.start_up_seconds,
+            self.horizon_seconds
+        )
+    }
+
+    /// What the forecasts were worth, in one line.
+    pub(super) fn worth(&self) -> String {
+        let (unit, factor) = self.shown();
+        let Accuracy {
+            mae,
+            naive_mae,
+            coverage80,
+            trusted_share,
+            trust,
+            ..
+        } = &self.forecast;
+        let mut parts = Vec::new();
+        if let (Some(mae), Some(naive)) = (mae, naive_mae) {
+            parts.push(format!(
+                "mean error {:.3} {unit} against {:.3} of the last value",
+                mae / factor,
+                naive / factor
+            ));
+        }
+        parts
+            .extend(coverage80.map(|share| format!("{} inside the 80 % interval", percent(share))));
+        parts.extend(trusted_share.map(|share| format!("trusted {} of the time", percent(share))));
+        parts.push(format!("now {trust}"));
+        format!("Forecast: {}", parts.join("; "))
+    }
+}
+
+impl Report for Plot {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        writeln!(
+            to,
+            "{}: {} from {:.0} to {:.0}",
+            style.emphasis(&self.source),
+            self.resource,
+            self.from,
+            self.to
+        )?;
+        writeln!(to, "{}\n", self.terms())?;
+        let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
+        let mut table = style.table([
+            Cell::new(""),
+            right("EVENKEEL".into()),
+            right("PLAIN HPA".into()),
+        ]);
+        let Costs {
+            evenkeel,
+            plain_hpa,
+        } = self.costs;
+        for (what, of) in FIGURES {
+            table.add_row([Cell::new(what), right(of(&evenkeel)), right(of(&plain_hpa))]);
+        }
+        writeln!(to, "{}\n", table.trim_fmt())?;
+        writeln!(to, "{}.", self.worth())?;
+        for note in &self.notes {
+            writeln!(to, "Note: {note}.")?;
+        }
+        Ok(())
+    }
+}
+
+type Figure = (&'static str, fn(&SideCost) -> String);
+
+const FIGURES: [Figure; 3] = [
+    (
+        "seconds under-provisioned (above target and tolerance)",
+        |cost| format!("{:.0}", cost.under_provisioned_seconds),
+    ),
+    ("seconds overloaded (above requests)", |cost| {
+        format!("{:.0}", cost.overloaded_seconds)
+    }),
+    ("replica-hours", |cost| format!("{:.2}", cost.replica_hours)),
+];
