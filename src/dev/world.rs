@@ -4,6 +4,7 @@
 //! Kubelet reports to it which Pods it has; each tick computes loads, feeds the backends' counters
 //! and the recorder. Nothing here knows of the API.
 
+mod pods;
 mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::SignedDuration;
 
+pub use self::pods::{Bound, Share};
+
+use self::pods::{Life, stranger};
 use self::wanted::Wanted;
 use super::Event;
 use super::events::{NodeLoads, WorkloadLoad};
@@ -18,20 +22,10 @@ use crate::placement::usage::PodName;
 use crate::simulate::lifecycle::{Lifecycle, Stage};
 use crate::simulate::load::{self, NodeUse, Served, Used};
 use crate::simulate::random::Random;
-use crate::simulate::scenario::{NodeShape, Scenario, Startup, Usage, Workload};
+use crate::simulate::scenario::{NodeShape, Scenario, Workload};
 use crate::simulate::scrape::{Sample, Scraper, Timing};
 use crate::simulate::{Lags, Recorder, Summary};
-use crate::units::{Amount, Ratio, Resources};
-
-/// A Pod of no workload of the scenario uses this share of what it asks for.
-const STRANGER_USE: f64 = 0.7;
-
-/// What such a Pod takes to start.
-const STRANGER_STARTUP: Startup = Startup {
-    pull: SignedDuration::from_secs(8),
-    start: SignedDuration::from_secs(2),
-    warm_up: SignedDuration::from_secs(5),
-};
+use crate::units::{Ratio, Resources};
 
 /// The machines; clones share them.
 #[derive(Clone)]
@@ -49,41 +43,6 @@ struct Inner {
     pods: Scraper<PodName>,
     recorder: Recorder,
     last: Option<SignedDuration>,
-}
-
-/// A Pod that was bound to a node.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Bound {
-    /// The Pod.
-    pub pod: PodName,
-    /// The name of its workload; empty where it has none.
-    pub app: String,
-    /// The node.
-    pub node: String,
-    /// What it asks for.
-    pub demand: Resources<Amount>,
-    /// How its usage is told apart.
-    pub containers: Vec<Share>,
-}
-
-/// A container's part of what its Pod uses.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Share {
-    /// Its name.
-    pub container: String,
-    /// Of the Pod's cpu.
-    pub cpu: f64,
-    /// Of the Pod's memory.
-    pub memory: f64,
-}
-
-/// A Pod on a node.
-struct Life {
-    node: String,
-    workload: Workload,
-    slot: u32,
-    lifecycle: Lifecycle,
-    containers: Vec<Share>,
 }
 
 impl World {
@@ -387,27 +346,6 @@ fn is_same(one: &Workload, other: &Workload) -> bool {
 
 fn key(pod: &PodName) -> String {
     format!("{}/{}", pod.namespace, pod.name)
-}
-
-/// What somebody applied by hand: it uses most of what it asks for.
-fn stranger(pod: &PodName, app: &str, demand: &Resources<Amount>) -> Workload {
-    let name = if app.is_empty() { &*pod.name } else { app };
-    Workload {
-        name: name.to_owned(),
-        namespace: pod.namespace.to_string(),
-        arrival: SignedDuration::ZERO,
-        replicas: 1,
-        demand: *demand,
-        usage: Usage {
-            idle: demand.map(|amount| Amount::from_f64(amount.as_f64() * STRANGER_USE)),
-            per_request: Resources::default(),
-            noise: Ratio::new(0.1).expect("a tenth is finite"),
-        },
-        startup: STRANGER_STARTUP,
-        traffic: None,
-        scale: None,
-        scale_annotations: BTreeMap::new(),
-    }
 }
 
 #[cfg(test)]

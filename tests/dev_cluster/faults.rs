@@ -182,7 +182,7 @@ async fn a_lost_node_is_left_by_its_pods_and_takes_some_again_when_it_is_back() 
         let mut nodes = nodes.iter();
         nodes.any(|node| node.name == lost && node.ready == expected && node.pods == 0)
     };
-    let (mut began, mut ended, mut moved) = (false, false, 0);
+    let (mut began, mut ended, mut moved) = (false, false, 0_usize);
     let (mut fled, mut back) = (false, false);
     until(&mut cluster, &mut events, |event| {
         fled |= began && node_is(&event, false);
@@ -191,8 +191,9 @@ async fn a_lost_node_is_left_by_its_pods_and_takes_some_again_when_it_is_back() 
             Event::Fault { begins: true, .. } => began = true,
             Event::Fault { begins: false, .. } => ended = true,
             Event::PodPlaced { node, .. } if began && !ended => {
-                assert_ne!(node, lost);
-                moved += 1;
+                // A binding may be under way as the node is lost; once it is empty it stays so.
+                assert!(!fled || node != lost);
+                moved += usize::from(node != lost);
             }
             _ => {}
         }
