@@ -13,6 +13,7 @@ pub mod cluster;
 pub mod controllers;
 pub mod events;
 pub mod faults;
+pub mod gate;
 pub mod kubelet;
 pub mod metrics;
 pub mod objects;

@@ -6,6 +6,7 @@
 
 pub mod autoscaler;
 pub mod hpa;
+pub mod lag;
 pub mod lifecycle;
 pub mod load;
 pub mod plain;
@@ -17,5 +18,7 @@ pub mod summary;
 pub mod target;
 pub mod trace;
 
+pub use lag::Lags;
+pub use plain::Plain;
 pub use scenario::Scenario;
 pub use summary::{Recorder, Summary};

@@ -8,6 +8,8 @@ mod certificates;
 mod classify;
 #[path = "cli/dev.rs"]
 mod dev;
+#[path = "cli/dev_terminal.rs"]
+mod dev_terminal;
 #[path = "cli/forecast.rs"]
 mod forecast;
 #[path = "cli/judgements.rs"]

@@ -3,6 +3,9 @@
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
+#[path = "dev_cluster/faults.rs"]
+mod faults;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -131,38 +134,6 @@ async fn every_workload_is_classified_placed_and_the_web_is_scaled() {
     assert!(std::fs::metadata(cluster.kubeconfig()).unwrap().len() > 0);
     let summary = cluster.stop().await;
     assert!(summary.seconds > 0.0);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_lost_node_is_left_by_its_pods_and_faults_are_told() {
-    let folder = tempfile::tempdir().unwrap();
-    let (mut cluster, mut events) = start(folder.path(), |options| {
-        options.faults = vec![
-            "metrics-down@60s..120s".parse().unwrap(),
-            "node-loss@200s..100000s".parse().unwrap(),
-        ];
-    })
-    .await;
-    let lost = "large-1";
-    let (mut began, mut empty) = (Vec::new(), 0);
-    until(&mut cluster, &mut events, |event| {
-        match event {
-            Event::Fault {
-                fault,
-                begins: true,
-            } => began.push(fault),
-            Event::Loads { nodes, .. } => {
-                let node = nodes.iter().find(|node| node.name == lost);
-                empty += i32::from(node.is_some_and(|node| !node.ready && node.pods == 0));
-            }
-            // A binding may be under way as the node is lost; once it is empty it stays so.
-            Event::PodPlaced { node, .. } => assert!(empty == 0 || node != lost),
-            _ => {}
-        }
-        began.len() == 2 && empty >= 20
-    })
-    .await;
-    cluster.stop().await;
 }
 
 /// What a run of `evenkeel doctor` on the cluster tells: its exit code, and the checks by severity.

@@ -4,22 +4,28 @@ mod canvas;
 mod comparison;
 mod lines;
 mod model;
+mod objects;
 mod run;
 mod show;
 mod terminal;
+mod thinned;
 mod view;
 
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
 use jiff::SignedDuration;
 
-use self::lines::{Json, Lines};
+use self::comparison::Comparison;
+use self::lines::Lines;
+use self::objects::{Notation, Objects};
+use self::run::Ran;
 use self::show::Show;
 use self::terminal::View;
 use super::output::{self, Failure};
+use crate::dev::cluster::SPEED;
 use crate::dev::{Fault, Options};
 use crate::simulate::Scenario;
 use crate::units::Ratio;
@@ -28,7 +34,7 @@ const EXAMPLES: &str = "\
 Examples:
   evenkeel dev
   evenkeel dev --duration 5m --fault metrics-down@10m..20m --fault node-loss@30m..50m
-  evenkeel dev --scenario examples/scenarios/tight.yaml --speed 60
+  evenkeel dev --scenario examples/scenarios/tight.yaml --fault hang@3m..5m
   evenkeel dev --duration 30s --no-tty
   evenkeel dev --duration 30s -o json | jq -c 'select(.event == \"podPlaced\")'
 
@@ -37,7 +43,8 @@ server, scheduler, controllers, nodes and load around it are simulated. kubectl 
 the path of its kubeconfig is shown. q or Ctrl-C ends; then comes a comparison with what the default
 scheduler alone comes to with the same load, seed and time.
 
-Faults: metrics-down, hang (metrics that never answer), api-restart, node-loss (the first node).
+Faults: metrics-down, metrics-hang (metrics never answer), hang (webhook and extender never answer),
+api-restart, node-loss (the first node; the default scheduler loses it too in the comparison).
 FROM and UNTIL are times of the scenario, such as 90s or 1h30m; --duration is of the clock.";
 
 /// Run a whole cluster on this machine, with Evenkeel in it, and watch
@@ -49,8 +56,8 @@ pub(super) struct Args {
     duration: Option<Duration>,
 
     /// Seconds of the scenario a second
-    #[arg(long, value_name = "FACTOR", default_value = "20", value_parser = parse_speed)]
-    speed: Ratio,
+    #[arg(long, value_name = "FACTOR", default_value_t = SPEED, value_parser = parse_speed)]
+    speed: f64,
 
     /// Decides noise, ties and names
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
@@ -90,6 +97,8 @@ enum Format {
     Table,
     /// An object a line for each event, the last of them the comparison
     Json,
+    /// A document for each event, the last of them the comparison
+    Yaml,
 }
 
 fn parse_duration(text: &str) -> Result<Duration, String> {
@@ -100,20 +109,27 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "accepted: a time above 0, such as 30s, 5m or 1h30m".to_owned())
 }
 
-fn parse_speed(text: &str) -> Result<Ratio, String> {
+fn parse_speed(text: &str) -> Result<f64, String> {
     let speed = text.parse::<f64>().ok();
     speed
         .filter(|speed| (0.1..=1000.0).contains(speed))
-        .and_then(|speed| Ratio::new(speed).ok())
         .ok_or_else(|| "accepted: a number from 0.1 to 1000".to_owned())
 }
 
 fn scenario(file: Option<PathBuf>, nodes: Option<u16>) -> Result<Scenario, Failure> {
     let scenario = match file {
         None => Scenario::mixed(),
-        Some(path) => output::read_input(&path)?
-            .parse()
-            .map_err(|error| Failure::call(format_args!("{}: {error}", path.display())))?,
+        Some(path) => {
+            let text = output::read_input(&path)?;
+            // Standard input stands in the folder that the program runs in.
+            let folder = path.parent().unwrap_or(Path::new(""));
+            let traces = |named: &Path| {
+                let text = std::fs::read_to_string(folder.join(named));
+                text.map_err(|error| error.to_string())
+            };
+            Scenario::read(&text, &traces)
+                .map_err(|error| Failure::call(format_args!("{}: {error}", path.display())))?
+        }
     };
     Ok(match nodes {
         Some(count) => scenario.with_nodes(usize::from(count)),
@@ -126,6 +142,22 @@ fn on_terminal() -> bool {
     io::stdout().is_terminal() && io::stdin().is_terminal()
 }
 
+/// The run beside one without Evenkeel that lasts as long.
+fn compare(options: &Options, Ran { summary, lags }: Ran) -> Comparison {
+    let seconds = SignedDuration::try_from_secs_f64(summary.seconds);
+    let lag = lags.summary();
+    let mut plain = options.plain(lags);
+    plain.advance(seconds.unwrap_or(SignedDuration::MAX));
+    Comparison {
+        seed: options.seed,
+        line: options.line.get(),
+        speed: options.speed.get(),
+        lag,
+        plain: plain.summary(),
+        evenkeel: summary,
+    }
+}
+
 pub(super) fn run(args: Args) -> Result<(), Failure> {
     let scenario = scenario(args.scenario, args.nodes)?;
     // Nobody but the user may read it: the kubeconfig in it is an administrator's.
@@ -133,13 +165,14 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     let options = Options {
         scenario,
         seed: args.seed,
-        speed: args.speed,
+        speed: Ratio::new(args.speed).map_err(Failure::call)?,
         faults: args.faults,
         patience: args.patience,
         ..Options::new(folder.path().to_owned())
     };
     let mut show: Box<dyn Show> = match args.output {
-        Format::Json => Box::new(Json::new(io::stdout())),
+        Format::Json => Box::new(Objects::new(io::stdout(), Notation::Json)),
+        Format::Yaml => Box::new(Objects::new(io::stdout(), Notation::Yaml)),
         Format::Table if !args.no_tty && on_terminal() => Box::new(View::new()),
         Format::Table => Box::new(Lines::new(io::stdout())),
     };
@@ -148,18 +181,13 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     show.leave();
     // What still hangs, such as a client of the API server, need not be waited for.
     runtime.shutdown_background();
-    let Some(ours) = ran? else {
+    let Some(ran) = ran? else {
         return Ok(());
     };
-    let seconds = SignedDuration::try_from_secs_f64(ours.seconds).unwrap_or(SignedDuration::MAX);
-    let comparison = comparison::Comparison {
-        seed: options.seed,
-        line: options.line.get(),
-        plain: options.plain(seconds),
-        evenkeel: ours,
-    };
+    let comparison = compare(&options, ran);
     match args.output {
         Format::Table => output::print(&comparison, output::Format::Table),
-        Format::Json => lines::object(&mut io::stdout(), "summary", &comparison),
+        Format::Json => Notation::Json.put(&mut io::stdout(), "summary", &comparison),
+        Format::Yaml => Notation::Yaml.put(&mut io::stdout(), "summary", &comparison),
     }
 }

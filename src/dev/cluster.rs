@@ -4,33 +4,38 @@
 //! the caller and is the one of `serve`; when it is ready and trusted, the scheduler learns its
 //! address and the scenario begins.
 
+mod addresses;
+mod clients;
 mod error;
 mod faults;
 mod install;
 mod installation;
+mod lockstep;
 mod observe;
 mod options;
 mod readiness;
+mod said;
 mod scheduling;
+mod service;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::SignedDuration;
 use kube::Client;
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
-use tokio::net::TcpListener;
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub use self::error::StartError;
-pub use self::options::Options;
+pub use self::options::{Options, SPEED};
 
+use self::addresses::Addresses;
 use super::api::{self, ApiServer};
 use super::events::Happened;
-use super::kubelet::Kubelet;
+use super::gate::Gate;
+use super::kubelet::{self, Kubelet, heartbeat};
 use super::metrics::{self, Behaviour, ResourceReadings};
 use super::parts::Parts;
 use super::recorder::Recorder;
@@ -39,8 +44,7 @@ use super::store::Stores;
 use super::world::World;
 use super::{Event, Events, Pace, controllers};
 use crate::clock::{self, Clock};
-use crate::simulate::Summary;
-use crate::simulate::trace::Trace;
+use crate::simulate::{Lags, Summary};
 
 /// Where the service's own objects are.
 const NAMESPACE: &str = "evenkeel-system";
@@ -63,12 +67,10 @@ pub struct Wiring {
 /// How the service ended.
 pub type Ended = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// Loopback addresses of the service.
-#[derive(Debug, Clone, Copy)]
-struct Addresses {
-    https: SocketAddr,
-    http: SocketAddr,
-    dashboard: SocketAddr,
+/// What faults break, beside the API server and nodes.
+struct Breakable {
+    behaviour: Behaviour,
+    gate: Gate,
 }
 
 /// A running cluster; it ends when this is dropped, and in good order by [`Cluster::stop`].
@@ -101,12 +103,7 @@ impl Cluster {
         F: Future<Output = Ended> + Send + 'static,
     {
         let pace = Pace::new(options.speed);
-        let world = World::new(
-            options.scenario.clone(),
-            Trace::web(),
-            options.seed,
-            options.line,
-        );
+        let world = options.world(controllers::sync(&pace));
         let readings = ResourceReadings::new(world.clone(), pace.clone());
         let server = ApiServer::start(api::Settings {
             tls: true,
@@ -115,12 +112,14 @@ impl Cluster {
             ..api::Settings::default()
         })
         .await?;
-        let (kubeconfig, config) = connect(&server, &options.folder).await?;
-        let client = client_of(&config, "evenkeel-dev")?;
-        let addresses = addresses().await?;
+        let (kubeconfig, config) = clients::connect(&server, &options.folder).await?;
+        let client = clients::named(&config, "evenkeel-dev")?;
+        let addresses = Addresses::free().await?;
         install::prepare(&client, &options).await?;
         scheduling::write(&client).await?;
         let mut tasks = JoinSet::new();
+        let gate = Gate::default();
+        let called = addresses.called(&options, &gate, &mut tasks).await?;
         let behaviour = Behaviour::default();
         let backend = metrics::serve(world.clone(), pace.clone(), behaviour.clone()).await;
         let (prometheus, backend) = backend.map_err(|source| StartError::Io {
@@ -129,7 +128,7 @@ impl Cluster {
         })?;
         tasks.spawn(backend);
         let fields = install::fields(&pace, addresses, prometheus);
-        installation::write(&client, &fields, addresses).await?;
+        installation::write(&client, &fields, called).await?;
         let stop = CancellationToken::new();
         let service = tokio::spawn(serve(Wiring {
             kubeconfig: kubeconfig.clone(),
@@ -151,17 +150,22 @@ impl Cluster {
             service,
             stop,
         };
-        cluster.run(&options, &behaviour).await?;
+        let breakable = Breakable { behaviour, gate };
+        cluster.run(&options, called.https, &breakable).await?;
         Ok(cluster)
     }
 
-    /// Starts what runs on the API, waits for the service, and begins the scenario.
-    async fn run(&mut self, options: &Options, behaviour: &Behaviour) -> Result<(), StartError> {
+    /// Starts what runs on the API, waits for the service, and begins the scenario; the extender is
+    /// called at `called`.
+    async fn run(
+        &mut self,
+        options: &Options,
+        called: SocketAddr,
+        breakable: &Breakable,
+    ) -> Result<(), StartError> {
         let stores = Stores::start(&self.client, &mut self.tasks);
-        let (client, parts) = self.part("kubelet", "kubelet")?;
-        let kubelet = Kubelet::new(client, stores.clone(), self.world.clone(), parts);
-        self.tasks.spawn(kubelet.run());
-        let controllers = client_of(&self.config, "kube-controller-manager")?;
+        self.run_nodes(&stores)?;
+        let controllers = clients::named(&self.config, "kube-controller-manager")?;
         let (pace, events) = (&self.pace, &self.events);
         controllers::start(&controllers, &stores, pace, events, &mut self.tasks);
         let (client, parts) = self.part("kube-scheduler", "default-scheduler")?;
@@ -175,11 +179,23 @@ impl Cluster {
             ready = readiness::ready(&self.client, http) => ready?,
             ended = &mut self.service => return Err(StartError::NotReady(how(ended))),
         }
-        let https = self.addresses.https;
         let file =
-            scheduling::File::open(&self.client, setup, https, options.patience, recorder).await?;
+            scheduling::File::open(&self.client, setup, called, options.patience, recorder).await?;
         self.tasks.spawn(file.follow());
-        self.begin(stores, options, behaviour);
+        self.begin(stores, options, breakable);
+        Ok(())
+    }
+
+    /// Starts kubelets and the machines that they stand for.
+    fn run_nodes(&mut self, stores: &Stores) -> Result<(), StartError> {
+        let (client, parts) = self.part("kubelet", "kubelet")?;
+        let beating = heartbeat::run(client.clone(), stores.clone(), self.world.clone());
+        let machines =
+            kubelet::machines(self.world.clone(), self.pace.clone(), self.events.clone());
+        let kubelet = Kubelet::new(client, stores.clone(), self.world.clone(), parts);
+        self.tasks.spawn(kubelet.run());
+        self.tasks.spawn(beating);
+        self.tasks.spawn(machines);
         Ok(())
     }
 
@@ -189,7 +205,7 @@ impl Cluster {
         agent: &'static str,
         component: &'static str,
     ) -> Result<(Client, Parts), StartError> {
-        let client = client_of(&self.config, agent)?;
+        let client = clients::named(&self.config, agent)?;
         let recorder = Recorder::start(client.clone(), component, &mut self.tasks);
         let parts = Parts {
             pace: self.pace.clone(),
@@ -200,23 +216,32 @@ impl Cluster {
     }
 
     /// Begins the scenario, with everything that goes by its time.
-    fn begin(&mut self, stores: Stores, options: &Options, behaviour: &Behaviour) {
+    fn begin(&mut self, stores: Stores, options: &Options, breakable: &Breakable) {
         self.pace.begin(clock::now());
         self.tell("ready");
         self.tasks.spawn(observe::run(
-            stores,
+            (stores, options.scenario.clone()),
             self.world.clone(),
             self.pace.clone(),
             self.events.clone(),
         ));
-        self.tasks.spawn(readiness::watch(
-            self.addresses.http,
-            self.pace.clone(),
-            self.events.clone(),
-        ));
+        let addresses = service::Addresses {
+            http: self.addresses.http,
+            dashboard: self.addresses.dashboard,
+        };
+        let (pace, events) = (self.pace.clone(), self.events.clone());
+        self.tasks.spawn(service::watch(addresses, pace, events));
+        let (pace, events) = (self.pace.clone(), self.events.clone());
+        self.tasks
+            .spawn(said::watch(self.client.clone(), pace, events));
+        let plain = options.plain(self.world.lags());
+        let (pace, events) = (self.pace.clone(), self.events.clone());
+        self.tasks
+            .spawn(lockstep::run(plain, self.world.clone(), pace, events));
         self.tasks.spawn(install::workloads(
             self.client.clone(),
             options.scenario.clone(),
+            self.world.clone(),
             self.pace.clone(),
         ));
         self.tasks.spawn(
@@ -226,7 +251,8 @@ impl Cluster {
                 scenario: options.scenario.clone(),
                 world: self.world.clone(),
                 control: self.server.control(),
-                behaviour: behaviour.clone(),
+                behaviour: breakable.behaviour.clone(),
+                gate: breakable.gate.clone(),
                 pace: self.pace.clone(),
                 events: self.events.clone(),
             }
@@ -270,6 +296,12 @@ impl Cluster {
         self.world.summary()
     }
 
+    /// How long Pods took until a node took them on, so far.
+    #[must_use]
+    pub fn lags(&self) -> Lags {
+        self.world.lags()
+    }
+
     /// Waits until the service ends by itself, which it should not.
     pub async fn failed(&mut self) -> String {
         how((&mut self.service).await)
@@ -298,47 +330,4 @@ fn how(ended: Result<Ended, tokio::task::JoinError>) -> String {
         Ok(Err(error)) => error.to_string(),
         Err(error) => error.to_string(),
     }
-}
-
-async fn connect(server: &ApiServer, folder: &Path) -> Result<(PathBuf, kube::Config), StartError> {
-    let path = folder.join("kubeconfig");
-    let text = server.kubeconfig();
-    tokio::fs::write(&path, &text)
-        .await
-        .map_err(|source| StartError::Io {
-            what: "the kubeconfig cannot be written",
-            source,
-        })?;
-    let unusable = |error: KubeconfigError| StartError::Unusable(error.to_string());
-    let kubeconfig = Kubeconfig::from_yaml(&text).map_err(unusable)?;
-    let config =
-        kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-    Ok((path, config.map_err(unusable)?))
-}
-
-/// A client that says who it is.
-fn client_of(config: &kube::Config, agent: &'static str) -> Result<Client, StartError> {
-    let mut config = config.clone();
-    let agent = hyper::header::HeaderValue::from_static(agent);
-    config.headers.push((hyper::header::USER_AGENT, agent));
-    Ok(Client::try_from(config)?)
-}
-
-/// Three free ports of loopback, held until all are known so that they differ.
-async fn addresses() -> Result<Addresses, StartError> {
-    let failed = |source| StartError::Io {
-        what: "no port is free",
-        source,
-    };
-    let mut held = Vec::new();
-    for _ in 0..3 {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
-        held.push(listener.map_err(failed)?);
-    }
-    let address = |at: usize| held[at].local_addr().map_err(failed);
-    Ok(Addresses {
-        https: address(0)?,
-        http: address(1)?,
-        dashboard: address(2)?,
-    })
 }

@@ -21,10 +21,11 @@ use super::store::Stores;
 use super::{Events, Pace};
 
 use autoscaling::Autoscaling;
+pub use autoscaling::sync;
 
 /// How long a controller waits for its own writes to be seen before it looks again: at every
 /// change of the cluster, but not more often.
-const SETTLE: Duration = Duration::from_millis(20);
+const SETTLE: Duration = Duration::from_millis(5);
 
 /// Looks again at least this often, so that a write that failed is tried again.
 const RESYNC: Duration = Duration::from_secs(2);
@@ -43,11 +44,11 @@ pub fn start(
         stores: stores.clone(),
         recorder: recorder("deployment-controller"),
     };
-    let replica_sets = replica_set::ReplicaSets::new(
-        client.clone(),
-        stores.clone(),
-        recorder("replicaset-controller"),
-    );
+    let replica_sets = replica_set::ReplicaSets {
+        client: client.clone(),
+        stores: stores.clone(),
+        recorder: recorder("replicaset-controller"),
+    };
     let nodes = node::Nodes {
         client: client.clone(),
         stores: stores.clone(),

@@ -91,6 +91,40 @@ pub enum Event {
         /// Whether it begins.
         begins: bool,
     },
+    /// A call to the service was not answered in time, and went on without it.
+    FailedOpen {
+        /// Who called: `webhook` or `extender`.
+        call: &'static str,
+        /// The Pod that it was about.
+        #[serde(serialize_with = "pod_name")]
+        pod: PodName,
+    },
+    /// What the service says is not as usual; what is not named any more is over.
+    Notices {
+        /// All that is on.
+        on: Vec<Notice>,
+    },
+    /// An Event object of the service.
+    Said {
+        /// What it is about: kind, namespace and name.
+        regarding: String,
+        /// Its reason, such as `FloorRaised`.
+        reason: String,
+        /// Its note.
+        note: String,
+        /// Whether it is a warning.
+        warning: bool,
+    },
+    /// What the service says of the workloads that it scales.
+    Scaling {
+        /// By namespace and name.
+        targets: Vec<Target>,
+    },
+    /// What a plain HPA would have now, without Evenkeel.
+    Plain {
+        /// By namespace and name.
+        replicas: Vec<PlainReplicas>,
+    },
     /// What the service is doing.
     ServiceState {
         /// In a few words, such as `ready`.
@@ -129,6 +163,67 @@ pub struct WorkloadLoad {
     pub offered: f64,
     /// Requests per second that nobody serves.
     pub lost: f64,
+}
+
+/// Something that is not as usual.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Notice {
+    /// What it is about, in a word that stays the same.
+    pub about: &'static str,
+    /// What is the matter, and what the service does about it.
+    pub text: String,
+}
+
+/// One workload as the service that scales it sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Default)]
+#[serde(rename_all = "camelCase")]
+pub struct Target {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub workload: String,
+    /// `off`, `recommend` or `floor`.
+    pub mode: Option<String>,
+    /// Replicas that it has.
+    pub current: Option<u32>,
+    /// Replicas that it should have.
+    pub wanted: Option<u32>,
+    /// What that rests on: `forecast`, or `rule`, `keep` or `nothing` where that is gone.
+    pub step: Option<String>,
+    /// Why, in words.
+    pub reason: Option<String>,
+    /// The fewest that the user lets the HPA go to.
+    pub min: Option<u32>,
+    /// Where the service holds that bound.
+    pub floor: Option<u32>,
+    /// The load now, of cpu in cores.
+    pub load: Option<f64>,
+    /// The load at the horizon.
+    pub forecast: Option<f64>,
+    /// The model that forecast it.
+    pub model: Option<String>,
+    /// Whether the forecast is trusted.
+    pub trust: Option<Trust>,
+}
+
+/// How good forecasts have been.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Trust {
+    /// Whether they are acted on.
+    pub trusted: bool,
+    /// Their error as a share of that of a naive forecast.
+    pub ratio: Option<f64>,
+}
+
+/// What a plain HPA would have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlainReplicas {
+    /// The namespace of its workload.
+    pub namespace: String,
+    /// Its name.
+    pub workload: String,
+    /// Replicas.
+    pub replicas: u32,
 }
 
 impl NodeLoads {

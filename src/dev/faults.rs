@@ -11,6 +11,8 @@ pub enum Kind {
     /// The metrics backends refuse every question.
     MetricsDown,
     /// The metrics backends take questions and never answer.
+    MetricsHang,
+    /// The service takes calls of webhook and extender and never answers.
     Hang,
     /// The API server goes away and comes back with what it had.
     ApiRestart,
@@ -20,8 +22,9 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::MetricsDown,
+        Self::MetricsHang,
         Self::Hang,
         Self::ApiRestart,
         Self::NodeLoss,
@@ -32,6 +35,7 @@ impl Kind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::MetricsDown => "metrics-down",
+            Self::MetricsHang => "metrics-hang",
             Self::Hang => "hang",
             Self::ApiRestart => "api-restart",
             Self::NodeLoss => "node-loss",
@@ -53,8 +57,8 @@ pub struct Fault {
 /// A text that is no fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not accepted: metrics-down, hang, api-restart or node-loss, then @FROM..UNTIL in \
-     time of the scenario, as in metrics-down@60s..120s"
+    "{0:?} is not accepted: metrics-down, metrics-hang, hang, api-restart or node-loss, then \
+     @FROM..UNTIL in time of the scenario, as in metrics-down@60s..120s"
 )]
 pub struct FaultError(pub String);
 

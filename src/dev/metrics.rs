@@ -275,13 +275,13 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
-    use crate::simulate::Scenario;
-    use crate::simulate::trace::Trace;
+    use crate::simulate::{Scenario, autoscaler};
     use crate::units::Ratio;
 
     #[test]
     fn the_configured_queries_are_answered_and_no_other() {
-        let world = World::new(Scenario::mixed(), Trace::web(), 1, Ratio::new(0.8).unwrap());
+        let line = Ratio::new(0.8).unwrap();
+        let world = World::new(Scenario::mixed(), 1, line, autoscaler::SYNC);
         for at in 0..=30 {
             world.tick(SignedDuration::from_secs(at));
         }

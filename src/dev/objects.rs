@@ -121,8 +121,9 @@ pub fn autoscaler(workload: &Workload, scale: &Scale) -> HorizontalPodAutoscaler
         name, namespace, ..
     } = workload;
     let percent = Amount::from_f64(scale.cpu.get() * 100.0).get();
+    let annotations = &workload.scale_annotations;
     typed(json!({
-        "metadata": {"name": name, "namespace": namespace},
+        "metadata": {"name": name, "namespace": namespace, "annotations": annotations},
         "spec": {
             "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
             "minReplicas": scale.min,

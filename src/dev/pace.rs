@@ -48,6 +48,13 @@ impl Pace {
         started.checked_add(passed).unwrap_or(Timestamp::MAX)
     }
 
+    /// What a span of the clock is in the scenario.
+    #[must_use]
+    pub fn span(&self, real: Duration) -> SignedDuration {
+        let real = SignedDuration::try_from(real).unwrap_or(SignedDuration::MAX);
+        scaled(real, self.speed)
+    }
+
     /// How long a span of the scenario takes, but not less than `least`.
     #[must_use]
     pub fn real(&self, span: SignedDuration, least: Duration) -> Duration {
@@ -79,5 +86,6 @@ mod tests {
             Duration::from_millis(250)
         );
         assert_eq!(pace.real(SignedDuration::from_secs(1), least), least);
+        assert_eq!(pace.span(least), SignedDuration::from_secs(12));
     }
 }

@@ -1,7 +1,9 @@
 //! What every simulated part of the cluster goes by, and by what it tells what it does.
 
+use jiff::Timestamp;
+
 use super::recorder::Recorder;
-use super::{Events, Pace};
+use super::{Event, Events, Pace};
 
 /// The time and the ears of a part.
 #[derive(Debug, Clone)]
@@ -12,4 +14,11 @@ pub struct Parts {
     pub events: Events,
     /// For `kubectl describe`.
     pub recorder: Recorder,
+}
+
+impl Parts {
+    /// Tells whoever watches the run what has happened at a time of the clock.
+    pub fn tell(&self, now: Timestamp, event: Event) {
+        self.events.tell(self.pace.scenario(now), event);
+    }
 }

@@ -1,10 +1,11 @@
 //! A scheduler that stands in for kube-scheduler: the default plugins, extenders called as
 //! kube-scheduler calls them, and its habits in retrying.
 //!
-//! One Pod at a time, by priority and age. A Pod that no node takes is tried again as soon as the
-//! cluster looks different to a scheduler: its own condition counts, when its text changes, and
-//! so does any binding, deletion or change of a node.
+//! One Pod at a time, by priority and age; bindings are made while the next Pod is looked at. A Pod
+//! that no node takes is tried again as soon as the cluster looks different to a scheduler: its own
+//! condition counts, when its text changes, and so does any binding, deletion or change of a node.
 
+mod binding;
 pub mod configuration;
 mod extender;
 mod landscape;
@@ -13,23 +14,24 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::{Binding, Node, Pod};
-use kube::api::{Patch, PatchParams, PostParams};
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
+use tokio::task::{JoinError, JoinSet};
 use tracing::{debug, warn};
 
+use self::binding::Binder;
 use self::configuration::Configuration;
 use self::extender::{Extender, Filtered};
-use self::landscape::Landscape;
+use self::landscape::{Landscape, Requests};
+use super::Event;
 use super::objects::stamp;
 use super::parts::Parts;
-use super::recorder::{Recorder, reference};
+use super::recorder::reference;
 use super::store::Stores;
-use super::{Event, Events, Pace};
 use crate::clock;
 use crate::kubernetes;
-use crate::kubernetes::annotations::PROFILE;
 use crate::placement::usage::PodName;
 use crate::simulate::random::Random;
 use crate::simulate::scheduling::{
@@ -62,6 +64,12 @@ struct Placed {
     why: String,
 }
 
+/// A binding that was not made, and the landscape that the Pod was placed on.
+struct Failed {
+    uid: String,
+    landscape: Landscape,
+}
+
 /// What a configuration sets.
 #[derive(Clone, Default)]
 struct Setup {
@@ -71,7 +79,7 @@ struct Setup {
 
 /// The scheduler.
 pub struct Scheduler {
-    client: Client,
+    binder: Binder,
     stores: Stores,
     setup: Arc<Mutex<Setup>>,
     random: Random,
@@ -81,9 +89,7 @@ pub struct Scheduler {
     assumed: HashMap<String, (String, Timestamp)>,
     /// When a refused Pod was last tried, and on what landscape.
     refused: BTreeMap<String, (Landscape, Timestamp)>,
-    events: Events,
-    recorder: Recorder,
-    pace: Pace,
+    requests: Requests,
 }
 
 /// Changes the configuration of a scheduler that runs.
@@ -114,13 +120,8 @@ impl Scheduler {
     /// A scheduler without extenders.
     #[must_use]
     pub fn new(client: Client, stores: Stores, parts: Parts, seed: u64) -> Self {
-        let Parts {
-            pace,
-            events,
-            recorder,
-        } = parts;
         Self {
-            client,
+            binder: Binder { client, parts },
             stores,
             setup: Arc::default(),
             random: Random::new(seed).stream("scheduler"),
@@ -128,9 +129,7 @@ impl Scheduler {
             window: Window::default(),
             assumed: HashMap::new(),
             refused: BTreeMap::new(),
-            events,
-            recorder,
-            pace,
+            requests: Requests::default(),
         }
     }
 
@@ -147,14 +146,30 @@ impl Scheduler {
     /// Schedules for ever.
     pub async fn run(mut self) {
         let mut changes = self.stores.changes();
-        let flush = self.pace.real(FLUSH, std::time::Duration::from_secs(1));
+        let pace = &self.binder.parts.pace;
+        let flush = pace.real(FLUSH, std::time::Duration::from_secs(1));
+        let mut bindings = JoinSet::new();
         loop {
             changes.borrow_and_update();
             while let Some(pod) = self.next(clock::now()) {
-                self.attempt(&pod).await;
+                self.attempt(&pod, &mut bindings).await;
+                while let Some(bound) = bindings.try_join_next() {
+                    self.settle(bound);
+                }
             }
-            // An error would mean that the stores are gone, and with them whoever runs this.
-            let _ = tokio::time::timeout(flush, changes.changed()).await;
+            tokio::select! {
+                Some(bound) = bindings.join_next() => self.settle(bound),
+                // An error would mean that the stores are gone, and with them whoever runs this.
+                _ = tokio::time::timeout(flush, changes.changed()) => {}
+            }
+        }
+    }
+
+    /// A binding that has failed leaves its Pod to be tried again.
+    fn settle(&mut self, bound: Result<Option<Failed>, JoinError>) {
+        if let Ok(Some(Failed { uid, landscape })) = bound {
+            self.assumed.remove(&uid);
+            self.refused.insert(uid, (landscape, clock::now()));
         }
     }
 
@@ -170,7 +185,8 @@ impl Scheduler {
             .retain(|uid, (_, at)| !bound(uid) && now.duration_since(*at) < ASSUMED);
         let exists = |uid: &String| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid));
         self.refused.retain(|uid, _| exists(uid));
-        let flush = self.pace.real(FLUSH, std::time::Duration::ZERO);
+        let pace = &self.binder.parts.pace;
+        let flush = pace.real(FLUSH, std::time::Duration::ZERO);
         let due = |pod: &&Arc<Pod>| {
             let uid = pod.uid().unwrap_or_default();
             let waits = self.refused.get(&uid).is_some_and(|(tried, at)| {
@@ -185,7 +201,8 @@ impl Scheduler {
             .cloned()
     }
 
-    async fn attempt(&mut self, pod: &Pod) {
+    /// Looks for a node; like kube-scheduler it goes on to the next Pod while the binding is made.
+    async fn attempt(&mut self, pod: &Arc<Pod>, bindings: &mut JoinSet<Option<Failed>>) {
         let uid = pod.uid().unwrap_or_default();
         let pods = self.stores.pods.list();
         let nodes = self.stores.nodes.list();
@@ -193,13 +210,15 @@ impl Scheduler {
         match self.place(pod, &pods, &nodes).await {
             Ok(placed) => {
                 self.refused.remove(&uid);
-                self.assumed
-                    .insert(uid.clone(), (placed.node.clone(), clock::now()));
-                if let Err(error) = self.bind(pod, &placed).await {
+                let assumed = (placed.node.clone(), clock::now());
+                self.assumed.insert(uid.clone(), assumed);
+                let binder = self.binder.clone();
+                let pod = Arc::clone(pod);
+                bindings.spawn(async move {
+                    let error = binder.bind(&pod, &placed).await.err()?;
                     debug!(%error, pod = pod.name_any(), "a Pod could not be bound");
-                    self.assumed.remove(&uid);
-                    self.refused.insert(uid, (landscape, clock::now()));
-                }
+                    Some(Failed { uid, landscape })
+                });
             }
             Err(unplaced) => {
                 self.refused.insert(uid, (landscape, clock::now()));
@@ -214,7 +233,7 @@ impl Scheduler {
         pods: &[Arc<Pod>],
         nodes: &[Arc<Node>],
     ) -> Result<Placed, Unplaced> {
-        let views = landscape::requests(nodes, pods, &self.assumed);
+        let views = self.requests.views(nodes, pods, &self.assumed);
         let request = landscape::request(pod);
         let mut against: Vec<Vec<Refusal>> =
             views.iter().map(|node| refusals(&request, node)).collect();
@@ -232,7 +251,14 @@ impl Scheduler {
             }
             let asked: Vec<&str> = feasible.iter().map(|&node| &*views[node].name).collect();
             let filtered = extender.filter(pod, &asked).await;
-            let Filtered { kept, refused } = filtered.map_err(Unplaced::Extender)?;
+            let Filtered {
+                kept,
+                refused,
+                skipped,
+            } = filtered.map_err(Unplaced::Extender)?;
+            if skipped {
+                self.tell_skipped(pod);
+            }
             let position = |name: &String| views.iter().position(|view| view.name == *name);
             for (name, refusal) in refused {
                 if let Some(node) = position(&name) {
@@ -248,32 +274,12 @@ impl Scheduler {
         placed.ok_or(Unplaced::Refused(against))
     }
 
-    async fn bind(&self, pod: &Pod, placed: &Placed) -> kube::Result<()> {
-        let namespace = pod.namespace().unwrap_or_default();
-        let api: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
-        let binding: Binding = serde_json::from_value(json!({
-            "metadata": {"name": pod.name_any(), "namespace": namespace, "uid": pod.uid()},
-            "target": {"kind": "Node", "name": placed.node},
-        }))
-        .map_err(kube::Error::SerdeError)?;
-        let _: serde_json::Value = api
-            .create_subresource("binding", &pod.name_any(), &PostParams::default(), &binding)
-            .await?;
-        let message = format!(
-            "Successfully assigned {namespace}/{} to {}",
-            pod.name_any(),
-            placed.node
-        );
-        self.recorder.normal(reference(pod), "Scheduled", message);
-        let event = Event::PodPlaced {
-            pod: PodName::new(&namespace, &pod.name_any()),
-            node: placed.node.clone(),
-            profile: pod.annotations().get(PROFILE).cloned(),
-            score: placed.score,
-            why: placed.why.clone(),
+    fn tell_skipped(&self, pod: &Pod) {
+        let event = Event::FailedOpen {
+            call: "extender",
+            pod: PodName::new(&pod.namespace().unwrap_or_default(), &pod.name_any()),
         };
-        self.events.tell(self.pace.scenario(clock::now()), event);
-        Ok(())
+        self.binder.parts.tell(clock::now(), event);
     }
 
     /// Says in the Pod's condition why it waits; nothing is written while the text stays the same.
@@ -282,8 +288,8 @@ impl Scheduler {
             Unplaced::Refused(against) => ("Unschedulable", unschedulable(&against)),
             Unplaced::Extender(message) => ("SchedulerError", message),
         };
-        self.recorder
-            .warning(reference(pod), "FailedScheduling", message.clone());
+        let recorder = &self.binder.parts.recorder;
+        recorder.warning(reference(pod), "FailedScheduling", message.clone());
         if landscape::condition(pod) == Some((reason, &message)) {
             return;
         }
@@ -293,7 +299,7 @@ impl Scheduler {
             "type": "PodScheduled", "status": "False", "reason": reason, "message": message,
             "lastTransitionTime": stamp(now),
         }]}});
-        let api: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
+        let api: Api<Pod> = Api::namespaced(self.binder.client.clone(), &namespace);
         let patched = api
             .patch_status(
                 &pod.name_any(),
@@ -306,7 +312,7 @@ impl Scheduler {
         }
         let pod = PodName::new(&namespace, &pod.name_any());
         let event = Event::PodRefused { pod, message };
-        self.events.tell(self.pace.scenario(now), event);
+        self.binder.parts.tell(now, event);
     }
 }
 

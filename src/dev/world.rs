@@ -4,32 +4,28 @@
 //! Kubelet reports to it which Pods it has; each tick computes loads, feeds the backends' counters
 //! and the recorder. Nothing here knows of the API.
 
+mod pods;
+mod wanted;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::SignedDuration;
 
+pub use self::pods::{Bound, Share};
+
+use self::pods::{Life, stranger};
+use self::wanted::Wanted;
 use super::Event;
 use super::events::{NodeLoads, WorkloadLoad};
 use crate::placement::usage::PodName;
 use crate::simulate::lifecycle::{Lifecycle, Stage};
 use crate::simulate::load::{self, NodeUse, Served, Used};
 use crate::simulate::random::Random;
-use crate::simulate::scenario::{NodeShape, Scenario, Startup, Usage, Workload};
+use crate::simulate::scenario::{NodeShape, Scenario, Workload};
 use crate::simulate::scrape::{Sample, Scraper, Timing};
-use crate::simulate::trace::Trace;
-use crate::simulate::{Recorder, Summary};
-use crate::units::{Amount, Ratio, Resources};
-
-/// A Pod of no workload of the scenario uses this share of what it asks for.
-const STRANGER_USE: f64 = 0.7;
-
-/// What such a Pod takes to start.
-const STRANGER_STARTUP: Startup = Startup {
-    pull: SignedDuration::from_secs(8),
-    start: SignedDuration::from_secs(2),
-    warm_up: SignedDuration::from_secs(5),
-};
+use crate::simulate::{Lags, Recorder, Summary};
+use crate::units::{Ratio, Resources};
 
 /// The machines; clones share them.
 #[derive(Clone)]
@@ -37,9 +33,10 @@ pub struct World(Arc<Mutex<Inner>>);
 
 struct Inner {
     scenario: Scenario,
-    trace: &'static Trace,
     random: Random,
     lives: BTreeMap<PodName, Life>,
+    wanted: Wanted,
+    refused: BTreeSet<PodName>,
     images: BTreeSet<(String, String)>,
     lost: BTreeSet<String>,
     nodes: Scraper<String>,
@@ -48,50 +45,17 @@ struct Inner {
     last: Option<SignedDuration>,
 }
 
-/// A Pod that was bound to a node.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Bound {
-    /// The Pod.
-    pub pod: PodName,
-    /// The name of its workload; empty where it has none.
-    pub app: String,
-    /// The node.
-    pub node: String,
-    /// What it asks for.
-    pub demand: Resources<Amount>,
-    /// How its usage is told apart.
-    pub containers: Vec<Share>,
-}
-
-/// A container's part of what its Pod uses.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Share {
-    /// Its name.
-    pub container: String,
-    /// Of the Pod's cpu.
-    pub cpu: f64,
-    /// Of the Pod's memory.
-    pub memory: f64,
-}
-
-/// A Pod on a node.
-struct Life {
-    node: String,
-    workload: Workload,
-    slot: u32,
-    lifecycle: Lifecycle,
-    containers: Vec<Share>,
-}
-
 impl World {
-    /// Machines without Pods; `line` is the headroom line of the summary.
+    /// Machines without Pods; `line` is the headroom line of the summary, and HPAs are looked at
+    /// each `sync`.
     #[must_use]
-    pub fn new(scenario: Scenario, trace: &'static Trace, seed: u64, line: Ratio) -> Self {
+    pub fn new(scenario: Scenario, seed: u64, line: Ratio, sync: SignedDuration) -> Self {
         Self(Arc::new(Mutex::new(Inner {
             scenario,
-            trace,
             random: Random::new(seed),
             lives: BTreeMap::new(),
+            wanted: Wanted::new(Lags::new(sync)),
+            refused: BTreeSet::new(),
             images: BTreeSet::new(),
             lost: BTreeSet::new(),
             nodes: Scraper::new(Timing::default()),
@@ -120,6 +84,9 @@ impl World {
         let cached = !inner.images.insert((node.clone(), image));
         let lifecycle = Lifecycle::new(&workload.startup, at, cached);
         let slot = inner.free_slot(&workload);
+        let refused = inner.refused.remove(pod);
+        let owner = (workload.namespace.as_str(), workload.name.as_str());
+        inner.wanted.taken(owner, refused, at);
         let life = Life {
             node: node.clone(),
             workload,
@@ -131,9 +98,34 @@ impl World {
         lifecycle
     }
 
+    /// The life of a Pod that was taken on.
+    #[must_use]
+    pub fn life(&self, pod: &PodName) -> Option<Lifecycle> {
+        self.lock().lives.get(pod).map(|life| life.lifecycle)
+    }
+
+    /// A workload is to have so many Pods; those that it lacks are due from `at` on.
+    pub fn wanted(&self, (namespace, name): (&str, &str), replicas: u32, at: SignedDuration) {
+        let mut inner = self.lock();
+        let same =
+            |life: &&Life| life.workload.namespace == namespace && life.workload.name == name;
+        let have = inner.lives.values().filter(same).count();
+        let wanted = usize::try_from(replicas).unwrap_or(usize::MAX);
+        let missing = wanted.saturating_sub(have);
+        inner.wanted.missing((namespace, name), missing, at);
+    }
+
+    /// How long Pods took until a node took them on.
+    #[must_use]
+    pub fn lags(&self) -> Lags {
+        self.lock().wanted.lags().clone()
+    }
+
     /// Only these Pods are left.
     pub fn retain(&self, keep: impl Fn(&PodName) -> bool) {
-        self.lock().lives.retain(|pod, _| keep(pod));
+        let mut inner = self.lock();
+        inner.lives.retain(|pod, _| keep(pod));
+        inner.refused.retain(|pod| keep(pod));
     }
 
     /// A node that is lost or found: while it is lost nothing runs on it and nobody measures it.
@@ -154,7 +146,9 @@ impl World {
 
     /// No node takes the Pod.
     pub fn refused(&self, pod: &PodName, at: SignedDuration) {
-        self.lock().recorder.refused(&key(pod), at);
+        let mut inner = self.lock();
+        inner.recorder.refused(&key(pod), at);
+        inner.refused.insert(pod.clone());
     }
 
     /// The Pod was placed.
@@ -226,6 +220,11 @@ impl Inner {
         for (_, served) in &served {
             self.recorder.requests(served.offered, served.lost, passed);
         }
+        let scaled = self
+            .lives
+            .values()
+            .filter(|life| life.workload.scale.is_some());
+        self.recorder.replicas(scaled.count(), passed);
         let wanted = self.wanted(at, &served);
         let nodes: Vec<(&NodeShape, NodeUse)> = self
             .scenario
@@ -306,8 +305,7 @@ impl Inner {
             .filter(|(_, workload)| workload.arrival <= at)
             .map(|(index, workload)| {
                 let in_trace = at.saturating_add(self.scenario.trace_offset);
-                let serve =
-                    |traffic| load::serve(traffic, self.trace, in_trace, self.ready(workload, at));
+                let serve = |traffic| load::serve(traffic, in_trace, self.ready(workload, at));
                 (
                     index,
                     workload.traffic.as_ref().map(serve).unwrap_or_default(),
@@ -350,33 +348,15 @@ fn key(pod: &PodName) -> String {
     format!("{}/{}", pod.namespace, pod.name)
 }
 
-/// What somebody applied by hand: it uses most of what it asks for.
-fn stranger(pod: &PodName, app: &str, demand: &Resources<Amount>) -> Workload {
-    let name = if app.is_empty() { &*pod.name } else { app };
-    Workload {
-        name: name.to_owned(),
-        namespace: pod.namespace.to_string(),
-        arrival: SignedDuration::ZERO,
-        replicas: 1,
-        demand: *demand,
-        usage: Usage {
-            idle: demand.map(|amount| Amount::from_f64(amount.as_f64() * STRANGER_USE)),
-            per_request: Resources::default(),
-            noise: Ratio::new(0.1).expect("a tenth is finite"),
-        },
-        startup: STRANGER_STARTUP,
-        traffic: None,
-        scale: None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulate::autoscaler;
     use crate::units::Resource;
 
     fn world() -> World {
-        World::new(Scenario::mixed(), Trace::web(), 1, Ratio::new(0.8).unwrap())
+        let line = Ratio::new(0.8).unwrap();
+        World::new(Scenario::mixed(), 1, line, autoscaler::SYNC)
     }
 
     fn network(event: &Event, name: &str) -> f64 {

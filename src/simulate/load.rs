@@ -10,7 +10,6 @@ use jiff::SignedDuration;
 use super::lifecycle::Stage;
 use super::random::Random;
 use super::scenario::{Traffic, Workload};
-use super::trace::Trace;
 use crate::units::{Amount, Resource, Resources};
 
 /// Noise changes this often: faster changes would vanish in the mean over a sample window.
@@ -39,8 +38,8 @@ pub struct Served {
 
 /// How the requests at a time of the trace are shared among `ready` replicas.
 #[must_use]
-pub fn serve(traffic: &Traffic, trace: &Trace, at: SignedDuration, ready: u32) -> Served {
-    let offered = traffic.peak * trace.share(at);
+pub fn serve(traffic: &Traffic, at: SignedDuration, ready: u32) -> Served {
+    let offered = traffic.peak * traffic.trace.share(at);
     let capacity = f64::from(ready) * traffic.per_replica;
     let served = offered.min(capacity);
     Served {
@@ -136,14 +135,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::scenario::Scenario;
+    use super::super::trace::Trace;
     use super::*;
 
     proptest! {
         #[test]
         fn every_request_is_served_or_lost(ready in 0_u32..50, seconds in 0_i64..1_000_000) {
-            let traffic = Traffic { peak: 900.0, per_replica: 40.0 };
+            let traffic = Traffic { peak: 900.0, per_replica: 40.0, trace: Trace::web() };
             let at = SignedDuration::from_secs(seconds);
-            let served = serve(&traffic, Trace::web(), at, ready);
+            let served = serve(&traffic, at, ready);
             let sum = served.each * f64::from(ready) + served.lost;
             prop_assert!((sum - served.offered).abs() < 1e-9);
             prop_assert!(served.each <= traffic.per_replica && served.lost >= 0.0);

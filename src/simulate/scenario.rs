@@ -6,12 +6,20 @@
 
 mod file;
 
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
 use jiff::SignedDuration;
 
+use super::trace::Trace;
 use crate::units::{Amount, Ratio, Resources};
 
 /// The scenario of a run that names none.
 const MIXED: &str = include_str!("../../examples/scenarios/mixed.yaml");
+
+/// The one trace that it names.
+const SHOP: &str = include_str!("../../examples/traces/shop.csv");
 
 /// Why a text is no scenario.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,6 +27,16 @@ pub enum ScenarioError {
     /// Not YAML, or not of this shape.
     #[error("the scenario cannot be read: {0}")]
     Malformed(String),
+    /// A trace that cannot be used.
+    #[error("{path}: {given:?} cannot be used: {why}")]
+    Trace {
+        /// Where it is named.
+        path: String,
+        /// Its name as given.
+        given: String,
+        /// What is wrong with it, and where.
+        why: String,
+    },
     /// A value that is not accepted.
     #[error("{path}: {given:?} is not accepted: {accepted}")]
     Value {
@@ -37,6 +55,7 @@ impl ScenarioError {
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Malformed(_) => "Malformed",
+            Self::Trace { .. } => "TraceRefused",
             Self::Value { .. } => "ValueRefused",
         }
     }
@@ -87,6 +106,8 @@ pub struct Workload {
     pub traffic: Option<Traffic>,
     /// The bounds and target of its HorizontalPodAutoscaler.
     pub scale: Option<Scale>,
+    /// The annotations of that.
+    pub scale_annotations: BTreeMap<String, String>,
 }
 
 /// What one replica uses.
@@ -111,13 +132,15 @@ pub struct Startup {
     pub warm_up: SignedDuration,
 }
 
-/// Requests to a workload, which follow the trace.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Requests to a workload, which follow a trace.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Traffic {
     /// Requests per second at the trace's peak.
     pub peak: f64,
     /// The most that one ready replica serves per second; what is above that is lost.
     pub per_replica: f64,
+    /// What they follow; the one compiled into the program unless the file names another.
+    pub trace: Arc<Trace>,
 }
 
 /// What a HorizontalPodAutoscaler keeps to.
@@ -132,11 +155,24 @@ pub struct Scale {
 }
 
 impl Scenario {
+    /// Reads a scenario; `traces` gives the text of a file that it names, or says why it cannot be
+    /// read.
+    ///
+    /// # Errors
+    /// A text of another shape, a value that is not accepted, a trace that cannot be used.
+    pub fn read(
+        text: &str,
+        traces: &dyn Fn(&Path) -> Result<String, String>,
+    ) -> Result<Self, ScenarioError> {
+        file::read(text, traces)
+    }
+
     /// One workload of each profile and a web service with a day's rhythm, on six nodes of
     /// different sizes.
     #[must_use]
     pub fn mixed() -> Self {
-        MIXED.parse().expect("the shipped scenario is well-formed")
+        let traces = |_: &Path| Ok(SHOP.to_owned());
+        Self::read(MIXED, &traces).expect("the shipped scenario is well-formed")
     }
 
     /// The same with `count` nodes: those of the file, and again those in turn, with a number at
@@ -199,9 +235,17 @@ mod tests {
 
     #[test]
     fn every_example_is_well_formed() {
-        for text in [MIXED, include_str!("../../examples/scenarios/tight.yaml")] {
-            text.parse::<Scenario>().unwrap();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/scenarios");
+        let traces = |path: &Path| {
+            std::fs::read_to_string(folder.join(path)).map_err(|error| error.to_string())
+        };
+        let mut read = 0;
+        for file in std::fs::read_dir(&folder).unwrap() {
+            let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            Scenario::read(&text, &traces).unwrap();
+            read += 1;
         }
+        assert!(read >= 2);
     }
 
     #[test]

@@ -89,7 +89,10 @@ impl<K: Ord + Clone> Scraper<K> {
             for series in self.series.values_mut() {
                 series.read(at, self.timing.window);
             }
-            self.next = at.saturating_add(self.timing.interval);
+            // On a grid, so that observations that come a little late do not add up.
+            while self.next <= at {
+                self.next = self.next.saturating_add(self.timing.interval);
+            }
         }
     }
 

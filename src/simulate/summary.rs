@@ -22,6 +22,8 @@ pub struct Recorder {
     over_any: f64,
     lost: f64,
     offered: f64,
+    under_provisioned: f64,
+    replica_seconds: f64,
     waiting: BTreeMap<String, SignedDuration>,
     waited: Vec<SignedDuration>,
 }
@@ -53,6 +55,11 @@ pub struct Summary {
     pub still_refused: usize,
     /// The share of requests that nobody served, 0 where there were none.
     pub lost_share: f64,
+    /// Seconds during which more requests arrived than the ready replicas can serve, added over
+    /// the workloads with traffic.
+    pub under_provisioned_seconds: f64,
+    /// Hours that the Pods of scaled workloads stood on nodes, ready or not, added over the Pods.
+    pub replica_hours: f64,
 }
 
 /// One resource's part of it.
@@ -92,6 +99,8 @@ impl Recorder {
             over_any: 0.0,
             lost: 0.0,
             offered: 0.0,
+            under_provisioned: 0.0,
+            replica_seconds: 0.0,
             waiting: BTreeMap::new(),
             waited: Vec::new(),
         }
@@ -122,6 +131,14 @@ impl Recorder {
     pub fn requests(&mut self, offered: f64, lost: f64, passed: SignedDuration) {
         self.offered += offered * passed.as_secs_f64();
         self.lost += lost * passed.as_secs_f64();
+        if lost > 0.0 {
+            self.under_provisioned += passed.as_secs_f64();
+        }
+    }
+
+    /// Takes the Pods of scaled workloads that stand on nodes for `passed`.
+    pub fn replicas(&mut self, number: usize, passed: SignedDuration) {
+        self.replica_seconds += count(0..number) * passed.as_secs_f64();
     }
 
     /// A Pod that no node takes; again and again while it waits.
@@ -181,6 +198,8 @@ impl Recorder {
             } else {
                 0.0
             },
+            under_provisioned_seconds: self.under_provisioned,
+            replica_hours: self.replica_seconds / 3600.0,
         }
     }
 }
@@ -226,6 +245,21 @@ mod tests {
         assert!((cpu.peak - 1.1).abs() < 1e-12);
         assert!((cpu.node_seconds_over_line - 20.0).abs() < 1e-12);
         assert!((summary.seconds_over_line - 10.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn lost_requests_are_time_that_too_few_replicas_served() {
+        let (mut recorder, second) = (
+            Recorder::new(Ratio::new(0.8).unwrap()),
+            SignedDuration::from_secs,
+        );
+        recorder.requests(100.0, 0.0, second(30));
+        recorder.requests(100.0, 10.0, second(20));
+        recorder.replicas(3, second(1800));
+        let summary = recorder.summary();
+        assert!((summary.under_provisioned_seconds - 20.0).abs() < 1e-12);
+        assert!((summary.replica_hours - 1.5).abs() < 1e-12);
+        assert!((summary.lost_share - 0.04).abs() < 1e-12);
     }
 
     #[test]

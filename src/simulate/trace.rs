@@ -3,7 +3,7 @@
 //! A trace goes on from its beginning when it ends, so that a run may last longer than it.
 
 use std::str::FromStr;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use jiff::SignedDuration;
 
@@ -46,9 +46,14 @@ pub struct Trace {
 
 impl Trace {
     /// The daily rhythm of a public web server, compiled into the program.
-    pub fn web() -> &'static Self {
-        static PARSED: OnceLock<Trace> = OnceLock::new();
-        PARSED.get_or_init(|| WEB.parse().expect("the shipped trace is well-formed"))
+    #[must_use]
+    pub fn web() -> Arc<Self> {
+        static PARSED: OnceLock<Arc<Trace>> = OnceLock::new();
+        let parsed = PARSED.get_or_init(|| {
+            let trace: Self = WEB.parse().expect("the shipped trace is well-formed");
+            Arc::new(trace)
+        });
+        Arc::clone(parsed)
     }
 
     /// The value `at` a time since the beginning as a share of the largest, between two values on

@@ -58,6 +58,49 @@ fn programs_get_objects_the_last_of_which_compares() {
 }
 
 #[test]
+fn yaml_is_a_document_an_event_and_traces_stand_beside_their_scenario() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("scenario.yaml");
+    let write = |trace: &str| {
+        let text = std::fs::read_to_string("examples/scenarios/tight.yaml").expect("it is there");
+        let from = "perReplica: 100}";
+        assert!(text.contains(from));
+        let to = format!("perReplica: 100, trace: {trace}}}");
+        std::fs::write(&path, text.replace(from, &to)).expect("it can be written");
+    };
+    let scenario = path.to_str().expect("a path of letters");
+    write("none.csv");
+    let call = ["dev", "--scenario", scenario, "-o", "yaml"];
+    evenkeel(&call).is_refused(2, &["workloads[5].traffic.trace", "none.csv"]);
+    write("flat.csv");
+    let flat = folder.path().join("flat.csv");
+    std::fs::write(flat, "0,1\n60,1\n").expect("it can be written");
+    let called = evenkeel(&[&SHORT[..], &["--scenario", scenario, "-o", "yaml"]].concat());
+    assert_eq!(called.code, 0, "{}{}", called.stdout, called.stderr);
+    let documents: Vec<Value> = called
+        .stdout
+        .split("---\n")
+        .skip(1)
+        .map(|document| serde_saphyr::from_str(document).expect("each is a document"))
+        .collect();
+    assert_eq!(documents[0]["event"], "started");
+    let last = &documents[documents.len() - 1];
+    assert_eq!(last["event"], "summary");
+    assert!(last["lag"]["pods"].as_u64().is_some_and(|pods| pods > 0));
+    // The trace is at its peak all the time.
+    let web = documents.iter().filter_map(|document| {
+        let workloads = document["workloads"].as_array()?;
+        let web = workloads
+            .iter()
+            .find(|workload| workload["name"] == "web")?;
+        web["offered"].as_f64()
+    });
+    let offered: Vec<f64> = web.collect();
+    assert!(!offered.is_empty());
+    assert!(offered.iter().all(|offered| (offered - 900.0).abs() < 1e-6));
+}
+
+#[test]
 fn wrong_calls_are_told_what_is_accepted() {
     for (arguments, parts) in [
         (&["--fault", "fire@1m..2m"][..], &["fire", "node-loss"][..]),

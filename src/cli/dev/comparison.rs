@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::cli::figures;
 use crate::cli::output::{Report, Style, percent};
 use crate::simulate::Summary;
+use crate::simulate::lag::LagSummary;
 
 /// Both runs.
 #[derive(Debug, Serialize)]
@@ -17,6 +18,11 @@ pub(super) struct Comparison {
     pub(super) seed: u64,
     /// The headroom line, as a share.
     pub(super) line: f64,
+    /// Seconds of the scenario a second.
+    pub(super) speed: f64,
+    /// How long the simulated control plane took from a Pod being wanted to a node taking it on;
+    /// both sides have it.
+    pub(super) lag: LagSummary,
     /// The default scheduler alone, in virtual time.
     pub(super) plain: Summary,
     /// With Evenkeel, as it was shown.
@@ -69,6 +75,10 @@ fn seconds(time: f64) -> String {
         time if time < 6000.0 => format!("{:.1} min", time / 60.0),
         time => format!("{:.1} h", time / 3600.0),
     }
+}
+
+fn hours(time: f64) -> String {
+    format!("{time:.1} h")
 }
 
 fn whole(number: usize) -> f64 {
@@ -124,7 +134,37 @@ impl Comparison {
             count,
         );
         row("Requests lost".to_owned(), &|run| run.lost_share, tenths);
+        row(
+            "Time under-provisioned".to_owned(),
+            &|run| run.under_provisioned_seconds,
+            seconds,
+        );
+        row(
+            "Replica-hours, scaled".to_owned(),
+            &|run| run.replica_hours,
+            hours,
+        );
         rows
+    }
+}
+
+impl Comparison {
+    /// What was slow on this machine, and what the other side has of it.
+    fn print_lag(&self, to: &mut dyn Write) -> io::Result<()> {
+        let LagSummary {
+            pods,
+            mean_seconds,
+            longest_seconds,
+        } = self.lag;
+        let on_clock = 1000.0 * mean_seconds / self.speed;
+        writeln!(
+            to,
+            "\nControl plane: from a Pod being wanted to a node taking it on {mean_seconds:.1} s of the\n\
+             scenario ({on_clock:.0} ms of the clock at {} x), {longest_seconds:.1} s at the longest of {pods} Pods. The default\n\
+             scheduler's side is computed in virtual time with the same lags and lost nodes, but\n\
+             without faults of metrics and API server.",
+            self.speed
+        )
     }
 }
 
@@ -166,10 +206,10 @@ impl Report for Comparison {
         }
         writeln!(
             to,
-            "Spread is the standard deviation of utilisation over the nodes, its mean over time. The\n\
-             default scheduler's side is computed in virtual time without faults, so that calls and\n\
-             restarts cost it nothing: what is slow on this machine counts against Evenkeel alone."
-        )
+            "Spread is the standard deviation of utilisation over the nodes, its mean over time. A\n\
+             workload is under-provisioned while more requests arrive than its ready Pods can serve."
+        )?;
+        self.print_lag(to)
     }
 }
 
@@ -195,6 +235,8 @@ mod tests {
             longest_refused_seconds: 0.0,
             still_refused: 0,
             lost_share,
+            under_provisioned_seconds: 0.0,
+            replica_hours: 0.0,
         }
     }
 
@@ -202,6 +244,12 @@ mod tests {
         let comparison = Comparison {
             seed: 7,
             line: 0.8,
+            speed: 20.0,
+            lag: LagSummary {
+                pods: 42,
+                mean_seconds: 1.5,
+                longest_seconds: 4.0,
+            },
             plain,
             evenkeel,
         };
@@ -234,6 +282,8 @@ mod tests {
             "20.0 points",
             "2.0 h",
             "90 s",
+            "1.5 s of the",
+            "(75 ms of the clock at 20 x), 4.0 s at the longest of 42 Pods",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

@@ -1,63 +1,35 @@
-//! A run as lines of text, and as a stream of JSON objects.
-//!
-//! Loads are told ten times a second and would drown the rest, so both thin them out.
+//! A run as lines of text.
 
 use std::io::Write;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jiff::SignedDuration;
-use serde::Serialize;
-use serde_json::json;
 
 use super::show::{Show, Started, clock};
+use super::thinned::Thinned;
 use crate::cli::figures;
 use crate::cli::output::{Failure, percent};
 use crate::clock;
 use crate::dev::Event;
-use crate::dev::events::{Happened, NodeLoads, WorkloadLoad};
+use crate::dev::events::{Happened, NodeLoads, Notice, PlainReplicas, Target, Trust, WorkloadLoad};
 use crate::placement::usage::PodName;
 use crate::units::Resource;
 
 /// How far apart lines of loads are.
-const LINE_EVERY: Duration = Duration::from_secs(4);
-/// How far apart objects of loads are.
-const OBJECT_EVERY: Duration = Duration::from_secs(1);
-
-/// Lets something through once in a while.
-#[derive(Debug)]
-struct Thinned {
-    every: Duration,
-    last: Option<Instant>,
-}
-
-impl Thinned {
-    const fn new(every: Duration) -> Self {
-        Self { every, last: None }
-    }
-
-    fn lets_through(&mut self, now: Instant) -> bool {
-        let due = self
-            .last
-            .is_none_or(|last| now.duration_since(last) >= self.every);
-        if due {
-            self.last = Some(now);
-        }
-        due
-    }
-}
+const EVERY: Duration = Duration::from_secs(4);
 
 /// One line an event.
 pub(super) struct Lines<W> {
     to: W,
-    loads: Thinned,
+    thinned: Thinned,
     left: bool,
 }
 
 impl<W: Write> Lines<W> {
-    pub(super) const fn new(to: W) -> Self {
+    pub(super) fn new(to: W) -> Self {
         Self {
             to,
-            loads: Thinned::new(LINE_EVERY),
+            thinned: Thinned::new(EVERY),
             left: false,
         }
     }
@@ -91,8 +63,7 @@ impl<W: Write> Show for Lines<W> {
     }
 
     fn happened(&mut self, happened: &Happened) -> Result<(), Failure> {
-        let is_load = matches!(happened.event, Event::Loads { .. });
-        if is_load && !self.loads.lets_through(clock::instant()) {
+        if !self.thinned.lets_through(&happened.event, clock::instant()) {
             return Ok(());
         }
         let (kind, text) = told(&happened.event);
@@ -160,7 +131,83 @@ fn told(event: &Event) -> (&'static str, String) {
             ("fault", format!("{fault} {what}"))
         }
         Event::ServiceState { state } => ("service", state.clone()),
+        Event::FailedOpen { .. }
+        | Event::Notices { .. }
+        | Event::Said { .. }
+        | Event::Scaling { .. }
+        | Event::Plain { .. } => told_of_service(event),
     }
+}
+
+/// The same of what the service says and does, and of what would be without it.
+fn told_of_service(event: &Event) -> (&'static str, String) {
+    match event {
+        Event::FailedOpen { call, pod } => (
+            "fail open",
+            format!("{}: the {call} did not answer in time", full(pod)),
+        ),
+        Event::Notices { on } if on.is_empty() => ("notice", "all is as usual".to_owned()),
+        Event::Notices { on } => ("notice", notices(on)),
+        Event::Said {
+            regarding,
+            reason,
+            note,
+            ..
+        } => ("event", format!("{reason} {regarding}: {note}")),
+        Event::Scaling { targets } => {
+            let targets: Vec<String> = targets.iter().map(target).collect();
+            ("scaling", targets.join(", "))
+        }
+        Event::Plain { replicas } => {
+            let replicas = replicas.iter().map(|of| {
+                let PlainReplicas {
+                    namespace,
+                    workload,
+                    replicas,
+                } = of;
+                format!("{namespace}/{workload} would have {replicas}")
+            });
+            ("plain HPA", replicas.collect::<Vec<_>>().join(", "))
+        }
+        _ => ("", String::new()),
+    }
+}
+
+/// All that is not as usual.
+pub(super) fn notices(on: &[Notice]) -> String {
+    let texts = on.iter().map(|notice| {
+        let Notice { about, text } = notice;
+        format!("{about} {text}")
+    });
+    texts.collect::<Vec<_>>().join("; ")
+}
+
+/// Load, forecast and floor of one target, as far as they are known.
+fn target(target: &Target) -> String {
+    let name = format!("{}/{}", target.namespace, target.workload);
+    let load = target.load.map(|load| format!("{load:.1} cores now"));
+    let parts = [
+        load,
+        forecast(target).map(|forecast| format!("{forecast} to come")),
+        target
+            .wanted
+            .map(|wanted| format!("{wanted} replicas wanted")),
+        target.floor.map(|floor| format!("floor {floor}")),
+        target.step.as_ref().map(|step| format!("by {step}")),
+    ];
+    let known: Vec<String> = parts.into_iter().flatten().collect();
+    format!("{name} {}", known.join(", "))
+}
+
+/// A forecast with its model and how it compares with a naive one.
+pub(super) fn forecast(target: &Target) -> Option<String> {
+    let mean = target.forecast?;
+    let model = target.model.as_deref().unwrap_or_default();
+    let trust = match target.trust {
+        Some(Trust { trusted: false, .. }) | None => "no trust".to_owned(),
+        Some(Trust { ratio, .. }) => ratio.map_or(String::new(), |ratio| format!("{ratio:.2}")),
+    };
+    Some(format!("{mean:.1} {model} {trust}").trim_end().to_owned())
 }
 
 /// A Pod's namespace and name.
@@ -203,63 +250,6 @@ fn loads(nodes: &[NodeLoads], workloads: &[WorkloadLoad]) -> String {
     parts.join(", ")
 }
 
-/// One object an event.
-pub(super) struct Json<W> {
-    to: W,
-    loads: Thinned,
-}
-
-impl<W: Write> Json<W> {
-    pub(super) const fn new(to: W) -> Self {
-        Self {
-            to,
-            loads: Thinned::new(OBJECT_EVERY),
-        }
-    }
-}
-
-impl<W: Write> Show for Json<W> {
-    fn started(&mut self, started: &Started) -> Result<(), Failure> {
-        object(&mut self.to, "started", started)
-    }
-
-    fn happened(&mut self, happened: &Happened) -> Result<(), Failure> {
-        let is_load = matches!(happened.event, Event::Loads { .. });
-        if is_load && !self.loads.lets_through(clock::instant()) {
-            return Ok(());
-        }
-        let text = serde_json::to_string(happened).map_err(Failure::work)?;
-        Ok(writeln!(self.to, "{text}")?)
-    }
-
-    fn missed(&mut self, count: u64) -> Result<(), Failure> {
-        object(&mut self.to, "missed", &json!({ "count": count }))
-    }
-
-    fn tick(&mut self, _: SignedDuration) -> Result<(), Failure> {
-        Ok(self.to.flush()?)
-    }
-
-    fn leave(&mut self) {}
-}
-
-/// Prints one object on a line, with `event` for its kind.
-pub(super) fn object(
-    to: &mut dyn Write,
-    event: &'static str,
-    content: &impl Serialize,
-) -> Result<(), Failure> {
-    #[derive(Serialize)]
-    struct Object<'a, T> {
-        event: &'static str,
-        #[serde(flatten)]
-        content: &'a T,
-    }
-    let text = serde_json::to_string(&Object { event, content }).map_err(Failure::work)?;
-    writeln!(to, "{text}")?;
-    Ok(to.flush()?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -297,6 +287,32 @@ mod tests {
                 fault: "hang@1m..2m".to_owned(),
                 begins: true,
             },
+            Event::FailedOpen {
+                call: "extender",
+                pod: pod(),
+            },
+            Event::Notices {
+                on: vec![Notice {
+                    about: "metrics",
+                    text: "stale 45 s on 6 nodes: placing by requests".to_owned(),
+                }],
+            },
+            Event::Scaling {
+                targets: vec![Target {
+                    namespace: "shop".to_owned(),
+                    workload: "web".to_owned(),
+                    load: Some(4.1),
+                    forecast: Some(7.2),
+                    model: Some("s-hpa".to_owned()),
+                    trust: Some(Trust {
+                        trusted: true,
+                        ratio: Some(0.83),
+                    }),
+                    wanted: Some(6),
+                    floor: Some(5),
+                    ..Target::default()
+                }],
+            },
         ]
     }
 
@@ -313,7 +329,7 @@ mod tests {
         shown(&mut Lines::new(&mut out));
         let text = String::from_utf8(out).unwrap();
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 9, "{text}");
+        assert_eq!(lines.len(), 13, "{text}");
         for (line, part) in [
             (0, "01:02:05  classified  shop/web-0 is network by requests"),
             (
@@ -326,22 +342,14 @@ mod tests {
                 "1/1 nodes ready, cpu up to 10% on large-1, memory up to 20%",
             ),
             (4, "fault       hang@1m..2m begins"),
+            (5, "shop/web-0: the extender did not answer in time"),
+            (6, "notice      metrics stale 45 s on 6 nodes: placing by"),
+            (
+                7,
+                "shop/web 4.1 cores now, 7.2 s-hpa 0.83 to come, 6 replicas wanted, floor 5",
+            ),
         ] {
             assert!(lines[line].contains(part), "{}", lines[line]);
         }
-    }
-
-    #[test]
-    fn programs_get_an_object_a_line() {
-        let mut out = Vec::new();
-        shown(&mut Json::new(&mut out));
-        let text = String::from_utf8(out).unwrap();
-        let objects: Vec<serde_json::Value> = text
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
-        assert_eq!(objects.len(), 9);
-        assert_eq!(objects[1]["event"], "podPlaced");
-        assert_eq!(objects[3]["nodes"][0]["utilisation"]["disk"], 1.2);
     }
 }

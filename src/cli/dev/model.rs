@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use super::show::Started;
 use crate::dev::Event;
-use crate::dev::events::{Happened, NodeLoads, WorkloadLoad};
+use crate::dev::events::{Happened, NodeLoads, Notice, Target, WorkloadLoad};
 
 /// More than any screen shows.
 const KEPT: usize = 100;
@@ -41,6 +41,14 @@ pub(super) struct Model {
     pub(super) faults: Vec<(String, Phase)>,
     pub(super) placed: usize,
     pub(super) refused: usize,
+    /// Calls to the service that went on without its answer.
+    pub(super) failed_open: usize,
+    /// What is not as usual, as the service says.
+    pub(super) notices: Vec<Notice>,
+    /// What the service scales, by namespace and name.
+    pub(super) targets: BTreeMap<(String, String), Target>,
+    /// What a plain HPA would have, likewise.
+    pub(super) plain: BTreeMap<(String, String), u32>,
     pub(super) missed: u64,
     sampled: Option<SignedDuration>,
 }
@@ -59,6 +67,10 @@ impl Model {
             faults: started.faults.iter().map(planned).collect(),
             placed: 0,
             refused: 0,
+            failed_open: 0,
+            notices: Vec::new(),
+            targets: BTreeMap::new(),
+            plain: BTreeMap::new(),
             missed: 0,
             sampled: None,
             started,
@@ -77,7 +89,22 @@ impl Model {
                 self.refused += 1;
                 self.remember_refusal(happened);
             }
-            Event::Scaled { .. } => self.remember(happened),
+            Event::Scaled { .. } | Event::Said { .. } => self.remember(happened),
+            Event::FailedOpen { .. } => self.failed_open += 1,
+            Event::Notices { on } => self.notices.clone_from(on),
+            Event::Scaling { targets } => {
+                let named = |target: &Target| {
+                    let name = (target.namespace.clone(), target.workload.clone());
+                    (name, target.clone())
+                };
+                self.targets = targets.iter().map(named).collect();
+            }
+            Event::Plain { replicas } => {
+                let named = replicas
+                    .iter()
+                    .map(|of| ((of.namespace.clone(), of.workload.clone()), of.replicas));
+                self.plain = named.collect();
+            }
             Event::Loads { nodes, workloads } => {
                 self.nodes.clone_from(nodes);
                 self.workloads.clone_from(workloads);

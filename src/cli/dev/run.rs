@@ -10,10 +10,16 @@ use crate::cli::output::Failure;
 use crate::dev::{Cluster, Events, Options};
 use crate::server;
 use crate::service::embedded;
-use crate::simulate::Summary;
+use crate::simulate::{Lags, Summary};
 
 /// How often the view is drawn and keys are looked at.
 const TICK: Duration = Duration::from_millis(100);
+
+/// What a run came to.
+pub(super) struct Ran {
+    pub(super) summary: Summary,
+    pub(super) lags: Lags,
+}
 
 /// Runs until `duration` is over, a signal comes or `show` wants an end. `None` where that was
 /// before there was anything to see.
@@ -21,7 +27,7 @@ pub(super) async fn run(
     options: &Options,
     duration: Option<Duration>,
     show: &mut dyn Show,
-) -> Result<Option<Summary>, Failure> {
+) -> Result<Option<Ran>, Failure> {
     let mut signals = server::signals()?;
     let events = Events::default();
     let mut happened = events.subscribe();
@@ -63,13 +69,16 @@ pub(super) async fn run(
         }
     }
     show.leave();
-    let summary = cluster.summary();
+    let ran = Ran {
+        summary: cluster.summary(),
+        lags: cluster.lags(),
+    };
     tokio::select! {
         _ = cluster.stop() => {}
         // Who asks twice does not want to wait for connections to drain.
         _ = signals.next() => {}
     }
-    Ok(Some(summary))
+    Ok(Some(ran))
 }
 
 fn about(cluster: &Cluster, options: &Options) -> Started {

@@ -148,12 +148,11 @@ impl Screen {
             self.last = None;
         }
         let known = self.last.as_ref().map_or(&[][..], Canvas::rows);
-        let rows = canvas.rows().iter().enumerate().take(height);
+        let rows = canvas.rows().iter().enumerate();
         for (number, (row, cells)) in (0..).zip(rows) {
             if known.get(row) != Some(cells) {
                 out.queue(cursor::MoveTo(0, number))?;
-                let shown = cells.get(..width).unwrap_or(cells);
-                self.draw_row(&mut out, shown)?;
+                self.draw_row(&mut out, cells)?;
             }
         }
         out.flush()?;

@@ -1,37 +1,70 @@
 //! The picture of a run, from what is known of it: a pure function onto a canvas.
 //!
 //! Colour stands for three things only: a resource over the headroom line, something that does
-//! not work, and a Pod that no node takes. Everything else is text and the lengths of bars.
+//! not work, and a Pod that no node takes; each is in the text too. Everything else is text and
+//! the lengths of bars. On a small screen what matters less gives way.
 
 mod bar;
+mod footer;
 mod nodes;
 mod recent;
 mod workloads;
 
 use super::canvas::{Canvas, Tone};
-use super::model::{Model, Phase};
+use super::lines::notices;
+use super::model::Model;
 use super::show::clock;
 
-/// The least that the picture is laid out for; smaller terminals show its upper left.
+/// What the picture is laid out for.
 pub(super) const WIDTH: usize = 100;
 /// As [`WIDTH`].
 pub(super) const HEIGHT: usize = 30;
+
+/// On less than this nothing could be read.
+const LEAST: (usize, usize) = (60, 16);
 
 /// Most nodes that are shown one by one on a screen of 30 rows.
 const NODES: usize = 8;
 /// Most workloads likewise.
 const WORKLOADS: usize = 7;
+/// Rows that are neither nodes nor workloads nor what happened last: title, headers, gaps, footer.
+const FRAME: usize = 10;
 
 /// Draws all that is known.
 pub(super) fn render(model: &Model, width: usize, height: usize) -> Canvas {
-    let mut canvas = Canvas::new(width.max(WIDTH), height.max(HEIGHT));
-    let spare = canvas.height() - HEIGHT;
+    let mut canvas = Canvas::new(width, height);
+    if width < LEAST.0 || height < LEAST.1 {
+        too_small(&mut canvas);
+        return canvas;
+    }
     title(model, &mut canvas);
-    let row = nodes::draw(model, &mut canvas, 3, NODES + spare / 2);
-    let row = workloads::draw(model, &mut canvas, row + 1, WORKLOADS + spare / 4);
+    let row = nodes::draw(model, &mut canvas, 3, share_of(NODES, height, 2));
+    let most = share_of(WORKLOADS, height, 4);
+    let row = workloads::draw(model, &mut canvas, row + 1, most);
     recent::draw(model, &mut canvas, row + 1);
-    footer(model, &mut canvas);
+    footer::draw(model, &mut canvas);
     canvas
+}
+
+/// Of `usual` rows as many as a lower screen has in proportion; of what a higher one has in
+/// addition one in `of`.
+fn share_of(usual: usize, height: usize, of: usize) -> usize {
+    match height.checked_sub(HEIGHT) {
+        Some(spare) => usual + spare / of,
+        None => (usual * (height - FRAME) / (HEIGHT - FRAME)).max(2),
+    }
+}
+
+fn too_small(canvas: &mut Canvas) {
+    let (width, height) = (canvas.width(), canvas.height());
+    let lines = [
+        format!("This terminal is {width}x{height}."),
+        format!("The view needs {}x{}.", LEAST.0, LEAST.1),
+        "q ends".to_owned(),
+    ];
+    for (row, line) in lines.iter().enumerate() {
+        canvas.field((row, 0), width, line, Tone::Plain);
+    }
 }
 
 fn title(model: &Model, canvas: &mut Canvas) {
@@ -60,32 +93,10 @@ fn title(model: &Model, canvas: &mut Canvas) {
         started.kubeconfig.display()
     );
     canvas.field((1, 0), canvas.width(), &kubectl, Tone::Plain);
-}
-
-/// Faults, what was counted, and the keys.
-fn footer(model: &Model, canvas: &mut Canvas) {
-    let (width, last) = (canvas.width(), canvas.height() - 1);
-    let mut at = 0;
-    for (fault, phase) in &model.faults {
-        let (what, tone) = match phase {
-            Phase::Planned => ("to come", Tone::Quiet),
-            Phase::On => ("ON", Tone::Alarm),
-            Phase::Over => ("over", Tone::Quiet),
-        };
-        let text = format!("{fault} {what}");
-        let room = width.saturating_sub(at);
-        canvas.field((last - 1, at), room, &text, tone);
-        at += text.chars().count() + 3;
+    if !model.notices.is_empty() {
+        let text = notices(&model.notices);
+        canvas.field((2, 0), canvas.width(), &text, Tone::Alarm);
     }
-    let mut counted = format!("{} placed, {} refusals", model.placed, model.refused);
-    if model.missed > 0 {
-        use std::fmt::Write as _;
-        // Writing to a text cannot fail.
-        let _ = write!(counted, ", {} events not shown", model.missed);
-    }
-    canvas.put(last, 0, &counted, Tone::Quiet);
-    let keys = format!("dashboard http://{}   q ends", model.started.dashboard);
-    canvas.right(last, width, &keys, Tone::Quiet);
 }
 
 #[cfg(test)]

@@ -12,13 +12,18 @@ use tracing::warn;
 use crate::clock;
 use crate::dev::api::Control;
 use crate::dev::faults::{Fault, Kind};
+use crate::dev::gate::Gate;
 use crate::dev::metrics::Behaviour;
+use crate::dev::objects::{self, stamp};
 use crate::dev::world::World;
-use crate::dev::{Event, Events, Pace, objects};
+use crate::dev::{Event, Events, Pace};
 use crate::simulate::Scenario;
 
 /// The taint of nodes that stopped answering.
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
+
+/// When what the API server did not take is tried again.
+const AGAIN: Duration = Duration::from_millis(200);
 
 /// What faults need to reach.
 pub(super) struct Faults {
@@ -28,6 +33,7 @@ pub(super) struct Faults {
     pub(super) world: World,
     pub(super) control: Control,
     pub(super) behaviour: Behaviour,
+    pub(super) gate: Gate,
     pub(super) pace: Pace,
     pub(super) events: Events,
 }
@@ -53,8 +59,10 @@ impl Faults {
                     begins,
                 },
             );
-            if let Err(error) = self.turn(&fault, begins).await {
+            // A restart of the API server may fall on the moment.
+            while let Err(error) = self.turn(&fault, begins).await {
                 warn!(%error, %fault, "a fault could not be brought about");
+                tokio::time::sleep(AGAIN).await;
             }
         }
     }
@@ -62,7 +70,8 @@ impl Faults {
     async fn turn(&self, fault: &Fault, begins: bool) -> kube::Result<()> {
         match fault.kind {
             Kind::MetricsDown => self.behaviour.set_down(begins),
-            Kind::Hang => self.behaviour.set_hanging(begins),
+            Kind::MetricsHang => self.behaviour.set_hanging(begins),
+            Kind::Hang => self.gate.set_blocked(begins),
             Kind::ApiRestart if begins => {
                 let span = fault.until.saturating_sub(fault.from);
                 self.control.restart(self.pace.real(span, Duration::ZERO));
@@ -91,8 +100,10 @@ impl Faults {
         taints.retain(|taint| taint.key != UNREACHABLE);
         let mut taints = json!(taints);
         if let (true, Some(taints)) = (lost, taints.as_array_mut()) {
-            taints.push(json!({"key": UNREACHABLE, "effect": "NoSchedule"}));
-            taints.push(json!({"key": UNREACHABLE, "effect": "NoExecute"}));
+            let since = stamp(clock::now());
+            for effect in ["NoSchedule", "NoExecute"] {
+                taints.push(json!({"key": UNREACHABLE, "effect": effect, "timeAdded": since}));
+            }
         }
         let patch = Patch::Merge(json!({"spec": {"taints": taints}}));
         nodes.patch(&shape.name, &parameters, &patch).await?;

@@ -1,5 +1,5 @@
-//! What an operator would apply: namespaces, nodes, Services, the shipped webhook and scheduler
-//! configurations, and the workloads.
+//! What an operator would apply: namespaces, nodes, the shipped webhook configuration, and the
+//! workloads.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,9 +13,11 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use tracing::warn;
 
-use super::{Addresses, NAMESPACE, Options, StartError};
+use super::addresses::Addresses;
+use super::{NAMESPACE, Options, StartError};
 use crate::clock;
 use crate::dev::metrics::{NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
+use crate::dev::world::World;
 use crate::dev::{Pace, objects};
 use crate::simulate::Scenario;
 use crate::simulate::scenario::Workload;
@@ -113,7 +115,7 @@ pub(super) fn fields(
 }
 
 /// Creates each workload when it arrives.
-pub(super) async fn workloads(client: Client, scenario: Scenario, pace: Pace) {
+pub(super) async fn workloads(client: Client, scenario: Scenario, world: World, pace: Pace) {
     let mut workloads: Vec<&Workload> = scenario.workloads.iter().collect();
     workloads.sort_by_key(|workload| workload.arrival);
     for workload in workloads {
@@ -121,6 +123,8 @@ pub(super) async fn workloads(client: Client, scenario: Scenario, pace: Pace) {
         if wait.is_positive() {
             tokio::time::sleep(pace.real(wait, Duration::ZERO)).await;
         }
+        let name = (workload.namespace.as_str(), workload.name.as_str());
+        world.wanted(name, workload.replicas, workload.arrival);
         // A restart of the API server may fall on the moment.
         while let Err(error) = create(&client, workload).await {
             warn!(%error, workload = workload.name, "a workload could not be created");

@@ -13,16 +13,18 @@ use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt as _};
 use serde_json::{Map, Value, json};
 
-use super::{Addresses, NAMESPACE, StartError};
+use super::addresses::Addresses;
+use super::{NAMESPACE, StartError};
 use crate::dev::objects::typed;
 
 const SERVICES: &str = include_str!("../../../deploy/base/services.yaml");
 
-/// Writes it; `fields` are those of the service's configuration, as paths with values.
+/// Writes it; `fields` are those of the service's configuration, as paths with values, and `called`
+/// is where the Services lead.
 pub(super) async fn write(
     client: &Client,
     fields: &[(String, String)],
-    addresses: Addresses,
+    called: Addresses,
 ) -> Result<(), StartError> {
     let post = PostParams::default();
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
@@ -31,7 +33,7 @@ pub(super) async fn write(
     let slices: Api<EndpointSlice> = Api::namespaced(client.clone(), NAMESPACE);
     for service in shipped()? {
         let made = services.create(&post, &service).await?;
-        slices.create(&post, &slice(&made, addresses)).await?;
+        slices.create(&post, &slice(&made, called)).await?;
     }
     Ok(())
 }

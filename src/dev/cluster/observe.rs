@@ -1,18 +1,27 @@
-//! Sees in the cluster what nobody tells: classifications, and Pods that wait or no longer do.
+//! Sees in the cluster what nobody tells: classifications, Pods that are wanted, and Pods that wait
+//! or no longer do.
 
 use std::collections::{BTreeMap, HashSet};
 
+use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 
 use crate::clock;
+use crate::dev::objects::APP;
 use crate::dev::store::Stores;
 use crate::dev::world::World;
 use crate::dev::{Event, Events, Pace};
 use crate::kubernetes::annotations::{PROFILE, PROFILE_SOURCE};
 use crate::placement::usage::PodName;
+use crate::simulate::Scenario;
 
-pub(super) async fn run(stores: Stores, world: World, pace: Pace, events: Events) {
+pub(super) async fn run(
+    (stores, scenario): (Stores, Scenario),
+    world: World,
+    pace: Pace,
+    events: Events,
+) {
     let mut changes = stores.changes();
     let mut seen = HashSet::new();
     let mut waiting: BTreeMap<String, PodName> = BTreeMap::new();
@@ -20,18 +29,13 @@ pub(super) async fn run(stores: Stores, world: World, pace: Pace, events: Events
         changes.borrow_and_update();
         let at = pace.scenario(clock::now());
         let pods = stores.pods.list();
+        want(&stores, &world, at);
         seen.retain(|uid| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid)));
         for pod in &pods {
             let (uid, name) = (pod.uid().unwrap_or_default(), name(pod));
             if seen.insert(uid.clone())
-                && let Some(profile) = pod.annotations().get(PROFILE)
+                && let Some(event) = admitted(pod, &scenario)
             {
-                let source = pod.annotations().get(PROFILE_SOURCE);
-                let event = Event::PodClassified {
-                    pod: name.clone(),
-                    profile: profile.clone(),
-                    source: source.map_or("declared", String::as_str).to_owned(),
-                };
                 events.tell(at, event);
             }
             if is_refused(pod) {
@@ -52,6 +56,36 @@ pub(super) async fn run(stores: Stores, world: World, pace: Pace, events: Events
             return;
         }
     }
+}
+
+/// What Deployments say that there should be.
+fn want(stores: &Stores, world: &World, at: SignedDuration) {
+    for deployment in stores.deployments.list() {
+        let replicas = deployment.spec.as_ref().and_then(|spec| spec.replicas);
+        let replicas = u32::try_from(replicas.unwrap_or(1)).unwrap_or(0);
+        let namespace = deployment.namespace().unwrap_or_default();
+        world.wanted((&namespace, &deployment.name_any()), replicas, at);
+    }
+}
+
+/// What admission has done to a new Pod; one of the scenario's own that carries nothing of it was
+/// let in without.
+fn admitted(pod: &Pod, scenario: &Scenario) -> Option<Event> {
+    let annotations = pod.annotations();
+    if let Some(profile) = annotations.get(PROFILE) {
+        let source = annotations.get(PROFILE_SOURCE);
+        return Some(Event::PodClassified {
+            pod: name(pod),
+            profile: profile.clone(),
+            source: source.map_or("declared", String::as_str).to_owned(),
+        });
+    }
+    let app = pod.labels().get(APP)?;
+    let of = scenario.workload(&pod.namespace().unwrap_or_default(), app);
+    of.map(|_| Event::FailedOpen {
+        call: "webhook",
+        pod: name(pod),
+    })
 }
 
 fn name(pod: &Pod) -> PodName {

@@ -6,10 +6,14 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use crate::dev::Fault;
-use crate::simulate::plain;
-use crate::simulate::trace::Trace;
-use crate::simulate::{Scenario, Summary};
+use crate::dev::faults::Kind;
+use crate::dev::world::World;
+use crate::simulate::{Lags, Plain, Scenario, plain};
 use crate::units::Ratio;
+
+/// How fast the scenario runs unless said otherwise: fast enough to see a day's rhythm, slow enough
+/// that the milliseconds of a control plane do not become minutes.
+pub const SPEED: f64 = 20.0;
 
 /// What a cluster is started with.
 #[derive(Debug, Clone)]
@@ -32,13 +36,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// The shipped scenario at a minute a second.
+    /// The shipped scenario, 20 times as fast as the clock.
     #[must_use]
     pub fn new(folder: PathBuf) -> Self {
         Self {
             scenario: Scenario::mixed(),
             seed: 1,
-            speed: Ratio::new(60.0).expect("60 is finite"),
+            speed: Ratio::new(SPEED).expect("20 is finite"),
             faults: Vec::new(),
             line: Ratio::new(0.8).expect("0.8 is finite"),
             folder,
@@ -46,15 +50,26 @@ impl Options {
         }
     }
 
-    /// What the same seed comes to without Evenkeel, in virtual time.
+    /// The machines, with HPAs that are looked at each `sync`.
+    pub(super) fn world(&self, sync: SignedDuration) -> World {
+        World::new(self.scenario.clone(), self.seed, self.line, sync)
+    }
+
+    /// What the same seed comes to without Evenkeel, in virtual time, with a control plane that
+    /// lags as that of the run did and with the same lost nodes. Metrics and the API server have
+    /// no faults there.
     #[must_use]
-    pub fn plain(&self, duration: SignedDuration) -> Summary {
-        plain::run(&plain::Run {
-            scenario: &self.scenario,
-            trace: Trace::web(),
+    pub fn plain(&self, lags: Lags) -> Plain {
+        let lost = self
+            .faults
+            .iter()
+            .filter(|fault| fault.kind == Kind::NodeLoss);
+        Plain::new(plain::Setting {
+            scenario: self.scenario.clone(),
             seed: self.seed,
-            duration,
             line: self.line,
+            lags,
+            losses: lost.map(|fault| (fault.from, fault.until)).collect(),
         })
     }
 }

@@ -7,20 +7,17 @@ use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use kube::{Api, Client};
 
 use super::StartError;
-use crate::clock;
-use crate::dev::{Event, Events, Pace};
-
 /// How long the service may take on a busy machine; on a quiet one it takes a second or two.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// How often it is asked while it starts.
 const POLL: Duration = Duration::from_millis(50);
-/// How often it is asked later.
-const WATCH: Duration = Duration::from_secs(1);
+/// How long one answer may take.
+const ANSWER: Duration = Duration::from_secs(1);
 
 /// Waits until the service is ready and its leader has written the `caBundle`.
 pub(super) async fn ready(client: &Client, http: SocketAddr) -> Result<(), StartError> {
     let waiting = async {
-        while state(http).await != "ready" || !is_trusted(client).await {
+        while !is_ready(http).await || !is_trusted(client).await {
             tokio::time::sleep(POLL).await;
         }
     };
@@ -29,32 +26,16 @@ pub(super) async fn ready(client: &Client, http: SocketAddr) -> Result<(), Start
         .map_err(|_| StartError::NotReady(format!("not within {PATIENCE:?}")))
 }
 
-/// Tells when the state changes.
-pub(super) async fn watch(http: SocketAddr, pace: Pace, events: Events) {
-    let mut last = "ready";
-    loop {
-        tokio::time::sleep(WATCH).await;
-        let state = state(http).await;
-        if std::mem::replace(&mut last, state) != state {
-            let state = state.to_owned();
-            events.tell(pace.scenario(clock::now()), Event::ServiceState { state });
-        }
-    }
-}
-
-async fn state(http: SocketAddr) -> &'static str {
+async fn is_ready(http: SocketAddr) -> bool {
     let client = reqwest::Client::builder()
         .no_proxy()
-        .timeout(WATCH)
+        .timeout(ANSWER)
         .tls_certs_only([]);
     let Ok(client) = client.build() else {
-        return "unknown";
+        return false;
     };
-    match client.get(format!("http://{http}/readyz")).send().await {
-        Ok(answer) if answer.status().is_success() => "ready",
-        Ok(_) => "not ready",
-        Err(_) => "not answering",
-    }
+    let answer = client.get(format!("http://{http}/readyz")).send().await;
+    answer.is_ok_and(|answer| answer.status().is_success())
 }
 
 async fn is_trusted(client: &Client) -> bool {

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec};
 use k8s_openapi::api::core::v1::Pod;
@@ -34,6 +34,12 @@ use crate::simulate::hpa::{History, Limits};
 
 /// However fast the scenario runs, the API is asked no more often than this.
 const LEAST: Duration = Duration::from_millis(200);
+
+/// How far apart an HPA's looks are, in the scenario.
+#[must_use]
+pub fn sync(pace: &Pace) -> SignedDuration {
+    pace.span(pace.real(autoscaler::SYNC, LEAST))
+}
 
 /// The controller.
 pub(super) struct Autoscaling {

@@ -1,14 +1,21 @@
 //! ReplicaSets: as many Pods as they say.
+//!
+//! None waits for another's calls, and the Pods that one lacks are made in batches, so that the
+//! control plane of a busy machine is as prompt as a real one.
+
+mod status;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures::future::join_all;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, PostParams};
 use kube::{Api, Client, Resource as _, ResourceExt as _};
-use serde_json::json;
 use tracing::debug;
+
+pub(super) use self::status::is_ready;
 
 use super::Turns;
 use crate::clock;
@@ -23,7 +30,10 @@ type Deleted = HashMap<String, jiff::Timestamp>;
 
 /// Pods made that the watch has not shown.
 #[derive(Default)]
-struct Made(HashMap<String, (String, jiff::Timestamp)>);
+struct Made(HashMap<String, Owned>);
+
+/// The UID of a ReplicaSet, and when it got a Pod.
+type Owned = (String, jiff::Timestamp);
 
 impl Made {
     /// Forgets what `pods` show, and what will not be shown any more.
@@ -43,101 +53,136 @@ impl Made {
     }
 }
 
+/// What a controller has made and deleted in a turn.
+type Done = (Vec<(String, Owned)>, Vec<(String, jiff::Timestamp)>);
+
 /// The controller.
 pub(super) struct ReplicaSets {
-    client: Client,
-    stores: Stores,
-    recorder: Recorder,
-    made: Made,
-    deleted: Deleted,
+    pub(super) client: Client,
+    pub(super) stores: Stores,
+    pub(super) recorder: Recorder,
 }
 
 impl ReplicaSets {
-    pub(super) fn new(client: Client, stores: Stores, recorder: Recorder) -> Self {
-        Self {
-            client,
-            stores,
-            recorder,
-            made: Made::default(),
-            deleted: Deleted::new(),
-        }
-    }
-
-    pub(super) async fn run(mut self) {
+    pub(super) async fn run(self) {
+        let (mut made, mut deleted) = (Made::default(), Deleted::new());
         let mut turns = Turns::of(&self.stores);
         loop {
             let pods = self.stores.pods.list();
             let now = clock::now();
             let shown = |uid: &String| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid));
-            self.made.retain(&pods, now);
-            self.deleted.retain(|uid, _| shown(uid));
-            for set in self.stores.replica_sets.list() {
-                let pods = of(&set, &pods);
-                if !self.made.any_of(&set) && set.metadata.deletion_timestamp.is_none() {
-                    match plan(&set, &pods, &self.deleted) {
-                        Plan::Make(count) => self.make(&set, count).await,
-                        Plan::Delete(pods) => self.delete(&set, &pods).await,
-                        Plan::Nothing => {}
-                    }
-                }
-                status(&self.client, &set, &pods, now).await;
+            made.retain(&pods, now);
+            deleted.retain(|uid, _| shown(uid));
+            let sets = self.stores.replica_sets.list();
+            let kept = sets.iter().map(|set| {
+                let pods = of(set, &pods);
+                let leave = made.any_of(set) || set.metadata.deletion_timestamp.is_some();
+                let plan = if leave {
+                    Plan::Nothing
+                } else {
+                    plan(set, &pods, &deleted)
+                };
+                self.keep(set, pods, plan, now)
+            });
+            // None waits for another's calls.
+            let kept = join_all(kept).await;
+            for (new, old) in kept {
+                made.0.extend(new);
+                deleted.extend(old);
             }
             turns.next().await;
         }
     }
 
-    async fn make(&mut self, set: &ReplicaSet, count: usize) {
-        let (Some(owner), Some(spec)) = (set.controller_owner_ref(&()), &set.spec) else {
-            return;
-        };
-        let template = spec.template.clone().unwrap_or_default();
-        let mut metadata = template.metadata.unwrap_or_default();
-        metadata.generate_name = Some(format!("{}-", set.name_any()));
-        metadata.owner_references = Some(vec![owner]);
-        let pod = Pod {
-            metadata,
-            spec: template.spec,
-            status: None,
+    /// Brings about what is planned for a ReplicaSet; the Pods made and deleted.
+    async fn keep(
+        &self,
+        set: &ReplicaSet,
+        pods: Vec<Arc<Pod>>,
+        plan: Plan,
+        now: jiff::Timestamp,
+    ) -> Done {
+        let (mut made, mut deleted) = (Vec::new(), Vec::new());
+        match plan {
+            Plan::Make(count) => made = self.make(set, count).await,
+            Plan::Delete(pods) => deleted = self.delete(set, &pods).await,
+            Plan::Nothing => {}
+        }
+        status::write(&self.client, set, &pods, now).await;
+        (made, deleted)
+    }
+
+    /// Makes Pods in batches that double, as kube-controller-manager does, until one cannot be
+    /// made.
+    async fn make(&self, set: &ReplicaSet, count: usize) -> Vec<(String, Owned)> {
+        let (mut made, parameters) = (Vec::new(), PostParams::default());
+        let Some(pod) = template(set) else {
+            return made;
         };
         let namespace = set.namespace().unwrap_or_default();
         let api: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
-        for _ in 0..count {
-            match api.create(&PostParams::default(), &pod).await {
-                Ok(pod) => {
-                    let uid = set.uid().unwrap_or_default();
-                    let made = pod.uid().unwrap_or_default();
-                    self.made.0.insert(made, (uid, clock::now()));
-                    let message = format!("Created pod: {}", pod.name_any());
-                    self.recorder
-                        .normal(reference(set), "SuccessfulCreate", message);
-                }
-                Err(error) => {
-                    let message = format!("Error creating: {error}");
-                    self.recorder
-                        .warning(reference(set), "FailedCreate", message);
-                    debug!(%error, set = set.name_any(), "a Pod could not be made");
-                    return;
+        let (mut left, mut batch) = (count, 1);
+        while left > 0 {
+            let creating = (0..batch.min(left)).map(|_| api.create(&parameters, &pod));
+            let created = join_all(creating).await;
+            left -= created.len();
+            batch *= 2;
+            for created in created {
+                match created {
+                    Ok(pod) => {
+                        let message = format!("Created pod: {}", pod.name_any());
+                        let about = reference(set);
+                        self.recorder.normal(about, "SuccessfulCreate", message);
+                        let uid = set.uid().unwrap_or_default();
+                        made.push((pod.uid().unwrap_or_default(), (uid, clock::now())));
+                    }
+                    Err(error) => {
+                        let message = format!("Error creating: {error}");
+                        let about = reference(set);
+                        self.recorder.warning(about, "FailedCreate", message);
+                        debug!(%error, set = set.name_any(), "a Pod could not be made");
+                        left = 0;
+                    }
                 }
             }
         }
+        made
     }
 
-    async fn delete(&mut self, set: &ReplicaSet, pods: &[Arc<Pod>]) {
-        for pod in pods {
+    async fn delete(&self, set: &ReplicaSet, pods: &[Arc<Pod>]) -> Vec<(String, jiff::Timestamp)> {
+        let parameters = DeleteParams::default();
+        let deleting = pods.iter().map(|pod| async {
             let namespace = pod.namespace().unwrap_or_default();
             let api: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
-            match api.delete(&pod.name_any(), &DeleteParams::default()).await {
+            match api.delete(&pod.name_any(), &parameters).await {
                 Ok(_) => {
-                    let uid = pod.uid().unwrap_or_default();
-                    self.deleted.insert(uid, clock::now());
                     let message = format!("Deleted pod: {}", pod.name_any());
-                    self.recorder
-                        .normal(reference(set), "SuccessfulDelete", message);
+                    let about = reference(set);
+                    self.recorder.normal(about, "SuccessfulDelete", message);
+                    Some((pod.uid().unwrap_or_default(), clock::now()))
                 }
-                Err(error) => debug!(%error, pod = pod.name_any(), "a Pod could not be deleted"),
+                Err(error) => {
+                    debug!(%error, pod = pod.name_any(), "a Pod could not be deleted");
+                    None
+                }
             }
-        }
+        });
+        join_all(deleting).await.into_iter().flatten().collect()
     }
+}
+
+/// A Pod as a ReplicaSet makes them.
+fn template(set: &ReplicaSet) -> Option<Pod> {
+    let (owner, spec) = (set.controller_owner_ref(&())?, set.spec.as_ref()?);
+    let template = spec.template.clone().unwrap_or_default();
+    let mut metadata = template.metadata.unwrap_or_default();
+    metadata.generate_name = Some(format!("{}-", set.name_any()));
+    metadata.owner_references = Some(vec![owner]);
+    Some(Pod {
+        metadata,
+        spec: template.spec,
+        status: None,
+    })
 }
 
 #[derive(Debug, PartialEq)]
@@ -194,66 +239,6 @@ fn of(set: &ReplicaSet, pods: &[Arc<Pod>]) -> Vec<Arc<Pod>> {
         owners.iter().any(|owner| owner.uid == uid) && !finished(pod)
     });
     owned.cloned().collect()
-}
-
-/// Whether a Pod's condition says that it serves.
-pub(super) fn is_ready(pod: &Pod) -> bool {
-    let conditions = pod
-        .status
-        .as_ref()
-        .and_then(|status| status.conditions.as_ref());
-    conditions
-        .into_iter()
-        .flatten()
-        .any(|condition| condition.type_ == "Ready" && condition.status == "True")
-}
-
-/// Whether a Pod has been ready for so long.
-fn is_available(pod: &Pod, least: jiff::SignedDuration, now: jiff::Timestamp) -> bool {
-    let status = pod.status.as_ref();
-    let conditions = status.and_then(|status| status.conditions.as_ref());
-    let ready = conditions
-        .into_iter()
-        .flatten()
-        .find(|condition| condition.type_ == "Ready" && condition.status == "True");
-    ready.is_some_and(|ready| {
-        let since = ready.last_transition_time.as_ref();
-        least.is_zero() || since.is_some_and(|since| now.duration_since(since.0) >= least)
-    })
-}
-
-async fn status(client: &Client, set: &ReplicaSet, pods: &[Arc<Pod>], now: jiff::Timestamp) {
-    let ready = pods.iter().filter(|pod| is_ready(pod)).count();
-    let spec = set.spec.as_ref();
-    let least = spec.and_then(|spec| spec.min_ready_seconds).unwrap_or(0);
-    let least = jiff::SignedDuration::from_secs(least.into());
-    let available = pods.iter().filter(|pod| is_available(pod, least, now));
-    let available = available.count();
-    let labelled = json!({
-        "replicas": pods.len(), "fullyLabeledReplicas": pods.len(), "readyReplicas": ready,
-        "availableReplicas": available, "observedGeneration": set.metadata.generation,
-    });
-    let is = set.status.as_ref().map(|status| {
-        json!({
-            "replicas": status.replicas,
-            "fullyLabeledReplicas": status.fully_labeled_replicas.unwrap_or(0),
-            "readyReplicas": status.ready_replicas.unwrap_or(0),
-            "availableReplicas": status.available_replicas.unwrap_or(0),
-            "observedGeneration": status.observed_generation,
-        })
-    });
-    if is.as_ref() == Some(&labelled) {
-        return;
-    }
-    let api: Api<ReplicaSet> =
-        Api::namespaced(client.clone(), &set.namespace().unwrap_or_default());
-    let patch = Patch::Merge(json!({"status": labelled}));
-    if let Err(error) = api
-        .patch_status(&set.name_any(), &PatchParams::default(), &patch)
-        .await
-    {
-        debug!(%error, set = set.name_any(), "a status could not be written");
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use futures::future::join_all;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Node;
@@ -11,40 +12,48 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 use tracing::debug;
 
+use crate::clock;
 use crate::dev::objects::typed;
+use crate::dev::store::Stores;
+use crate::dev::world::World;
 
 /// The namespace of nodes' Leases.
 pub const LEASES: &str = "kube-node-lease";
 
 /// How often a Lease is renewed, by the clock: the node controller waits several times as long.
 const RENEWAL: Duration = Duration::from_secs(5);
+/// How often is looked for Leases that are due: those of new nodes, or that could not be renewed.
+const LOOK: Duration = Duration::from_millis(500);
 /// How long a Lease is good for, as kubelets say.
 const DURATION_SECONDS: i32 = 40;
 
-/// When each node was last heard of.
-#[derive(Debug, Default)]
-pub(super) struct Heartbeats(HashMap<String, Timestamp>);
-
-impl Heartbeats {
-    /// Renews the Lease of a node where it is due.
-    pub(super) async fn beat(&mut self, client: &Client, node: &Node, now: Timestamp) {
-        let name = node.name_any();
-        let due = self
-            .0
-            .get(&name)
-            .is_none_or(|last| now.duration_since(*last).unsigned_abs() >= RENEWAL);
-        if !due {
-            return;
-        }
-        match renew(client, node, now).await {
-            Ok(()) => drop(self.0.insert(name, now)),
-            Err(error) => debug!(%error, node = name, "a Lease could not be renewed"),
-        }
-    }
-
-    /// Forgets nodes that are gone.
-    pub(super) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
-        self.0.retain(|node, _| keep(node));
+/// Renews the Leases of all nodes that are not lost, for ever. No Pod waits for it.
+pub async fn run(client: Client, stores: Stores, world: World) {
+    let mut ticks = tokio::time::interval(LOOK);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    // When each node was last heard of.
+    let mut heard: HashMap<String, Timestamp> = HashMap::new();
+    loop {
+        ticks.tick().await;
+        let now = clock::now();
+        let nodes = stores.nodes.list();
+        heard.retain(|name, _| nodes.iter().any(|node| node.name_any() == *name));
+        let due = nodes.iter().filter(|node| {
+            let last = heard.get(&node.name_any());
+            let old = |last: &Timestamp| now.duration_since(*last).unsigned_abs() >= RENEWAL;
+            !world.is_lost(&node.name_any()) && last.is_none_or(old)
+        });
+        let renewing = due.map(|node| async {
+            let name = node.name_any();
+            match renew(&client, node, now).await {
+                Ok(()) => Some((name, now)),
+                Err(error) => {
+                    debug!(%error, node = name, "a Lease could not be renewed");
+                    None
+                }
+            }
+        });
+        heard.extend(join_all(renewing).await.into_iter().flatten());
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) struct Filtered {
     pub(super) kept: Vec<String>,
     /// Nodes that do not, with the reason.
     pub(super) refused: Vec<(String, Refusal)>,
+    /// The extender gave no answer, and the Pod goes on without it.
+    pub(super) skipped: bool,
 }
 
 /// One extender.
@@ -74,6 +76,7 @@ impl Extender {
         let all = || Filtered {
             kept: names.iter().map(|&name| name.to_owned()).collect(),
             refused: Vec::new(),
+            skipped: false,
         };
         let Some(verb) = &self.settings.filter else {
             return Ok(all());
@@ -83,7 +86,10 @@ impl Extender {
         match filtered {
             Err(error) if self.settings.ignorable => {
                 debug!(error, "the extender was skipped");
-                Ok(all())
+                Ok(Filtered {
+                    skipped: true,
+                    ..all()
+                })
             }
             filtered => filtered,
         }
@@ -177,7 +183,11 @@ fn read_filter(body: &[u8], names: &[&str]) -> Result<Filtered, String> {
         let text = text.into();
         refused.push(((*name).to_owned(), Refusal { text, resolvable }));
     }
-    Ok(Filtered { kept, refused })
+    Ok(Filtered {
+        kept,
+        refused,
+        skipped: false,
+    })
 }
 
 #[cfg(test)]

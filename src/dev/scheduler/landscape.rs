@@ -82,30 +82,47 @@ pub(super) fn request(pod: &Pod) -> PodRequest {
     }
 }
 
-/// The nodes that answer, with the Pods that are on them or will be.
-pub(super) fn requests(
-    nodes: &[Arc<Node>],
-    pods: &[Arc<Pod>],
-    assumed: &HashMap<String, (String, Timestamp)>,
-) -> Vec<NodeRequest> {
-    let mut views: Vec<NodeRequest> = nodes.iter().map(|node| view(node)).collect();
-    for pod in pods {
-        let phase = pod
-            .status
-            .as_ref()
-            .and_then(|status| status.phase.as_deref());
-        if matches!(phase, Some("Succeeded" | "Failed")) {
-            continue;
+/// What Pods ask for, worked out once for each version of a Pod: there are many, and each Pod that
+/// is placed looks at all.
+#[derive(Default)]
+pub(super) struct Requests(HashMap<String, (String, Resources<Amount>)>);
+
+impl Requests {
+    /// The nodes, with the Pods that are on them or will be.
+    pub(super) fn views(
+        &mut self,
+        nodes: &[Arc<Node>],
+        pods: &[Arc<Pod>],
+        assumed: &HashMap<String, (String, Timestamp)>,
+    ) -> Vec<NodeRequest> {
+        let mut views: Vec<NodeRequest> = nodes.iter().map(|node| view(node)).collect();
+        let mut known = HashMap::new();
+        for pod in pods {
+            let phase = pod
+                .status
+                .as_ref()
+                .and_then(|status| status.phase.as_deref());
+            if matches!(phase, Some("Succeeded" | "Failed")) {
+                continue;
+            }
+            let uid = pod.uid().unwrap_or_default();
+            let bound = pod.spec.as_ref().and_then(|spec| spec.node_name.as_ref());
+            let node = bound.or_else(|| assumed.get(&uid).map(|(node, _)| node));
+            let Some(view) = node.and_then(|name| views.iter_mut().find(|view| view.name == *name))
+            else {
+                continue;
+            };
+            let version = pod.resource_version().unwrap_or_default();
+            let asked = match self.0.remove(&uid) {
+                Some((of, asked)) if of == version => asked,
+                _ => requested(&slim(pod)),
+            };
+            view.add(&asked);
+            known.insert(uid, (version, asked));
         }
-        let bound = pod.spec.as_ref().and_then(|spec| spec.node_name.clone());
-        let uid = pod.uid().unwrap_or_default();
-        let node = bound.or_else(|| assumed.get(&uid).map(|(node, _)| node.clone()));
-        let view = node.and_then(|name| views.iter_mut().find(|view| view.name == name));
-        if let Some(view) = view {
-            view.add(&requested(&slim(pod)));
-        }
+        self.0 = known;
+        views
     }
-    views
 }
 
 fn view(node: &Node) -> NodeRequest {

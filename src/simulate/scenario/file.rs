@@ -1,13 +1,17 @@
 //! A scenario as it is written, and the way from there to a checked one.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 
 use super::{NodeShape, Scale, Scenario, ScenarioError, Startup, Traffic, Usage, Workload};
+use crate::simulate::trace::Trace;
 use crate::units::{Amount, BytesPerSecond, Quantity, Ratio, Resources};
 
 /// Kubelet's own default.
@@ -72,6 +76,8 @@ struct StartupFile {
 struct TrafficFile {
     peak: f64,
     per_replica: f64,
+    #[serde(default)]
+    trace: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -80,6 +86,8 @@ struct ScaleFile {
     min: u32,
     max: u32,
     cpu: Text,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
 }
 
 /// Amounts as Kubernetes and the annotations write them; what is left out is zero.
@@ -126,28 +134,39 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
+/// Gives the text of a file that a scenario names.
+type Traces<'a> = &'a dyn Fn(&Path) -> Result<String, String>;
+
 impl FromStr for Scenario {
     type Err = ScenarioError;
 
+    /// A scenario that names no other file.
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
-        let file: ScenarioFile = serde_saphyr::from_str(text)
-            .map_err(|error| ScenarioError::Malformed(error.to_string()))?;
-        let ScenarioFile {
-            name,
-            trace_offset,
-            nodes,
-            workloads,
-        } = file;
-        if nodes.is_empty() {
-            return Err(refused("nodes", "[]", "at least one node"));
-        }
-        Ok(Self {
-            name,
-            trace_offset: optional("traceOffset", trace_offset)?,
-            nodes: numbered(nodes, "nodes", NodeFile::check)?,
-            workloads: numbered(workloads, "workloads", WorkloadFile::check)?,
+        read(text, &|_| {
+            Err("only a scenario that is a file itself may name others".to_owned())
         })
     }
+}
+
+pub(super) fn read(text: &str, traces: Traces<'_>) -> Result<Scenario, ScenarioError> {
+    let file: ScenarioFile = serde_saphyr::from_str(text)
+        .map_err(|error| ScenarioError::Malformed(error.to_string()))?;
+    let ScenarioFile {
+        name,
+        trace_offset,
+        nodes,
+        workloads,
+    } = file;
+    if nodes.is_empty() {
+        return Err(refused("nodes", "[]", "at least one node"));
+    }
+    let workload = |file: WorkloadFile, path: &str| file.check(path, traces);
+    Ok(Scenario {
+        name,
+        trace_offset: optional("traceOffset", trace_offset)?,
+        nodes: numbered(nodes, "nodes", NodeFile::check)?,
+        workloads: numbered(workloads, "workloads", workload)?,
+    })
 }
 
 fn numbered<F, T>(
@@ -182,7 +201,7 @@ impl NodeFile {
 }
 
 impl WorkloadFile {
-    fn check(self, path: &str) -> Result<Workload, ScenarioError> {
+    fn check(self, path: &str, traces: Traces<'_>) -> Result<Workload, ScenarioError> {
         let Self {
             name,
             namespace,
@@ -195,7 +214,8 @@ impl WorkloadFile {
             scale,
         } = self;
         let below = |field: &str| format!("{path}.{field}");
-        let traffic = traffic.map(|traffic| traffic.check(&below("traffic")));
+        let traffic = traffic.map(|traffic| traffic.check(&below("traffic"), traces));
+        let annotations = scale.as_ref().map(|scale| scale.annotations.clone());
         let scale = scale.map(|scale| scale.check(&below("scale")));
         Ok(Workload {
             name,
@@ -207,6 +227,7 @@ impl WorkloadFile {
             startup: startup.check(&below("startup"))?,
             traffic: traffic.transpose()?,
             scale: scale.transpose()?,
+            scale_annotations: annotations.unwrap_or_default(),
         })
     }
 }
@@ -245,15 +266,38 @@ impl StartupFile {
 }
 
 impl TrafficFile {
-    fn check(self, path: &str) -> Result<Traffic, ScenarioError> {
-        let Self { peak, per_replica } = self;
+    fn check(self, path: &str, traces: Traces<'_>) -> Result<Traffic, ScenarioError> {
+        let Self {
+            peak,
+            per_replica,
+            trace,
+        } = self;
         for (field, rate) in [("peak", peak), ("perReplica", per_replica)] {
             if !(rate.is_finite() && rate > 0.0) {
                 let accepted = "requests per second above zero";
                 return Err(refused(&format!("{path}.{field}"), rate, accepted));
             }
         }
-        Ok(Traffic { peak, per_replica })
+        let named = |file: PathBuf| {
+            let text = traces(&file);
+            let parsed = text.and_then(|text| {
+                let trace = text.parse::<Trace>();
+                trace.map_err(|error| error.to_string())
+            });
+            parsed.map_err(|why| ScenarioError::Trace {
+                path: format!("{path}.trace"),
+                given: file.display().to_string(),
+                why,
+            })
+        };
+        Ok(Traffic {
+            peak,
+            per_replica,
+            trace: match trace {
+                Some(file) => Arc::new(named(file)?),
+                None => Trace::web(),
+            },
+        })
     }
 }
 
@@ -263,6 +307,7 @@ impl ScaleFile {
             min,
             max,
             cpu: Text(cpu),
+            annotations: _,
         } = self;
         if min == 0 || max < min {
             let accepted = "at least 1, and max at least min";
@@ -364,6 +409,31 @@ workloads:
             small.workloads[0].demand.values(),
             &[250, 0, 0, 0, 0].map(Amount::new)
         );
+    }
+
+    #[test]
+    fn a_trace_is_read_from_the_file_that_is_named() {
+        let traffic = "traffic: {peak: 10, perReplica: 1, trace: day.csv}\n    scale:";
+        let text = SMALL.replace("scale:", traffic);
+        let read = |content: Result<&str, &str>| {
+            Scenario::read(&text, &|path| {
+                assert_eq!(path, Path::new("day.csv"));
+                content.map(str::to_owned).map_err(str::to_owned)
+            })
+        };
+        let traced = read(Ok("timestamp,value\n0,1\n60,4\n")).unwrap();
+        let traffic = traced.workloads[0].traffic.as_ref().unwrap();
+        assert!((traffic.trace.share(SignedDuration::ZERO) - 0.25).abs() < 1e-12);
+        for (content, part) in [
+            (Err("not there"), "not there"),
+            (Ok("0,1\n60,x\n"), "line 2"),
+            (Ok(""), "at least two values"),
+        ] {
+            let error = read(content).unwrap_err().to_string();
+            assert!(error.starts_with("workloads[0].traffic.trace"), "{error}");
+            assert!(error.contains("day.csv") && error.contains(part), "{error}");
+        }
+        assert!(text.parse::<Scenario>().is_err());
     }
 
     #[test]

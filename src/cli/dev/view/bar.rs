@@ -1,40 +1,78 @@
 //! A utilisation as a bar with the headroom line in it.
+//!
+//! Each side of the line has a scale of its own, so that the mark stands at the line itself
+//! however few cells there are. What is over the line has a `!` behind its figure: not everybody
+//! sees a colour.
 
 use crate::cli::dev::canvas::{Canvas, Tone};
 use crate::cli::output::percent;
 use crate::units::Amount;
 
-/// Cells of a bar, without the one of the line.
-const CELLS: usize = 8;
+/// Cells of a bar where there is room, without the one of the mark.
+pub(super) const CELLS: usize = 8;
+/// Columns of a figure with its mark.
+const FIGURE: usize = 5;
 /// Columns of a bar with its figure.
-pub(super) const WIDTH: usize = CELLS + 1 + 5;
+pub(super) const WIDTH: usize = CELLS + 1 + FIGURE;
 
 /// Eighths of a cell.
 const PARTS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/// What a bar shows at most; the figure beside it goes on.
-const FULL: f64 = 1.0;
 /// The largest figure that there is room for.
 const LARGEST: f64 = 9.99;
 
-/// Draws the bar of a share of the capacity.
-pub(super) fn draw(canvas: &mut Canvas, row: usize, at: usize, share: f64, line: f64) {
-    let tone = if share > line {
-        Tone::Alarm
+/// How many columns a bar of so many cells takes with its figure; without cells it is the figure.
+pub(super) const fn width(cells: usize) -> usize {
+    if cells == 0 {
+        FIGURE
     } else {
-        Tone::Plain
-    };
-    let mark = whole(line * whole_to_f64(CELLS)).min(CELLS);
-    let eighths = whole(share.clamp(0.0, FULL) * whole_to_f64(CELLS * PARTS.len()));
-    for cell in 0..CELLS {
-        let column = at + cell + usize::from(cell >= mark);
-        let filled = eighths.saturating_sub(cell * PARTS.len());
-        let part = PARTS.get(filled).copied().unwrap_or('█');
-        canvas.put(row, column, part.encode_utf8(&mut [0; 4]), tone);
+        cells + 1 + FIGURE
     }
-    canvas.put(row, at + mark, "│", Tone::Quiet);
-    let figure = percent(share.clamp(0.0, LARGEST));
-    canvas.right(row, at + WIDTH, &figure, tone);
+}
+
+/// Draws the bar of a share of the capacity with so many cells.
+pub(super) fn draw(
+    canvas: &mut Canvas,
+    (row, at): (usize, usize),
+    cells: usize,
+    share: f64,
+    line: f64,
+) {
+    let over = share > line;
+    let tone = if over { Tone::Alarm } else { Tone::Plain };
+    if cells > 0 {
+        let mark = mark(cells, line);
+        let eighths = whole(filled(cells, share, line) * whole_to_f64(PARTS.len()));
+        for cell in 0..cells {
+            let column = at + cell + usize::from(cell >= mark);
+            let filled = eighths.saturating_sub(cell * PARTS.len());
+            let part = PARTS.get(filled).copied().unwrap_or('█');
+            canvas.put(row, column, part.encode_utf8(&mut [0; 4]), tone);
+        }
+        canvas.put(row, at + mark, "│", Tone::Quiet);
+    }
+    let end = at + width(cells);
+    canvas.right(row, end - 1, &percent(share.clamp(0.0, LARGEST)), tone);
+    if over {
+        canvas.put(row, end - 1, "!", tone);
+    }
+}
+
+/// The cells before the mark.
+fn mark(cells: usize, line: f64) -> usize {
+    whole(line * whole_to_f64(cells)).min(cells)
+}
+
+/// How many cells are filled, in parts of a cell too: the mark is the line, the end is all.
+fn filled(cells: usize, share: f64, line: f64) -> f64 {
+    let (all, mark) = (whole_to_f64(cells), whole_to_f64(mark(cells, line)));
+    if share <= line {
+        (share.max(0.0) / line).min(1.0) * mark
+    } else if line < 1.0 {
+        mark + ((share - line) / (1.0 - line)).min(1.0) * (all - mark)
+    } else {
+        all
+    }
 }
 
 /// A load over time in cells of eight heights, the highest of which is `most`.
@@ -54,4 +92,30 @@ fn whole(value: f64) -> usize {
 
 fn whole_to_f64(number: usize) -> f64 {
     f64::from(u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_is_the_line_and_the_end_is_all() {
+        for (cells, share, line, expected) in [
+            (8, 0.0, 0.8, 0.0),
+            (8, 0.4, 0.8, 3.0),
+            (8, 0.8, 0.8, 6.0),
+            (8, 0.9, 0.8, 7.0),
+            (8, 1.0, 0.8, 8.0),
+            (8, 3.0, 0.8, 8.0),
+            (4, 0.5, 1.0, 2.0),
+            (4, 1.2, 1.0, 4.0),
+            (2, 0.8, 0.8, 2.0),
+        ] {
+            let got = filled(cells, share, line);
+            assert!(
+                (got - expected).abs() < 1e-9,
+                "{cells} {share} {line}: {got}"
+            );
+        }
+    }
 }

@@ -9,17 +9,46 @@ use crate::dev::events::NodeLoads;
 use crate::units::Resource;
 
 const GAP: usize = 1;
+/// The least room for a name, and that for the number of Pods.
+const NAME: usize = 14;
+const PODS: usize = 4;
+
+/// Where the bars begin, and how many cells each has.
+#[derive(Debug, Clone, Copy)]
+struct Bars {
+    first: usize,
+    cells: usize,
+}
+
+impl Bars {
+    /// As long as there is room for, and no longer than usual; without any where there is none.
+    fn of(width: usize) -> Self {
+        let count = Resource::ALL.len();
+        let room = width.saturating_sub(NAME + GAP + PODS) / count;
+        let cells = room.saturating_sub(GAP + bar::WIDTH - bar::CELLS);
+        let cells = cells.min(bar::CELLS);
+        let taken = count * (bar::width(cells) + GAP) - GAP;
+        Self {
+            first: width.saturating_sub(taken),
+            cells,
+        }
+    }
+
+    /// Where the bar of the resource at `index` begins.
+    const fn at(self, index: usize) -> usize {
+        self.first + index * (bar::width(self.cells) + GAP)
+    }
+}
 
 /// Draws up to `most` nodes from `row` on, the fullest where there are more; the row after.
 pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize, most: usize) -> usize {
-    let bars = Resource::ALL.len() * (bar::WIDTH + GAP) - GAP;
-    let first = canvas.width().saturating_sub(bars);
-    header(canvas, row, first);
+    let bars = Bars::of(canvas.width());
+    header(canvas, row, bars);
     let line = model.started.line;
     let shown = fullest(&model.nodes, most);
     let mut at = row + 1;
     for node in &shown {
-        draw_node(canvas, at, first, node, line);
+        draw_node(canvas, at, bars, (node, line));
         at += 1;
     }
     let hidden = model.nodes.len() - shown.len();
@@ -39,31 +68,26 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize, most: usize) 
     at
 }
 
-fn header(canvas: &mut Canvas, row: usize, first: usize) {
+fn header(canvas: &mut Canvas, row: usize, bars: Bars) {
     canvas.put(row, 0, "Node", Tone::Quiet);
-    canvas.right(row, first.saturating_sub(GAP), "Pods", Tone::Quiet);
+    canvas.right(row, bars.first.saturating_sub(GAP), "Pods", Tone::Quiet);
     for (index, resource) in Resource::ALL.into_iter().enumerate() {
-        let at = first + index * (bar::WIDTH + GAP);
-        canvas.put(row, at, figures::title(resource), Tone::Quiet);
+        let (at, width) = (bars.at(index), bar::width(bars.cells));
+        canvas.field((row, at), width, figures::title(resource), Tone::Quiet);
     }
 }
 
-fn draw_node(canvas: &mut Canvas, row: usize, first: usize, node: &NodeLoads, line: f64) {
-    let name = first.saturating_sub(GAP + 4);
+fn draw_node(canvas: &mut Canvas, row: usize, bars: Bars, (node, line): (&NodeLoads, f64)) {
+    let pods = bars.first.saturating_sub(GAP);
+    let name = pods.saturating_sub(PODS + GAP);
     canvas.field((row, 0), name, &node.name, Tone::Plain);
-    canvas.right(
-        row,
-        first.saturating_sub(GAP),
-        &node.pods.to_string(),
-        Tone::Plain,
-    );
+    canvas.right(row, pods, &node.pods.to_string(), Tone::Plain);
     if !node.ready {
-        canvas.put(row, first, "not ready", Tone::Alarm);
+        canvas.put(row, bars.first, "not ready", Tone::Alarm);
         return;
     }
     for (index, (_, share)) in node.utilisation.iter().enumerate() {
-        let at = first + index * (bar::WIDTH + GAP);
-        bar::draw(canvas, row, at, *share, line);
+        bar::draw(canvas, (row, bars.at(index)), bars.cells, *share, line);
     }
 }
 

@@ -8,9 +8,25 @@ use crate::dev::Event;
 use crate::dev::events::Happened;
 
 const POD: usize = 10;
-const PROFILE: usize = 43;
-const NODE: usize = 52;
-const WHY: usize = 69;
+
+/// Where the columns after the Pod's name begin.
+#[derive(Debug, Clone, Copy)]
+struct Columns {
+    profile: usize,
+    node: usize,
+    why: usize,
+}
+
+impl Columns {
+    /// On a narrow screen names give way.
+    fn of(width: usize) -> Self {
+        let lacking = super::WIDTH.saturating_sub(width);
+        let profile = 43 - (lacking * 2 / 5).min(16);
+        let node = profile + 9;
+        let why = node + 17 - (lacking / 8).min(5);
+        Self { profile, node, why }
+    }
+}
 
 /// Fills the rows from `row` to the footer.
 pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize) {
@@ -18,38 +34,46 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize) {
     if row + 1 >= end {
         return;
     }
+    let columns = Columns::of(canvas.width());
     for (at, text) in [
         (0, "Time"),
         (POD, "Pod or workload"),
-        (PROFILE, "profile"),
-        (NODE, "node"),
-        (WHY, "why"),
+        (columns.profile, "profile"),
+        (columns.node, "node"),
+        (columns.why, "why"),
     ] {
         canvas.put(row, at, text, Tone::Quiet);
     }
     for (at, happened) in (row + 1..end).zip(&model.recent) {
-        draw_one(canvas, at, happened);
+        draw_one(canvas, at, columns, happened);
     }
 }
 
-fn draw_one(canvas: &mut Canvas, row: usize, happened: &Happened) {
+fn draw_one(canvas: &mut Canvas, row: usize, columns: Columns, happened: &Happened) {
+    let Columns {
+        profile: profile_at,
+        node: node_at,
+        why: why_at,
+    } = columns;
     canvas.put(row, 0, &clock(happened.at), Tone::Quiet);
     let rest = |from: usize| canvas_room(from, canvas.width());
-    let (whole, last) = (rest(PROFILE), rest(WHY));
+    let (whole, last) = (rest(profile_at), rest(why_at));
+    let name = profile_at - POD - 1;
     match &happened.event {
         Event::PodPlaced {
             pod, node, profile, ..
         } => {
             let profile = profile.as_deref().unwrap_or("–");
-            canvas.field((row, POD), PROFILE - POD - 1, &full(pod), Tone::Plain);
-            canvas.field((row, PROFILE), NODE - PROFILE - 1, profile, Tone::Plain);
-            canvas.field((row, NODE), WHY - NODE - 1, node, Tone::Plain);
-            canvas.field((row, WHY), last, &why(&happened.event), Tone::Plain);
+            canvas.field((row, POD), name, &full(pod), Tone::Plain);
+            let (for_profile, for_node) = (node_at - profile_at - 1, why_at - node_at - 1);
+            canvas.field((row, profile_at), for_profile, profile, Tone::Plain);
+            canvas.field((row, node_at), for_node, node, Tone::Plain);
+            canvas.field((row, why_at), last, &why(&happened.event), Tone::Plain);
         }
         Event::PodRefused { pod, message } => {
-            canvas.field((row, POD), PROFILE - POD - 1, &full(pod), Tone::Alarm);
+            canvas.field((row, POD), name, &full(pod), Tone::Alarm);
             let text = format!("refused  {message}");
-            canvas.field((row, PROFILE), whole, &text, Tone::Alarm);
+            canvas.field((row, profile_at), whole, &text, Tone::Alarm);
         }
         Event::Scaled {
             namespace,
@@ -58,12 +82,29 @@ fn draw_one(canvas: &mut Canvas, row: usize, happened: &Happened) {
             to,
             why,
         } => {
-            let name = format!("{namespace}/{workload}");
-            canvas.field((row, POD), PROFILE - POD - 1, &name, Tone::Plain);
+            let full = format!("{namespace}/{workload}");
+            canvas.field((row, POD), name, &full, Tone::Plain);
             let text = format!("{from} → {to} replicas: {why}");
-            canvas.field((row, PROFILE), whole, &text, Tone::Plain);
+            canvas.field((row, profile_at), whole, &text, Tone::Plain);
+        }
+        Event::Said {
+            regarding,
+            reason,
+            note,
+            warning,
+        } => {
+            let tone = if *warning { Tone::Alarm } else { Tone::Plain };
+            let object = regarding
+                .split_once(' ')
+                .map_or(&**regarding, |(_, name)| name);
+            canvas.field((row, POD), name, object, tone);
+            canvas.field((row, profile_at), whole, &format!("{reason}: {note}"), tone);
         }
         Event::PodClassified { .. }
+        | Event::FailedOpen { .. }
+        | Event::Notices { .. }
+        | Event::Scaling { .. }
+        | Event::Plain { .. }
         | Event::Loads { .. }
         | Event::Fault { .. }
         | Event::ServiceState { .. } => {}

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use super::*;
 use crate::cli::dev::show::Started;
 use crate::dev::Event;
-use crate::dev::events::{Happened, NodeLoads, WorkloadLoad};
+use crate::dev::events::{Happened, NodeLoads, Notice, PlainReplicas, Target, Trust, WorkloadLoad};
 use crate::placement::usage::PodName;
 use crate::units::Resources;
 
@@ -90,8 +90,12 @@ fn text(canvas: &Canvas) -> String {
 }
 
 fn is_shown(model: &Model, expected: &str) {
-    let canvas = render(model, WIDTH, HEIGHT);
-    assert_eq!((canvas.width(), canvas.height()), (WIDTH, HEIGHT));
+    is_shown_at(model, (WIDTH, HEIGHT), expected);
+}
+
+fn is_shown_at(model: &Model, (width, height): (usize, usize), expected: &str) {
+    let canvas = render(model, width, height);
+    assert_eq!((canvas.width(), canvas.height()), (width, height));
     let shown = text(&canvas);
     assert!(
         shown == expected,
@@ -209,12 +213,102 @@ fn of_forty_nodes_the_fullest_are_shown_and_the_others_counted() {
     );
 }
 
-#[test]
-fn nothing_known_and_any_size_are_drawn() {
-    let empty = model(&[]);
-    for (width, height) in [(0, 0), (100, 30), (101, 31), (250, 90)] {
-        let canvas = render(&empty, width, height);
-        assert_eq!(canvas.width(), width.max(WIDTH));
-        assert_eq!(canvas.height(), height.max(HEIGHT));
+/// A target whose load rises.
+fn web() -> Target {
+    Target {
+        namespace: "shop".to_owned(),
+        workload: "web".to_owned(),
+        mode: Some("floor".to_owned()),
+        current: Some(5),
+        wanted: Some(6),
+        min: Some(2),
+        step: Some("forecast".to_owned()),
+        reason: None,
+        floor: Some(6),
+        load: Some(2.14),
+        forecast: Some(3.31),
+        model: Some("s-hpa".to_owned()),
+        trust: Some(Trust {
+            trusted: true,
+            ratio: Some(0.834),
+        }),
     }
+}
+
+#[test]
+fn a_scaled_workload_shows_what_the_service_foresees_and_what_it_does() {
+    let mut model = model(&["metrics-down@2m..5m", "hang@10m..11m"]);
+    state(&mut model, "ready");
+    let workloads = || {
+        vec![
+            workload("media", "encode", (4, 4), 0.0, 0.0),
+            workload("shop", "web", (4, 5), 410.0, 12.0),
+        ]
+    };
+    let nodes = || vec![node("large-1", 9, [0.5, 0.4, 0.79, 0.2, 0.1])];
+    for minute in 0..20 {
+        loads(&mut model, minute * 120, nodes(), workloads());
+    }
+    let targets = vec![web()];
+    take(&mut model, 2300, Event::Scaling { targets });
+    let replicas = vec![PlainReplicas {
+        namespace: "shop".to_owned(),
+        workload: "web".to_owned(),
+        replicas: 4,
+    }];
+    take(&mut model, 2300, Event::Plain { replicas });
+    let said = Event::Said {
+        regarding: "HorizontalPodAutoscaler shop/web".to_owned(),
+        reason: "FloorRaised".to_owned(),
+        note: "forecast 3.3 cores in 60 s against 2.1 now: floor 4 -> 6".to_owned(),
+        warning: false,
+    };
+    take(&mut model, 2301, said);
+    let fault = "metrics-down@2m..5m".to_owned();
+    take(
+        &mut model,
+        2302,
+        Event::Fault {
+            fault,
+            begins: true,
+        },
+    );
+    let notice = |about, text: &str| Notice {
+        about,
+        text: text.to_owned(),
+    };
+    let on = vec![
+        notice("metrics", "stale 190 s on 6 nodes: placing by requests"),
+        notice("watches", "resynced"),
+    ];
+    take(&mut model, 2303, Event::Notices { on });
+    let pod = || PodName::new("shop", "web-5");
+    for call in ["webhook", "extender"] {
+        take(&mut model, 2304, Event::FailedOpen { call, pod: pod() });
+    }
+    is_shown(
+        &model,
+        include_str!("../../../../tests/fixtures/dev/scaled.txt"),
+    );
+    is_shown_at(
+        &model,
+        (LEAST.0 + 12, LEAST.1 + 2),
+        include_str!("../../../../tests/fixtures/dev/small.txt"),
+    );
+}
+
+#[test]
+fn every_size_is_drawn_as_it_is_and_one_too_small_says_so() {
+    let empty = model(&["hang@10s..20s"]);
+    for (width, height) in [(0, 0), (1, 1), (60, 16), (99, 29), (101, 31), (250, 90)] {
+        let canvas = render(&empty, width, height);
+        assert_eq!((canvas.width(), canvas.height()), (width, height));
+        let keys = text(&canvas).contains("q ends");
+        assert_eq!(keys, height >= 16, "{width}x{height}");
+    }
+    let small = text(&render(&empty, 40, 10));
+    assert!(
+        small.contains("is 40x10") && small.contains("needs 60x16"),
+        "{small}"
+    );
 }

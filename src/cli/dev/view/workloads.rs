@@ -1,26 +1,124 @@
-//! Workloads with their replicas and requests.
+//! Workloads with their replicas and requests; where the service scales one, its load, forecast
+//! and floor, and what a plain HPA would have.
 
 use super::bar;
 use crate::cli::dev::canvas::{Canvas, Tone};
+use crate::cli::dev::lines::forecast;
 use crate::cli::dev::model::Model;
-use crate::dev::events::WorkloadLoad;
+use crate::dev::events::{Target, WorkloadLoad};
 
-const REPLICAS: usize = 32;
-const REQUESTS: usize = 46;
-const LOST: usize = 60;
-const HISTORY: usize = 64;
+/// The least room for a name.
+const NAME: usize = 14;
+/// The most: figures far from the name that they belong to are hard to read.
+const NAMES: usize = 30;
+/// Columns between two.
+const GAP: usize = 1;
+
+/// A column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Ready,
+    Requests,
+    Lost,
+    History,
+    Load,
+    Forecast,
+    Floor,
+    Plain,
+}
+
+impl Column {
+    const ALL: [Self; 8] = [
+        Self::Ready,
+        Self::Requests,
+        Self::Lost,
+        Self::History,
+        Self::Load,
+        Self::Forecast,
+        Self::Floor,
+        Self::Plain,
+    ];
+
+    const fn width(self) -> usize {
+        match self {
+            Self::Ready | Self::Plain => 9,
+            Self::Requests => 8,
+            Self::Lost | Self::Floor | Self::Load => 6,
+            Self::History => 12,
+            Self::Forecast => 17,
+        }
+    }
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Requests => "req/s",
+            Self::Lost => "lost/s",
+            Self::History => "so far",
+            Self::Load => "cores",
+            Self::Forecast => "forecast",
+            Self::Floor => "floor",
+            Self::Plain => "plain HPA",
+        }
+    }
+
+    /// Where there is no room for all, the highest goes first.
+    const fn rank(self) -> u8 {
+        match self {
+            Self::Ready => 0,
+            Self::Requests => 1,
+            Self::Floor => 2,
+            Self::Plain => 3,
+            Self::Forecast => 4,
+            Self::Lost => 5,
+            Self::Load => 6,
+            Self::History => 7,
+        }
+    }
+}
+
+/// The columns that are shown and where each begins, after the room for names.
+struct Layout {
+    name: usize,
+    columns: Vec<(Column, usize)>,
+}
+
+impl Layout {
+    fn of(model: &Model, width: usize) -> Self {
+        let scaled = |column: Column| match column {
+            Column::Load | Column::Forecast | Column::Floor => !model.targets.is_empty(),
+            Column::Plain => !model.plain.is_empty(),
+            _ => true,
+        };
+        let mut columns: Vec<Column> = Column::ALL.into_iter().filter(|of| scaled(*of)).collect();
+        let needed = |columns: &[Column]| -> usize {
+            columns.iter().map(|column| column.width() + GAP).sum()
+        };
+        while needed(&columns) + NAME > width {
+            let least = (0..columns.len()).max_by_key(|&at| columns[at].rank());
+            columns.remove(least.unwrap_or(0));
+        }
+        let mut at = (width - needed(&columns)).min(NAMES);
+        let name = at;
+        let placed = columns.into_iter().map(|column| {
+            let begins = at + GAP;
+            at += column.width() + GAP;
+            (column, begins)
+        });
+        Self {
+            columns: placed.collect(),
+            name,
+        }
+    }
+}
 
 /// Draws up to `most` workloads from `row` on; the row after.
 pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize, most: usize) -> usize {
+    let layout = Layout::of(model, canvas.width());
     canvas.put(row, 0, "Workload", Tone::Quiet);
-    for (end, text) in [
-        (REPLICAS, "ready"),
-        (REQUESTS, "requests/s"),
-        (LOST, "lost/s"),
-    ] {
-        canvas.right(row, end, text, Tone::Quiet);
+    for (column, at) in &layout.columns {
+        put(canvas, row, (*column, *at), column.title(), Tone::Quiet);
     }
-    canvas.put(row, HISTORY, "requests so far", Tone::Quiet);
     let mut sorted: Vec<&WorkloadLoad> = model.workloads.iter().collect();
     let all = sorted.len();
     if all > most {
@@ -30,7 +128,7 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize, most: usize) 
     }
     let mut at = row + 1;
     for workload in &sorted {
-        draw_workload(model, canvas, at, workload);
+        draw_workload(model, canvas, at, (workload, &layout));
         at += 1;
     }
     if sorted.len() < all {
@@ -41,33 +139,77 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize, most: usize) 
     at
 }
 
-fn draw_workload(model: &Model, canvas: &mut Canvas, row: usize, workload: &WorkloadLoad) {
-    let WorkloadLoad {
-        namespace,
-        name,
-        ready,
-        replicas,
-        offered,
-        lost,
-    } = workload;
-    let full = format!("{namespace}/{name}");
-    canvas.field((row, 0), REPLICAS - 10, &full, Tone::Plain);
-    let count = format!("{ready}/{replicas}");
-    canvas.right(row, REPLICAS, &count, Tone::Plain);
-    let key = (namespace.clone(), name.clone());
+/// Figures stand at the end of their column, words at its beginning.
+fn put(canvas: &mut Canvas, row: usize, (column, at): (Column, usize), text: &str, tone: Tone) {
+    if matches!(column, Column::History | Column::Forecast) {
+        canvas.field((row, at), column.width(), text, tone);
+    } else {
+        canvas.right(row, at + column.width(), text, tone);
+    }
+}
+
+fn draw_workload(
+    model: &Model,
+    canvas: &mut Canvas,
+    row: usize,
+    (workload, layout): (&WorkloadLoad, &Layout),
+) {
+    let full = format!("{}/{}", workload.namespace, workload.name);
+    canvas.field((row, 0), layout.name, &full, Tone::Plain);
+    let key = (workload.namespace.clone(), workload.name.clone());
+    let target = model.targets.get(&key);
+    for (column, at) in &layout.columns {
+        let shown = match column {
+            Column::Plain => model
+                .plain
+                .get(&key)
+                .map(|count| (count.to_string(), false)),
+            Column::Ready => Some((replicas(workload, target), false)),
+            Column::Requests | Column::Lost | Column::History => requests(model, workload, *column),
+            Column::Load | Column::Forecast | Column::Floor => {
+                target.and_then(|target| scaling(target, *column))
+            }
+        };
+        if let Some((text, alarm)) = shown {
+            let tone = if alarm { Tone::Alarm } else { Tone::Plain };
+            put(canvas, row, (*column, *at), &text, tone);
+        }
+    }
+}
+
+/// Replicas that serve of those that there are, or are wanted where these are more.
+fn replicas(workload: &WorkloadLoad, target: Option<&Target>) -> String {
+    let wanted = target.and_then(|target| target.wanted).unwrap_or(0);
+    format!("{}/{}", workload.ready, workload.replicas.max(wanted))
+}
+
+/// A figure of the traffic, and whether it is an alarm.
+fn requests(model: &Model, workload: &WorkloadLoad, column: Column) -> Option<(String, bool)> {
+    let key = (workload.namespace.clone(), workload.name.clone());
     let samples = model.traffic.get(&key);
     let most = samples.map_or(0.0, |samples| samples.iter().copied().fold(0.0, f64::max));
+    let WorkloadLoad { offered, lost, .. } = workload;
     if most == 0.0 && *offered == 0.0 {
-        canvas.right(row, REQUESTS, "–", Tone::Quiet);
-        return;
+        return (column == Column::Requests).then(|| ("–".to_owned(), false));
     }
-    canvas.right(row, REQUESTS, &format!("{offered:.0}"), Tone::Plain);
-    let tone = if *lost >= 0.5 {
-        Tone::Alarm
-    } else {
-        Tone::Plain
-    };
-    canvas.right(row, LOST, &format!("{lost:.0}"), tone);
-    let history = samples.into_iter().flatten().copied();
-    canvas.put(row, HISTORY, &bar::spark(history, most), Tone::Plain);
+    Some(match column {
+        Column::Requests => (format!("{offered:.0}"), false),
+        Column::Lost if *lost >= 0.5 => (format!("{lost:.0}!"), true),
+        Column::Lost => (format!("{lost:.0}"), false),
+        _ => {
+            let newest = samples.into_iter().flatten().copied();
+            let hidden = samples.map_or(0, std::collections::VecDeque::len);
+            let hidden = hidden.saturating_sub(column.width());
+            (bar::spark(newest.skip(hidden), most), false)
+        }
+    })
+}
+
+/// A figure of what the service knows of a target, and whether it is an alarm.
+fn scaling(target: &Target, column: Column) -> Option<(String, bool)> {
+    match column {
+        Column::Load => target.load.map(|load| (format!("{load:.1}"), false)),
+        Column::Floor => target.floor.map(|floor| (floor.to_string(), false)),
+        _ => forecast(target).map(|text| (text, false)),
+    }
 }

@@ -1,0 +1,124 @@
+//! Faults, what was counted, and the keys; where there is no room for all, what matters most.
+
+use crate::cli::dev::canvas::{Canvas, Tone};
+use crate::cli::dev::model::{Model, Phase};
+
+/// Between two texts.
+const GAP: usize = 3;
+
+/// A text, with how much it matters: the lowest number stays longest.
+struct Part {
+    text: String,
+    tone: Tone,
+    rank: u8,
+    /// Whether it stands at the right end of its row.
+    right: bool,
+}
+
+impl Part {
+    fn left(text: String, tone: Tone, rank: u8) -> Self {
+        Self {
+            text,
+            tone,
+            rank,
+            right: false,
+        }
+    }
+
+    fn right(text: String, rank: u8) -> Self {
+        Self {
+            text,
+            tone: Tone::Quiet,
+            rank,
+            right: true,
+        }
+    }
+}
+
+/// Draws the two rows at the foot.
+pub(super) fn draw(model: &Model, canvas: &mut Canvas) {
+    let last = canvas.height() - 1;
+    row(canvas, last - 1, faults(model));
+    let mut parts = counted(model);
+    let dashboard = format!("dashboard http://{}", model.started.dashboard);
+    parts.push(Part::right(dashboard, 2));
+    parts.push(Part::right("q ends".to_owned(), 0));
+    row(canvas, last, parts);
+}
+
+fn row(canvas: &mut Canvas, row: usize, parts: Vec<Part>) {
+    let width = canvas.width();
+    let kept = fitting(parts, width);
+    let (right, left): (Vec<&Part>, Vec<&Part>) = kept.iter().partition(|part| part.right);
+    let mut at = 0;
+    for Part { text, tone, .. } in left {
+        canvas.field((row, at), width.saturating_sub(at), text, *tone);
+        at += text.chars().count() + GAP;
+    }
+    let mut end = width;
+    for Part { text, tone, .. } in right.into_iter().rev() {
+        canvas.right(row, end, text, *tone);
+        end = end.saturating_sub(text.chars().count() + GAP);
+    }
+}
+
+/// Faults that are on matter more than those to come, and these more than those that are over.
+fn faults(model: &Model) -> Vec<Part> {
+    let part = |(fault, phase): &(String, Phase)| {
+        let (what, tone, rank) = match phase {
+            Phase::On => ("ON", Tone::Alarm, 0),
+            Phase::Planned => ("to come", Tone::Quiet, 1),
+            Phase::Over => ("over", Tone::Quiet, 2),
+        };
+        Part::left(format!("{fault} {what}"), tone, rank)
+    };
+    model.faults.iter().map(part).collect()
+}
+
+fn counted(model: &Model) -> Vec<Part> {
+    let mut parts = vec![
+        Part::left(format!("{} placed", model.placed), Tone::Quiet, 3),
+        Part::left(format!("{} refusals", model.refused), Tone::Quiet, 4),
+    ];
+    if model.failed_open > 0 {
+        let text = format!("{} failed open", model.failed_open);
+        parts.push(Part::left(text, Tone::Alarm, 1));
+    }
+    if model.missed > 0 {
+        let text = format!("{} events not shown", model.missed);
+        parts.push(Part::left(text, Tone::Quiet, 5));
+    }
+    parts
+}
+
+/// The parts that fit side by side, in their order, when what matters least is left out; the one
+/// that matters most stays in any case.
+fn fitting(mut parts: Vec<Part>, width: usize) -> Vec<Part> {
+    let length = |part: &Part| part.text.chars().count() + GAP;
+    while parts.len() > 1 && parts.iter().map(length).sum::<usize>() > width + GAP {
+        let least = (0..parts.len()).max_by_key(|&at| parts[at].rank);
+        parts.remove(least.unwrap_or(0));
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_matters_least_goes_first_and_the_rest_keeps_its_order() {
+        let part = |text: &str, rank| Part::left(text.to_owned(), Tone::Plain, rank);
+        for (width, expected) in [
+            (15, vec!["aaa", "bbb", "ccc"]),
+            (14, vec!["aaa", "ccc"]),
+            (8, vec!["ccc"]),
+            (1, vec!["ccc"]),
+        ] {
+            let parts = vec![part("aaa", 1), part("bbb", 2), part("ccc", 0)];
+            let kept = fitting(parts, width);
+            let texts: Vec<&str> = kept.iter().map(|part| part.text.as_str()).collect();
+            assert_eq!(texts, expected, "{width}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Each fault on a run: what breaks, what Evenkeel says and does, and that it ends.
+
+use std::collections::BTreeSet;
+
+use evenkeel::dev::{Cluster, Event};
+use evenkeel::units::Ratio;
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
+
+use super::{start, until};
+
+/// Gives a workload of the shop other replicas, as a user would.
+async fn scale(cluster: &Cluster, name: &str, replicas: u32) {
+    let api: Api<Deployment> = Api::namespaced(cluster.client.clone(), "shop");
+    let patch = Patch::Merge(json!({"spec": {"replicas": replicas}}));
+    let parameters = PatchParams::default();
+    api.patch_scale(name, &parameters, &patch).await.unwrap();
+}
+
+/// Whether an event says what a notice says about something.
+fn notices(event: &Event, about: &str, part: &str) -> bool {
+    let Event::Notices { on } = event else {
+        return false;
+    };
+    on.iter()
+        .any(|notice| notice.about == about && notice.text.contains(part))
+}
+
+fn is_over(event: &Event, about: &str) -> bool {
+    matches!(event, Event::Notices { on } if on.iter().all(|notice| notice.about != about))
+}
+
+/// A placement of a Pod of a workload.
+fn placed<'a>(event: &'a Event, workload: &str) -> Option<&'a str> {
+    match event {
+        Event::PodPlaced { pod, node, .. } if pod.name.starts_with(workload) => Some(node),
+        _ => None,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_metrics_pods_are_placed_by_requests_and_the_service_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut cluster, mut events) = start(folder.path(), |options| {
+        options.speed = Ratio::new(60.0).unwrap();
+        options.faults = vec!["metrics-down@120s..1800s".parse().unwrap()];
+    })
+    .await;
+    until(&mut cluster, &mut events, |event| {
+        notices(&event, "metrics", "placing by the last sample")
+    })
+    .await;
+    until(&mut cluster, &mut events, |event| {
+        notices(&event, "metrics", "stale") && notices(&event, "metrics", "by requests")
+    })
+    .await;
+    scale(&cluster, "frontend", 6).await;
+    let mut more = 0;
+    until(&mut cluster, &mut events, |event| {
+        assert!(!is_over(&event, "metrics"), "they are placed meanwhile");
+        more += usize::from(placed(&event, "frontend").is_some());
+        more == 2
+    })
+    .await;
+    until(&mut cluster, &mut events, |event| {
+        is_over(&event, "metrics")
+    })
+    .await;
+    cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_hangs_keeps_no_pod_from_its_node() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut cluster, mut events) = start(folder.path(), |options| {
+        // The shipped timeouts are what this is about.
+        options.patience = None;
+        options.faults = vec!["hang@30s..230s".parse().unwrap()];
+    })
+    .await;
+    let (mut calls, mut bare) = (BTreeSet::new(), 0);
+    let mut hangs = false;
+    until(&mut cluster, &mut events, |event| {
+        match &event {
+            Event::FailedOpen { call, .. } if hangs => {
+                calls.insert(*call);
+            }
+            Event::PodPlaced {
+                profile: None,
+                score,
+                ..
+            } if hangs => {
+                assert!(score.is_none_or(|score| score == 0));
+                bare += 1;
+            }
+            Event::Fault { begins, .. } => hangs = *begins,
+            _ => {}
+        }
+        calls.len() == 2 && bare >= 4
+    })
+    .await;
+    until(&mut cluster, &mut events, |event| {
+        matches!(event, Event::Fault { begins: false, .. })
+    })
+    .await;
+    // New Pods, since those of the fault stay as they are: until one is classified again.
+    let mut replicas = 4;
+    loop {
+        replicas += 1;
+        scale(&cluster, "frontend", replicas).await;
+        let mut classified = None;
+        until(&mut cluster, &mut events, |event| {
+            match &event {
+                Event::PodClassified { pod, .. } if pod.name.starts_with("frontend") => {
+                    classified = Some(true);
+                }
+                Event::FailedOpen {
+                    call: "webhook",
+                    pod,
+                } if pod.name.starts_with("frontend") => classified = Some(false),
+                _ => {}
+            }
+            classified.is_some()
+        })
+        .await;
+        if classified == Some(true) {
+            break;
+        }
+    }
+    cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_restart_of_the_api_watches_resync_and_nothing_was_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut cluster, mut events) = start(folder.path(), |options| {
+        // The streams are due at 70 s, while it is away.
+        options.faults = vec!["api-restart@60s..110s".parse().unwrap()];
+    })
+    .await;
+    let (mut interrupted, mut resynced) = (false, false);
+    let (mut classified, mut streams) = (BTreeSet::new(), BTreeSet::new());
+    until(&mut cluster, &mut events, |event| {
+        interrupted |= notices(&event, "watches", "interrupted");
+        resynced |= interrupted && notices(&event, "watches", "resynced");
+        match &event {
+            Event::PodClassified { pod, .. } if pod.name.starts_with("stream") => {
+                classified.insert(pod.name.to_string());
+            }
+            Event::PodPlaced { pod, profile, .. } if pod.name.starts_with("stream") => {
+                assert_eq!(profile.as_deref(), Some("network"));
+                streams.insert(pod.name.to_string());
+            }
+            _ => {}
+        }
+        resynced && streams.len() == 14 && classified.len() == 14
+    })
+    .await;
+    assert_eq!(classified, streams);
+    until(&mut cluster, &mut events, |event| {
+        is_over(&event, "watches")
+    })
+    .await;
+    cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_node_is_left_by_its_pods_and_takes_some_again_when_it_is_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut cluster, mut events) = start(folder.path(), |options| {
+        options.speed = Ratio::new(60.0).unwrap();
+        options.faults = vec!["node-loss@200s..500s".parse().unwrap()];
+    })
+    .await;
+    let lost = "large-1";
+    let node_is = |event: &Event, expected: bool| {
+        let Event::Loads { nodes, .. } = event else {
+            return false;
+        };
+        let mut nodes = nodes.iter();
+        nodes.any(|node| node.name == lost && node.ready == expected && node.pods == 0)
+    };
+    let (mut began, mut ended, mut moved) = (false, false, 0_usize);
+    let (mut fled, mut back) = (false, false);
+    until(&mut cluster, &mut events, |event| {
+        fled |= began && node_is(&event, false);
+        back |= ended && node_is(&event, true);
+        match &event {
+            Event::Fault { begins: true, .. } => began = true,
+            Event::Fault { begins: false, .. } => ended = true,
+            Event::PodPlaced { node, .. } if began && !ended => {
+                // A binding may be under way as the node is lost; once it is empty it stays so.
+                assert!(!fled || node != lost);
+                moved += usize::from(node != lost);
+            }
+            _ => {}
+        }
+        fled && back
+    })
+    .await;
+    assert!(moved > 0, "its Pods are made again elsewhere");
+    scale(&cluster, "frontend", 14).await;
+    until(&mut cluster, &mut events, |event| {
+        placed(&event, "frontend") == Some(lost)
+    })
+    .await;
+    cluster.stop().await;
+}
