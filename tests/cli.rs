@@ -1,5 +1,8 @@
 //! The built binary, called as a user calls it: output, messages and exit codes.
 
+#![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
+#![allow(clippy::disallowed_methods)] // a program that is watched runs by the real clock
+
 #[path = "cli/benchmark.rs"]
 mod benchmark;
 #[path = "cli/certificates.rs"]
