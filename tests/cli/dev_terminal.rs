@@ -1,12 +1,14 @@
 //! The view of `evenkeel dev` on a pseudo terminal: what is drawn, which keys end it, and that
 //! the terminal is given back.
 
+#![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
+
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
@@ -20,11 +22,18 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const TAKEN: &str = "\u{1b}[?1049h";
 const GIVEN_BACK: [&str; 2] = ["\u{1b}[?1049l", "\u{1b}[?25h"];
 
+/// What was written, and that there is more of it.
+#[derive(Default)]
+struct Shown {
+    text: Mutex<String>,
+    more: Condvar,
+}
+
 /// A run on a terminal of its own.
 struct Terminal {
     keys: File,
     end: OwnedFd,
-    shown: Arc<Mutex<String>>,
+    shown: Arc<Shown>,
     run: Child,
 }
 
@@ -45,14 +54,15 @@ impl Terminal {
             .spawn()
             .unwrap();
         let keys = File::from(keys);
-        let shown: Arc<Mutex<String>> = Arc::default();
+        let shown: Arc<Shown> = Arc::default();
         let (mut screen, written) = (keys.try_clone().unwrap(), Arc::clone(&shown));
         // It ends with the test's process.
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
             while let Ok(read) = screen.read(&mut buffer) {
                 let text = String::from_utf8_lossy(&buffer[..read]).into_owned();
-                written.lock().unwrap().push_str(&text);
+                written.text.lock().unwrap().push_str(&text);
+                written.more.notify_all();
             }
         });
         Self {
@@ -65,17 +75,12 @@ impl Terminal {
 
     /// Waits until all of `parts` were shown since the last call.
     fn shows(&self, parts: &[&str]) {
-        let begun = Instant::now();
-        loop {
-            let mut shown = self.shown.lock().unwrap();
-            if parts.iter().all(|part| shown.contains(part)) {
-                shown.clear();
-                return;
-            }
-            assert!(begun.elapsed() < PATIENCE, "{parts:?} in {shown}");
-            drop(shown);
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        let Shown { text, more } = &*self.shown;
+        let missing = |shown: &mut String| !parts.iter().all(|part| shown.contains(part));
+        let waited = more.wait_timeout_while(text.lock().unwrap(), PATIENCE, missing);
+        let (mut shown, waited) = waited.unwrap();
+        assert!(!waited.timed_out(), "{parts:?} in {shown}");
+        shown.clear();
     }
 
     fn press(&mut self, key: u8) {
