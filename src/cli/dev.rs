@@ -5,6 +5,7 @@ mod comparison;
 mod lines;
 mod model;
 mod objects;
+mod picture;
 mod run;
 mod show;
 mod terminal;
@@ -21,6 +22,7 @@ use jiff::SignedDuration;
 use self::comparison::Comparison;
 use self::lines::Lines;
 use self::objects::{Notation, Objects};
+use self::picture::Pictured;
 use self::run::Ran;
 use self::show::Show;
 use self::terminal::View;
@@ -83,6 +85,10 @@ pub(super) struct Args {
     /// too busy to keep them
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     patience: Option<Duration>,
+
+    /// Writes the view as it stands at the end, to a file whose name ends in .svg or .txt
+    #[arg(long, value_name = "FILE")]
+    picture: Option<picture::File>,
 
     /// How it is shown
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
@@ -170,20 +176,22 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         patience: args.patience,
         ..Options::new(folder.path().to_owned())
     };
-    let mut show: Box<dyn Show> = match args.output {
+    let show: Box<dyn Show> = match args.output {
         Format::Json => Box::new(Objects::new(io::stdout(), Notation::Json)),
         Format::Yaml => Box::new(Objects::new(io::stdout(), Notation::Yaml)),
         Format::Table if !args.no_tty && on_terminal() => Box::new(View::new()),
         Format::Table => Box::new(Lines::new(io::stdout())),
     };
+    let mut show = Pictured::new(show, args.picture);
     let runtime = tokio::runtime::Runtime::new()?;
-    let ran = runtime.block_on(run::run(&options, args.duration, show.as_mut()));
+    let ran = runtime.block_on(run::run(&options, args.duration, &mut show));
     show.leave();
     // What still hangs, such as a client of the API server, need not be waited for.
     runtime.shutdown_background();
     let Some(ran) = ran? else {
         return Ok(());
     };
+    show.write()?;
     let comparison = compare(&options, ran);
     match args.output {
         Format::Table => output::print(&comparison, output::Format::Table),

@@ -1,0 +1,210 @@
+//! The view as it stands at the end of a run, in a file: to show somebody what happened.
+//!
+//! It is drawn by the same function as on a terminal, whatever shows the run meanwhile. Each run
+//! of cells of one meaning is given its width, so that a viewer's font cannot shift what follows.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use jiff::SignedDuration;
+
+use super::canvas::{Canvas, Cell, Tone};
+use super::model::Model;
+use super::show::{Show, Started};
+use super::view::{self, HEIGHT, WIDTH};
+use crate::cli::output::Failure;
+use crate::dev::events::Happened;
+
+/// The size of a cell, and the space around all of them.
+const CELL: (usize, usize) = (8, 17);
+const MARGIN: usize = 12;
+
+/// A file that the view is written to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct File {
+    path: PathBuf,
+    form: Form,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Svg,
+    Text,
+}
+
+impl FromStr for File {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let path = PathBuf::from(text);
+        let form = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("svg") => Form::Svg,
+            Some("txt") => Form::Text,
+            _ => return Err("accepted: a file whose name ends in .svg or .txt".to_owned()),
+        };
+        Ok(Self { path, form })
+    }
+}
+
+/// What shows a run, and beside it what is known for the picture of its end.
+pub(super) struct Pictured {
+    show: Box<dyn Show>,
+    file: Option<File>,
+    model: Option<Model>,
+}
+
+impl Pictured {
+    pub(super) fn new(show: Box<dyn Show>, file: Option<File>) -> Self {
+        Self {
+            show,
+            file,
+            model: None,
+        }
+    }
+
+    /// Writes the picture where one is wanted and there was something to see.
+    pub(super) fn write(&self) -> Result<(), Failure> {
+        let Some((file, model)) = self.file.as_ref().zip(self.model.as_ref()) else {
+            return Ok(());
+        };
+        let canvas = view::render(model, WIDTH, HEIGHT);
+        let content = match file.form {
+            Form::Svg => svg(&canvas),
+            Form::Text => text(&canvas),
+        };
+        std::fs::write(&file.path, content)
+            .map_err(|error| Failure::work(format_args!("{}: {error}", file.path.display())))
+    }
+}
+
+impl Show for Pictured {
+    fn started(&mut self, started: &Started) -> Result<(), Failure> {
+        if self.file.is_some() {
+            self.model = Some(Model::new(started.clone()));
+        }
+        self.show.started(started)
+    }
+
+    fn happened(&mut self, happened: &Happened) -> Result<(), Failure> {
+        if let Some(model) = &mut self.model {
+            model.take(happened);
+        }
+        self.show.happened(happened)
+    }
+
+    fn missed(&mut self, count: u64) -> Result<(), Failure> {
+        if let Some(model) = &mut self.model {
+            model.missed += count;
+        }
+        self.show.missed(count)
+    }
+
+    fn tick(&mut self, at: SignedDuration) -> Result<(), Failure> {
+        if let Some(model) = &mut self.model {
+            model.at = at;
+        }
+        self.show.tick(at)
+    }
+
+    fn leave(&mut self) {
+        self.show.leave();
+    }
+
+    fn wants_end(&mut self) -> bool {
+        self.show.wants_end()
+    }
+}
+
+fn text(canvas: &Canvas) -> String {
+    let mut page = String::new();
+    for row in canvas.rows() {
+        let line: String = row.iter().map(|(character, _)| character).collect();
+        page.push_str(line.trim_end());
+        page.push('\n');
+    }
+    page
+}
+
+fn svg(canvas: &Canvas) -> String {
+    let width = canvas.width() * CELL.0 + 2 * MARGIN;
+    let height = canvas.height() * CELL.1 + 2 * MARGIN;
+    let mut page = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" font-family=\"DejaVu Sans Mono, Menlo, Consolas, \
+         monospace\" font-size=\"13\" xml:space=\"preserve\">\n\
+         <rect width=\"100%\" height=\"100%\" rx=\"6\" fill=\"#1b1f24\"/>\n"
+    );
+    for (number, row) in canvas.rows().iter().enumerate() {
+        let baseline = MARGIN + number * CELL.1 + 13;
+        let mut column = 0;
+        for run in row.chunk_by(|one, next| one.1 == next.1) {
+            put(&mut page, run, (column, baseline));
+            column += run.len();
+        }
+    }
+    page.push_str("</svg>\n");
+    page
+}
+
+/// Cells of one meaning, without the empty ones around them.
+fn put(page: &mut String, run: &[Cell], (column, baseline): (usize, usize)) {
+    let cells: String = run.iter().map(|(character, _)| character).collect();
+    let shown = cells.trim_end();
+    let begin = shown.len() - shown.trim_start().len();
+    let shown = &shown[begin..];
+    let (Some((_, tone)), false) = (run.first(), shown.is_empty()) else {
+        return;
+    };
+    let (fill, weight) = match tone {
+        Tone::Plain => ("#d5dae0", ""),
+        Tone::Quiet => ("#8b949e", ""),
+        Tone::Strong => ("#ffffff", " font-weight=\"bold\""),
+        Tone::Alarm => ("#ff7b72", ""),
+    };
+    let (x, length) = (
+        MARGIN + (column + begin) * CELL.0,
+        shown.chars().count() * CELL.0,
+    );
+    let escaped = shown
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    // Writing to a text cannot fail.
+    let _ = writeln!(
+        page,
+        "<text x=\"{x}\" y=\"{baseline}\" textLength=\"{length}\" \
+         lengthAdjust=\"spacingAndGlyphs\" fill=\"{fill}\"{weight}>{escaped}</text>"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_endings_that_say_a_form_are_accepted() {
+        assert_eq!("a.svg".parse::<File>().unwrap().form, Form::Svg);
+        assert_eq!("a/b.txt".parse::<File>().unwrap().form, Form::Text);
+        for refused in ["a", "a.png", ".svg"] {
+            let told = refused.parse::<File>().unwrap_err();
+            assert!(told.contains(".svg or .txt"), "{told}");
+        }
+    }
+
+    #[test]
+    fn each_run_of_a_meaning_stands_at_its_own_place() {
+        let mut canvas = Canvas::new(12, 2);
+        canvas.put(0, 0, "ab", Tone::Strong);
+        canvas.put(1, 3, "<5", Tone::Alarm);
+        assert_eq!(text(&canvas), "ab\n   <5\n");
+        let page = svg(&canvas);
+        assert!(page.contains(">ab</text>"), "{page}");
+        let placed = format!(
+            "x=\"{}\" y=\"{}\"",
+            MARGIN + 3 * CELL.0,
+            MARGIN + CELL.1 + 13
+        );
+        assert!(page.contains(&placed) && page.contains("&lt;5"), "{page}");
+    }
+}
