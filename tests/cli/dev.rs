@@ -18,8 +18,16 @@ const SHORT: [&str; 7] = [
 
 #[test]
 fn a_short_run_tells_how_to_reach_the_cluster_what_happens_and_how_it_compares() {
-    let called = evenkeel(&[&SHORT[..], &["--no-tty"]].concat());
+    let folder = tempfile::tempdir().expect("a folder");
+    let picture = folder.path().join("end.txt");
+    let picture = picture.to_str().expect("a plain path");
+    let called = evenkeel(&[&SHORT[..], &["--no-tty", "--picture", picture]].concat());
     assert_eq!(called.code, 0, "{}{}", called.stdout, called.stderr);
+    let drawn = std::fs::read_to_string(picture).expect("the view is written");
+    assert!(
+        drawn.contains("shop/frontend") && drawn.contains("service ready"),
+        "{drawn}"
+    );
     for part in [
         "kubectl --kubeconfig /",
         "service     ready",
