@@ -473,6 +473,11 @@ fn beside_a_living_leader_nothing_is_written_unless_forced() {
         assert_eq!(get(client, &web).await["spec"]["minReplicas"], 6);
         let forced = evenkeel(server, &["--force"]).await;
         assert_eq!(forced.code, 0, "{}", forced.stderr);
+        assert!(
+            forced.stderr.contains("leads and will write anew"),
+            "{}",
+            forced.stderr
+        );
         assert_eq!(get(client, &web).await["spec"]["minReplicas"], 2);
     });
 }

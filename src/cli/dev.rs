@@ -47,7 +47,13 @@ scheduler alone comes to with the same load, seed and time.
 
 Faults: metrics-down, metrics-hang (metrics never answer), hang (webhook and extender never answer),
 api-restart, node-loss (the first node; the default scheduler loses it too in the comparison).
-FROM and UNTIL are times of the scenario, such as 90s or 1h30m; --duration is of the clock.";
+FROM and UNTIL are times of the scenario, such as 90s or 1h30m; --duration is of the clock. The
+service lives in the time of the scenario: what it writes, in annotations and Events, and its API name
+times of it, while the ages that kubectl shows are of the clock.
+
+The view has, of a workload that scales, the requests so far, its load in cores, the forecast of it with
+the model and its error as a share of the naive forecast's (below 1 is better; unused: not trusted),
+the HPA's minReplicas while Evenkeel raises it (floor), and what the same HPA would have without.";
 
 /// Run a whole cluster on this machine, with Evenkeel in it, and watch
 #[derive(Debug, clap::Args)]

@@ -72,7 +72,14 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Call(error) | Self::Work(error)) = self;
-        write!(f, "{error:#}")
+        // Some errors repeat their cause in their own text, and then it is not said again.
+        let mut said = error.to_string();
+        for cause in error.chain().skip(1).map(ToString::to_string) {
+            if !said.contains(&cause) {
+                said = format!("{said}: {cause}");
+            }
+        }
+        f.write_str(&said)
     }
 }
 
@@ -197,4 +204,24 @@ pub(super) fn read_input(path: &Path) -> Result<String, Failure> {
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
     };
     text.map_err(Failure::Call)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_that_an_error_repeats_is_said_once() {
+        let cause = || io::Error::other("no such file");
+        let repeats = anyhow::Error::new(cause()).context("cannot read x: no such file");
+        assert_eq!(
+            Failure::Call(repeats).to_string(),
+            "cannot read x: no such file"
+        );
+        let short = anyhow::Error::new(cause()).context("cannot read x");
+        assert_eq!(
+            Failure::Call(short).to_string(),
+            "cannot read x: no such file"
+        );
+    }
 }

@@ -86,8 +86,8 @@ async fn look_and_act(args: &Args) -> Result<Left, Failure> {
     version
         .context("the API server cannot be reached")
         .map_err(Failure::Work)?;
-    if !args.check && !args.force {
-        refuse_beside_leader(&client, &args.namespace).await?;
+    if !args.check {
+        mind_leader(&client, args).await?;
     }
     let mut inventory = uninstall::gather(&client, &args.namespace, clock::now()).await;
     if !args.check {
@@ -101,8 +101,19 @@ async fn look_and_act(args: &Args) -> Result<Left, Failure> {
     })
 }
 
-async fn refuse_beside_leader(client: &Client, namespace: &str) -> Result<(), Failure> {
+/// Refuses to write beside a leader; who writes all the same is told what becomes of it.
+async fn mind_leader(client: &Client, args: &Args) -> Result<(), Failure> {
+    let namespace = &args.namespace;
     let holder = uninstall::holder(client, namespace, clock::now()).await;
+    if args.force {
+        if let Ok(Some(holder)) = holder {
+            output::warn(&format!(
+                "{} leads and will write anew what is taken back now, until it is stopped",
+                holder.name
+            ));
+        }
+        return Ok(());
+    }
     let holder = holder
         .context("the leader's Lease cannot be read")
         .map_err(Failure::Work)?;

@@ -5,6 +5,7 @@
 
 mod explain;
 mod fail_open;
+mod index;
 mod metrics;
 mod mutate;
 mod scaling;
@@ -15,12 +16,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::Query;
+use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use hyper::header::CONTENT_TYPE;
+use serde::de::DeserializeOwned;
 
 use explain::Decisions;
 use fail_open::FailOpen;
+pub use index::index;
 pub use metrics::Metrics;
 pub use scaling::Scaling;
 
@@ -133,6 +138,20 @@ fn json_body(body: Vec<u8>) -> Response {
     ([(CONTENT_TYPE, "application/json")], body).into_response()
 }
 
+/// The parameters of a request; else what is wrong with them, and what they look like.
+fn parameters<T: DeserializeOwned>(uri: &Uri, accepted: &str) -> Result<T, super::ApiError> {
+    let Query(parameters) = Query::try_from_uri(uri).map_err(|error| {
+        let text = error.body_text();
+        // What comes before says only that it is about the query.
+        let wrong = text.rsplit_once("query string: ");
+        let wrong = wrong.map_or(&*text, |(_, wrong)| wrong);
+        let path = uri.path();
+        let message = format!("{wrong}; accepted: {path}?{accepted}");
+        super::ApiError::bad_request("WrongParameters", message)
+    })?;
+    Ok(parameters)
+}
+
 /// What a body that cannot be read is answered with: both callers treat it as a miss.
 fn unreadable(reason: &'static str, error: &dyn std::fmt::Display) -> super::ApiError {
     super::ApiError::bad_request(reason, error.to_string())
@@ -141,5 +160,27 @@ fn unreadable(reason: &'static str, error: &dyn std::fmt::Display) -> super::Api
 impl From<json::ParseError> for super::ApiError {
     fn from(error: json::ParseError) -> Self {
         unreadable(error.reason(), &error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_parameters_are_named_with_what_is_accepted() {
+        #[derive(Debug, serde::Deserialize)]
+        struct Which {
+            pod: String,
+        }
+        let uri = |text: &'static str| Uri::from_static(text);
+        let found: Which = parameters(&uri("/explain?pod=web-0"), "pod=NAME").unwrap();
+        assert_eq!(found.pod, "web-0");
+        let refused = parameters::<Which>(&uri("/explain?node=a"), "pod=NAME").unwrap_err();
+        let shown = format!("{refused:?}");
+        assert!(
+            shown.contains("missing field `pod`; accepted: /explain?pod=NAME"),
+            "{shown}"
+        );
     }
 }

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::background::Certificates;
 use super::{Instruments, Parts, Tasks, settings};
-use crate::server::api::Scaling;
+use crate::server::api::{Scaling, index};
 use crate::server::tls::CertificateStore;
 use crate::server::{Drain, Listener, ListenerSettings, Probes, Transport};
 use crate::telemetry;
@@ -53,7 +53,11 @@ pub(super) async fn dashboard(
         board: parts.instruments.scaling.board().clone(),
         traces: parts.scaling.traces.clone(),
     };
-    let router = parts.api.explanations().merge(scaling.routes());
+    let router = parts
+        .api
+        .explanations()
+        .merge(scaling.routes())
+        .merge(index());
     let shutdown = drain.observer();
     tasks.spawn(async move {
         listener.serve(router, shutdown).await;

@@ -151,7 +151,7 @@ fn pictures_are_written_by_their_ending_beside_the_numbers() {
     let text = std::fs::read_to_string(svg).unwrap();
     for part in [
         "CPU load (cores, all Pods)",
-        "80 % interval",
+        "80% interval",
         "plain HPA",
         "Time (Europe/Berlin, UTC+01)",
         "10:00",

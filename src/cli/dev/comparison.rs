@@ -140,13 +140,16 @@ impl Comparison {
             seconds,
         );
         row(
-            "Replica-hours, scaled".to_owned(),
+            "Scaled replica-hours".to_owned(),
             &|run| run.replica_hours,
             hours,
         );
         rows
     }
 }
+
+/// From so long on, in milliseconds of the clock, a placement took what no cluster takes.
+const TOO_BUSY: f64 = 1000.0;
 
 impl Comparison {
     /// What was slow on this machine, and what the other side has of it.
@@ -164,7 +167,15 @@ impl Comparison {
              scheduler's side is computed in virtual time with the same lags and lost nodes, but\n\
              without faults of metrics and API server.",
             self.speed
-        )
+        )?;
+        if on_clock >= TOO_BUSY {
+            writeln!(
+                to,
+                "\nThis machine was too busy for {} x: less is lost with a lower --speed, or --patience 5s.",
+                self.speed
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -241,13 +252,17 @@ mod tests {
     }
 
     fn printed(plain: Summary, evenkeel: Summary) -> String {
+        shown(plain, evenkeel, 1.5)
+    }
+
+    fn shown(plain: Summary, evenkeel: Summary, mean_seconds: f64) -> String {
         let comparison = Comparison {
             seed: 7,
             line: 0.8,
             speed: 20.0,
             lag: LagSummary {
                 pods: 42,
-                mean_seconds: 1.5,
+                mean_seconds,
                 longest_seconds: 4.0,
             },
             plain,
@@ -287,6 +302,13 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
+    }
+
+    #[test]
+    fn a_machine_that_was_too_busy_is_told_with_what_helps() {
+        let run = || summary(0.2, 1, 0.0);
+        assert!(shown(run(), run(), 150.0).contains("too busy for 20 x"));
+        assert!(!printed(run(), run()).contains("too busy"));
     }
 
     #[test]

@@ -188,7 +188,7 @@ fn target(target: &Target) -> String {
     let load = target.load.map(|load| format!("{load:.1} cores now"));
     let parts = [
         load,
-        forecast(target).map(|forecast| format!("{forecast} to come")),
+        to_come(target),
         target
             .wanted
             .map(|wanted| format!("{wanted} replicas wanted")),
@@ -200,11 +200,27 @@ fn target(target: &Target) -> String {
 }
 
 /// A forecast with its model and how it compares with a naive one.
+fn to_come(target: &Target) -> Option<String> {
+    let mean = target.forecast?;
+    let model = target.model.as_deref().unwrap_or("a forecast");
+    let trust = match target.trust {
+        Some(Trust {
+            trusted: true,
+            ratio,
+        }) => ratio.map_or(String::new(), |ratio| {
+            format!(" (error {ratio:.2} of naive)")
+        }),
+        Some(_) | None => " (not trusted)".to_owned(),
+    };
+    Some(format!("{mean:.1} to come by {model}{trust}"))
+}
+
+/// The same in a column: a forecast that is not trusted moves nothing.
 pub(super) fn forecast(target: &Target) -> Option<String> {
     let mean = target.forecast?;
     let model = target.model.as_deref().unwrap_or_default();
     let trust = match target.trust {
-        Some(Trust { trusted: false, .. }) | None => "no trust".to_owned(),
+        Some(Trust { trusted: false, .. }) | None => "unused".to_owned(),
         Some(Trust { ratio, .. }) => ratio.map_or(String::new(), |ratio| format!("{ratio:.2}")),
     };
     Some(format!("{mean:.1} {model} {trust}").trim_end().to_owned())
@@ -346,7 +362,7 @@ mod tests {
             (6, "notice      metrics stale 45 s on 6 nodes: placing by"),
             (
                 7,
-                "shop/web 4.1 cores now, 7.2 s-hpa 0.83 to come, 6 replicas wanted, floor 5",
+                "shop/web 4.1 cores now, 7.2 to come by s-hpa (error 0.83 of naive), 6 replicas wanted, floor 5",
             ),
         ] {
             assert!(lines[line].contains(part), "{}", lines[line]);

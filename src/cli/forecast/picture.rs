@@ -57,7 +57,7 @@ fn load(plot: &Plot) -> Panel {
         share: 3.0,
         whole: false,
         marks: vec![
-            mark("80 % interval", Colour::Sky, Shape::Band(band.collect())),
+            mark("80% interval", Colour::Sky, Shape::Band(band.collect())),
             mark(
                 &format!("forecast made {ahead} s before"),
                 Colour::Blue,

@@ -32,18 +32,19 @@ Examples:
 
 A file has a column of times (RFC 3339 with an offset, or seconds since 1970) and one or more of
 values: the load of all Pods together. Numbers of cpu are cores unless --unit says millicores, and
-refused where they make sense as millicores only; memory needs --unit. An empty value, NaN or null is
-a missing one. The load is put on a grid of 15 s: a step takes the mean of its samples, a step without
-any lies on the line between its neighbours, and 3 or more missing samples are a gap, in which nothing
-is known and nothing moves.
+refused where they make sense as millicores only; memory needs --unit. An empty value, NaN or null
+is a missing one. The load is put on a grid of 15 s: a step takes the mean of its samples, a step
+without any lies on the line between its neighbours, and 3 or more missing samples are a gap, in
+which nothing is known and nothing moves.
 
-A file's load runs through the service's own rules in mode floor, tick by tick, with an HPA below them
-and Pods and metrics that take their time; and through the same HPA alone. With --url the replica's own
-memory is drawn, and only the plain HPA is simulated. The service listens on the loopback address of
-its Pods: kubectl -n evenkeel-system port-forward deploy/evenkeel 8081
+A file's load runs through the service's own rules in mode floor, tick by tick, with an HPA below
+them and Pods and metrics that take their time; and through the same HPA alone. With --url the
+replica's own memory is drawn, and only the plain HPA is simulated. The service listens on the
+loopback address of its Pods: kubectl -n evenkeel-system port-forward deploy/evenkeel 8081
+Of `evenkeel dev` it is the dashboard address that is shown.
 
-Under-provisioned is the time in which the ready Pods carry more than 1.1 times the target, which the
-HPA's tolerance allows; overloaded that in which they carry more than they request.";
+Under-provisioned is the time in which the ready Pods carry more than 1.1 times the target, which
+the HPA's tolerance allows; overloaded that in which they carry more than they request.";
 
 /// Plot a load with its forecasts, and the replicas of Evenkeel and of a plain HPA
 #[derive(Debug, clap::Args)]
@@ -53,7 +54,8 @@ pub(super) struct Args {
     #[arg(value_name = "FILE|NAMESPACE/NAME")]
     source: String,
 
-    /// table, json or yaml for the numbers, or a file to draw, which ends in .svg or .png; may be repeated
+    /// table, json or yaml for the numbers, or a file to draw, which ends in .svg or .png; may be
+    /// repeated
     #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
     output: Vec<Output>,
 
@@ -97,11 +99,11 @@ const FILE_ONLY: [&str; 9] = [
 #[command(next_help_heading = "A file")]
 struct File {
     /// What one Pod requests, such as 500m or 1Gi
-    #[arg(long, value_name = "QUANTITY", required_unless_present = "url")]
+    #[arg(long, value_name = "QUANTITY")]
     request: Option<Quantity>,
 
     /// The target utilisation of the request
-    #[arg(long, value_name = "PERCENT", value_parser = parse_target, required_unless_present = "url")]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_target)]
     target: Option<Ratio>,
 
     /// The fewest replicas
@@ -109,7 +111,7 @@ struct File {
     min: i32,
 
     /// The most replicas
-    #[arg(long, value_name = "NUMBER", required_unless_present = "url", value_parser = clap::value_parser!(i32).range(1..=100_000))]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(i32).range(1..=100_000))]
     max: Option<i32>,
 
     /// What forecasts: auto and s-hpa as the service does; tes, naive or seasonal-naive alone
@@ -209,7 +211,12 @@ fn target(args: &Args) -> Result<(Target, f64), Failure> {
         unit,
         ..
     } = &args.file;
-    let missing = || Failure::call("--request, --target and --max are needed");
+    let missing = || {
+        Failure::call(
+            "the load of a file also needs --request, --target and --max: what one Pod requests, the \
+             HPA's target and the most replicas",
+        )
+    };
     let (request, share, max) = (
         request.ok_or_else(missing)?,
         target.ok_or_else(missing)?,
@@ -267,7 +274,7 @@ fn unambiguous(samples: &[Sample], target: &Target) -> Result<(), String> {
     let most = f64::from(target.bounds.max()) * target.capacity.request();
     if target.resource == Resource::Cpu && mean > 10.0 * most && mean / 1000.0 <= 10.0 * most {
         return Err(format!(
-            "its mean of {:.0} would be cores for {} Pods of {} m; say --unit millicores, or --unit cores if it is so",
+            "its mean of {:.0} would be cores for {:.0} Pods of {}m; say --unit millicores, or --unit cores if it is so",
             mean / 1000.0,
             mean / target.capacity.request(),
             target.capacity.request()

@@ -176,8 +176,7 @@ impl Plot {
                 naive / factor
             ));
         }
-        parts
-            .extend(coverage80.map(|share| format!("{} inside the 80 % interval", percent(share))));
+        parts.extend(coverage80.map(|share| format!("{} inside the 80% interval", percent(share))));
         parts.extend(trusted_share.map(|share| format!("trusted {} of the time", percent(share))));
         parts.push(format!("now {trust}"));
         format!("Forecast: {}", parts.join("; "))

@@ -1,6 +1,7 @@
 //! Deployments: one ReplicaSet for each version of the template. The newest takes over from the
 //! older ones as the strategy says: within its bounds, or once they are gone.
 
+mod revision;
 mod rolling;
 mod status;
 
@@ -67,6 +68,9 @@ impl Deployments {
             Some(newest) => self.roll(deployment, newest, &old).await?,
             None if paused => {}
             None => return self.begin(deployment, &hash).await,
+        }
+        if let Some(newest) = newest.first() {
+            revision::write(&self.client, deployment, newest, &old).await?;
         }
         self.forget(spec, deployment, &old).await?;
         status::write(&self.client, deployment, newest.first().copied(), &old).await

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::{Query, State};
-use axum::http::StatusCode;
+use axum::extract::State;
+use axum::http::{StatusCode, Uri};
 use jiff::Timestamp;
 use moka::sync::Cache;
 use serde::{Deserialize, Serialize};
@@ -217,10 +217,8 @@ pub(super) struct Which {
     pod: String,
 }
 
-pub(super) async fn stored(
-    State(api): State<Api>,
-    Query(which): Query<Which>,
-) -> Result<Json<Answer>, ApiError> {
+pub(super) async fn stored(State(api): State<Api>, uri: Uri) -> Result<Json<Answer>, ApiError> {
+    let which: Which = super::parameters(&uri, "namespace=NAMESPACE&pod=NAME")?;
     let record = api
         .decisions
         .0

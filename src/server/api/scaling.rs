@@ -5,7 +5,7 @@
 use axum::Json;
 use axum::Router;
 use axum::extract::{Query, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use axum::routing::get;
 use serde::{Deserialize, Serialize};
 
@@ -106,16 +106,16 @@ type Row = (
     Option<i32>,
 );
 
-async fn history(
-    State(scaling): State<Scaling>,
-    Query(target): Query<Target>,
-) -> Result<Json<History>, ApiError> {
+async fn history(State(scaling): State<Scaling>, uri: Uri) -> Result<Json<History>, ApiError> {
     let Target {
         namespace,
         name,
         kind,
         resource,
-    } = target;
+    } = super::parameters(
+        &uri,
+        "namespace=NAMESPACE&name=NAME[&kind=KIND][&resource=cpu|memory]",
+    )?;
     let found = Resource::ALL
         .into_iter()
         .find(|known| known.as_str() == resource);

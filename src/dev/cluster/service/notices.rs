@@ -10,6 +10,8 @@ use crate::dev::events::Notice;
 #[derive(Debug, Default)]
 pub(super) struct Notices {
     failures: Option<f64>,
+    /// Questions have failed since the last sample came, which was so old at the last look.
+    failing: Option<f64>,
     interrupted: Option<f64>,
     /// The watches were interrupted; how many looks ago that was noticed.
     resyncing: Option<u32>,
@@ -53,12 +55,19 @@ impl Notices {
     fn metrics(&mut self, metrics: &Exposition<'_>, scenario: ToScenario<'_>) -> Option<Notice> {
         let failures = metrics.sum(FAILURES, &[]);
         let before = self.failures.replace(failures);
-        let failing = before.is_some_and(|before| failures > before);
         let stale = metrics.largest(NODES, &["freshness=\"stale\""]);
         let stale = stale.filter(|nodes| *nodes >= 1.0);
-        let age = scenario(metrics.largest(AGE, &[]).unwrap_or(0.0)).as_secs();
+        let real = metrics.largest(AGE, &[]).unwrap_or(0.0);
+        let measured = metrics.largest(NODES, &["freshness=\"fresh\""]);
+        let none_yet = measured.is_some_and(|nodes| nodes < 1.0);
+        let failed = before.is_some_and(|before| failures > before);
+        // A look between two questions that fail has no new failure, and no newer sample either.
+        let failing = failed || self.failing.is_some_and(|age| none_yet || real >= age);
+        self.failing = failing.then_some(if none_yet { f64::INFINITY } else { real });
+        let age = scenario(real).as_secs();
         let text = match stale {
             Some(nodes) => format!("stale {age} s on {nodes:.0} nodes: placing by requests"),
+            None if failing && none_yet => "not there yet: placing by requests".to_owned(),
             None if failing => format!("failing, {age} s old: placing by the last sample"),
             None => return None,
         };
@@ -136,6 +145,36 @@ mod tests {
             said(&mut notices, &stale),
             ["metrics stale 180 s on 6 nodes: placing by requests"]
         );
+    }
+
+    #[test]
+    fn metrics_fail_until_a_newer_sample_is_there() {
+        let mut notices = Notices::default();
+        said(&mut notices, WELL);
+        let failing = WELL.replace("all\"} 3", "all\"} 4");
+        said(&mut notices, &failing);
+        let later = failing.replace("age_seconds 2", "age_seconds 3");
+        assert_eq!(
+            said(&mut notices, &later),
+            ["metrics failing, 60 s old: placing by the last sample"]
+        );
+        let newer = failing.replace("age_seconds 2", "age_seconds 0");
+        assert!(said(&mut notices, &newer).is_empty());
+        assert!(said(&mut notices, &later).is_empty());
+    }
+
+    #[test]
+    fn metrics_that_were_never_there_are_not_called_old() {
+        let none =
+            format!("{WELL}evenkeel_metrics_nodes{{resource=\"cpu\",freshness=\"fresh\"}} 0\n");
+        let mut notices = Notices::default();
+        said(&mut notices, &none);
+        assert_eq!(
+            said(&mut notices, &none.replace("all\"} 3", "all\"} 4")),
+            ["metrics not there yet: placing by requests"]
+        );
+        let first = WELL.replace("all\"} 3", "all\"} 4");
+        assert!(said(&mut notices, &first).is_empty());
     }
 
     #[test]
