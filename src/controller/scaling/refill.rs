@@ -5,7 +5,7 @@
 //! never wait for it: what arrives fills gaps, and what has been measured here stays. Each answer
 //! is used once, so none is cached.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,9 +81,12 @@ pub struct Filled {
 pub enum Progress {
     /// A part has come.
     Part(Filled),
-    /// The targets of these namespaces have all that there is.
-    Done(BTreeSet<Box<str>>),
+    /// The targets of these namespaces that were there at the given ticks have all that there is.
+    Done(Asked),
 }
+
+/// Namespaces whose past is asked for, each with the newest tick at which it was.
+pub type Asked = BTreeMap<Box<str>, u64>;
 
 /// The refill; it works on what it is asked for until it is cancelled.
 pub struct Refill {
@@ -109,15 +112,15 @@ impl Refill {
     /// that have gathered meanwhile together.
     pub async fn run(
         mut self,
-        mut asked: mpsc::UnboundedReceiver<Box<str>>,
+        mut asked: mpsc::UnboundedReceiver<(Box<str>, u64)>,
         told: mpsc::Sender<Progress>,
         cancel: CancellationToken,
     ) {
         let filling = async {
             while let Some(first) = asked.recv().await {
-                let mut namespaces = BTreeSet::from([first]);
-                while let Ok(next) = asked.try_recv() {
-                    namespaces.insert(next);
+                let mut namespaces = Asked::from([first]);
+                while let Ok((namespace, tick)) = asked.try_recv() {
+                    namespaces.insert(namespace, tick);
                 }
                 self.metrics.refilling(true);
                 let heard = self.fill(&namespaces, &told).await;
@@ -132,12 +135,8 @@ impl Refill {
     }
 
     /// Whether anybody still listens.
-    async fn fill(
-        &mut self,
-        namespaces: &BTreeSet<Box<str>>,
-        told: &mpsc::Sender<Progress>,
-    ) -> bool {
-        let names: Vec<&str> = namespaces.iter().map(|name| &**name).collect();
+    async fn fill(&mut self, namespaces: &Asked, told: &mpsc::Sender<Progress>) -> bool {
+        let names: Vec<&str> = namespaces.keys().map(|name| &**name).collect();
         for resolution in Resolution::ALL {
             for resource in RESOURCES {
                 let mut rest = Span::before(self.clock.now(), resolution);
@@ -348,7 +347,7 @@ mod tests {
         let refill = Refill::new(fake.clone(), Clock::real(), Metrics::default());
         let (ask, asked) = mpsc::unbounded_channel();
         let (told, mut heard) = mpsc::channel(1);
-        ask.send("shop".into()).unwrap();
+        ask.send(("shop".into(), 1)).unwrap();
         let cancel = CancellationToken::new();
         let running = tokio::spawn(refill.run(asked, told, cancel.clone()));
         let mut parts = Vec::new();
