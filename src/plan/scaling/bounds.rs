@@ -17,6 +17,9 @@ use super::owner::Owner;
 /// For how long a record that has gone from its object still counts.
 pub(super) const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
 
+/// How many characters are told of what is wrong with a record.
+const TOLD: usize = 300;
+
 /// The bounds of an object, with whose they are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ledger {
@@ -37,7 +40,8 @@ impl Ledger {
         let (record, damaged) = match owner.record().map(Ownership::from_annotation) {
             None => (None, None),
             Some(Ok(record)) => (Some(record), None),
-            Some(Err(error)) => (None, Some(error.to_string())),
+            // It quotes the record, which anybody may have written, and is told in an annotation.
+            Some(Err(error)) => (None, Some(error.to_string().chars().take(TOLD).collect())),
         };
         let known = match (&record, remembered) {
             (Some(record), _) => Some(record),

@@ -242,6 +242,20 @@ fn a_damaged_record_leaves_the_bounds_to_the_user() {
 }
 
 #[test]
+fn a_damaged_record_is_not_quoted_at_length() {
+    let mut world = World::new();
+    let contributor = "\u{7f}".repeat(100_000);
+    let record = format!(
+        r#"{{"user":{{"max":9}},"written":{{"max":9}},"contributions":{{"{contributor}":1}}}}"#
+    );
+    world.annotate(BOUNDS, json!(record));
+    world.tick(None, 0);
+    assert_eq!(world.holds("BoundsRecordDamaged"), Some(Truth::True));
+    let told = world.owner()["metadata"]["annotations"][SCALING_STATUS].clone();
+    assert!(told.as_str().unwrap().len() < 4096);
+}
+
+#[test]
 fn a_most_below_the_floor_takes_the_floor_with_it() {
     let mut world = World::with_keda();
     world.tick(Some(8), 0);
