@@ -127,11 +127,18 @@ impl Ledger {
 
     fn settled(&self, bounds: ObjectBounds, ownership: Ownership) -> Settled {
         let annotation = ownership.to_annotation();
+        let renews = annotation.is_some()
+            && bounds == self.found
+            && self
+                .record
+                .as_ref()
+                .is_some_and(|record| record.differs_in_time_only(&ownership));
         let same = self.record == annotation.is_some().then_some(ownership);
         Settled {
             found: self.found,
             bounds,
             annotation: (!same || self.damaged.is_some()).then(|| Value::from(annotation)),
+            renews,
         }
     }
 }
@@ -143,6 +150,8 @@ pub(super) struct Settled {
     bounds: ObjectBounds,
     /// The new record, where it changes; null where it goes.
     annotation: Option<Value>,
+    /// Whether nothing changes but how long the record counts.
+    renews: bool,
 }
 
 impl Settled {
@@ -157,6 +166,12 @@ impl Settled {
         let least = |bounds: ObjectBounds| bounds.min.unwrap_or(1);
         let (from, to) = (least(self.found), least(self.bounds));
         (from != to).then_some((from, to))
+    }
+
+    /// Whether what is written changes what holds, or is needed to put it back; a record that is
+    /// only renewed has minutes left.
+    pub(super) const fn is_urgent(&self) -> bool {
+        !self.renews
     }
 
     /// Whether the record goes from the object.
