@@ -93,7 +93,10 @@ pub struct Refill {
     past: Arc<dyn Past>,
     clock: Clock,
     metrics: Metrics,
+    /// The points of the next question.
     points: u32,
+    /// The most that the server has been able to answer of late.
+    most: u32,
 }
 
 impl Refill {
@@ -105,6 +108,7 @@ impl Refill {
             clock,
             metrics,
             points: FIRST_POINTS,
+            most: u32::MAX,
         }
     }
 
@@ -136,6 +140,7 @@ impl Refill {
 
     /// Whether anybody still listens.
     async fn fill(&mut self, namespaces: &Asked, told: &mpsc::Sender<Progress>) -> bool {
+        self.most = u32::MAX;
         let names: Vec<&str> = namespaces.keys().map(|name| &**name).collect();
         for resolution in Resolution::ALL {
             for resource in RESOURCES {
@@ -178,7 +183,7 @@ impl Refill {
             self.metrics.refill(outcome.as_ref().map(drop));
             let error = match outcome {
                 Ok(mut sums) => {
-                    self.points = points(sums.series);
+                    self.points = points(sums.series).min(self.most);
                     in_time_of(&self.clock, &mut sums);
                     tokio::time::sleep(took.min(LONGEST_REST)).await;
                     return Some(Some(sums));
@@ -186,7 +191,8 @@ impl Refill {
                 Err(error) => error,
             };
             if is_too_much(&error) && slots.points > 1 {
-                self.points = (slots.points / 2).max(1);
+                self.most = (slots.points / 2).max(1);
+                self.points = self.most;
                 return Some(None);
             }
             let down = is_down(&error);
@@ -409,6 +415,24 @@ mod tests {
             .map(|(_, grid)| grid.points)
             .sum();
         assert_eq!(whole - memory, 120 + 180 + 576);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_too_much_is_not_asked_again_and_again() {
+        let (_, asked) = refill(|_, _, grid| {
+            Some(if grid.points > 3 {
+                Err(MetricsError::Timeout)
+            } else {
+                Ok(sums(grid, 1))
+            })
+        })
+        .await;
+        let refused = asked.iter().filter(|(_, grid)| grid.points > 3).count();
+        // 20, 10 and 5 points.
+        assert_eq!(refused, 3);
+        let answered = asked.iter().filter(|(_, grid)| grid.points <= 3);
+        let answered: u32 = answered.map(|(_, grid)| grid.points).sum();
+        assert_eq!(answered, 2 * (120 + 180 + 576));
     }
 
     #[tokio::test(start_paused = true)]
