@@ -78,7 +78,7 @@ pub enum Purpose {
     Notice,
     /// The bounds of a target follow what is predicted, or are put back.
     ScalingBounds,
-    /// The status of a target is kept.
+    /// The status of a target is kept, and the record of bounds that stay as they are.
     ScalingStatus,
     /// A user is told of what was decided for a target.
     ScalingEvent,

@@ -1,10 +1,12 @@
-//! What waits to be written, in two lanes: what changes how the cluster behaves goes before what
-//! only tells of it, so that ten thousand statuses hold up no floor.
+//! What waits to be written, in three lanes: what changes how the cluster behaves goes before what
+//! only tells of it, so that ten thousand statuses hold up no floor. Statuses and Events take turns,
+//! so that neither a storm of the one nor of the other silences the rest.
 //!
-//! Both lanes are bounded, and what does not fit is planned again later. Of one object one write
-//! waits in each lane: the plan is made again on what that one leaves behind.
+//! All lanes are bounded, and what does not fit is planned again later. Of one object one write
+//! waits in each lane, the newest that was planned: an object changes while its write waits, and
+//! one that names an old version would only be refused.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc;
@@ -17,6 +19,7 @@ use crate::plan::{Purpose, Target, Write};
 enum Lane {
     Acts,
     Tells,
+    Events,
 }
 
 const fn lane(purpose: Purpose) -> Lane {
@@ -26,36 +29,44 @@ const fn lane(purpose: Purpose) -> Lane {
         | Purpose::CaBundle
         | Purpose::Certificates
         | Purpose::ScalingBounds => Lane::Acts,
-        Purpose::Notice | Purpose::ScalingStatus | Purpose::ScalingEvent => Lane::Tells,
+        Purpose::ScalingStatus => Lane::Tells,
+        Purpose::Notice | Purpose::ScalingEvent => Lane::Events,
     }
 }
 
+/// One write's place.
+type Place = (Lane, Target);
+
 #[derive(Debug, Default)]
 struct Known {
-    waiting: HashSet<(Lane, Target)>,
+    /// What waits; `None` while it is being made.
+    waiting: HashMap<Place, Option<Write>>,
     failed: HashSet<Target>,
 }
 
 type Shared = Arc<Mutex<Known>>;
 
-/// Sets of names are whole whatever happened while they were locked.
+/// Names and writes are whole whatever happened while they were locked.
 fn locked(known: &Shared) -> MutexGuard<'_, Known> {
     known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A queue with two lanes of `length` each.
+/// A queue with lanes of `length` each.
 pub(super) fn new(length: usize, metrics: Metrics) -> (WriteQueue, Waiting) {
     let (acts, acting) = mpsc::channel(length);
     let (tells, telling) = mpsc::channel(length);
+    let (events, happening) = mpsc::channel(length);
     let known = Shared::default();
     let waiting = Waiting {
         acting,
         telling,
+        happening,
         known: Arc::clone(&known),
     };
     let queue = WriteQueue {
         acts,
         tells,
+        events,
         known,
         metrics,
     };
@@ -65,8 +76,9 @@ pub(super) fn new(length: usize, metrics: Metrics) -> (WriteQueue, Waiting) {
 /// Puts plans into the writer's queue.
 #[derive(Debug, Clone)]
 pub struct WriteQueue {
-    acts: mpsc::Sender<Write>,
-    tells: mpsc::Sender<Write>,
+    acts: mpsc::Sender<Target>,
+    tells: mpsc::Sender<Target>,
+    events: mpsc::Sender<Target>,
     known: Shared,
     metrics: Metrics,
 }
@@ -79,41 +91,72 @@ impl WriteQueue {
         locked(&self.known).failed.drain().collect()
     }
 
-    /// Queues a write, unless one for the same object waits in its lane already.
+    /// Queues a write, in the place of one for the same object that waits in its lane already. One
+    /// that is being made stands: the plan is made again on what it leaves behind.
     pub fn put(&self, write: Write) {
         let mut known = locked(&self.known);
         let (lane, purpose) = (lane(write.purpose), write.purpose);
-        let waiting = (lane, write.target.clone());
-        if known.waiting.contains(&waiting) {
+        let target = write.target.clone();
+        let place = (lane, target.clone());
+        if let Some(waiting) = known.waiting.get_mut(&place) {
+            if let Some(older) = waiting {
+                *older = write;
+            }
             return;
         }
         let sender = match lane {
             Lane::Acts => &self.acts,
             Lane::Tells => &self.tells,
+            Lane::Events => &self.events,
         };
-        if sender.try_send(write).is_ok() {
-            known.waiting.insert(waiting);
+        if sender.try_send(target).is_ok() {
+            known.waiting.insert(place, Some(write));
         } else {
             self.metrics.count(purpose, Outcome::Dropped);
-            known.failed.insert(waiting.1);
+            known.failed.insert(place.1);
         }
     }
 }
 
 /// The writer's end of the queue.
 pub(super) struct Waiting {
-    acting: mpsc::Receiver<Write>,
-    telling: mpsc::Receiver<Write>,
+    acting: mpsc::Receiver<Target>,
+    telling: mpsc::Receiver<Target>,
+    happening: mpsc::Receiver<Target>,
     known: Shared,
 }
 
 impl Waiting {
     /// The next write; `None` once nobody can queue any more.
     pub(super) async fn next(&mut self) -> Option<Write> {
+        loop {
+            let place = self.place().await?;
+            let mut known = locked(&self.known);
+            if let Some(write) = known.waiting.get_mut(&place).and_then(Option::take) {
+                return Some(write);
+            }
+        }
+    }
+
+    async fn place(&mut self) -> Option<Place> {
+        let Self {
+            acting,
+            telling,
+            happening,
+            ..
+        } = self;
+        // Without an order between the two, neither waits for the other to be empty.
+        let told = async {
+            tokio::select! {
+                Some(target) = telling.recv() => Some((Lane::Tells, target)),
+                Some(target) = happening.recv() => Some((Lane::Events, target)),
+                else => None,
+            }
+        };
         tokio::select! {
             biased;
-            Some(write) = self.acting.recv() => Some(write),
-            Some(write) = self.telling.recv() => Some(write),
+            Some(target) = acting.recv() => Some((Lane::Acts, target)),
+            Some(place) = told => Some(place),
             else => None,
         }
     }
@@ -121,20 +164,28 @@ impl Waiting {
     /// Takes note that a write has been tried.
     pub(super) fn done(&self, write: Write, failed: bool) {
         let mut known = locked(&self.known);
-        let waiting = (lane(write.purpose), write.target);
-        known.waiting.remove(&waiting);
+        let place = (lane(write.purpose), write.target);
+        known.waiting.remove(&place);
         if failed {
-            known.failed.insert(waiting.1);
+            known.failed.insert(place.1);
         }
     }
 
-    /// Everything that waits, in the order in which it would be written.
+    /// Everything that waits, lane by lane in the order in which it would be written.
     #[cfg(test)]
     pub(super) fn take_all(&mut self) -> Vec<Write> {
-        locked(&self.known).waiting.clear();
-        let acting = std::iter::from_fn(|| self.acting.try_recv().ok());
-        let telling = std::iter::from_fn(|| self.telling.try_recv().ok());
-        acting.chain(telling).collect()
+        let mut known = locked(&self.known);
+        let lanes = [
+            (Lane::Acts, &mut self.acting),
+            (Lane::Tells, &mut self.telling),
+            (Lane::Events, &mut self.happening),
+        ];
+        let places = lanes.into_iter().flat_map(|(lane, receiver)| {
+            std::iter::from_fn(move || Some((lane, receiver.try_recv().ok()?)))
+        });
+        places
+            .filter_map(|place| known.waiting.remove(&place).flatten())
+            .collect()
     }
 }
 
@@ -146,11 +197,65 @@ mod tests {
     use crate::plan::Operation;
 
     fn write(purpose: Purpose, name: &str) -> Write {
+        versioned(purpose, name, 1)
+    }
+
+    fn versioned(purpose: Purpose, name: &str, version: u32) -> Write {
         Write {
             purpose,
             target: Target::Namespace(name.to_owned()),
-            operation: Operation::Merge(json!({})),
+            operation: Operation::Merge(json!({"metadata": {"resourceVersion": version}})),
         }
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_the_newest_plan_in_the_place_of_the_oldest() {
+        let (queue, mut waiting) = new(10, Metrics::default());
+        for (name, version) in [("a", 1), ("b", 2), ("a", 3)] {
+            queue.put(versioned(Purpose::ScalingBounds, name, version));
+        }
+        let first = waiting.next().await.unwrap();
+        assert_eq!(first, versioned(Purpose::ScalingBounds, "a", 3));
+        // While it is made, nothing newer is known than what it leaves behind.
+        queue.put(versioned(Purpose::ScalingBounds, "a", 4));
+        waiting.done(first, false);
+        let second = waiting.next().await.unwrap();
+        assert_eq!(second, versioned(Purpose::ScalingBounds, "b", 2));
+        waiting.done(second, false);
+        queue.put(versioned(Purpose::ScalingBounds, "a", 5));
+        let third = waiting.next().await.unwrap();
+        assert_eq!(third, versioned(Purpose::ScalingBounds, "a", 5));
+    }
+
+    #[tokio::test]
+    async fn a_storm_of_events_does_not_hold_up_statuses_nor_they_the_events() {
+        let (queue, mut waiting) = new(1000, Metrics::default());
+        for name in 0..1000 {
+            queue.put(write(Purpose::ScalingEvent, &format!("event-{name}")));
+            queue.put(write(Purpose::ScalingStatus, &format!("status-{name}")));
+        }
+        let mut events = 0;
+        for _ in 0..200 {
+            let next = waiting.next().await.unwrap();
+            events += u32::from(next.purpose == Purpose::ScalingEvent);
+            waiting.done(next, false);
+        }
+        assert!((1..200).contains(&events), "{events} of 200 are Events");
+    }
+
+    #[test]
+    fn notices_have_room_however_many_statuses_wait() {
+        let (queue, mut waiting) = new(1, Metrics::default());
+        for purpose in [Purpose::ScalingStatus, Purpose::Notice] {
+            queue.put(write(purpose, "a"));
+            queue.put(write(purpose, "b"));
+        }
+        let left: Vec<_> = waiting
+            .take_all()
+            .iter()
+            .map(|write| write.purpose)
+            .collect();
+        assert_eq!(left, [Purpose::ScalingStatus, Purpose::Notice]);
     }
 
     #[tokio::test]

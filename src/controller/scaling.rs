@@ -98,7 +98,7 @@ impl Scaling {
     /// Ticks, and takes what comes of the past between two ticks.
     async fn follow(
         &self,
-        ask: mpsc::UnboundedSender<Box<str>>,
+        ask: mpsc::UnboundedSender<(Box<str>, u64)>,
         mut progress: mpsc::Receiver<Progress>,
     ) {
         let mut targets = Targets::default();
@@ -111,9 +111,9 @@ impl Scaling {
                     let now = self.clock.now();
                     let ticked;
                     (targets, ticked) = self.tick(targets, ticks.pass(now), now).await;
-                    for namespace in ticked.past {
+                    for asked in ticked.past {
                         // Where nothing is refilled nothing asks for the past either.
-                        let _ = ask.send(namespace);
+                        let _ = ask.send(asked);
                     }
                     targets = self.name_contesters(targets, ticked.contested).await;
                 }
@@ -179,9 +179,12 @@ impl Scaling {
         mut targets: Targets,
         contested: Vec<targets::Contested>,
     ) -> Targets {
-        for contested in contested {
-            let manager = contest::manager(&self.client, &contested.object).await;
-            targets.contested_by(&contested.key, manager);
+        for contested in &contested {
+            targets.contested_by(&contested.key, None);
+        }
+        let objects = contested.into_iter().map(|one| (one.key, one.object));
+        for (key, manager) in contest::managers(&self.client, objects).await {
+            targets.contested_by(&key, Some(manager));
         }
         targets
     }

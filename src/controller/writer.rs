@@ -332,7 +332,7 @@ mod tests {
         queue.put(touch("a", "2"));
         queue.put(touch("b", "1"));
         queue.put(touch("c", "1"));
-        assert_eq!(leader.queued(), [touch("a", "1"), touch("b", "1")]);
+        assert_eq!(leader.queued(), [touch("a", "2"), touch("b", "1")]);
         // What was dropped is not taken for waiting.
         queue.put(touch("c", "1"));
         assert_eq!(leader.queued(), [touch("c", "1")]);

@@ -5,8 +5,13 @@ use jiff::SignedDuration;
 /// Below this a forecast is not worth its error.
 pub const LEAST: SignedDuration = SignedDuration::from_secs(60);
 
+/// Farther ahead nothing is looked: a Pod that waited for hours for a node says nothing of how long
+/// starts take, and models that remember half an hour say nothing of hours. Each step further also
+/// takes memory and time of every target.
+pub const MOST: SignedDuration = SignedDuration::from_mins(15);
+
 /// The 90th percentile of the times from start to ready, by nearest rank, plus one tick; at least
-/// 60 s, which is also what a target has whose Pods have told nothing yet.
+/// 60 s, which is also what a target has whose Pods have told nothing yet, and at most 15 minutes.
 #[must_use]
 pub fn horizon(start_to_ready: &mut [SignedDuration], tick: SignedDuration) -> SignedDuration {
     start_to_ready.sort_unstable();
@@ -14,7 +19,7 @@ pub fn horizon(start_to_ready: &mut [SignedDuration], tick: SignedDuration) -> S
     let percentile = rank
         .checked_sub(1)
         .and_then(|index| start_to_ready.get(index));
-    percentile.map_or(LEAST, |&time| time.saturating_add(tick).max(LEAST))
+    percentile.map_or(LEAST, |&time| time.saturating_add(tick).clamp(LEAST, MOST))
 }
 
 /// How many steps a forecast needs to reach the horizon from a measurement that may be as old as
@@ -46,6 +51,9 @@ mod tests {
             (vec![], 60),
             (vec![5], 60),
             (vec![90], 105),
+            (vec![885], 900),
+            (vec![2 * 24 * 3600], 900),
+            (vec![i64::MAX], 900),
             ((1..=10).map(|i| i * 10).collect(), 105),
             ((1..=11).rev().map(|i| i * 10).collect(), 115),
         ] {

@@ -137,6 +137,19 @@ impl Ownership {
         self.contributions.get(by)
     }
 
+    /// Whether it says the same as `other` but for how long contributions count.
+    #[must_use]
+    pub fn differs_in_time_only(&self, other: &Self) -> bool {
+        let untimed = |record: &Self| {
+            let mut record = record.clone();
+            for contribution in record.contributions.values_mut() {
+                contribution.until = Timestamp::UNIX_EPOCH;
+            }
+            record
+        };
+        untimed(self) == untimed(other)
+    }
+
     /// Takes note of the bounds that the object has.
     pub fn observe(&mut self, found: ObjectBounds, now: Timestamp) -> Seen {
         if found == self.written {

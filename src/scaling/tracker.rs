@@ -122,7 +122,9 @@ impl Tracker {
         filled
     }
 
-    /// Takes the sum over the Pods of the time `at`.
+    /// Takes the sum over the Pods of the time `at`. Where the clock was set back by more than the
+    /// finest ring holds, all begins anew: what is known lies in a time that has not come, and would
+    /// hold everything up until it has.
     ///
     /// # Errors
     /// As [`super::history::History::insert`]; nothing changes then.
@@ -133,6 +135,9 @@ impl Tracker {
         sum: f64,
         now: Timestamp,
     ) -> Result<(), Refused> {
+        if self.of(resource).is_ahead_of(at, now) {
+            *self = Self::default();
+        }
         self.of(resource).measure(at, sum, now)
     }
 

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use futures::StreamExt as _;
+use futures::stream;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::Client;
 use serde_json::Value;
@@ -12,28 +14,43 @@ use serde_json::Value;
 use crate::controller::writer;
 use crate::plan::Target;
 
-/// Longer than this a name is not waited for; it is then called another writer.
+/// Longer than this names are not waited for; they are then called another writer. The next tick
+/// waits with them, however many floors were undone at once.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How many objects are asked for at once.
+const AT_ONCE: usize = 16;
 
 /// The fields that hold the least replicas, as managed fields name them.
 const LEAST: [&str; 2] = ["f:minReplicas", "f:minReplicaCount"];
 
-/// The field manager that wrote the least replicas of an object last, but for us; `None` where the
-/// API server does not say.
-pub(super) async fn manager(client: &Client, object: &Target) -> Option<String> {
-    let (api, name) = writer::api(client, object);
-    let asked = tokio::time::timeout(PATIENCE, api.get_metadata(&name)).await;
-    match asked {
-        Ok(Ok(found)) => last_writer(found.metadata.managed_fields.as_deref().unwrap_or_default()),
-        Ok(Err(error)) => {
-            tracing::warn!(%error, ?object, "who contests the floor could not be learned");
-            None
+/// The field managers that wrote the least replicas of the objects last, but for us, as far as the
+/// API server says in time.
+pub(super) async fn managers<K>(
+    client: &Client,
+    objects: impl Iterator<Item = (K, Target)>,
+) -> Vec<(K, String)> {
+    let mut found = Vec::new();
+    let asked = stream::iter(objects)
+        .map(|(key, object)| async move { (key, manager(client, &object).await) });
+    let mut answers = asked.buffer_unordered(AT_ONCE);
+    let all = async {
+        while let Some((key, manager)) = answers.next().await {
+            found.extend(manager.map(|manager| (key, manager)));
         }
-        Err(_) => {
-            tracing::warn!(
-                ?object,
-                "who contests the floor could not be learned in time"
-            );
+    };
+    if tokio::time::timeout(PATIENCE, all).await.is_err() {
+        tracing::warn!("who contests floors could not be learned in time");
+    }
+    found
+}
+
+async fn manager(client: &Client, object: &Target) -> Option<String> {
+    let (api, name) = writer::api(client, object);
+    match api.get_metadata(&name).await {
+        Ok(found) => last_writer(found.metadata.managed_fields.as_deref().unwrap_or_default()),
+        Err(error) => {
+            tracing::warn!(%error, ?object, "who contests the floor could not be learned");
             None
         }
     }
@@ -60,6 +77,48 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::controller::fake_api::{FakeApi, Mood};
+
+    fn objects() -> impl Iterator<Item = (usize, Target)> {
+        let target = |number: usize| {
+            Target::HorizontalPodAutoscaler("shop".to_owned(), format!("web-{number}"))
+        };
+        (0..1000).map(move |number| (number, target(number)))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_contests_take_no_longer_than_one() {
+        let api = FakeApi::default();
+        api.mood(Mood::Hangs);
+        let client = api.client();
+        let waited = tokio::time::timeout(PATIENCE * 2, managers(&client, objects()));
+        assert_eq!(waited.await.expect("one patience for all"), []);
+    }
+
+    #[tokio::test]
+    async fn every_contester_is_named_where_the_api_server_answers() {
+        let api = FakeApi::default();
+        for (number, _) in objects() {
+            let path = format!(
+                "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers/web-{number}"
+            );
+            let manager = format!("flux-{number}");
+            api.set(
+                &path,
+                json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+                    "metadata": {"name": format!("web-{number}"), "managedFields": [{
+                    "manager": manager, "operation": "Update", "apiVersion": "autoscaling/v2",
+                    "time": "2026-01-01T00:00:00Z", "fieldsType": "FieldsV1",
+                    "fieldsV1": {"f:spec": {"f:minReplicas": {}}}}]}}),
+            );
+        }
+        let mut named = managers(&api.client(), objects()).await;
+        named.sort_unstable();
+        let expected: Vec<_> = objects()
+            .map(|(number, _)| (number, format!("flux-{number}")))
+            .collect();
+        assert_eq!(named, expected);
+    }
 
     fn entries(list: Value) -> Vec<ManagedFieldsEntry> {
         serde_json::from_value(list).unwrap()

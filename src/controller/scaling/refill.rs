@@ -5,7 +5,7 @@
 //! never wait for it: what arrives fills gaps, and what has been measured here stays. Each answer
 //! is used once, so none is cached.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,16 +81,22 @@ pub struct Filled {
 pub enum Progress {
     /// A part has come.
     Part(Filled),
-    /// The targets of these namespaces have all that there is.
-    Done(BTreeSet<Box<str>>),
+    /// The targets of these namespaces that were there at the given ticks have all that there is.
+    Done(Asked),
 }
+
+/// Namespaces whose past is asked for, each with the newest tick at which it was.
+pub type Asked = BTreeMap<Box<str>, u64>;
 
 /// The refill; it works on what it is asked for until it is cancelled.
 pub struct Refill {
     past: Arc<dyn Past>,
     clock: Clock,
     metrics: Metrics,
+    /// The points of the next question.
     points: u32,
+    /// The most that the server has been able to answer of late.
+    most: u32,
 }
 
 impl Refill {
@@ -102,6 +108,7 @@ impl Refill {
             clock,
             metrics,
             points: FIRST_POINTS,
+            most: u32::MAX,
         }
     }
 
@@ -109,15 +116,15 @@ impl Refill {
     /// that have gathered meanwhile together.
     pub async fn run(
         mut self,
-        mut asked: mpsc::UnboundedReceiver<Box<str>>,
+        mut asked: mpsc::UnboundedReceiver<(Box<str>, u64)>,
         told: mpsc::Sender<Progress>,
         cancel: CancellationToken,
     ) {
         let filling = async {
             while let Some(first) = asked.recv().await {
-                let mut namespaces = BTreeSet::from([first]);
-                while let Ok(next) = asked.try_recv() {
-                    namespaces.insert(next);
+                let mut namespaces = Asked::from([first]);
+                while let Ok((namespace, tick)) = asked.try_recv() {
+                    namespaces.insert(namespace, tick);
                 }
                 self.metrics.refilling(true);
                 let heard = self.fill(&namespaces, &told).await;
@@ -132,12 +139,9 @@ impl Refill {
     }
 
     /// Whether anybody still listens.
-    async fn fill(
-        &mut self,
-        namespaces: &BTreeSet<Box<str>>,
-        told: &mpsc::Sender<Progress>,
-    ) -> bool {
-        let names: Vec<&str> = namespaces.iter().map(|name| &**name).collect();
+    async fn fill(&mut self, namespaces: &Asked, told: &mpsc::Sender<Progress>) -> bool {
+        self.most = u32::MAX;
+        let names: Vec<&str> = namespaces.keys().map(|name| &**name).collect();
         for resolution in Resolution::ALL {
             for resource in RESOURCES {
                 let mut rest = Span::before(self.clock.now(), resolution);
@@ -179,7 +183,7 @@ impl Refill {
             self.metrics.refill(outcome.as_ref().map(drop));
             let error = match outcome {
                 Ok(mut sums) => {
-                    self.points = points(sums.series);
+                    self.points = points(sums.series).min(self.most);
                     in_time_of(&self.clock, &mut sums);
                     tokio::time::sleep(took.min(LONGEST_REST)).await;
                     return Some(Some(sums));
@@ -187,7 +191,8 @@ impl Refill {
                 Err(error) => error,
             };
             if is_too_much(&error) && slots.points > 1 {
-                self.points = (slots.points / 2).max(1);
+                self.most = (slots.points / 2).max(1);
+                self.points = self.most;
                 return Some(None);
             }
             let down = is_down(&error);
@@ -348,7 +353,7 @@ mod tests {
         let refill = Refill::new(fake.clone(), Clock::real(), Metrics::default());
         let (ask, asked) = mpsc::unbounded_channel();
         let (told, mut heard) = mpsc::channel(1);
-        ask.send("shop".into()).unwrap();
+        ask.send(("shop".into(), 1)).unwrap();
         let cancel = CancellationToken::new();
         let running = tokio::spawn(refill.run(asked, told, cancel.clone()));
         let mut parts = Vec::new();
@@ -410,6 +415,24 @@ mod tests {
             .map(|(_, grid)| grid.points)
             .sum();
         assert_eq!(whole - memory, 120 + 180 + 576);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_too_much_is_not_asked_again_and_again() {
+        let (_, asked) = refill(|_, _, grid| {
+            Some(if grid.points > 3 {
+                Err(MetricsError::Timeout)
+            } else {
+                Ok(sums(grid, 1))
+            })
+        })
+        .await;
+        let refused = asked.iter().filter(|(_, grid)| grid.points > 3).count();
+        // 20, 10 and 5 points.
+        assert_eq!(refused, 3);
+        let answered = asked.iter().filter(|(_, grid)| grid.points <= 3);
+        let answered: u32 = answered.map(|(_, grid)| grid.points).sum();
+        assert_eq!(answered, 2 * (120 + 180 + 576));
     }
 
     #[tokio::test(start_paused = true)]

@@ -3,13 +3,13 @@
 //! It runs on the blocking pool, one tick at a time, since ten thousand targets take a fifth of a
 //! second. What is forgotten with a target is forgotten for good: one that comes back starts anew.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::board::{Named, Refilled, Shown};
-use super::refill::Filled;
+use super::refill::{Asked, Filled};
 use super::samples::Sample;
 use super::show::{self, Picture};
 use super::trace::{self, Trace, Traces};
@@ -53,6 +53,8 @@ struct Kept {
     tracker: Tracker,
     plans: scaling::Memory,
     refill: Option<Refilled>,
+    /// The tick at which the past was asked for.
+    asked: u64,
     contest: Contest,
     decisions: BTreeMap<&'static str, u64>,
     tick: u64,
@@ -100,7 +102,7 @@ pub(super) struct Ticked {
     pub(super) writes: Vec<Write>,
     pub(super) shown: Vec<Arc<Shown>>,
     /// Namespaces with targets whose past is not known.
-    pub(super) past: BTreeSet<Box<str>>,
+    pub(super) past: Asked,
     /// Targets whose bounds somebody contests.
     pub(super) contested: Vec<Contested>,
     /// The memory that all of them take.
@@ -132,6 +134,7 @@ impl Targets {
                 kept.decide(&key, (observed, &resolved), tick, &mut ticked);
             }
         }
+        take_turns(&mut ticked.writes, self.tick);
         let newest = self.tick;
         self.kept.retain(|_, kept| kept.tick == newest);
         let mut traces = tick.traces.lock();
@@ -167,10 +170,13 @@ impl Targets {
         }
     }
 
-    /// Takes note that the targets of these namespaces have all of the past that there is.
-    pub(super) fn filled(&mut self, namespaces: &BTreeSet<Box<str>>) {
+    /// Takes note that the targets of these namespaces have all of the past that there is; those
+    /// that came since are still asked for.
+    pub(super) fn filled(&mut self, namespaces: &Asked) {
         for (key, kept) in &mut self.kept {
-            if namespaces.contains(&*key.namespace) && kept.refill == Some(Refilled::Running) {
+            let asked = namespaces.get(&*key.namespace);
+            let theirs = asked.is_some_and(|&tick| kept.asked <= tick);
+            if theirs && kept.refill == Some(Refilled::Running) {
                 kept.refill = Some(Refilled::Done);
             }
         }
@@ -194,7 +200,7 @@ impl Kept {
         observed: &Observed,
         resolved: &Resolved,
         tick: &Tick<'_>,
-        past: &mut BTreeSet<Box<str>>,
+        past: &mut Asked,
     ) {
         if self.refill.is_some() || resolved.target.is_none() {
             return;
@@ -205,7 +211,8 @@ impl Kept {
         } else if !NAMED.contains(&&**kind) || name.len() > LONGEST_NAME {
             Refilled::NotByName
         } else {
-            past.insert(observed.namespace.as_ref().into());
+            self.asked = self.tick;
+            past.insert(observed.namespace.as_ref().into(), self.tick);
             Refilled::Running
         };
         self.refill = Some(state);
@@ -311,6 +318,16 @@ impl Kept {
     }
 }
 
+/// Begins with another write at each tick, so that where the queue has no room for all it is not
+/// always the same that find none.
+fn take_turns(writes: &mut [Write], tick: u64) {
+    // Multiples of the golden ratio lie evenly between 0 and 1, here between 0 and 2^64.
+    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+    let share = u128::from(tick.wrapping_mul(GOLDEN));
+    let length = u128::try_from(writes.len()).unwrap_or_default();
+    writes.rotate_left(usize::try_from((share * length) >> 64).unwrap_or_default());
+}
+
 /// Draws what this tick saw and said.
 fn draw(shown: &Shown, (resolved, report): (&Resolved, Option<&Report>), tick: &Tick<'_>) {
     let Some(report) = report else { return };
@@ -355,3 +372,6 @@ pub(super) fn in_time_of(clock: &Clock, observed: &mut [Observed]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

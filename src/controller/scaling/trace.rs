@@ -156,7 +156,7 @@ impl Trace {
     /// Empties the slots that the rings newly reach. A clock that went back clears what it left.
     fn move_to(&mut self, slot: i64) {
         let cleared = match self.newest {
-            Some(newest) if slot < newest => slot + 1..=newest + AHEAD,
+            Some(newest) if slot < newest => slot + 1..=(newest + AHEAD).min(slot + SLOTS),
             Some(newest) => (newest + 1).max(slot + 1 - SLOTS) + AHEAD..=slot + AHEAD,
             None => slot..=slot,
         };
@@ -276,6 +276,12 @@ mod tests {
         let points = trace.points(Resource::Cpu).unwrap();
         assert_eq!(points.len(), 1);
         assert_eq!(points[0].replicas, Some(2));
+        // Also by more than the rings hold, and by more than could be cleared one by one.
+        trace.record(at(i64::from(i32::MAX)), Some(1), None, &[]);
+        trace.record(at(4991), Some(3), None, &[]);
+        let points = trace.points(Resource::Cpu).unwrap();
+        let replicas: Vec<_> = points.iter().map(|point| point.replicas).collect();
+        assert_eq!(replicas, [Some(3)]);
         assert!(trace.bytes() < 5000);
     }
 

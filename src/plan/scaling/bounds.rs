@@ -17,6 +17,9 @@ use super::owner::Owner;
 /// For how long a record that has gone from its object still counts.
 pub(super) const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
 
+/// How many characters are told of what is wrong with a record.
+const TOLD: usize = 300;
+
 /// The bounds of an object, with whose they are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ledger {
@@ -37,7 +40,8 @@ impl Ledger {
         let (record, damaged) = match owner.record().map(Ownership::from_annotation) {
             None => (None, None),
             Some(Ok(record)) => (Some(record), None),
-            Some(Err(error)) => (None, Some(error.to_string())),
+            // It quotes the record, which anybody may have written, and is told in an annotation.
+            Some(Err(error)) => (None, Some(error.to_string().chars().take(TOLD).collect())),
         };
         let known = match (&record, remembered) {
             (Some(record), _) => Some(record),
@@ -123,11 +127,18 @@ impl Ledger {
 
     fn settled(&self, bounds: ObjectBounds, ownership: Ownership) -> Settled {
         let annotation = ownership.to_annotation();
+        let renews = annotation.is_some()
+            && bounds == self.found
+            && self
+                .record
+                .as_ref()
+                .is_some_and(|record| record.differs_in_time_only(&ownership));
         let same = self.record == annotation.is_some().then_some(ownership);
         Settled {
             found: self.found,
             bounds,
             annotation: (!same || self.damaged.is_some()).then(|| Value::from(annotation)),
+            renews,
         }
     }
 }
@@ -139,6 +150,8 @@ pub(super) struct Settled {
     bounds: ObjectBounds,
     /// The new record, where it changes; null where it goes.
     annotation: Option<Value>,
+    /// Whether nothing changes but how long the record counts.
+    renews: bool,
 }
 
 impl Settled {
@@ -153,6 +166,12 @@ impl Settled {
         let least = |bounds: ObjectBounds| bounds.min.unwrap_or(1);
         let (from, to) = (least(self.found), least(self.bounds));
         (from != to).then_some((from, to))
+    }
+
+    /// Whether what is written changes what holds, or is needed to put it back; a record that is
+    /// only renewed has minutes left.
+    pub(super) const fn is_urgent(&self) -> bool {
+        !self.renews
     }
 
     /// Whether the record goes from the object.

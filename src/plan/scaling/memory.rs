@@ -56,7 +56,8 @@ impl Memory {
         self.record.as_ref().filter(|_| self.is_recent(now))
     }
 
-    /// Begins a plan at `now`; forgets all where the last one is too long ago.
+    /// Begins a plan at `now`; forgets all where the last one is too long ago, or lies ahead, as
+    /// after a clock was set back: what was told at a time to come would silence all until then.
     pub(super) fn begin(&mut self, now: Timestamp) {
         if self.times.is_some() && !self.is_recent(now) {
             *self = Self::default();
@@ -91,6 +92,6 @@ impl Memory {
 
     fn is_recent(&self, now: Timestamp) -> bool {
         self.times
-            .is_some_and(|(_, last)| now.duration_since(last) <= REMEMBERED)
+            .is_some_and(|(_, last)| now.duration_since(last).abs() <= REMEMBERED)
     }
 }

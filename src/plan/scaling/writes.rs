@@ -132,8 +132,8 @@ impl Due<'_> {
             return None;
         }
         let purpose = match settled {
-            Some(_) => Purpose::ScalingBounds,
-            None => Purpose::ScalingStatus,
+            Some(settled) if settled.is_urgent() => Purpose::ScalingBounds,
+            Some(_) | None => Purpose::ScalingStatus,
         };
         patch(self.owner, namespace, purpose, (annotations, spec))
     }

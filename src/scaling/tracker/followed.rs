@@ -46,6 +46,13 @@ impl Followed {
         Ok(())
     }
 
+    /// Whether what is known is so far ahead of a measurement of now that nothing can be told apart.
+    pub(super) fn is_ahead_of(&self, at: Timestamp, now: Timestamp) -> bool {
+        let newest = self.history.newest();
+        newest.is_some_and(|newest| newest.duration_since(at) >= ring())
+            && now.duration_since(at) < STEP
+    }
+
     /// Has the models learn from the history again, since it is not what they followed.
     pub(super) const fn forget_models(&mut self) {
         self.taken = None;

@@ -422,3 +422,32 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_clock_that_was_far_ahead_does_not_stop_the_loop_until_that_time_has_come() {
+    const AHEAD: i64 = 4 * 60 * 24 * 365;
+    let mut run = Run::new(Some(Models::Auto));
+    for tick in 0..200 {
+        run.measured(AHEAD + tick, hill(tick));
+    }
+    let mut fresh = Run::new(Some(Models::Auto));
+    for tick in 0..200 {
+        let report = run.measured(tick, hill(tick));
+        assert!(report.loads[0].fresh, "tick {tick}");
+        assert_eq!(report.loads[0].measured, Some(time(tick)));
+        let expected = fresh.measured(tick, hill(tick));
+        let known = |report: &Report| report.loads[0].clone();
+        assert_eq!(known(&report), known(&expected), "tick {tick}");
+    }
+}
+
+#[test]
+fn a_clock_that_was_set_back_a_little_forgets_nothing() {
+    let mut run = Run::new(Some(Models::Auto));
+    for tick in 0..100 {
+        run.measured(tick, hill(tick));
+    }
+    run.measured(95, hill(95));
+    let report = run.measured(100, hill(100));
+    assert!(report.loads[0].model.unwrap().at_horizon.is_some());
+}

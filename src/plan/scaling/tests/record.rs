@@ -32,8 +32,8 @@ fn a_floor_is_raised_in_one_request_with_its_record() {
     let renewed = world.tick(Some(6), 310);
     assert_eq!(
         renewed[0].purpose,
-        Purpose::ScalingBounds,
-        "half of its time is gone"
+        Purpose::ScalingStatus,
+        "half of its time is gone, which holds up no floor that is to be raised"
     );
     assert_eq!((renewed.len(), world.bounds()), (1, (Some(6), 10)));
     world.tick(Some(4), 325);
@@ -206,8 +206,9 @@ fn a_record_that_is_taken_away_alone_is_written_again() {
     let mut world = World::new();
     world.tick(Some(6), 0);
     world.annotate(BOUNDS, json!(null));
-    world.tick(Some(6), 15);
+    let written = world.tick(Some(6), 15);
     assert!(world.has_record());
+    assert_eq!(written[0].purpose, Purpose::ScalingBounds);
     world.annotate(SCALING, json!("off"));
     world.tick(None, 30);
     assert_eq!(
@@ -239,6 +240,20 @@ fn a_damaged_record_leaves_the_bounds_to_the_user() {
         None,
         "it is told for an hour"
     );
+}
+
+#[test]
+fn a_damaged_record_is_not_quoted_at_length() {
+    let mut world = World::new();
+    let contributor = "\u{7f}".repeat(100_000);
+    let record = format!(
+        r#"{{"user":{{"max":9}},"written":{{"max":9}},"contributions":{{"{contributor}":1}}}}"#
+    );
+    world.annotate(BOUNDS, json!(record));
+    world.tick(None, 0);
+    assert_eq!(world.holds("BoundsRecordDamaged"), Some(Truth::True));
+    let told = world.owner()["metadata"]["annotations"][SCALING_STATUS].clone();
+    assert!(told.as_str().unwrap().len() < 4096);
 }
 
 #[test]

@@ -195,3 +195,28 @@ fn more_replicas_are_recommended_when_they_change_and_not_too_often() {
     }
     assert_eq!(world.bounds(), (Some(2), 10));
 }
+
+#[test]
+fn a_clock_that_was_far_ahead_does_not_silence_what_follows() {
+    const AHEAD: i64 = 365 * 24 * 3600;
+    let mut world = World::new();
+    for second in [AHEAD, AHEAD + 15] {
+        run(&mut world, &with_load(TRUSTED, true), second);
+    }
+    run(&mut world, &with_load(distrusted(2.0), true), AHEAD + 30);
+    assert_eq!(world.reasons(), ["ForecastUntrusted"]);
+    for second in [0, 15] {
+        run(&mut world, &with_load(TRUSTED, true), second);
+    }
+    run(&mut world, &with_load(distrusted(2.0), true), 30);
+    assert_eq!(
+        world
+            .reasons()
+            .iter()
+            .filter(|told| **told == "ForecastUntrusted")
+            .count(),
+        2,
+        "{:?}",
+        world.reasons()
+    );
+}
