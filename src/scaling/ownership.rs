@@ -16,7 +16,6 @@ const CONTEST: SignedDuration = SignedDuration::from_mins(5);
 
 /// `minReplicas` and `maxReplicas` as an object has them; the least may be absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ObjectBounds {
     /// `minReplicas`, where it is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,7 +35,6 @@ pub enum Contributor {
 
 /// What one contributor asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Contribution {
     /// The least; `None` leaves it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,9 +46,10 @@ pub struct Contribution {
     pub until: Timestamp,
 }
 
-/// What the bounds of a target are made of.
+/// What the bounds of a target are made of. Fields that a later version may add are passed over, so
+/// that going back to this one loses nobody's bounds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 pub struct Ownership {
     user: ObjectBounds,
     written: ObjectBounds,
@@ -365,6 +364,8 @@ mod tests {
             )
         );
         assert_eq!(Ownership::from_annotation(&text).unwrap(), record);
+        let later = text.replacen('{', r#"{"version":2,"#, 1);
+        assert_eq!(Ownership::from_annotation(&later).unwrap(), record);
         for refused in ["", "{}", &text.replace("prediction", "someone")] {
             let error = Ownership::from_annotation(refused).unwrap_err();
             assert_eq!(error.reason(), "OwnershipRecord", "{refused}");
