@@ -88,7 +88,8 @@ impl Trust {
 impl fmt::Display for Trust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Trusted { ratio } => write!(f, "trusted ({ratio:.2} of naive)"),
+            // What rounds to 1.00 is below it all the same.
+            Self::Trusted { ratio } => write!(f, "trusted ({:.2} of naive)", ratio.min(0.99)),
             Self::Untrusted(Distrust::Unproven { scored }) => {
                 write!(f, "not trusted ({scored} of {MIN_SCORED} forecasts scored)")
             }

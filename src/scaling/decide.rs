@@ -138,7 +138,14 @@ impl Tick<'_> {
                 let until = now.checked_add(policy.horizon).unwrap_or(Timestamp::MAX);
                 let by = by.filter(|by| !matches!(by, LimitedBy::MinReplicas(_)));
                 let replicas = replicas.max(1);
-                (Some(Floor { replicas, until }), by)
+                let floor = Floor { replicas, until };
+                // What was asked for stands for its horizon: forecasts and D-HPA take turns, and
+                // each tick's own word would move the floor up and down.
+                let standing = before.map(|floor| self.kept(floor));
+                let floor = standing
+                    .filter(|standing| standing.replicas > replicas)
+                    .unwrap_or(floor);
+                (Some(floor), by)
             }
             None => (None, None),
         };

@@ -245,6 +245,27 @@ fn a_forecast_that_loses_its_trust_stops_to_stand() {
 }
 
 #[test]
+fn a_floor_stands_for_its_horizon_whatever_the_next_ticks_say() {
+    let policy = Policy {
+        strategy: Prediction::Forecast,
+        ..policy()
+    };
+    let mut state = State::default();
+    for (second, mean, replicas) in [
+        (0, 7200.0, 6),
+        (15, 6000.0, 6),
+        (30, 8400.0, 7),
+        (90, 6000.0, 7),
+        (105, 6000.0, 5),
+    ] {
+        let told = Told::new(second, 7, 4100.0, mean);
+        let (decision, next) = told.decide(&policy, state);
+        assert_eq!(decision.replicas, replicas, "{second}: {decision:?}");
+        state = next;
+    }
+}
+
+#[test]
 fn stale_data_keeps_the_floor_until_it_lapses() {
     let (_, mut state) = Told::new(0, 4, 4100.0, 7200.0).decide(&policy(), State::default());
     for (second, replicas) in [(30, 6), (60, 6), (74, 6), (75, 4)] {
