@@ -16,10 +16,10 @@ mod support {
 use std::sync::Arc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use evenkeel::clock;
 use evenkeel::cluster::ClusterState;
-use evenkeel::kubernetes::node::Node;
-use evenkeel::kubernetes::pod::Pod;
+use evenkeel_clock as clock;
+use evenkeel_kubernetes::node::Node;
+use evenkeel_kubernetes::pod::Pod;
 use jiff::SignedDuration;
 use support::{fleet, percentiles};
 

@@ -4,16 +4,16 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use evenkeel::forecast::{Forecaster, Rolling, SHpa, Series, Variant, window_forecast};
-use evenkeel::kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel::kubernetes::scaling_policy::Predict;
-use evenkeel::placement::usage::PodName;
-use evenkeel::plan::scaling::{
+use evenkeel_core::forecast::{Forecaster, Rolling, SHpa, Series, Variant, window_forecast};
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::tracker::Tracker;
+use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_kubernetes::plan::scaling::{
     Context, Member, Memory, Observed, Pods, Reference, Settings, plan, resolve,
 };
-use evenkeel::scaling::Mode;
-use evenkeel::scaling::tracker::Tracker;
-use evenkeel::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::scaling_policy::Predict;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 

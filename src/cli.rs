@@ -10,7 +10,7 @@ mod certs;
 mod classify;
 mod cluster_file;
 mod connect;
-mod dev;
+pub mod dev;
 mod doctor;
 mod figures;
 mod forecast;

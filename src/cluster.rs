@@ -5,7 +5,7 @@
 //! reservations, never across an await. Readers take the newest [`Snapshot`] without a lock. What
 //! scaling reads has a lock of its own.
 //!
-//! [`Snapshot`]: crate::snapshot::Snapshot
+//! [`Snapshot`]: evenkeel_kubernetes::snapshot::Snapshot
 
 pub mod access;
 mod autoscaling;

@@ -42,7 +42,7 @@ pub use scaling::Scaling;
 pub use server::Server;
 pub use sources::{Metrics, Prometheus, Queries, Replay, Source};
 
-use crate::placement::Policy;
+use evenkeel_core::placement::Policy;
 use layers::Layered;
 
 /// The whole configuration, checked.

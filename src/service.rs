@@ -5,7 +5,6 @@
 //! follows when every kind of object has been listed.
 
 mod background;
-pub mod embedded;
 mod listeners;
 mod measuring;
 mod parts;
@@ -17,10 +16,10 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use self::parts::{Instruments, Parts};
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::server::{Drain, signals};
 use crate::telemetry;
+use evenkeel_clock::Clock;
 
 /// The parts that must not end before the service does; the first failure ends it.
 type Tasks = JoinSet<anyhow::Result<()>>;
@@ -38,7 +37,7 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
 
 /// Runs the service until it has drained after the first of `signals`; the log is the caller's, and
 /// scaling goes by `clock`.
-async fn serve(
+pub(crate) async fn serve(
     config: Config,
     clock: Clock,
     signals: impl Stream<Item = ()>,

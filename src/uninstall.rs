@@ -1,7 +1,7 @@
 //! What of Evenkeel is in a cluster, and taking back what it wrote on objects that are not its own.
 //!
 //! The objects of the installation are listed and left to `kubectl delete`. What is written is
-//! decided by [`crate::plan::uninstall`]; each write names the version that it was decided on, and
+//! decided by [`evenkeel_kubernetes::plan::uninstall`]; each write names the version that it was decided on, and
 //! one that comes too late is decided anew on what there is then.
 
 mod gather;
@@ -15,8 +15,8 @@ pub use restore::restore;
 use serde::Serialize;
 
 use crate::doctor::Unseen;
-use crate::plan::uninstall::Marked;
-use crate::scaling::ownership::ObjectBounds;
+use evenkeel_core::scaling::ownership::ObjectBounds;
+use evenkeel_kubernetes::plan::uninstall::Marked;
 
 /// Everything that was found.
 #[derive(Debug, Default, Serialize)]

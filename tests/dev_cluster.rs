@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use evenkeel::dev::events::Happened;
-use evenkeel::dev::{Cluster, Event, Events, Options};
-use evenkeel::service::embedded;
+use evenkeel::cli::dev::cluster::{Cluster, Options};
+use evenkeel::cli::dev::embedded;
+use evenkeel_sandbox::events::Happened;
+use evenkeel_sandbox::{Event, Events};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;

@@ -10,13 +10,13 @@ use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
-use evenkeel::forecast::{Forecaster, Rolling, SHpa, Scorecard, Series};
-use evenkeel::scaling::behavior::{BehaviorSpec, ScaleEvents, scale_up_limit};
-use evenkeel::scaling::hpa_aware::PodCapacity;
-use evenkeel::scaling::{
+use evenkeel_core::forecast::{Forecaster, Rolling, SHpa, Scorecard, Series};
+use evenkeel_core::scaling::behavior::{BehaviorSpec, ScaleEvents, scale_up_limit};
+use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::scaling::{
     Bounds, Load, Mode, Observation, Policy, Predicted, ScaleDown, State, Strategy, decide,
 };
-use evenkeel::units::{Ratio, Resource};
+use evenkeel_core::units::{Ratio, Resource};
 use jiff::{SignedDuration, Timestamp};
 
 const TICK: SignedDuration = SignedDuration::from_secs(15);

@@ -13,12 +13,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use evenkeel::clock;
 use evenkeel::cluster::ClusterState;
-use evenkeel::extender::REFUSAL;
-use evenkeel::placement::usage::{Measurement, UsageSample};
 use evenkeel::server::paths::{FILTER, PRIORITIZE};
-use evenkeel::units::{Amount, Resources};
+use evenkeel_clock as clock;
+use evenkeel_core::placement::usage::{Measurement, UsageSample};
+use evenkeel_core::units::{Amount, Resources};
+use evenkeel_kubernetes::extender::REFUSAL;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::{Value, json};

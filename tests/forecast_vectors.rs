@@ -3,11 +3,11 @@
 #[path = "support/vectors.rs"]
 mod vectors;
 
-use evenkeel::forecast::{AdaptiveAlpha, Alpha, Coefficients, PointModel, Tes, Variant};
-use evenkeel::scaling::Bounds;
-use evenkeel::scaling::ds_hpa::DynamicThreshold;
-use evenkeel::scaling::hpa_aware::{PodCapacity, Thresholds, replicas};
-use evenkeel::units::Ratio;
+use evenkeel_core::forecast::{AdaptiveAlpha, Alpha, Coefficients, PointModel, Tes, Variant};
+use evenkeel_core::scaling::Bounds;
+use evenkeel_core::scaling::ds_hpa::DynamicThreshold;
+use evenkeel_core::scaling::hpa_aware::{PodCapacity, Thresholds, replicas};
+use evenkeel_core::units::Ratio;
 use serde::Deserialize;
 
 fn assert_close(found: f64, expected: f64, absolute: f64, what: &str) {

@@ -3,11 +3,11 @@
 #[path = "support/vectors.rs"]
 mod vectors;
 
-use evenkeel::scaling::behavior::{
+use evenkeel_core::scaling::behavior::{
     Behavior, BehaviorSpec, PolicyType, RulesSpec, ScaleEvent, ScaleEvents, ScalingPolicy,
     ScalingRules, SelectPolicy, legacy_limit, rules_limit, scale_up_limit,
 };
-use evenkeel::units::Quantity;
+use evenkeel_core::units::Quantity;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

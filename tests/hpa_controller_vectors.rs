@@ -5,10 +5,10 @@ mod vectors;
 
 use std::collections::BTreeMap;
 
-use evenkeel::scaling::behavior::{
+use evenkeel_core::scaling::behavior::{
     BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, SelectPolicy,
 };
-use evenkeel::simulate::hpa::{
+use evenkeel_sandbox::simulate::hpa::{
     History, Limits, Measured, NoProposal, PodPhase, PodState, Proposal, Readiness, Settling,
     Target, Tolerance, propose,
 };

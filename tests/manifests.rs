@@ -24,10 +24,10 @@ mod code {
     pub(super) const READYZ: &str = "/readyz";
     pub(super) const METRICS: &str = "/metrics";
 
-    pub(super) use evenkeel::kubernetes::annotations::{
+    pub(super) use evenkeel::server::paths::{FILTER, MUTATE, PRIORITIZE};
+    pub(super) use evenkeel_kubernetes::annotations::{
         BOUNDS, ENABLED, HEADROOM_RETURNED, SCALING_STATUS,
     };
-    pub(super) use evenkeel::server::paths::{FILTER, MUTATE, PRIORITIZE};
 }
 
 /// What stands for an installation's own values in the scheduler's configuration.

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use evenkeel::clock;
 use evenkeel::metrics::prometheus::{
     Connection, Grid, NodeLabel, PrometheusSource, Queries, Settings, WorkloadName,
 };
 use evenkeel::metrics::{DropCause, MetricsError, MetricsSource, Round};
-use evenkeel::units::{Amount, Bytes, Resource};
+use evenkeel_clock as clock;
+use evenkeel_core::units::{Amount, Bytes, Resource};
 use jiff::SignedDuration;
 use stand_in::{Reply, StandIn, start, vector};
 use tokio::net::TcpListener;

@@ -13,14 +13,14 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use evenkeel::clock;
 use evenkeel::metrics::prometheus::{
     Connection, Grid, NodeLabel, PrometheusSource, Queries, Settings, WorkloadName,
 };
 use evenkeel::metrics::self_check::{Finding, NodeIdentity};
 use evenkeel::metrics::{MetricsSource, Round};
-use evenkeel::placement::usage::PodName;
-use evenkeel::units::{Bytes, Resource, Resources};
+use evenkeel_clock as clock;
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::units::{Bytes, Resource, Resources};
 use exporter::Exporter;
 use jiff::SignedDuration;
 use server::Prometheus;
@@ -163,7 +163,7 @@ fn true_pod(round: &Round, name: &str, network: Option<f64>) -> Result<(), Strin
         .ok_or_else(|| format!("no {name}"))?;
     let truth = Resources::new([Some(400.0), Some(2e8), network, Some(3e5), Some(4e7)]);
     for (resource, truth) in truth.iter() {
-        let measured = row[resource].map(evenkeel::units::Amount::get);
+        let measured = row[resource].map(evenkeel_core::units::Amount::get);
         match truth {
             Some(truth) => near(&format!("{resource} of {name}"), measured, *truth)?,
             None if measured.is_some() => return Err(format!("{resource} of {name} is counted")),
@@ -212,7 +212,7 @@ async fn counters_that_begin_anew_are_no_load(
             .pods
             .get(&web)
             .and_then(|row| row[Resource::Cpu]);
-        let used = used.map_or(0, evenkeel::units::Amount::get);
+        let used = used.map_or(0, evenkeel_core::units::Amount::get);
         assert!(used <= 520, "{used} of 400 after a restart");
         // All of the window lies after it.
         if begun.elapsed() < WINDOW.unsigned_abs() + Duration::from_secs(2) {

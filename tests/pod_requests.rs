@@ -1,8 +1,8 @@
 //! The effective request of a Pod against what Kubernetes itself computes.
 
-use evenkeel::kubernetes::pod::PodSpec;
-use evenkeel::kubernetes::requests::effective;
-use evenkeel::units::{Bytes, MilliCpu};
+use evenkeel_core::units::{Bytes, MilliCpu};
+use evenkeel_kubernetes::pod::PodSpec;
+use evenkeel_kubernetes::requests::effective;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

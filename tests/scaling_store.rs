@@ -10,10 +10,10 @@ mod support {
 use std::time::Duration;
 
 use evenkeel::cluster::{ClusterState, Metrics, Settings, watch};
-use evenkeel::placement::node_table;
-use evenkeel::plan::scaling::Observed;
 use evenkeel::telemetry;
-use evenkeel::units::{Amount, Resource, Resources};
+use evenkeel_core::placement::node_table;
+use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::plan::scaling::Observed;
 use kube::Client;
 use serde_json::{Value, json};
 use support::control_plane::wait::{eventually, holds};

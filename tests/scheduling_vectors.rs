@@ -5,11 +5,11 @@ mod vectors;
 
 use std::collections::HashMap;
 
-use evenkeel::ahp::{JudgementMatrix, RandomIndex};
-use evenkeel::placement::balance::{NodeScore, Normalization, detail, scores};
-use evenkeel::placement::{NodeLoad, headroom};
-use evenkeel::profile::Weights;
-use evenkeel::units::{Amount, Ratio, Resource, Resources};
+use evenkeel_core::ahp::{JudgementMatrix, RandomIndex};
+use evenkeel_core::placement::balance::{NodeScore, Normalization, detail, scores};
+use evenkeel_core::placement::{NodeLoad, headroom};
+use evenkeel_core::profile::Weights;
+use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
 use serde::Deserialize;
 
 const TOLERANCE: f64 = 1e-9;
@@ -77,7 +77,7 @@ struct PlacementCase {
 struct Resource5(Resource);
 
 impl TryFrom<String> for Resource5 {
-    type Error = evenkeel::units::UnknownResource;
+    type Error = evenkeel_core::units::UnknownResource;
 
     fn try_from(name: String) -> Result<Self, Self::Error> {
         name.parse().map(Self)

@@ -550,17 +550,17 @@ async fn a_panic_is_an_answer_and_a_count() {
 
 /// A certificate that the server's own scheduler authority signed and that has expired.
 fn expired(server: &Running) -> ClientCertificate {
-    let long_ago = evenkeel::clock::now() - DAY * 30;
+    let long_ago = evenkeel_clock::now() - DAY * 30;
     server.bundle.issue_scheduler_client(long_ago, DAY).unwrap()
 }
 
 fn right(server: &Running) -> ClientCertificate {
-    let now = evenkeel::clock::now();
+    let now = evenkeel_clock::now();
     server.bundle.issue_scheduler_client(now, DAY).unwrap()
 }
 
 fn strange() -> ClientCertificate {
-    let now = evenkeel::clock::now();
+    let now = evenkeel_clock::now();
     SigningAuthority::generate("Strangers", now, DAY)
         .and_then(|authority| authority.issue_client("system:kube-scheduler", now, DAY))
         .unwrap()

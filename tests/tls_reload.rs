@@ -117,7 +117,7 @@ fn leaf(bundle: &Bundle) -> Vec<u8> {
 /// Another certificate of the same authority.
 fn reissued(bundle: &Bundle, address: u8) -> Bundle {
     let names = fixture::names().with_address([10, 0, 0, address].into());
-    next(evenkeel::clock::now(), bundle, &names, &Validity::default())
+    next(evenkeel_clock::now(), bundle, &names, &Validity::default())
         .unwrap()
         .expect("other names need another certificate")
 }

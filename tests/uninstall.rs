@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::http::{Method, Request};
-use evenkeel::dev::api::ApiServer;
-use evenkeel::scaling::ownership::{Contribution, Contributor, ObjectBounds, Ownership};
 use evenkeel::uninstall;
+use evenkeel_apiserver::ApiServer;
+use evenkeel_core::scaling::ownership::{Contribution, Contributor, ObjectBounds, Ownership};
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::client::Body;
@@ -455,7 +455,7 @@ fn beside_a_living_leader_nothing_is_written_unless_forced() {
         // So far ahead that it is alive however long the test takes.
         hold_lease(
             client,
-            evenkeel::clock::now() + SignedDuration::from_hours(1),
+            evenkeel_clock::now() + SignedDuration::from_hours(1),
         )
         .await;
         create(client, &path(OWN, HPAS), &autoscaler("web", &record())).await;
@@ -487,7 +487,7 @@ fn an_abandoned_lease_is_nobodys() {
     with_settings(settings(), async |server, client| {
         hold_lease(
             client,
-            evenkeel::clock::now() - SignedDuration::from_hours(1),
+            evenkeel_clock::now() - SignedDuration::from_hours(1),
         )
         .await;
         let called = evenkeel(server, &[]).await;
@@ -524,7 +524,7 @@ fn an_edit_that_comes_between_is_kept() {
         .await;
         create(client, &path("shop", HPAS), &autoscaler("web", &record())).await;
         let web = one("web");
-        let now = evenkeel::clock::now();
+        let now = evenkeel_clock::now();
         let found = uninstall::gather(client, OWN, now).await;
         let slow = outrun(client, web.clone());
         let outcome = uninstall::restore(&slow, &found.marks[0], now).await;

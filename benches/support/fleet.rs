@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use evenkeel::clock;
 use evenkeel::cluster::owners::Owner;
 use evenkeel::cluster::{ClusterState, Kind, Scaled};
-use evenkeel::kubernetes::autoscaler::Autoscaler;
-use evenkeel::kubernetes::node::Node;
-use evenkeel::kubernetes::pod::Pod;
-use evenkeel::placement::usage::{Measurement, PodName, UsageSample};
-use evenkeel::units::{Amount, Resources};
+use evenkeel_clock as clock;
+use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
+use evenkeel_core::units::{Amount, Resources};
+use evenkeel_kubernetes::autoscaler::Autoscaler;
+use evenkeel_kubernetes::node::Node;
+use evenkeel_kubernetes::pod::Pod;
 use jiff::{SignedDuration, Timestamp};
 
 /// The namespace of all Pods.

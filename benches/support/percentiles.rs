@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use evenkeel::clock;
+use evenkeel_clock as clock;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Calls that warm up caches and the allocator first.

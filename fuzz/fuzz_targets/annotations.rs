@@ -4,13 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel::kubernetes::annotations::{
+use evenkeel_kubernetes::annotations::{
     DISK_IO, EGRESS_BANDWIDTH, ENABLED, HEADROOM, INGRESS_BANDWIDTH, NETWORK_IO, NO_HEADROOM,
     PROFILE_THRESHOLD, RELAX_AFTER, SKIP,
 };
-use evenkeel::kubernetes::demand::demand;
-use evenkeel::kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel::kubernetes::pod::Pod;
+use evenkeel_kubernetes::demand::demand;
+use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_kubernetes::pod::Pod;
 use libfuzzer_sys::fuzz_target;
 
 /// One value a line, in this order.

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use evenkeel::units::{BytesPerSecond, Quantity};
+use evenkeel_core::units::{BytesPerSecond, Quantity};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

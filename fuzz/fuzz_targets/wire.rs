@@ -5,11 +5,11 @@
 use std::sync::{Arc, LazyLock};
 
 use evenkeel::config::{Config, Sources};
-use evenkeel::extender::wire::{filter_answer, prioritize_answer};
-use evenkeel::kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel::placement::Policy;
-use evenkeel::snapshot::Snapshot;
-use evenkeel::{admission, extender};
+use evenkeel_kubernetes::extender::wire::{filter_answer, prioritize_answer};
+use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_core::placement::Policy;
+use evenkeel_kubernetes::snapshot::Snapshot;
+use evenkeel_kubernetes::{admission, extender};
 use libfuzzer_sys::fuzz_target;
 
 static POLICY: LazyLock<Policy> = LazyLock::new(|| {

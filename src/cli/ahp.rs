@@ -7,10 +7,10 @@ use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
 
 use super::output::{self, Failure, Format, Report, Style};
-use crate::ahp::{CONSISTENCY_LIMIT, JudgementMatrix, RandomIndex};
 use crate::config::parse_judgement;
-use crate::profile::{Profile, judgements};
-use crate::units::Resource;
+use evenkeel_core::ahp::{CONSISTENCY_LIMIT, JudgementMatrix, RandomIndex};
+use evenkeel_core::profile::{Profile, judgements};
+use evenkeel_core::units::Resource;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -12,12 +12,12 @@ use super::output::{self, Failure, Format, Report, Style};
 use super::pod_file::{self, PodManifest};
 use super::settings::ConfigArgs;
 use crate::config::Config;
-use crate::extender::explain::Resourced;
-use crate::kubernetes::demand::demand;
-use crate::placement::{NodeLoad, Policy};
-use crate::profile;
-use crate::snapshot::{OptIn, Snapshot};
-use crate::units::{Amount, Resource, Resources};
+use evenkeel_core::placement::{NodeLoad, Policy};
+use evenkeel_core::profile;
+use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::demand::demand;
+use evenkeel_kubernetes::extender::explain::Resourced;
+use evenkeel_kubernetes::snapshot::{OptIn, Snapshot};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -241,8 +241,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::admission::{Request, review};
     use crate::config::{Sources, yaml};
+    use evenkeel_kubernetes::admission::{Request, review};
 
     /// The profile that the webhook gives to a Pod.
     fn reviewed(pod: &Value, snapshot: &Snapshot, policy: &Policy) -> Option<String> {

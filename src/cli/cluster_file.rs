@@ -13,12 +13,12 @@ use serde_json::Value;
 
 use super::output::{self, Failure};
 use crate::config::{API_VERSION, Checker, Text, yaml};
-use crate::kubernetes::annotations::NamespacePolicy;
-use crate::placement::Policy;
-use crate::placement::node_table::{NodeFacts, NodeTable, PodFacts, Settings};
-use crate::placement::usage::{Measurement, PodName, UsageSample};
-use crate::snapshot::{Namespaces, Snapshot};
-use crate::units::{Amount, BytesPerSecond, Quantity, Resource, Resources};
+use evenkeel_core::placement::Policy;
+use evenkeel_core::placement::node_table::{NodeFacts, NodeTable, PodFacts, Settings};
+use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
+use evenkeel_core::units::{Amount, BytesPerSecond, Quantity, Resource, Resources};
+use evenkeel_kubernetes::annotations::NamespacePolicy;
+use evenkeel_kubernetes::snapshot::{Namespaces, Snapshot};
 
 const KIND: &str = "ClusterSnapshot";
 
@@ -307,8 +307,10 @@ impl AmountsFile {
 fn amount(resource: Resource, text: &str) -> Result<Amount, String> {
     let quantity = || text.parse::<Quantity>().map_err(|error| error.to_string());
     match resource {
-        Resource::Cpu => quantity().map(|quantity| quantity.to_milli_cpu().into()),
-        Resource::Memory | Resource::Disk => quantity().map(|quantity| quantity.to_bytes().into()),
+        Resource::Cpu => quantity().map(|quantity| Amount::new(quantity.milli_ceil())),
+        Resource::Memory | Resource::Disk => {
+            quantity().map(|quantity| Amount::new(quantity.ceil()))
+        }
         Resource::NetworkIo | Resource::DiskIo => text
             .parse::<BytesPerSecond>()
             .map(Amount::from)
@@ -320,7 +322,7 @@ fn amount(resource: Resource, text: &str) -> Result<Amount, String> {
 mod tests {
     use super::*;
     use crate::config::{Config, Sources};
-    use crate::snapshot::OptIn;
+    use evenkeel_kubernetes::snapshot::OptIn;
 
     const HEAD: &str = "apiVersion: config.evenkeel.dev/v1alpha1\nkind: ClusterSnapshot\n";
 

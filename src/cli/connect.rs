@@ -1,6 +1,6 @@
 //! The way to a cluster, for subcommands that ask its API server.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -10,9 +10,34 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 /// How long the API server may take to be reached, and to answer a call.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Which cluster, and where in it.
+#[derive(Debug, clap::Args)]
+pub(super) struct Cluster {
+    /// Reach the cluster by this file instead of KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+
+    /// The namespace that Evenkeel runs in
+    #[arg(
+        long,
+        short,
+        value_name = "NAME",
+        env = "EVENKEEL_NAMESPACE",
+        default_value = "evenkeel-system"
+    )]
+    pub(super) namespace: String,
+}
+
+impl Cluster {
+    /// A client of it.
+    pub(super) async fn connect(&self) -> anyhow::Result<Client> {
+        connect(self.kubeconfig.as_deref()).await
+    }
+}
+
 /// A client by the kubeconfig that is given, else by KUBECONFIG, ~/.kube/config or the Pod's service
 /// account.
-pub(super) async fn connect(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
+async fn connect(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
     let mut config = match kubeconfig {
         None => kube::Config::infer()
             .await

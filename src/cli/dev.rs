@@ -1,7 +1,9 @@
 //! `evenkeel dev`: a cluster on this machine with the real service in it, and a view of both.
 
 mod canvas;
+pub mod cluster;
 mod comparison;
+pub mod embedded;
 mod lines;
 mod model;
 mod objects;
@@ -19,6 +21,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use jiff::SignedDuration;
 
+use self::cluster::Options;
 use self::comparison::Comparison;
 use self::lines::Lines;
 use self::objects::{Notation, Objects};
@@ -27,10 +30,10 @@ use self::run::Ran;
 use self::show::Show;
 use self::terminal::View;
 use super::output::{self, Failure};
-use crate::dev::cluster::SPEED;
-use crate::dev::{Fault, Options};
-use crate::simulate::Scenario;
-use crate::units::Ratio;
+use crate::cli::dev::cluster::SPEED;
+use evenkeel_core::units::Ratio;
+use evenkeel_sandbox::Fault;
+use evenkeel_sandbox::simulate::Scenario;
 
 const EXAMPLES: &str = "\
 Examples:

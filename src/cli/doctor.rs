@@ -1,16 +1,15 @@
 //! `evenkeel doctor`: whether a cluster is set up right, and what to do where it is not.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use anyhow::Context as _;
 use comfy_table::{Cell, ContentArrangement};
 use serde::Serialize;
 
-use super::connect::connect;
+use super::connect::Cluster;
 use super::output::{self, Failure, Format, Report, Style};
-use crate::clock;
 use crate::doctor::{self, Finding, Severity};
+use evenkeel_clock as clock;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,19 +25,8 @@ warnings included; 1 something is, or the cluster cannot be reached; 2 the call 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Reach the cluster by this file instead of KUBECONFIG or ~/.kube/config
-    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
-
-    /// The namespace that Evenkeel runs in
-    #[arg(
-        long,
-        short,
-        value_name = "NAME",
-        env = "EVENKEEL_NAMESPACE",
-        default_value = "evenkeel-system"
-    )]
-    namespace: String,
+    #[command(flatten)]
+    cluster: Cluster,
 
     /// How the findings are printed
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
@@ -54,19 +42,13 @@ struct Diagnosis {
 }
 
 pub(super) fn run(args: Args) -> Result<(), Failure> {
-    let Args {
-        kubeconfig,
-        namespace,
-        output,
-    } = args;
+    let Args { cluster, output } = args;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let observation = runtime.block_on(async {
-        let client = connect(kubeconfig.as_deref())
-            .await
-            .map_err(Failure::Call)?;
-        let gathering = doctor::gather::gather(&client, &namespace, clock::now());
+        let client = cluster.connect().await.map_err(Failure::Call)?;
+        let gathering = doctor::gather::gather(&client, &cluster.namespace, clock::now());
         // A join of many reads is large, and needs no place on the stack.
         let gathered = Box::pin(gathering).await;
         let gathered = gathered.context("the API server cannot be reached");

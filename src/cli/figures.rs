@@ -1,6 +1,6 @@
 //! Resources and amounts as people read them.
 
-use crate::units::{Amount, Resource};
+use evenkeel_core::units::{Amount, Resource};
 
 /// What a column of a resource is called.
 pub(super) const fn title(resource: Resource) -> &'static str {

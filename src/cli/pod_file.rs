@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::output::{self, Failure};
 use crate::config::yaml;
-use crate::kubernetes::pod::Pod;
+use evenkeel_kubernetes::pod::Pod;
 
 /// Where the Pod template stands in each kind of workload.
 const TEMPLATES: [(&str, &str); 7] = [

@@ -15,12 +15,12 @@ use super::output::{self, Failure, Format};
 use super::pod_file::{self, PodManifest};
 use super::settings::ConfigArgs;
 use crate::config::{Config, Override};
-use crate::extender::decide::filter;
-use crate::extender::explain::{Explanation, explain};
-use crate::extender::{Call, Request, VerdictCache};
-use crate::kubernetes::pod::Pod;
-use crate::placement::Policy;
-use crate::snapshot::Snapshot;
+use evenkeel_core::placement::Policy;
+use evenkeel_kubernetes::extender::decide::filter;
+use evenkeel_kubernetes::extender::explain::{Explanation, explain};
+use evenkeel_kubernetes::extender::{Call, Request, VerdictCache};
+use evenkeel_kubernetes::pod::Pod;
+use evenkeel_kubernetes::snapshot::Snapshot;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -2,18 +2,17 @@
 //! what else of it is in the cluster.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use anyhow::Context as _;
 use comfy_table::{Cell, ContentArrangement};
 use kube::Client;
 use serde::Serialize;
 
-use super::connect::connect;
+use super::connect::Cluster;
 use super::output::{self, Failure, Format, Report, Style};
-use crate::clock;
-use crate::scaling::ownership::ObjectBounds;
 use crate::uninstall::{self, Inventory, Mark, Object, Outcome};
+use evenkeel_clock as clock;
+use evenkeel_core::scaling::ownership::ObjectBounds;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,19 +40,8 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "check")]
     force: bool,
 
-    /// Reach the cluster by this file instead of KUBECONFIG or ~/.kube/config
-    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
-
-    /// The namespace that Evenkeel runs in
-    #[arg(
-        long,
-        short,
-        value_name = "NAME",
-        env = "EVENKEEL_NAMESPACE",
-        default_value = "evenkeel-system"
-    )]
-    namespace: String,
+    #[command(flatten)]
+    cluster: Cluster,
 
     /// How the findings are printed
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
@@ -79,9 +67,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 async fn look_and_act(args: &Args) -> Result<Left, Failure> {
-    let client = connect(args.kubeconfig.as_deref())
-        .await
-        .map_err(Failure::Call)?;
+    let client = args.cluster.connect().await.map_err(Failure::Call)?;
     let version = client.apiserver_version().await;
     version
         .context("the API server cannot be reached")
@@ -89,7 +75,7 @@ async fn look_and_act(args: &Args) -> Result<Left, Failure> {
     if !args.check {
         mind_leader(&client, args).await?;
     }
-    let mut inventory = uninstall::gather(&client, &args.namespace, clock::now()).await;
+    let mut inventory = uninstall::gather(&client, &args.cluster.namespace, clock::now()).await;
     if !args.check {
         for mark in &mut inventory.marks {
             mark.outcome = Some(uninstall::restore(&client, mark, clock::now()).await);
@@ -103,7 +89,7 @@ async fn look_and_act(args: &Args) -> Result<Left, Failure> {
 
 /// Refuses to write beside a leader; who writes all the same is told what becomes of it.
 async fn mind_leader(client: &Client, args: &Args) -> Result<(), Failure> {
-    let namespace = &args.namespace;
+    let namespace = &args.cluster.namespace;
     let holder = uninstall::holder(client, namespace, clock::now()).await;
     if args.force {
         if let Ok(Some(holder)) = holder {
@@ -204,7 +190,7 @@ impl Mark {
         format!(
             "left alone: set the bounds by hand, then kubectl{place} annotate {} {name} {}-",
             kind.to_lowercase(),
-            crate::kubernetes::annotations::BOUNDS
+            evenkeel_kubernetes::annotations::BOUNDS
         )
     }
 }

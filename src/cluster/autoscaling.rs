@@ -15,14 +15,14 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use super::records::{Kind, Misunderstood};
-use crate::kubernetes::annotations::{BOUNDS, SCALING_STATUS};
-use crate::kubernetes::autoscaler::Autoscaler;
-use crate::kubernetes::meta::Meta;
-use crate::kubernetes::namespace_policy::NamespacePolicy;
-use crate::kubernetes::scaled_object::ScaledObject;
-use crate::kubernetes::scaling_policy::ScalingPolicy;
-use crate::kubernetes::workload::{Workload, WorkloadKind};
-use crate::plan::scaling::Observed;
+use evenkeel_kubernetes::annotations::{BOUNDS, SCALING_STATUS};
+use evenkeel_kubernetes::autoscaler::Autoscaler;
+use evenkeel_kubernetes::meta::Meta;
+use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_kubernetes::plan::scaling::Observed;
+use evenkeel_kubernetes::scaled_object::ScaledObject;
+use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
+use evenkeel_kubernetes::workload::{Workload, WorkloadKind};
 use pods::PodIndex;
 
 pub(super) use pods::WorkloadName;

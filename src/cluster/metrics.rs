@@ -8,7 +8,7 @@ use prometheus_client::registry::Registry;
 
 use super::records::Kind;
 use super::state::ClusterState;
-use crate::placement::node_table::Freshness;
+use evenkeel_core::placement::node_table::Freshness;
 
 /// What came of one watch event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +113,7 @@ impl Metrics {
     /// Brings the gauges in line with the state.
     pub fn observe(&self, state: &ClusterState) {
         let snapshot = state.snapshot();
-        for resource in crate::units::Resource::ALL {
+        for resource in evenkeel_core::units::Resource::ALL {
             let known = snapshot
                 .nodes
                 .iter()
@@ -150,13 +150,13 @@ mod tests {
 
     use super::*;
     use crate::cluster::Settings;
-    use crate::kubernetes::node::Node;
-    use crate::units::Resources;
+    use evenkeel_core::units::Resources;
+    use evenkeel_kubernetes::node::Node;
 
     #[test]
     fn nodes_are_counted_by_the_capacities_that_they_tell() {
         let state = ClusterState::new(Settings {
-            table: crate::placement::node_table::Settings::default(),
+            table: evenkeel_core::placement::node_table::Settings::default(),
             default_capacity: Resources::default(),
             caps_as_demand: false,
             expects_metrics: true,

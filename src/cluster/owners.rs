@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use serde::Serialize;
 
 use super::records::Kind;
-use crate::kubernetes::meta::OwnerReference;
+use evenkeel_kubernetes::meta::OwnerReference;
 
 /// A controller of Pods.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]

@@ -8,11 +8,11 @@ use foldhash::fast::RandomState;
 use jiff::Timestamp;
 use moka::sync::Cache;
 
-use crate::kubernetes::annotations::InvalidAnnotation;
-use crate::kubernetes::meta::Meta;
-use crate::kubernetes::namespace_policy::NamespacePolicy;
-use crate::kubernetes::pod::Pod;
-use crate::placement::usage::PodName;
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_kubernetes::annotations::InvalidAnnotation;
+use evenkeel_kubernetes::meta::Meta;
+use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_kubernetes::pod::Pod;
 
 /// The kinds of object that are watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -11,16 +11,16 @@ use jiff::Timestamp;
 use super::autoscaling::Store;
 use super::owners::Owner;
 use super::records::{Kind, Misunderstood, NamespaceRecord, WaitingPod};
-use crate::kubernetes::annotations::ENABLED;
-use crate::kubernetes::demand::demand;
-use crate::kubernetes::namespace_policy::NamespacePolicy;
-use crate::kubernetes::node::{Node, node_capacity};
-use crate::kubernetes::pod::Pod;
-use crate::kubernetes::watched::Namespace;
-use crate::placement::node_table::{self, NodeDetail, NodeFacts, NodeTable, PodFacts};
-use crate::placement::usage::{PodName, UsageSample};
-use crate::snapshot::Snapshot;
-use crate::units::{Amount, Resource, Resources};
+use evenkeel_core::placement::node_table::{self, NodeDetail, NodeFacts, NodeTable, PodFacts};
+use evenkeel_core::placement::usage::{PodName, UsageSample};
+use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::annotations::ENABLED;
+use evenkeel_kubernetes::demand::demand;
+use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_kubernetes::node::{Node, node_capacity};
+use evenkeel_kubernetes::pod::Pod;
+use evenkeel_kubernetes::snapshot::Snapshot;
+use evenkeel_kubernetes::watched::Namespace;
 use inner::{Inner, version};
 
 /// What the state is built with.

@@ -26,12 +26,12 @@ use super::metrics::{Metrics, WatchOutcome};
 use super::owners::Owner;
 use super::records::Kind;
 use super::state::ClusterState;
-use crate::clock;
-use crate::kubernetes::watched::{
+use crate::telemetry::RateLimited;
+use evenkeel_clock as clock;
+use evenkeel_kubernetes::watched::{
     WatchedAutoscaler, WatchedDeployment, WatchedNamespace, WatchedNode, WatchedPod,
     WatchedStatefulSet,
 };
-use crate::telemetry::RateLimited;
 use observed::Observed;
 
 /// How often it is looked whether the cluster serves KEDA's ScaledObjects.

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use jiff::SignedDuration;
 
 use super::value::{Count, Number, Text};
-use crate::units::{Bytes, BytesPerSecond, Quantity, Ratio};
+use evenkeel_core::units::{Bytes, BytesPerSecond, Quantity, Ratio};
 
 /// A path and what is wrong there.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl Checker {
 
     /// A size in bytes, above zero.
     pub(crate) fn size(&mut self, path: &str, text: &Text) -> Bytes {
-        match Quantity::from_str(text.as_ref()).map(Quantity::to_bytes) {
+        match Quantity::from_str(text.as_ref()).map(|size| Bytes(size.ceil())) {
             Ok(bytes) if bytes > Bytes(0) => bytes,
             Ok(_) => {
                 self.refuse_value(path, text.as_ref(), "a size above zero, such as 3Mi");

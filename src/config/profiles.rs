@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
 use super::value::{Number, Text};
-use crate::ahp::{JudgementMatrix, RandomIndex};
-use crate::profile::{ProfileTable, Weights};
-use crate::units::{Resource, Resources};
+use evenkeel_core::ahp::{JudgementMatrix, RandomIndex};
+use evenkeel_core::profile::{ProfileTable, Weights};
+use evenkeel_core::units::{Resource, Resources};
 
 /// One profile as it is written: either field, never both.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -141,7 +141,7 @@ pub(crate) fn parse_judgement(text: &str) -> Result<f64, NoJudgement> {
 }
 
 impl WeightsFile {
-    fn check(&self) -> Result<Weights, crate::profile::WeightsError> {
+    fn check(&self) -> Result<Weights, evenkeel_core::profile::WeightsError> {
         let Self {
             cpu: Number(cpu),
             memory: Number(memory),

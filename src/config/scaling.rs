@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
 use super::value::Text;
-use crate::kubernetes::scaling_policy::Predict;
-use crate::scaling::Mode;
+use evenkeel_core::scaling::Mode;
+use evenkeel_kubernetes::scaling_policy::Predict;
 
 /// `scaling` as it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

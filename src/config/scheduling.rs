@@ -9,9 +9,9 @@ use super::check::Checker;
 use super::file::File;
 use super::profiles::{self, ProfileFile};
 use super::value::{Number, Text};
-use crate::placement::balance::Normalization;
-use crate::placement::{NoHeadroom, Policy};
-use crate::units::{Amount, Resource, Resources};
+use evenkeel_core::placement::balance::Normalization;
+use evenkeel_core::placement::{NoHeadroom, Policy};
+use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// `scheduling` as it is written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

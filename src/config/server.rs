@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
 use super::value::{Count, Text};
-use crate::units::Bytes;
+use evenkeel_core::units::Bytes;
 
 /// `server` as it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

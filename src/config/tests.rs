@@ -5,11 +5,11 @@ use std::path::Path;
 use jiff::SignedDuration;
 
 use super::*;
-use crate::kubernetes::scaling_policy::Predict;
-use crate::placement::NoHeadroom;
-use crate::placement::balance::Normalization;
-use crate::scaling::Mode;
-use crate::units::{Amount, Resource, Resources};
+use evenkeel_core::placement::NoHeadroom;
+use evenkeel_core::placement::balance::Normalization;
+use evenkeel_core::scaling::Mode;
+use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::scaling_policy::Predict;
 
 /// Loads `yaml` as a file called `config.yaml`.
 fn load(yaml: &str) -> Result<Config, ConfigError> {

@@ -22,13 +22,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::queue::WriteQueue;
-use crate::clock;
-use crate::plan::{Operation, Purpose, Target, Write, ca_bundle};
 use crate::server::certificates::{Bundle, CertificateError, Names, Validity, next};
 use crate::server::tls::{
     Authority, CertificateStore, Change, ClientAuthorities, ServerCertificate, TlsError,
 };
 use crate::telemetry::RateLimited;
+use evenkeel_clock as clock;
+use evenkeel_kubernetes::plan::{Operation, Purpose, Target, Write, ca_bundle};
 
 /// How often the Secret is looked at while there is nothing to serve with.
 const FIRST: Duration = Duration::from_secs(1);

@@ -22,9 +22,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::switch::WriteSwitch;
-use crate::clock;
-use crate::plan::election::{Election, Record, Step, Timing};
 use crate::telemetry::RateLimited;
+use evenkeel_clock as clock;
+use evenkeel_kubernetes::plan::election::{Election, Record, Step, Timing};
 
 /// Where the Lease is and how it is held.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -296,7 +296,7 @@ mod tests {
     use crate::controller::fake_api::{FakeApi, Mood, eventually};
     use crate::controller::metrics::Metrics;
     use crate::controller::writer::{self, Writer};
-    use crate::plan::{Operation, Purpose, Target, Write};
+    use evenkeel_kubernetes::plan::{Operation, Purpose, Target, Write};
 
     const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/system/leases/evenkeel";
 

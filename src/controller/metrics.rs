@@ -9,7 +9,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use super::switch::WriteSwitch;
-use crate::plan::Purpose;
+use evenkeel_kubernetes::plan::Purpose;
 
 /// How a write ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc;
 
 use super::metrics::{Metrics, Outcome};
-use crate::plan::{Purpose, Target, Write};
+use evenkeel_kubernetes::plan::{Purpose, Target, Write};
 
 /// Which lane a write waits in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -194,7 +194,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::plan::Operation;
+    use evenkeel_kubernetes::plan::Operation;
 
     fn write(purpose: Purpose, name: &str) -> Write {
         versioned(purpose, name, 1)

@@ -14,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 use super::leadership::Leadership;
 use super::metrics::Metrics;
 use super::queue::WriteQueue;
-use crate::clock;
 use crate::cluster::ClusterState;
 use crate::cluster::records::{Misunderstood, WaitingPod};
-use crate::extender::judgement::{Call, Judgement, unjudged};
-use crate::placement::Policy;
-use crate::plan::wake::{Settings as WakeSettings, Waiting, Wake};
-use crate::plan::{Target, mirror, notice, wake};
-use crate::snapshot::Snapshot;
+use evenkeel_clock as clock;
+use evenkeel_core::placement::Policy;
+use evenkeel_kubernetes::extender::judgement::{Call, Judgement, unjudged};
+use evenkeel_kubernetes::plan::wake::{Settings as WakeSettings, Waiting, Wake};
+use evenkeel_kubernetes::plan::{Target, mirror, notice, wake};
+use evenkeel_kubernetes::snapshot::Snapshot;
 
 /// How often plans are made: a woken Pod waits no longer than this for its headroom to be seen.
 const ROUND: Duration = Duration::from_secs(1);
@@ -195,11 +195,11 @@ mod tests {
     use crate::controller::fake_api::FakeApi;
     use crate::controller::switch::WriteSwitch;
     use crate::controller::writer::{self, Writer};
-    use crate::placement::balance::Normalization;
-    use crate::placement::{NoHeadroom, node_table};
-    use crate::plan::{Purpose, Write};
-    use crate::profile::ProfileTable;
-    use crate::units::{Ratio, Resources};
+    use evenkeel_core::placement::balance::Normalization;
+    use evenkeel_core::placement::{NoHeadroom, node_table};
+    use evenkeel_core::profile::ProfileTable;
+    use evenkeel_core::units::{Ratio, Resources};
+    use evenkeel_kubernetes::plan::{Purpose, Write};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 

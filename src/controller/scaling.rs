@@ -32,11 +32,11 @@ use self::refill::Progress;
 use self::targets::{Targets, Tick, Ticked};
 use super::leadership::Leadership;
 use super::queue::WriteQueue;
-use crate::clock::{self, Clock};
 use crate::cluster::ClusterState;
-use crate::plan::scaling::Settings as PlanSettings;
-use crate::plan::{Operation, Write};
-use crate::scaling::history::Resolution;
+use evenkeel_clock::{self as clock, Clock};
+use evenkeel_core::scaling::history::Resolution;
+use evenkeel_kubernetes::plan::scaling::Settings as PlanSettings;
+use evenkeel_kubernetes::plan::{Operation, Write};
 
 /// The distance of the steps that loads are remembered at: at least so often is measured.
 const STEP: SignedDuration = Resolution::Fine.step();

@@ -17,9 +17,9 @@ use super::leadership::Leadership;
 use super::metrics::{Metrics, Outcome};
 use super::queue::{self, Waiting, WriteQueue};
 use super::switch::WriteSwitch;
-use crate::clock;
-use crate::plan::{Operation, Purpose, Target, Write};
 use crate::telemetry::RateLimited;
+use evenkeel_clock as clock;
+use evenkeel_kubernetes::plan::{Operation, Purpose, Target, Write};
 
 /// Limits of the writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

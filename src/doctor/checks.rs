@@ -18,7 +18,7 @@ mod writing;
 use super::observation::{Observation, Replica, Seen, Unseen};
 use super::{Finding, Page};
 use crate::config::{Config, ConfigError, Serving};
-use crate::kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 
 /// What a check found; the finding that its subject could not be looked at is the error.
 type Found = Result<Vec<Finding>, Finding>;

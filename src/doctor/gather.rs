@@ -21,8 +21,8 @@ use kube::Client;
 
 use super::observation::{Observation, Seen, ServedCertificate};
 use crate::config::{Config, Serving};
-use crate::kubernetes::watched::{WatchedNamespace, WatchedNode, WatchedPod};
 use crate::server::certificates::SERVER_CERTIFICATE;
+use evenkeel_kubernetes::watched::{WatchedNamespace, WatchedNode, WatchedPod};
 use read::Reader;
 
 /// What Evenkeel's own objects are called.

@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use super::Finding;
 use crate::config::{Config, ConfigError, Sources};
-use crate::kubernetes::{node::Node, pod, watched::Namespace};
+use evenkeel_kubernetes::{node::Node, pod, watched::Namespace};
 
 /// The configuration's key in the ConfigMap.
 const CONFIGURATION_FILE: &str = "config.yaml";

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::units::Bytes;
+use evenkeel_core::units::Bytes;
 
 /// The longest text of the other side that an error repeats, in characters.
 const EXCERPT: usize = 200;

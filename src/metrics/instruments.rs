@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::self_check::Finding;
 use super::{MetricsError, Round};
-use crate::units::Resources;
+use evenkeel_core::units::Resources;
 
 /// The query label of a round that failed as a whole.
 const WHOLE_ROUND: &str = "all";
@@ -160,8 +160,8 @@ mod tests {
 
     use super::*;
     use crate::metrics::{DropCause, Dropped, Query, QueryReport};
-    use crate::placement::usage::Measurement;
-    use crate::units::{Amount, Resource};
+    use evenkeel_core::placement::usage::Measurement;
+    use evenkeel_core::units::{Amount, Resource};
 
     #[test]
     fn rounds_show_in_the_export() {

@@ -17,9 +17,9 @@ use serde::Deserialize;
 
 use super::error::excerpt;
 use super::{DropCause, Dropped, MetricsError, MetricsSource, Query, QueryReport, Round};
-use crate::clock;
-use crate::placement::usage::{Measurement, PodName, UsageSample};
-use crate::units::{Amount, Bytes, Quantity, Resource, Resources};
+use evenkeel_clock as clock;
+use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
+use evenkeel_core::units::{Amount, Bytes, Quantity, Resource, Resources};
 
 /// How to read the metrics API.
 #[derive(Debug, Clone)]
@@ -203,8 +203,8 @@ impl Usage<'_> {
                 .ok()
         };
         let mut amounts = Resources::default();
-        amounts[Resource::Cpu] = quantity(&self.cpu).map(|cpu| cpu.to_milli_cpu().into());
-        amounts[Resource::Memory] = quantity(&self.memory).map(|memory| memory.to_bytes().into());
+        amounts[Resource::Cpu] = quantity(&self.cpu).map(|cpu| Amount::new(cpu.milli_ceil()));
+        amounts[Resource::Memory] = quantity(&self.memory).map(|memory| Amount::new(memory.ceil()));
         amounts
     }
 }

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::cache::{self, Entry, MetricsCache};
 use super::{Metrics, MetricsError, MetricsSource, Round};
-use crate::clock;
+use evenkeel_clock as clock;
 
 /// The key of the one value that the poller keeps.
 const ROUND: &str = "round";

@@ -16,7 +16,7 @@ pub use client::Connection;
 pub(in crate::metrics) use names::without_port;
 pub use names::{LabelName, LabelNameError, NodeLabel};
 pub use queries::{NodeQuery, Queries};
-pub use range::{Grid, WorkloadName, WorkloadSums, by_workload, within_by_workload};
+pub use range::{Grid, WorkloadName, WorkloadSums, by_workload};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,8 +27,8 @@ use jiff::{SignedDuration, Timestamp};
 use self::client::{Client, Session};
 use self::gather::Gathered;
 use super::{Dropped, MetricsError, MetricsSource, Query, QueryReport, Round};
-use crate::clock;
-use crate::units::{Resource, Resources};
+use evenkeel_clock as clock;
+use evenkeel_core::units::{Resource, Resources};
 
 /// So many queries in a row without any answer end a round; one alone may just be a heavy one.
 const UNREACHABLE_AFTER: u32 = 2;

@@ -15,8 +15,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::trace::{Row, Subject};
 use super::{MetricsError, MetricsSource, Round};
-use crate::placement::usage::{Measurement, UsageSample};
-use crate::units::Ratio;
+use evenkeel_core::placement::usage::{Measurement, UsageSample};
+use evenkeel_core::units::Ratio;
 
 /// What is played, and how.
 #[derive(Debug, Clone)]
@@ -102,8 +102,8 @@ impl MetricsSource for ReplaySource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::placement::usage::PodName;
-    use crate::units::{Amount, Resource};
+    use evenkeel_core::placement::usage::PodName;
+    use evenkeel_core::units::{Amount, Resource};
 
     const TRACE: &str = include_str!("../../tests/fixtures/metrics/trace.csv");
     const START: i64 = 1_700_000_000;

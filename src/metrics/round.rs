@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::MetricsError;
 use std::sync::Arc;
 
-use crate::placement::usage::UsageSample;
-use crate::units::Resource;
+use evenkeel_core::placement::usage::UsageSample;
+use evenkeel_core::units::Resource;
 
 /// What one call of a source brought.
 #[derive(Debug, Default)]

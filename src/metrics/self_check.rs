@@ -9,7 +9,7 @@ use std::fmt;
 
 use super::prometheus::{PrometheusSource, without_port};
 use super::{MetricsError, Query, Round};
-use crate::units::Resource;
+use evenkeel_core::units::Resource;
 
 /// All labels of one series.
 pub type LabelSet = BTreeMap<String, String>;
@@ -263,8 +263,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::placement::usage::Measurement;
-    use crate::units::{Amount, Resources};
+    use evenkeel_core::placement::usage::Measurement;
+    use evenkeel_core::units::{Amount, Resources};
     use jiff::{SignedDuration, Timestamp};
 
     fn nodes(count: usize) -> Vec<NodeIdentity> {

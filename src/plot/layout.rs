@@ -39,7 +39,7 @@ pub(super) fn draw(figure: &Figure) -> String {
     }
     let ticks = axis::times(figure.from, figure.to, &figure.zone);
     let shares: f64 = figure.panels.iter().map(|panel| panel.share).sum();
-    let count = crate::units::count_as_f64(figure.panels.len());
+    let count = evenkeel_core::units::count_as_f64(figure.panels.len());
     let heads = count * HEAD + (count - 1.0).max(0.0) * GAP;
     let room = HEIGHT - BOTTOM - y - 12.0 - heads;
     let mut upper = y + 12.0;
@@ -92,7 +92,7 @@ fn head(svg: &mut Svg, panel: &Panel, y: f64) {
 }
 
 fn letters(text: &str) -> f64 {
-    crate::units::count_as_f64(text.chars().count()) * NAME.0 * LETTER
+    evenkeel_core::units::count_as_f64(text.chars().count()) * NAME.0 * LETTER
 }
 
 /// A mark's sample in the legend, around the height `y`.

@@ -33,10 +33,10 @@ use super::paths;
 use super::tls::Authority;
 use super::{Endpoint, Limits, Routes};
 use crate::cluster::ClusterState;
-use crate::extender::VerdictCache;
-use crate::kubernetes::json;
-use crate::placement::Policy;
-use crate::units::Bytes;
+use evenkeel_core::placement::Policy;
+use evenkeel_core::units::Bytes;
+use evenkeel_kubernetes::extender::VerdictCache;
+use evenkeel_kubernetes::json;
 
 /// What the handlers share.
 #[derive(Debug, Clone)]

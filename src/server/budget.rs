@@ -14,7 +14,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{ApiError, Metrics};
-use crate::units::Bytes;
+use evenkeel_core::units::Bytes;
 
 /// How long a request waits for its turn or for room: half of the 200 ms that kube-scheduler waits
 /// for an answer, and many times what a body in transit takes to be answered.

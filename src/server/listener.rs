@@ -20,8 +20,8 @@ use self::handshake::handshake;
 use super::connection::{Closed, Protocol, Serving};
 use super::tls::CertificateStore;
 use super::{Metrics, ServerError, Shutdown};
-use crate::clock;
 use crate::telemetry::RateLimited;
+use evenkeel_clock as clock;
 
 /// After a failure to accept: long enough not to spin, short enough not to be noticed.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

@@ -28,8 +28,8 @@ use super::budget::{BodyBudget, WAIT, overloaded};
 use super::metrics::{Open, PathMetrics};
 use super::tls::{Authority, Peer, Unauthorised};
 use super::{ApiError, Metrics};
-use crate::clock;
-use crate::units::Bytes;
+use evenkeel_clock as clock;
+use evenkeel_core::units::Bytes;
 
 /// Requests that are shed are cheap but still hold their body: so many for each that is not.
 const SHED_FOR_EACH: usize = 2;

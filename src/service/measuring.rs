@@ -8,13 +8,13 @@ use kube::Api;
 use tokio_util::sync::CancellationToken;
 
 use super::{Parts, Tasks, settings};
-use crate::clock;
 use crate::config::Source;
 use crate::metrics::metrics_api::MetricsApiSource;
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::replay::{ReplaySource, Trace};
 use crate::metrics::self_check::{Finding, NodeIdentity};
 use crate::metrics::{MetricsSource, NoMetrics, Poller, Round};
+use evenkeel_clock as clock;
 
 /// Starts polling; every round goes into the node table and to the scaling loop. Gives where the
 /// past is had from, where there is any.

@@ -4,13 +4,13 @@ use anyhow::Context as _;
 use kube::Client;
 
 use super::settings;
-use crate::clock::Clock;
 use crate::cluster::{self, ClusterState};
 use crate::config::{Config, Writes};
 use crate::controller::scaling::{Samples, Traces};
 use crate::controller::{self, WriteSwitch};
 use crate::metrics;
 use crate::server::{self, Readiness, api};
+use evenkeel_clock::Clock;
 
 /// What the service is made of.
 pub(super) struct Parts {

@@ -14,13 +14,13 @@ use crate::cluster;
 use crate::config::{self, Certificates, Config, SelfManaged, Source};
 use crate::controller::{certificates, leadership, scaling, writer};
 use crate::metrics::{metrics_api, poller, prometheus, replay};
-use crate::placement::node_table;
-use crate::plan::{self, election::Timing, wake};
 use crate::server::certificates::{Names, Validity};
 use crate::server::tls::{self, Authority, FileWatch, ServerFiles};
 use crate::server::{DrainSettings, ListenerSettings, api};
 use crate::telemetry::{LogFormat, LogSettings};
-use crate::units::{Bytes, Ratio};
+use evenkeel_core::placement::node_table;
+use evenkeel_core::units::{Bytes, Ratio};
+use evenkeel_kubernetes::plan::{self, election::Timing, wake};
 
 /// Between SIGTERM and the end of accepting: one answer more on each connection in use, which says
 /// that it closes.
@@ -332,12 +332,12 @@ fn with_own(queries: &config::Queries) -> prometheus::Queries {
         node_disk,
     ];
     let pods = [pod_cpu, pod_memory, pod_network_io, pod_disk_io, pod_disk];
-    for (resource, own) in crate::units::Resource::ALL.into_iter().zip(nodes) {
+    for (resource, own) in evenkeel_core::units::Resource::ALL.into_iter().zip(nodes) {
         if let Some(promql) = own {
             merged.nodes[resource] = Some(prometheus::NodeQuery::of(promql));
         }
     }
-    for (resource, own) in crate::units::Resource::ALL.into_iter().zip(pods) {
+    for (resource, own) in evenkeel_core::units::Resource::ALL.into_iter().zip(pods) {
         if let Some(promql) = own {
             merged.pods[resource] = Some(promql.as_str().into());
         }

@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn one_line_a_period_is_logged_with_the_number_left_out() {
-        let start = crate::clock::instant();
+        let start = evenkeel_clock::instant();
         let limit = RateLimited::default();
         let asked = [0, 1, 30, 59, 60, 61, 200].map(|s| limit.permit("down", after(s)(start)));
         assert_eq!(
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn keys_do_not_share_their_limit() {
-        let start = crate::clock::instant();
+        let start = evenkeel_clock::instant();
         let limit = RateLimited::default();
         assert_eq!(limit.permit("slow", start), Some(0));
         assert_eq!(limit.permit("down", start), Some(0));
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_quiet_keys_make_room() {
-        let start = crate::clock::instant();
+        let start = evenkeel_clock::instant();
         let limit = RateLimited::default();
         for key in 0..MAX_KEYS {
             assert_eq!(limit.permit(key, start), Some(0));

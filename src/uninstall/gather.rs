@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::{Blind, Inventory, Mark, Object, Yours};
 use crate::doctor::Seen;
 use crate::doctor::gather::read::list;
-use crate::kubernetes::annotations::ENABLED;
-use crate::plan::uninstall::{Marked, traces};
+use evenkeel_kubernetes::annotations::ENABLED;
+use evenkeel_kubernetes::plan::uninstall::{Marked, traces};
 
 /// What every manifest labels its objects with.
 const LABELLED: &str = "app.kubernetes.io/name in (evenkeel, evenkeel-scheduler)";

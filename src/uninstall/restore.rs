@@ -7,7 +7,7 @@ use kube::{Api, Client};
 
 use super::gather::resource;
 use super::{Mark, Outcome};
-use crate::plan::uninstall::patch;
+use evenkeel_kubernetes::plan::uninstall::patch;
 
 /// How often somebody else may be faster.
 const TRIES: usize = 8;

@@ -283,8 +283,9 @@ fn a_running_service_tells_what_was_and_the_plain_hpa_is_simulated() {
     let points = report["points"].as_array().unwrap();
     assert_eq!(points.len(), history["points"].as_array().unwrap().len());
     for (point, told) in points.iter().zip(history["points"].as_array().unwrap()) {
-        for field in ["load", "forecast", "lower80", "upper80", "current", "floor"] {
-            assert_eq!(point[field], told[field], "{field} {told}");
+        let fields = ["load", "forecast", "lower80", "upper80", "current", "floor"];
+        for (field, column) in fields.into_iter().zip(1..) {
+            assert_eq!(point[field], told[column], "{field} {told}");
         }
         assert!((2.0..=20.0).contains(&number(&point["plainHpa"])));
     }
@@ -316,7 +317,7 @@ fn a_running_service_tells_what_was_and_the_plain_hpa_is_simulated() {
 }
 
 #[test]
-fn points_may_be_rows() {
+fn steps_that_are_not_told_are_gaps() {
     let rows = r#"{"step":15,"points":[[1772352000,600.0,null,null,null,3,null],
         [1772352015,900.0,880.0,800.0,950.0,3,4],[1772352045,null,890.0,810.0,960.0,null,4]]}"#;
     let report = of_service("shop/web", &["-o", "json"], service(TARGETS, rows)).json();

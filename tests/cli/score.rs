@@ -1,9 +1,9 @@
 //! `score`: what it prints is what the library decides.
 
-use evenkeel::placement::balance::{Normalization, detail};
-use evenkeel::placement::{NodeLoad, headroom};
-use evenkeel::profile::ProfileTable;
-use evenkeel::units::{Amount, Ratio, Resource, Resources};
+use evenkeel_core::placement::balance::{Normalization, detail};
+use evenkeel_core::placement::{NodeLoad, headroom};
+use evenkeel_core::profile::ProfileTable;
+use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
 use serde_json::Value;
 
 use super::{MIXED, PROXY, evenkeel, evenkeel_with_input};

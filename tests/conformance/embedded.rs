@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel::clock;
-use evenkeel::dev::api::{Reading, ResourceMetrics, Settings, Usage};
-use evenkeel::dev::store::Stores;
-use evenkeel::dev::{Events, Pace, controllers};
-use evenkeel::units::{Bytes, MilliCpu, Ratio};
+use evenkeel_apiserver::{Reading, ResourceMetrics, Settings, Usage};
+use evenkeel_clock as clock;
+use evenkeel_core::units::Ratio;
+use evenkeel_sandbox::store::Stores;
+use evenkeel_sandbox::{Events, Pace, controllers};
 use kube::Client;
 use serde_json::{Value, json};
 
@@ -78,8 +78,8 @@ impl ResourceMetrics for Fixed {
     fn pods(&self) -> Vec<Reading> {
         let usage = Usage {
             name: "app".to_owned(),
-            cpu: MilliCpu(250),
-            memory: Bytes(64 * 1024 * 1024),
+            cpu_milli: 250,
+            memory_bytes: 64 * 1024 * 1024,
         };
         vec![Reading {
             namespace: "default".to_owned(),

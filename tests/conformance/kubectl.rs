@@ -6,9 +6,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel::clock;
-use evenkeel::dev::api::{Reading, ResourceMetrics, Settings, Usage};
-use evenkeel::units::{Bytes, MilliCpu};
+use evenkeel_apiserver::{Reading, ResourceMetrics, Settings, Usage};
+use evenkeel_clock as clock;
 use serde_json::{Value, json};
 
 use crate::support::dev_api::{create, settings, with_settings};
@@ -85,8 +84,8 @@ impl Flat {
             window: Duration::from_secs(15),
             usage: vec![Usage {
                 name: "app".to_owned(),
-                cpu: MilliCpu(100),
-                memory: Bytes(64 << 20),
+                cpu_milli: 100,
+                memory_bytes: 64 << 20,
             }],
         }]
     }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use evenkeel::dev::{Cluster, Event};
-use evenkeel::units::Ratio;
+use evenkeel::cli::dev::cluster::Cluster;
+use evenkeel_core::units::Ratio;
+use evenkeel_sandbox::Event;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
 use kube::api::{Patch, PatchParams};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::http::Request;
-use evenkeel::clock::{self, Clock};
+use evenkeel_clock::{self as clock, Clock};
 use jiff::Timestamp;
 use kube::Client;
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use evenkeel::clock;
+use evenkeel_clock as clock;
 use futures::StreamExt as _;
 use jiff::Timestamp;
 use tokio::net::TcpListener;

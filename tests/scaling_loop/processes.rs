@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use evenkeel::clock;
-use evenkeel::dev::api::Settings;
+use evenkeel_apiserver::Settings;
+use evenkeel_clock as clock;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 

@@ -4,11 +4,12 @@
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
-use evenkeel::clock::{self, Clock};
-use evenkeel::dev::Wiring;
-use evenkeel::dev::api::{ApiServer, Settings};
-use evenkeel::service::embedded;
-use evenkeel::units::Ratio;
+use evenkeel::cli::dev::cluster::Wiring;
+use evenkeel::cli::dev::embedded;
+use evenkeel_apiserver::{ApiServer, Settings};
+use evenkeel_clock::{self as clock, Clock};
+use evenkeel_core::units::Ratio;
+
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use serde_json::{Value, json};
@@ -75,7 +76,7 @@ pub fn with_world_on(settings: Settings, test: impl AsyncFnOnce(&World<'_>)) {
     with_settings(settings, async |server, client| {
         let origin = clock::now();
         let speed = Ratio::new(SPEED).expect("a speed");
-        let clock = Clock::accelerated(speed, origin);
+        let clock = Clock::accelerated(speed.get(), origin);
         let load = move |at: Timestamp| ramp(clock.of(at).duration_since(origin));
         let world = World {
             server,

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use evenkeel::clock;
+use evenkeel_clock as clock;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;

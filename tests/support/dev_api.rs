@@ -5,7 +5,7 @@ pub mod hook;
 use std::time::Duration;
 
 use axum::http::Request;
-use evenkeel::dev::api::{ApiServer, Settings};
+use evenkeel_apiserver::{ApiServer, Settings};
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};

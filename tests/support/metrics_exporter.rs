@@ -10,7 +10,7 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::routing::get;
-use evenkeel::clock;
+use evenkeel_clock as clock;
 use jiff::Timestamp;
 use tokio::net::TcpListener;
 

@@ -19,7 +19,7 @@ use evenkeel::server::{
     Metrics, Probes, Readiness, Routes, Shutdown, Transport,
 };
 use evenkeel::telemetry::{self, Registry};
-use evenkeel::units::Bytes;
+use evenkeel_core::units::Bytes;
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -76,7 +76,7 @@ pub fn names() -> Names {
 }
 
 pub fn bundle() -> Bundle {
-    Bundle::generate(evenkeel::clock::now(), &names(), &Validity::default()).unwrap()
+    Bundle::generate(evenkeel_clock::now(), &names(), &Validity::default()).unwrap()
 }
 
 /// The bundle as the server takes it.

@@ -19,7 +19,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio_rustls::TlsConnector;
 
 use super::histogram::Histogram;
-use crate::clock;
+use evenkeel_clock as clock;
 
 /// What is called.
 #[derive(Debug, Clone)]

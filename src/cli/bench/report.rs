@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::load::{Load, Outcome};
 use crate::cli::output::{Report, Style};
-use crate::units::Amount;
+use evenkeel_core::units::Amount;
 
 /// What was measured; latencies in microseconds.
 #[derive(Debug, Serialize)]

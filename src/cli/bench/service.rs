@@ -13,16 +13,16 @@ use tokio::runtime::Runtime;
 use super::bodies::{NAMESPACE, node_name};
 use super::client_tls;
 use super::load::Target;
-use crate::clock;
 use crate::cluster::{self, ClusterState};
 use crate::config::{Config, Sources};
-use crate::placement::node_table;
-use crate::placement::usage::{Measurement, UsageSample};
 use crate::server::api::{self, Api};
 use crate::server::certificates::{Bundle, Names, Validity};
 use crate::server::tls::{CertificateStore, Change, ServerCertificate};
 use crate::server::{Drain, DrainSettings, Listener, ListenerSettings, Metrics, Transport};
-use crate::units::{Amount, Resources};
+use evenkeel_clock as clock;
+use evenkeel_core::placement::node_table;
+use evenkeel_core::placement::usage::{Measurement, UsageSample};
+use evenkeel_core::units::{Amount, Resources};
 
 /// A service that answers until it is dropped.
 pub(super) struct Service {
@@ -99,9 +99,9 @@ impl Drop for Service {
 fn limits() -> api::Settings {
     let many = const { NonZeroUsize::new(4096).expect("not zero") };
     api::Settings {
-        body_budget: crate::units::Bytes(4 << 30),
-        admission_body: crate::units::Bytes(4 << 20),
-        extender_body: crate::units::Bytes(64 << 20),
+        body_budget: evenkeel_core::units::Bytes(4 << 30),
+        admission_body: evenkeel_core::units::Bytes(4 << 20),
+        extender_body: evenkeel_core::units::Bytes(64 << 20),
         admission_concurrency: many,
         extender_concurrency: many,
         body_time: Duration::from_secs(10),

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use k8s_openapi::api::core::v1::{Secret, Service};
 use kube::{Api, Client};
 
-use crate::cli::connect::{PATIENCE, connect};
+use crate::cli::connect::{Cluster, PATIENCE};
 use crate::cli::output::Failure;
 use crate::server::certificates::{
     AUTHORITIES, AUTHORITY_KEYS, Bundle, SCHEDULER_AUTHORITIES, SCHEDULER_AUTHORITY_KEYS,
@@ -33,19 +33,8 @@ pub(super) struct Access {
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 
-    /// Reach the cluster by this file instead of KUBECONFIG or ~/.kube/config
-    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
-
-    /// The namespace of the Secret and the Services
-    #[arg(
-        long,
-        short,
-        value_name = "NAME",
-        env = "EVENKEEL_NAMESPACE",
-        default_value = "evenkeel-system"
-    )]
-    pub(super) namespace: String,
+    #[command(flatten)]
+    pub(super) cluster: Cluster,
 
     /// The Secret that keeps the certificates
     #[arg(long, value_name = "NAME", default_value = "evenkeel-certificates")]
@@ -59,7 +48,7 @@ impl Access {
             Some(dir) => (read_directory(dir)?, dir.display().to_string()),
             None => (
                 self.read_secret()?,
-                format!("Secret {}/{}", self.namespace, self.secret),
+                format!("Secret {}/{}", self.cluster.namespace, self.secret),
             ),
         };
         Bundle::decode(&files).map_err(|error| Failure::work(format_args!("{origin}: {error}")))
@@ -67,9 +56,7 @@ impl Access {
 
     /// The files of the Secret.
     fn read_secret(&self) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-        let Self {
-            namespace, secret, ..
-        } = self;
+        let (namespace, secret) = (&self.cluster.namespace, &self.secret);
         let read = self.block_on(async |client| {
             let api: Api<Secret> = Api::namespaced(client, namespace);
             Ok(api.get(secret).await?)
@@ -83,7 +70,7 @@ impl Access {
 
     /// The address of a Service inside the cluster.
     pub(super) fn cluster_ip(&self, service: &str) -> Result<String, Failure> {
-        let namespace = &self.namespace;
+        let namespace = &self.cluster.namespace;
         let read = self.block_on(async |client| {
             let api: Api<Service> = Api::namespaced(client, namespace);
             let spec = api.get(service).await?.spec.unwrap_or_default();
@@ -103,7 +90,7 @@ impl Access {
             .enable_all()
             .build()?;
         runtime.block_on(async {
-            let client = connect(self.kubeconfig.as_deref()).await?;
+            let client = self.cluster.connect().await?;
             tokio::time::timeout(PATIENCE, ask(client))
                 .await
                 .context("the cluster does not answer")?

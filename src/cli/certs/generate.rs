@@ -10,8 +10,8 @@ use anyhow::Context as _;
 use jiff::SignedDuration;
 
 use crate::cli::output::Failure;
-use crate::clock;
 use crate::server::certificates::{Bundle, Names, Validity};
+use evenkeel_clock as clock;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::access::Access;
 use crate::cli::output::{self, Failure};
-use crate::clock;
 use crate::server::certificates::{Bundle, ClientCertificate};
+use evenkeel_clock as clock;
 
 /// The shipped file, whose placeholders this fills in.
 const TEMPLATE: &str = include_str!("../../../webhook-config/scheduler-config.yaml");
@@ -93,7 +93,7 @@ pub(super) fn print_config(args: ConfigArgs) -> Result<(), Failure> {
     };
     let file = fill_in(
         &address,
-        &issue.access.namespace,
+        &issue.access.cluster.namespace,
         &bundle.ca_bundle(),
         &client,
     );
@@ -106,7 +106,7 @@ pub(super) fn print_client(args: ClientArgs) -> Result<(), Failure> {
     let secret = json!({
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"name": CLIENT_SECRET, "namespace": issue.access.namespace},
+        "metadata": {"name": CLIENT_SECRET, "namespace": issue.access.cluster.namespace},
         "type": "kubernetes.io/tls",
         "stringData": {"tls.crt": certificate, "tls.key": key},
     });

@@ -16,9 +16,9 @@ use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 use super::access::Access;
 use crate::cli::output::{self, Failure, Format, Report, Style};
-use crate::clock;
 use crate::config::yaml;
 use crate::server::certificates::{AUTHORITIES, SCHEDULER_AUTHORITIES, SERVER_CERTIFICATE};
+use evenkeel_clock as clock;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::cli::figures;
 use crate::cli::output::{Report, Style, percent};
-use crate::simulate::Summary;
-use crate::simulate::lag::LagSummary;
+use evenkeel_sandbox::simulate::Summary;
+use evenkeel_sandbox::simulate::lag::LagSummary;
 
 /// Both runs.
 #[derive(Debug, Serialize)]
@@ -227,8 +227,8 @@ impl Report for Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::summary::ResourceSummary;
-    use crate::units::Resource;
+    use evenkeel_core::units::Resource;
+    use evenkeel_sandbox::simulate::summary::ResourceSummary;
 
     fn summary(spread: f64, refused: usize, lost_share: f64) -> Summary {
         let part = |resource| ResourceSummary {

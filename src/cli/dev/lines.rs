@@ -9,11 +9,13 @@ use super::show::{Show, Started, clock};
 use super::thinned::Thinned;
 use crate::cli::figures;
 use crate::cli::output::{Failure, percent};
-use crate::clock;
-use crate::dev::Event;
-use crate::dev::events::{Happened, NodeLoads, Notice, PlainReplicas, Target, Trust, WorkloadLoad};
-use crate::placement::usage::PodName;
-use crate::units::Resource;
+use evenkeel_clock as clock;
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::units::Resource;
+use evenkeel_sandbox::Event;
+use evenkeel_sandbox::events::{
+    Happened, NodeLoads, Notice, PlainReplicas, Target, Trust, WorkloadLoad,
+};
 
 /// How far apart lines of loads are.
 const EVERY: Duration = Duration::from_secs(4);
@@ -269,7 +271,7 @@ fn loads(nodes: &[NodeLoads], workloads: &[WorkloadLoad]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Resources;
+    use evenkeel_core::units::Resources;
 
     fn events() -> Vec<Event> {
         let pod = || PodName::new("shop", "web-0");

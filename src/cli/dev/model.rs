@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use jiff::SignedDuration;
 
 use super::show::Started;
-use crate::dev::Event;
-use crate::dev::events::{Happened, NodeLoads, Notice, Target, WorkloadLoad};
+use evenkeel_sandbox::Event;
+use evenkeel_sandbox::events::{Happened, NodeLoads, Notice, Target, WorkloadLoad};
 
 /// More than any screen shows.
 const KEPT: usize = 100;

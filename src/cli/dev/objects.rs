@@ -10,8 +10,8 @@ use serde_json::json;
 use super::show::{Show, Started};
 use super::thinned::Thinned;
 use crate::cli::output::Failure;
-use crate::clock;
-use crate::dev::events::Happened;
+use evenkeel_clock as clock;
+use evenkeel_sandbox::events::Happened;
 
 /// How far apart objects of loads are.
 const EVERY: Duration = Duration::from_secs(1);
@@ -106,10 +106,10 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::dev::Event;
-    use crate::dev::events::NodeLoads;
-    use crate::placement::usage::PodName;
-    use crate::units::Resources;
+    use evenkeel_core::placement::usage::PodName;
+    use evenkeel_core::units::Resources;
+    use evenkeel_sandbox::Event;
+    use evenkeel_sandbox::events::NodeLoads;
 
     fn shown(notation: Notation) -> String {
         let loads = || Event::Loads {

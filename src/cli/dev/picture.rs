@@ -14,7 +14,7 @@ use super::model::Model;
 use super::show::{Show, Started};
 use super::view::{self, HEIGHT, WIDTH};
 use crate::cli::output::Failure;
-use crate::dev::events::Happened;
+use evenkeel_sandbox::events::Happened;
 
 /// The size of a cell, and the space around all of them.
 const CELL: (usize, usize) = (8, 17);

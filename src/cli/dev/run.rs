@@ -7,10 +7,12 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::show::{Show, Started};
 use crate::cli::output::Failure;
-use crate::dev::{Cluster, Events, Options};
+use evenkeel_sandbox::Events;
+
+use super::cluster::{Cluster, Options};
+use super::embedded;
 use crate::server;
-use crate::service::embedded;
-use crate::simulate::{Lags, Summary};
+use evenkeel_sandbox::simulate::{Lags, Summary};
 
 /// How often the view is drawn and keys are looked at.
 const TICK: Duration = Duration::from_millis(100);

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use serde::Serialize;
 
 use crate::cli::output::Failure;
-use crate::dev::events::Happened;
+use evenkeel_sandbox::events::Happened;
 
 /// A cluster that has just started.
 #[derive(Debug, Clone, Serialize)]

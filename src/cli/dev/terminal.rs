@@ -16,7 +16,7 @@ use super::model::Model;
 use super::show::{Show, Started};
 use super::view;
 use crate::cli::output::Failure;
-use crate::dev::events::Happened;
+use evenkeel_sandbox::events::Happened;
 
 /// What Ctrl-C sends to a program that reads each key.
 const CTRL_C: u8 = 3;

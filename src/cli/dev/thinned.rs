@@ -5,8 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::dev::Event;
-use crate::dev::events::Target;
+use evenkeel_sandbox::Event;
+use evenkeel_sandbox::events::Target;
 
 /// What was let through last.
 #[derive(Debug)]

@@ -6,9 +6,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::forecast::Series;
-use crate::simulate::target::GRID;
-use crate::units::count_as_f64;
+use evenkeel_core::forecast::Series;
+use evenkeel_core::units::count_as_f64;
+use evenkeel_sandbox::simulate::target::GRID;
 
 /// As many missing samples in a row are a gap.
 const GAP: i64 = 3;

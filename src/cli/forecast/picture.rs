@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use super::report::{Plot, Point};
 use crate::plot::{Colour, Figure, Mark, Panel, Shape, Stroke};
-use crate::units::Resource;
+use evenkeel_core::units::Resource;
 
 /// The picture of a plot, labelled by the clock of `zone`.
 pub(super) fn of(plot: &Plot, zone: TimeZone) -> Figure {

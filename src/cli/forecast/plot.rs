@@ -17,11 +17,11 @@ use super::values::{
 use super::{picture, service};
 use crate::cli::output::{self, Failure};
 use crate::plot::png;
-use crate::scaling::Bounds;
-use crate::scaling::hpa_aware::PodCapacity;
-use crate::simulate::scrape::Timing;
-use crate::simulate::target::{self, GRID, Model, Outcome, Target};
-use crate::units::{Quantity, Ratio, Resource, count_as_f64};
+use evenkeel_core::scaling::Bounds;
+use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::units::{Quantity, Ratio, Resource, count_as_f64};
+use evenkeel_sandbox::simulate::scrape::Timing;
+use evenkeel_sandbox::simulate::target::{self, GRID, Model, Outcome, Target};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -244,11 +244,11 @@ fn target(args: &Args) -> Result<(Target, f64), Failure> {
         }
     };
     let request = if is_cpu {
-        request.to_milli_cpu().0
+        request.milli_ceil()
     } else {
-        request.to_bytes().0
+        request.ceil()
     };
-    let request = crate::units::Amount::new(request).as_f64();
+    let request = evenkeel_core::units::Amount::new(request).as_f64();
     let target = Target {
         resource,
         capacity: PodCapacity::new(request, share).map_err(Failure::call)?,
@@ -351,7 +351,7 @@ fn progress(gridded: &Gridded) -> impl FnMut(f64) + use<> {
     let shown = long && std::io::stderr().is_terminal();
     let mut last = -1;
     move |share| {
-        let tenth = crate::units::replicas_ceil(share * 50.0);
+        let tenth = evenkeel_core::units::replicas_ceil(share * 50.0);
         if !shown || tenth == last {
             return;
         }

@@ -15,12 +15,12 @@ use serde::de::DeserializeOwned;
 use self::answer::{History, Targets, Told, ToldLoad, ToldPoint, ToldTrust};
 use super::report::{Accuracy, Costs, Plot, Point};
 use crate::cli::output::Failure;
-use crate::forecast::Series;
-use crate::scaling::Bounds;
-use crate::scaling::hpa_aware::PodCapacity;
-use crate::simulate::scrape::Timing;
-use crate::simulate::target::{self, GRID, Target};
-use crate::units::{Ratio, Resource, count_as_f64};
+use evenkeel_core::forecast::Series;
+use evenkeel_core::scaling::Bounds;
+use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::units::{Ratio, Resource, count_as_f64};
+use evenkeel_sandbox::simulate::scrape::Timing;
+use evenkeel_sandbox::simulate::target::{self, GRID, Target};
 
 /// How long the service may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use crate::cli::output::Format;
-use crate::units::{Ratio, Resource};
+use evenkeel_core::units::{Ratio, Resource};
 
 /// One thing to make.
 #[derive(Debug, Clone, PartialEq, Eq)]

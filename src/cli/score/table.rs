@@ -7,9 +7,9 @@ use comfy_table::{Cell, CellAlignment, Table};
 use super::{Scored, ScoredPod};
 use crate::cli::figures::{in_unit, noun, title, unit, with_unit};
 use crate::cli::output::{Report, Style, percent};
-use crate::extender::explain::{Explanation, NodeExplanation, ResourceExplanation};
-use crate::placement::balance::Normalization;
-use crate::units::{Amount, Resource};
+use evenkeel_core::placement::balance::Normalization;
+use evenkeel_core::units::{Amount, Resource};
+use evenkeel_kubernetes::extender::explain::{Explanation, NodeExplanation, ResourceExplanation};
 
 impl Report for Scored {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {

@@ -11,12 +11,12 @@ use jiff::Timestamp;
 
 use super::ready::{Times, start_to_ready};
 use crate::cluster::owners::Owner;
-use crate::kubernetes::meta::OwnerReference;
-use crate::kubernetes::pod::{Phase, Pod};
-use crate::kubernetes::requests;
-use crate::placement::usage::PodName;
-use crate::plan::scaling::{Member, Pods};
-use crate::units::{Amount, Resource, Resources};
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::meta::OwnerReference;
+use evenkeel_kubernetes::plan::scaling::{Member, Pods};
+use evenkeel_kubernetes::pod::{Phase, Pod};
+use evenkeel_kubernetes::requests;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
 

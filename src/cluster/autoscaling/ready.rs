@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use jiff::SignedDuration;
 
-use crate::kubernetes::pod::Pod;
+use evenkeel_kubernetes::pod::Pod;
 
 /// The longest a Pod may warm up after its containers have started.
 const WARM_UP: SignedDuration = SignedDuration::from_mins(10);

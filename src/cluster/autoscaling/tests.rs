@@ -3,11 +3,11 @@ use serde_json::{Value, json};
 use super::*;
 use crate::cluster::owners::Owner;
 use crate::cluster::state::{ClusterState, Settings};
-use crate::kubernetes::pod::Pod;
-use crate::placement::node_table;
-use crate::placement::usage::PodName;
-use crate::plan::scaling::{Pods, Reference};
-use crate::units::{Amount, Resource, Resources};
+use evenkeel_core::placement::node_table;
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::plan::scaling::{Pods, Reference};
+use evenkeel_kubernetes::pod::Pod;
 use jiff::{SignedDuration, Timestamp};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -210,7 +210,7 @@ fn only_namespaces_that_opted_in_have_targets() {
         "its Pods were counted before"
     );
     let mode = targets[0].namespace_policy.scaling;
-    assert_eq!(mode, Some(crate::scaling::Mode::Floor));
+    assert_eq!(mode, Some(evenkeel_core::scaling::Mode::Floor));
     namespace(&state, &json!({}));
     assert_eq!(scaled(&state), [""; 0], "it has opted out");
     namespace(&state, &json!({"evenkeel.dev/enabled": "true"}));

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use super::{ScalingView, Store, WorkloadName, carries_ours, key};
 use crate::cluster::records::Kind;
-use crate::kubernetes::autoscaler::{Autoscaler, ScaleTarget};
-use crate::kubernetes::meta::Meta;
-use crate::kubernetes::scaled_object::ScaledObject;
-use crate::kubernetes::scaling_policy::ScalingPolicy;
-use crate::kubernetes::workload::{Workload, WorkloadKind};
-use crate::plan::scaling::{Observed, Reference};
+use evenkeel_kubernetes::autoscaler::{Autoscaler, ScaleTarget};
+use evenkeel_kubernetes::meta::Meta;
+use evenkeel_kubernetes::plan::scaling::{Observed, Reference};
+use evenkeel_kubernetes::scaled_object::ScaledObject;
+use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
+use evenkeel_kubernetes::workload::{Workload, WorkloadKind};
 
 /// The group of the workloads that are watched.
 const APPS: &str = "apps/";

@@ -8,13 +8,13 @@ use jiff::Timestamp;
 
 use crate::cluster::owners::Owners;
 use crate::cluster::records::{Kind, Misunderstood, NamespaceRecord, Untold, WaitingPod};
-use crate::extender::REFUSAL;
-use crate::kubernetes::annotations::InvalidAnnotation;
-use crate::kubernetes::meta::Meta;
-use crate::kubernetes::pod::{Condition, Pod};
-use crate::placement::node_table::NodeTable;
-use crate::placement::usage::PodName;
-use crate::snapshot::Namespaces;
+use evenkeel_core::placement::node_table::NodeTable;
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_kubernetes::annotations::InvalidAnnotation;
+use evenkeel_kubernetes::extender::REFUSAL;
+use evenkeel_kubernetes::meta::Meta;
+use evenkeel_kubernetes::pod::{Condition, Pod};
+use evenkeel_kubernetes::snapshot::Namespaces;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
 

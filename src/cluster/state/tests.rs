@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::placement::usage::Measurement;
-use crate::snapshot::{Blind, OptIn};
+use evenkeel_core::placement::usage::Measurement;
+use evenkeel_kubernetes::snapshot::{Blind, OptIn};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 

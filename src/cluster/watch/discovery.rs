@@ -9,10 +9,10 @@ use kube::Client;
 use tracing::{info, warn};
 
 use super::{Watch, follow};
-use crate::clock;
 use crate::cluster::metrics::WatchOutcome;
-use crate::kubernetes::scaled_object::{GROUP, PLURAL, VERSION};
-use crate::kubernetes::watched::WatchedScaledObject;
+use evenkeel_clock as clock;
+use evenkeel_kubernetes::scaled_object::{GROUP, PLURAL, VERSION};
+use evenkeel_kubernetes::watched::WatchedScaledObject;
 
 /// How soon it is asked again when there was no answer.
 const RETRY: Duration = Duration::from_secs(5);

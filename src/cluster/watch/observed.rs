@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::clock;
 use crate::cluster::autoscaling::{self, Scaled};
 use crate::cluster::records::Kind;
 use crate::cluster::state::ClusterState;
-use crate::kubernetes::watched::{
+use evenkeel_clock as clock;
+use evenkeel_kubernetes::watched::{
     WatchedAutoscaler, WatchedDeployment, WatchedNamespace, WatchedNode, WatchedPod,
     WatchedScaledObject, WatchedStatefulSet,
 };

@@ -49,7 +49,7 @@ pub struct Shown {
     pub reason: String,
     /// How far ahead is looked.
     pub horizon_seconds: Option<i64>,
-    /// What the decision rests on, one of [`Grounds::ALL`](crate::scaling::Grounds::ALL).
+    /// What the decision rests on, one of [`Grounds::ALL`](evenkeel_core::scaling::Grounds::ALL).
     pub grounds: &'static str,
     /// Whether the past was had from Prometheus.
     pub refill: Refilled,

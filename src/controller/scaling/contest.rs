@@ -12,7 +12,7 @@ use kube::Client;
 use serde_json::Value;
 
 use crate::controller::writer;
-use crate::plan::Target;
+use evenkeel_kubernetes::plan::Target;
 
 /// Longer than this names are not waited for; they are then called another writer. The next tick
 /// waits with them, however many floors were undone at once.

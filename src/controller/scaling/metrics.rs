@@ -17,7 +17,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::board::{Board, Shown, ShownLoad};
 use crate::metrics::MetricsError;
-use crate::scaling::Grounds;
+use evenkeel_core::scaling::Grounds;
 
 /// Upper bounds in seconds, from a few targets to far beyond ten thousand.
 const TICKS: [f64; 8] = [0.001, 0.005, 0.02, 0.1, 0.25, 0.5, 1.0, 5.0];

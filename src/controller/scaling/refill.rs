@@ -15,11 +15,11 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::metrics::Metrics;
-use crate::clock::{self, Clock};
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, PrometheusSource, WorkloadSums};
-use crate::scaling::history::Resolution;
-use crate::units::Resource;
+use evenkeel_clock::{self as clock, Clock};
+use evenkeel_core::scaling::history::Resolution;
+use evenkeel_core::units::Resource;
 
 /// The resources that autoscalers go by.
 const RESOURCES: [Resource; 2] = [Resource::Cpu, Resource::Memory];
@@ -304,7 +304,7 @@ mod tests {
 
     use super::*;
     use crate::metrics::prometheus::WorkloadName;
-    use crate::units::Bytes;
+    use evenkeel_core::units::Bytes;
 
     /// Answers each question as the script says, and remembers it.
     struct Fake<F> {

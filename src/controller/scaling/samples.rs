@@ -5,10 +5,10 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use jiff::Timestamp;
 
-use crate::placement::usage::UsageSample;
-use crate::plan::scaling::Pods;
-use crate::scaling::sum::{self, PodLoad};
-use crate::units::{Amount, Resource, Resources};
+use evenkeel_core::placement::usage::UsageSample;
+use evenkeel_core::scaling::sum::{self, PodLoad};
+use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::plan::scaling::Pods;
 
 /// Where rounds are put for the loop to find; clones share it.
 #[derive(Debug, Clone, Default)]

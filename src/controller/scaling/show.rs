@@ -7,12 +7,12 @@ use jiff::Timestamp;
 use super::board::{
     Named, Refilled, Shown, ShownCondition, ShownFloor, ShownForecast, ShownLoad, ShownTrust,
 };
-use crate::plan::scaling::bounds::Ledger;
-use crate::plan::scaling::owner::Owner;
-use crate::plan::scaling::status::Status;
-use crate::plan::scaling::{Observed, Resolved};
-use crate::scaling::tracker::{LoadReport, Report};
-use crate::scaling::{Bounds, Grounds, LimitedBy};
+use evenkeel_core::scaling::tracker::{LoadReport, Report};
+use evenkeel_core::scaling::{Bounds, Grounds, LimitedBy};
+use evenkeel_kubernetes::plan::scaling::bounds::Ledger;
+use evenkeel_kubernetes::plan::scaling::owner::Owner;
+use evenkeel_kubernetes::plan::scaling::status::Status;
+use evenkeel_kubernetes::plan::scaling::{Observed, Resolved};
 
 /// One target at one tick.
 pub(super) struct Picture<'a> {

@@ -13,14 +13,14 @@ use super::refill::{Asked, Filled};
 use super::samples::Sample;
 use super::show::{self, Picture};
 use super::trace::{self, Trace, Traces};
-use crate::clock::Clock;
 use crate::metrics::prometheus::WorkloadName;
-use crate::plan::Write;
-use crate::plan::scaling::owner::Owner;
-use crate::plan::scaling::{self, Context, Observed, Resolved, Settings, conflicts};
-use crate::scaling::LimitedBy;
-use crate::scaling::tracker::{Report, Tracker};
-use crate::units::Resources;
+use evenkeel_clock::Clock;
+use evenkeel_core::scaling::LimitedBy;
+use evenkeel_core::scaling::tracker::{Report, Tracker};
+use evenkeel_core::units::Resources;
+use evenkeel_kubernetes::plan::Write;
+use evenkeel_kubernetes::plan::scaling::owner::Owner;
+use evenkeel_kubernetes::plan::scaling::{self, Context, Observed, Resolved, Settings, conflicts};
 
 /// Kinds whose Pods tell by their names what they belong to.
 const NAMED: [&str; 2] = ["Deployment", "StatefulSet"];
@@ -113,7 +113,7 @@ pub(super) struct Ticked {
 #[derive(Debug)]
 pub(super) struct Contested {
     pub(super) key: Key,
-    pub(super) object: crate::plan::Target,
+    pub(super) object: evenkeel_kubernetes::plan::Target,
 }
 
 impl Targets {

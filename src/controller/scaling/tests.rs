@@ -1,8 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::plan::{Purpose, Target};
-use crate::units::Ratio;
+use evenkeel_kubernetes::plan::{Purpose, Target};
 
 fn at(millisecond: i64) -> Timestamp {
     Timestamp::from_millisecond(millisecond).unwrap()
@@ -46,7 +45,7 @@ fn every_step_is_measured_and_decisions_keep_their_interval() {
 
 #[test]
 fn events_carry_the_time_of_the_cluster() {
-    let clock = Clock::accelerated(Ratio::new(10.0).unwrap(), at(0));
+    let clock = Clock::accelerated(10.0, at(0));
     let event = |time: &str| Write {
         purpose: Purpose::Notice,
         target: Target::Node("a".to_owned()),

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::scaling::history::Resolution;
-use crate::units::{Resource, narrowed};
+use evenkeel_core::scaling::history::Resolution;
+use evenkeel_core::units::{Resource, narrowed};
 
 /// The past that is kept: 30 minutes.
 const PAST: i64 = 120;

@@ -3,8 +3,8 @@
 use super::{Finding, Found, Sight, named};
 use crate::config::Source;
 use crate::doctor::Page;
-use crate::kubernetes::annotations::{DISK_IO_CAPACITY, NETWORK_CAPACITY};
-use crate::units::{Resource, Resources};
+use evenkeel_core::units::{Resource, Resources};
+use evenkeel_kubernetes::annotations::{DISK_IO_CAPACITY, NETWORK_CAPACITY};
 
 const FRESH: &str = "measurements";
 const NAMES: &str = "measured-names";

@@ -2,11 +2,11 @@
 //! whether the label that mirrors the opt-in follows.
 
 use super::{Finding, Found, Sight, count, named, webhook};
-use crate::kubernetes::annotations::{ENABLED, InvalidAnnotation};
-use crate::kubernetes::meta::Meta;
-use crate::kubernetes::namespace_policy::NamespacePolicy;
-use crate::kubernetes::node::node_capacity;
-use crate::kubernetes::watched::Namespace;
+use evenkeel_kubernetes::annotations::{ENABLED, InvalidAnnotation};
+use evenkeel_kubernetes::meta::Meta;
+use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_kubernetes::node::node_capacity;
+use evenkeel_kubernetes::watched::Namespace;
 
 const OPTED_IN: &str = "opted-in";
 const ANNOTATIONS: &str = "annotations";

@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 
 use super::{Finding, Found, Sight, about, count};
-use crate::extender::REFUSAL;
-use crate::kubernetes::annotations::RELAX_AFTER;
-use crate::kubernetes::pod::Pod;
 use crate::server::paths;
+use evenkeel_kubernetes::annotations::RELAX_AFTER;
+use evenkeel_kubernetes::extender::REFUSAL;
+use evenkeel_kubernetes::pod::Pod;
 
 /// As long as the shipped alert rule waits.
 const LONG: jiff::SignedDuration = jiff::SignedDuration::from_mins(10);

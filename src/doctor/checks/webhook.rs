@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::{Finding, Found, Sight, count};
 use crate::doctor::PodOfDryRun;
-use crate::kubernetes::annotations::{ENABLED, PROFILE};
 use crate::server::paths;
+use evenkeel_kubernetes::annotations::{ENABLED, PROFILE};
 
 /// The configuration and the webhook in it.
 pub(super) const CONFIGURATION: &str = "evenkeel";

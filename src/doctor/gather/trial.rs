@@ -7,7 +7,7 @@ use kube::{Api, Client};
 use serde_json::json;
 
 use crate::doctor::observation::{Observation, PodOfDryRun, Seen, Unseen, WebhookTrial};
-use crate::kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 
 /// Tries the webhook in the first namespace that has opted in; absent where none has.
 pub(super) async fn run(client: &Client, seen: &Observation) -> Seen<WebhookTrial> {

@@ -17,7 +17,7 @@ use super::answer;
 use super::range::Grid;
 use crate::metrics::MetricsError;
 use crate::metrics::error::excerpt;
-use crate::units::Bytes;
+use evenkeel_core::units::Bytes;
 
 /// The most that is read of an answer that is not a success.
 const ERROR_BODY: Bytes = Bytes(64 * 1024);

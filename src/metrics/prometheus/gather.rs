@@ -13,8 +13,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::answer::{self, Labels};
 use super::names::{NodeLabel, NodeNames};
 use crate::metrics::{DropCause, Dropped, MetricsError, Query};
-use crate::placement::usage::{Measurement, PodName, UsageSample};
-use crate::units::{Amount, Resource, Resources};
+use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
+use evenkeel_core::units::{Amount, Resource, Resources};
 
 type Times = HashMap<Box<str>, Timestamp>;
 

@@ -10,7 +10,7 @@
 use jiff::SignedDuration;
 
 use super::names::NodeLabel;
-use crate::units::{Resource, Resources};
+use evenkeel_core::units::{Resource, Resources};
 
 /// Network interfaces that are hardware, or that the hypervisor shows as such. Everything else
 /// (veth pairs, bridges, bonds, VLANs, tunnels) carries bytes that one of these carries too.

@@ -1,7 +1,7 @@
 //! What the Pods of each workload used together in the past, by range queries.
 //!
 //! A Pod that is gone is known to Prometheus by its name alone, so the workload is read off the
-//! name: `NAME-HASH-XXXXX` of a Deployment, in the alphabet that Kubernetes makes such endings of,
+//! name: `NAME-HASH-SUFFIX` of a Deployment, in the alphabet that Kubernetes makes such endings of,
 //! and `NAME-ORDINAL` of a StatefulSet. The sums are made by Prometheus, over the same queries that
 //! rounds ask; what belongs to no workload of the wanted namespaces is one series a namespace.
 
@@ -13,7 +13,7 @@ use super::PrometheusSource;
 use super::answer::{self, Point};
 use super::gather::load;
 use crate::metrics::{DropCause, Dropped, MetricsError};
-use crate::units::Resource;
+use evenkeel_core::units::Resource;
 
 /// Equidistant times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,15 +93,6 @@ pub fn by_workload(pods: &str, namespaces: &[&str]) -> String {
     let stateful = named(&path, "StatefulSet", STATEFUL_SET);
     let all = named(&stateful, "Deployment", DEPLOYMENT);
     format!("sum by (namespace, workload) ({all})")
-}
-
-/// The query by Pod in a query that [`by_workload`] made.
-#[must_use]
-pub fn within_by_workload(query: &str) -> Option<&str> {
-    let rest = query
-        .strip_prefix("sum by (namespace, workload) (label_replace(label_replace(label_join(")?;
-    let (pods, _) = rest.split_once(r#", "pod_path", "/", "namespace", "pod")"#)?;
-    Some(pods)
 }
 
 impl PrometheusSource {
@@ -238,11 +229,6 @@ mod tests {
         let query = by_workload("sum by (namespace, pod) (x)", &["a", "b"]);
         assert!(query.contains(r#""(a|b)/(.+)-[0-9]+""#), "{query}");
         assert_eq!(query.matches('(').count(), query.matches(')').count());
-        assert_eq!(
-            within_by_workload(&query),
-            Some("sum by (namespace, pod) (x)")
-        );
-        assert_eq!(within_by_workload("up"), None);
         let many = vec!["n"; NAMED + 1];
         assert!(by_workload("x", &many).contains("([^/]+)/"));
     }

@@ -9,8 +9,8 @@
 use std::collections::HashMap;
 use std::str::FromStr;
 
-use crate::placement::usage::PodName;
-use crate::units::{Amount, BytesPerSecond, Quantity, Resource, Resources};
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::units::{Amount, BytesPerSecond, Quantity, Resource, Resources};
 
 /// A text that is no trace, with the line and what is accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -178,8 +178,8 @@ fn amount(resource: Resource, field: &str) -> Result<Amount, TraceError> {
             .map_err(|_| refused(0, field, "a Kubernetes quantity such as 500m or 2Gi"))
     };
     Ok(match resource {
-        Resource::Cpu => quantity()?.to_milli_cpu().into(),
-        Resource::Memory | Resource::Disk => quantity()?.to_bytes().into(),
+        Resource::Cpu => Amount::new(quantity()?.milli_ceil()),
+        Resource::Memory | Resource::Disk => Amount::new(quantity()?.ceil()),
         Resource::NetworkIo | Resource::DiskIo => rate(field)?,
     })
 }
@@ -188,7 +188,7 @@ fn rate(field: &str) -> Result<Amount, TraceError> {
     field
         .parse::<BytesPerSecond>()
         .map(Amount::from)
-        .map_err(|_| refused(0, field, crate::units::RateError::ACCEPTED))
+        .map_err(|_| refused(0, field, evenkeel_core::units::RateError::ACCEPTED))
 }
 
 fn refused(line: usize, given: &str, accepted: &str) -> TraceError {

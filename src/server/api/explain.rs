@@ -16,19 +16,19 @@ use moka::sync::Cache;
 use serde::{Deserialize, Serialize};
 
 use super::Api;
-use crate::clock;
 use crate::cluster::owners::Owner;
-use crate::extender::Request;
-use crate::extender::decide::{Filtered, Prioritized};
-use crate::extender::explain::{Explanation, Resourced, explain};
-use crate::extender::judgement;
-use crate::kubernetes::json;
-use crate::kubernetes::pod::Pod;
-use crate::placement::node_table::{NodeDetail, NodeState};
-use crate::placement::usage::PodName;
 use crate::server::ApiError;
-use crate::snapshot::Snapshot;
-use crate::units::{Resource, Resources};
+use evenkeel_clock as clock;
+use evenkeel_core::placement::node_table::{NodeDetail, NodeState};
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::units::{Resource, Resources};
+use evenkeel_kubernetes::extender::Request;
+use evenkeel_kubernetes::extender::decide::{Filtered, Prioritized};
+use evenkeel_kubernetes::extender::explain::{Explanation, Resourced, explain};
+use evenkeel_kubernetes::extender::judgement;
+use evenkeel_kubernetes::json;
+use evenkeel_kubernetes::pod::Pod;
+use evenkeel_kubernetes::snapshot::Snapshot;
 
 /// Pods remembered at a time.
 const DECISIONS: u64 = 10_000;

@@ -7,10 +7,10 @@ use std::fmt::Display;
 
 use tracing::warn;
 
-use crate::admission::Outcome;
-use crate::extender::judgement::Pass;
 use crate::server::Call;
 use crate::telemetry::RateLimited;
+use evenkeel_kubernetes::admission::Outcome;
+use evenkeel_kubernetes::extender::judgement::Pass;
 
 /// What has been said lately.
 #[derive(Debug, Default)]

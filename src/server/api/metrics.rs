@@ -11,9 +11,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::clock;
 use crate::server::{Call, paths};
-use crate::units::Resource;
+use evenkeel_clock as clock;
+use evenkeel_core::units::Resource;
 
 /// From 50 µs, where an answer for a hundred nodes lies, to the 200 ms after which the scheduler
 /// gives up.

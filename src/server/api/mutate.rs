@@ -5,8 +5,8 @@ use axum::response::Response;
 
 use super::fail_open::failed_review;
 use super::{Api, json_body, paths, unreadable};
-use crate::admission::{self, Request, wire};
 use crate::server::{ApiError, Call, Load};
+use evenkeel_kubernetes::admission::{self, Request, wire};
 
 pub(super) async fn mutate(State(api): State<Api>, call: Call) -> Result<Response, ApiError> {
     let request = Request::parse(&call.body).map_err(|error| {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::controller::scaling::trace::{Key, Point, STEP, Traces};
 use crate::controller::scaling::{Board, board::Shown};
 use crate::server::{ApiError, paths};
-use crate::units::Resource;
+use evenkeel_core::units::Resource;
 
 /// What the loop puts up.
 #[derive(Debug, Clone, Default)]

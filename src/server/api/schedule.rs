@@ -7,12 +7,12 @@ use super::explain::Verdict;
 use super::fail_open::failed_judgement;
 use super::metrics::Verb;
 use super::{Api, json_body, unreadable};
-use crate::extender::{self, Request, decide, judgement, wire};
-use crate::placement::node_table::PodFacts;
-use crate::placement::usage::PodName;
 use crate::server::{ApiError, Call, Load};
-use crate::snapshot::{OptIn, Snapshot};
-use crate::units::{Amount, Resources};
+use evenkeel_core::placement::node_table::PodFacts;
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::units::{Amount, Resources};
+use evenkeel_kubernetes::extender::{self, Request, decide, judgement, wire};
+use evenkeel_kubernetes::snapshot::{OptIn, Snapshot};
 
 pub(super) async fn filter(State(api): State<Api>, call: Call) -> Result<Response, ApiError> {
     let request = api.read(Verb::Filter, &call)?;

@@ -10,10 +10,10 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::clock;
 use crate::server::connection::Protocol;
 use crate::server::tls::{CertificateStore, Peer};
 use crate::telemetry::RateLimited;
+use evenkeel_clock as clock;
 
 /// The answer to a client that does not speak TLS, as it would like to read it.
 const NOT_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\

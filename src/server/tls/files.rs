@@ -12,9 +12,9 @@ use sha2::{Digest, Sha256};
 use tokio::time::MissedTickBehavior;
 
 use super::{Authority, CertificateStore, Change, ClientAuthorities, ServerCertificate, TlsError};
-use crate::clock;
 use crate::server::Shutdown;
 use crate::telemetry::RateLimited;
+use evenkeel_clock as clock;
 
 /// The files of the server's certificate, both PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -80,7 +80,7 @@ fn containers(pod: &Pod) -> impl Iterator<Item = (&str, Value)> {
 }
 
 fn status(pod: &Pod) -> Value {
-    let now = evenkeel::clock::now().to_string();
+    let now = evenkeel_clock::now().to_string();
     let conditions = ["Initialized", "Ready", "ContainersReady", "PodScheduled"]
         .map(|kind| json!({"type": kind, "status": "True", "lastTransitionTime": now}));
     let containers: Vec<Value> = containers(pod)

@@ -104,7 +104,7 @@ fn node(name: &str, shape: &NodeShape) -> Value {
 }
 
 fn condition(kind: &str, status: &str, reason: &str) -> Value {
-    let now = evenkeel::clock::now().to_string();
+    let now = evenkeel_clock::now().to_string();
     json!({
         "type": kind,
         "status": status,

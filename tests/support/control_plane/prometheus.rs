@@ -87,7 +87,7 @@ fn answer(answers: &Answers, uri: &Uri) -> Json<Value> {
     let Query(parameters) =
         Query::<HashMap<String, String>>::try_from_uri(uri).expect("the form is well formed");
     let query = parameters.get("query").expect("there is a query");
-    let now = evenkeel::clock::now();
+    let now = evenkeel_clock::now();
     let sample = |labels: &Labels, value: f64| json!({"metric": labels, "value": [now.as_second(), value.to_string()]});
     let result: Vec<Value> = if query.contains("timestamp(") {
         let all: BTreeSet<_> = answers.values().flat_map(BTreeMap::keys).collect();

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use evenkeel::clock;
+use evenkeel_clock as clock;
 
 /// Long enough for the slowest step on a busy machine with one core.
 const DEADLINE: Duration = Duration::from_secs(120);

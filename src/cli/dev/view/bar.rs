@@ -6,7 +6,7 @@
 
 use crate::cli::dev::canvas::{Canvas, Tone};
 use crate::cli::output::percent;
-use crate::units::Amount;
+use evenkeel_core::units::Amount;
 
 /// Cells of a bar where there is room, without the one of the mark.
 pub(super) const CELLS: usize = 8;

@@ -5,8 +5,8 @@ use crate::cli::dev::canvas::{Canvas, Tone};
 use crate::cli::dev::model::Model;
 use crate::cli::figures;
 use crate::cli::output::percent;
-use crate::dev::events::NodeLoads;
-use crate::units::Resource;
+use evenkeel_core::units::Resource;
+use evenkeel_sandbox::events::NodeLoads;
 
 const GAP: usize = 1;
 /// The least room for a name, and that for the number of Pods.

@@ -4,8 +4,8 @@ use crate::cli::dev::canvas::{Canvas, Tone};
 use crate::cli::dev::lines::{full, why};
 use crate::cli::dev::model::Model;
 use crate::cli::dev::show::clock;
-use crate::dev::Event;
-use crate::dev::events::Happened;
+use evenkeel_sandbox::Event;
+use evenkeel_sandbox::events::Happened;
 
 const POD: usize = 10;
 

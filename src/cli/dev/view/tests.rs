@@ -6,10 +6,12 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::cli::dev::show::Started;
-use crate::dev::Event;
-use crate::dev::events::{Happened, NodeLoads, Notice, PlainReplicas, Target, Trust, WorkloadLoad};
-use crate::placement::usage::PodName;
-use crate::units::Resources;
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::units::Resources;
+use evenkeel_sandbox::Event;
+use evenkeel_sandbox::events::{
+    Happened, NodeLoads, Notice, PlainReplicas, Target, Trust, WorkloadLoad,
+};
 
 fn model(faults: &[&str]) -> Model {
     Model::new(Started {

@@ -5,7 +5,7 @@ use super::bar;
 use crate::cli::dev::canvas::{Canvas, Tone};
 use crate::cli::dev::lines::forecast;
 use crate::cli::dev::model::Model;
-use crate::dev::events::{Target, WorkloadLoad};
+use evenkeel_sandbox::events::{Target, WorkloadLoad};
 
 /// The least room for a name.
 const NAME: usize = 14;

@@ -50,67 +50,23 @@ pub(super) struct ToldTrust {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct History {
-    #[serde(alias = "stepSeconds")]
     pub step: i64,
     pub points: Vec<ToldPoint>,
 }
 
-/// A point is told with names, or as a row of the same values.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Wire {
-    Named(Named),
-    Row(
-        i64,
-        Option<f64>,
-        Option<f64>,
-        Option<f64>,
-        Option<f64>,
-        Option<i32>,
-        Option<i32>,
-    ),
-}
+/// The time in seconds since 1970, and then load, forecast, its interval, replicas and floor.
+type Row = (
+    i64,
+    Option<f64>,
+    Option<f64>,
+    Option<f64>,
+    Option<f64>,
+    Option<i32>,
+    Option<i32>,
+);
 
 #[derive(Debug, Deserialize)]
-struct Named {
-    at: Timestamp,
-    load: Option<f64>,
-    forecast: Option<f64>,
-    lower80: Option<f64>,
-    upper80: Option<f64>,
-    current: Option<i32>,
-    floor: Option<i32>,
-}
-
-impl TryFrom<Wire> for ToldPoint {
-    type Error = jiff::Error;
-
-    fn try_from(wire: Wire) -> Result<Self, Self::Error> {
-        Ok(match wire {
-            Wire::Named(point) => Self {
-                at: point.at,
-                load: point.load,
-                forecast: point.forecast,
-                lower80: point.lower80,
-                upper80: point.upper80,
-                current: point.current,
-                floor: point.floor,
-            },
-            Wire::Row(at, load, forecast, lower80, upper80, current, floor) => Self {
-                at: Timestamp::from_second(at)?,
-                load,
-                forecast,
-                lower80,
-                upper80,
-                current,
-                floor,
-            },
-        })
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(try_from = "Wire")]
+#[serde(try_from = "Row")]
 pub(super) struct ToldPoint {
     pub at: Timestamp,
     pub load: Option<f64>,
@@ -119,6 +75,23 @@ pub(super) struct ToldPoint {
     pub upper80: Option<f64>,
     pub current: Option<i32>,
     pub floor: Option<i32>,
+}
+
+impl TryFrom<Row> for ToldPoint {
+    type Error = jiff::Error;
+
+    fn try_from(row: Row) -> Result<Self, Self::Error> {
+        let (at, load, forecast, lower80, upper80, current, floor) = row;
+        Ok(Self {
+            at: Timestamp::from_second(at)?,
+            load,
+            forecast,
+            lower80,
+            upper80,
+            current,
+            floor,
+        })
+    }
 }
 
 impl ToldTrust {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::plan::{Operation, Purpose, Target};
+use evenkeel_kubernetes::plan::{Operation, Purpose, Target};
 
 fn key(name: &str) -> Key {
     Key {

@@ -1,0 +1,201 @@
+//! Whether a value is as its schema says, with every mistake where it is.
+
+use serde_json::Value;
+
+use super::{INT_OR_STRING, Patterns, child_path, format};
+use crate::error::Cause;
+use crate::meta;
+
+/// A validation under way.
+pub(super) struct Validation<'a> {
+    pub(super) patterns: &'a Patterns,
+    pub(super) causes: &'a mut Vec<Cause>,
+}
+
+impl Validation<'_> {
+    /// Checks a value and everything in it.
+    pub(super) fn check(&mut self, schema: &Value, value: &Value, path: &str) {
+        if value.is_null() && schema["nullable"] == true {
+            return;
+        }
+        if !has_type(schema, value) {
+            let wanted = meta::text(schema, "/type");
+            let why = format!("must be of type {wanted}: {path} in body must be of type {wanted}");
+            self.causes.push(Cause::invalid(path, value, &why));
+            return;
+        }
+        let accepted = meta::list(schema, "/enum");
+        if !accepted.is_empty() && !accepted.contains(value) {
+            let accepted: Vec<String> = accepted.iter().map(Value::to_string).collect();
+            let cause = Cause::unsupported(path, value, &accepted.join(", "));
+            self.causes.push(cause);
+        }
+        let form = meta::text(schema, "/format");
+        if !format::fits(form, value) {
+            self.invalid(path, value, &format!("must be of type {form}"));
+        }
+        match value {
+            Value::Object(fields) => self.object(schema, fields, value, path),
+            Value::Array(items) => self.list(schema, items, value, path),
+            Value::String(text) => self.text(schema, text, value, path),
+            Value::Number(_) => self.bounds(schema, value, path),
+            _ => {}
+        }
+        self.junctors(schema, value, path);
+    }
+
+    fn invalid(&mut self, path: &str, value: &Value, why: &str) {
+        self.causes.push(Cause::invalid(path, value, why));
+    }
+
+    fn object(
+        &mut self,
+        schema: &Value,
+        fields: &serde_json::Map<String, Value>,
+        value: &Value,
+        path: &str,
+    ) {
+        for name in meta::list(schema, "/required")
+            .iter()
+            .filter_map(Value::as_str)
+        {
+            if !fields.contains_key(name) {
+                self.causes
+                    .push(Cause::required(child_path(path, name), ""));
+            }
+        }
+        for (name, field) in fields {
+            let inner = schema["properties"].get(name);
+            if let Some(inner) = inner.or_else(|| schema.get("additionalProperties")) {
+                self.check(inner, field, &child_path(path, name));
+            }
+        }
+        let bounds = ["minProperties", "maxProperties"];
+        self.length(schema, bounds, fields.len(), (value, path));
+    }
+
+    fn list(&mut self, schema: &Value, items: &[Value], value: &Value, path: &str) {
+        for (index, item) in items.iter().enumerate() {
+            self.check(&schema["items"], item, &format!("{path}[{index}]"));
+        }
+        self.length(schema, ["minItems", "maxItems"], items.len(), (value, path));
+        let keys: Vec<&str> = meta::list(schema, "/x-kubernetes-list-map-keys")
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        let key = |item: &Value| -> Value { keys.iter().map(|key| item[*key].clone()).collect() };
+        let kind = meta::text(schema, "/x-kubernetes-list-type");
+        for (index, item) in items.iter().enumerate() {
+            let mut before = items[..index].iter();
+            let repeated = match kind {
+                "map" => before.any(|other| key(other) == key(item)),
+                "set" => before.any(|other| other == item),
+                _ => false,
+            };
+            if repeated {
+                let field = format!("{path}[{index}]");
+                self.causes.push(Cause::duplicate(field, item));
+            }
+        }
+    }
+
+    fn text(&mut self, schema: &Value, text: &str, value: &Value, path: &str) {
+        let length = text.chars().count();
+        self.length(schema, ["minLength", "maxLength"], length, (value, path));
+        let pattern = meta::text(schema, "/pattern");
+        let expression = self.patterns.get(pattern);
+        if expression.is_some_and(|expression| !expression.is_match(text)) {
+            let why = format!("{path} in body should match '{pattern}'");
+            self.invalid(path, value, &why);
+        }
+    }
+
+    fn length(
+        &mut self,
+        schema: &Value,
+        [least, most]: [&str; 2],
+        length: usize,
+        (value, path): (&Value, &str),
+    ) {
+        let bound = |name: &str| schema[name].as_u64().and_then(|n| usize::try_from(n).ok());
+        if let Some(least) = bound(least).filter(|least| length < *least) {
+            self.invalid(path, value, &format!("should have at least {least}"));
+        }
+        if let Some(most) = bound(most).filter(|most| length > *most) {
+            self.invalid(path, value, &format!("should have at most {most}"));
+        }
+    }
+
+    fn bounds(&mut self, schema: &Value, value: &Value, path: &str) {
+        let Some(number) = value.as_f64() else { return };
+        let sides = [
+            ("minimum", "exclusiveMinimum", "greater", 1.0),
+            ("maximum", "exclusiveMaximum", "less", -1.0),
+        ];
+        for (name, exclusive, word, sign) in sides {
+            let Some(bound) = schema[name].as_f64() else {
+                continue;
+            };
+            let inside = sign * (number - bound);
+            let exclusive = schema[exclusive] == true;
+            if inside < 0.0 || (exclusive && inside <= 0.0) {
+                let or_equal = if exclusive { "" } else { " or equal to" };
+                let why = format!("should be {word} than{or_equal} {bound}");
+                self.invalid(path, value, &why);
+            }
+        }
+        if let Some(step) = schema["multipleOf"].as_f64()
+            && (number / step).fract() != 0.0
+        {
+            self.invalid(path, value, &format!("should be a multiple of {step}"));
+        }
+    }
+
+    /// `allOf`, `anyOf`, `oneOf` and `not`.
+    fn junctors(&mut self, schema: &Value, value: &Value, path: &str) {
+        for inner in meta::list(schema, "/allOf") {
+            self.check(inner, value, path);
+        }
+        let fits = |inner: &Value| {
+            let mut causes = Vec::new();
+            let mut apart = Validation {
+                patterns: self.patterns,
+                causes: &mut causes,
+            };
+            apart.check(inner, value, path);
+            causes.is_empty()
+        };
+        let count = |name: &str| {
+            let all = meta::list(schema, name);
+            (all.len(), all.iter().filter(|inner| fits(inner)).count())
+        };
+        let mut wrong = Vec::new();
+        if matches!(count("/anyOf"), (1.., 0)) {
+            wrong.push("must validate at least one schema (anyOf)");
+        }
+        if matches!(count("/oneOf"), (1.., fitting) if fitting != 1) {
+            wrong.push("must validate one and only one schema (oneOf)");
+        }
+        if schema.get("not").is_some_and(fits) {
+            wrong.push("must not validate the schema (not)");
+        }
+        for why in wrong {
+            self.invalid(path, value, why);
+        }
+    }
+}
+
+fn has_type(schema: &Value, value: &Value) -> bool {
+    if schema[INT_OR_STRING] == true {
+        return value.is_i64() || value.is_u64() || value.is_string();
+    }
+    match meta::text(schema, "/type") {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        _ => true,
+    }
+}

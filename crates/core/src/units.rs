@@ -1,0 +1,17 @@
+//! Quantities of the five resources, with their units in the types.
+//!
+//! Amounts are integers (millicores, bytes, bytes per second); a value that is not known is an
+//! `Option`, never a sentinel. Ratios are finite by construction.
+
+mod amount;
+mod convert;
+mod rate;
+mod ratio;
+mod resource;
+
+pub use amount::{Amount, Bytes, BytesPerSecond, MilliCpu};
+pub use convert::{count_as_f64, narrowed, replicas_ceil};
+pub use evenkeel_quantity::{Quantity, QuantityError, QuantityFormat};
+pub use rate::RateError;
+pub use ratio::{Ratio, RatioError};
+pub use resource::{Resource, Resources, UnknownResource};

@@ -1,0 +1,215 @@
+//! What is decided on one request.
+
+use std::collections::BTreeMap;
+
+use super::patch::{self, Wanted};
+use super::wire::{self, Request};
+use crate::annotations::{
+    DEMAND, InvalidAnnotation, PROFILE, PROFILE_SOURCE, PROFILE_SOURCE_DECLARED,
+    PROFILE_SOURCE_REQUESTS,
+};
+use crate::demand::demand;
+use crate::demand_annotation;
+use crate::namespace_policy::NamespacePolicy;
+use crate::pod::Pod;
+use crate::snapshot::{OptIn, Snapshot};
+use evenkeel_core::placement::Policy;
+use evenkeel_core::profile;
+
+/// The scheduler that the API server enters where a Pod names none.
+const DEFAULT_SCHEDULER: &str = "default-scheduler";
+
+/// Warnings sent at most: the API server cuts them off at 4 KB in all.
+const MAX_WARNINGS: usize = 8;
+
+/// How a review ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The Pod gets annotations.
+    Patched,
+    /// The Pod has everything already.
+    Unchanged,
+    /// The request is not the creation of a Pod.
+    NotAPod,
+    /// The objects of the cluster have not all been listed.
+    NotSynced,
+    /// The namespace has not been seen.
+    NamespaceUnknown,
+    /// The namespace has not opted in.
+    NotOptedIn,
+    /// The Pod is annotated to be skipped.
+    Skipped,
+    /// The Pod could not be read.
+    Unreadable,
+    /// The patch would not have applied.
+    PatchFailed,
+}
+
+impl Outcome {
+    /// The name in metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Patched => "patched",
+            Self::Unchanged => "unchanged",
+            Self::NotAPod => "not_a_pod",
+            Self::NotSynced => "not_synced",
+            Self::NamespaceUnknown => "namespace_unknown",
+            Self::NotOptedIn => "not_opted_in",
+            Self::Skipped => "skipped",
+            Self::Unreadable => "unreadable",
+            Self::PatchFailed => "patch_failed",
+        }
+    }
+}
+
+/// A reviewed request: the answer's body and what to count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reviewed {
+    /// The AdmissionReview to send back.
+    pub body: Vec<u8>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The profile that the Pod was given.
+    pub profile: Option<String>,
+}
+
+/// Reviews one request on what is known of the cluster.
+///
+/// Every request is allowed; at worst it is allowed without a patch, and with a warning that says
+/// what was wrong.
+#[must_use]
+pub fn review(request: &Request<'_>, snapshot: &Snapshot, policy: &Policy) -> Reviewed {
+    let decided = decide(request, snapshot, policy);
+    let (outcome, patch, warnings, profile) = match decided {
+        Ok(Decided {
+            patch,
+            warnings,
+            profile,
+        }) => match patch {
+            Some(patch) => (Outcome::Patched, Some(patch), warnings, Some(profile)),
+            None => (Outcome::Unchanged, None, warnings, Some(profile)),
+        },
+        Err(Declined { outcome, warning }) => (outcome, None, warning.into_iter().collect(), None),
+    };
+    Reviewed {
+        body: wire::answer(&request.uid, patch.as_deref(), &warnings),
+        outcome,
+        profile,
+    }
+}
+
+struct Decided {
+    patch: Option<Vec<u8>>,
+    warnings: Vec<String>,
+    profile: String,
+}
+
+struct Declined {
+    outcome: Outcome,
+    warning: Option<String>,
+}
+
+impl Declined {
+    const fn quietly(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            warning: None,
+        }
+    }
+
+    fn because(outcome: Outcome, error: impl std::fmt::Display) -> Self {
+        Self {
+            outcome,
+            warning: Some(format!("evenkeel: left the Pod as it is: {error}")),
+        }
+    }
+}
+
+fn decide(
+    request: &Request<'_>,
+    snapshot: &Snapshot,
+    policy: &Policy,
+) -> Result<Decided, Declined> {
+    if !request.creates_pod() {
+        return Err(Declined::quietly(Outcome::NotAPod));
+    }
+    // The mean of nodes not seen yet would give a profile that the Pod then keeps for good.
+    if !snapshot.synced {
+        return Err(Declined::quietly(Outcome::NotSynced));
+    }
+    let namespace = match snapshot.opt_in(request.namespace.as_deref().unwrap_or_default()) {
+        OptIn::Unknown => return Err(Declined::quietly(Outcome::NamespaceUnknown)),
+        OptIn::Out => return Err(Declined::quietly(Outcome::NotOptedIn)),
+        OptIn::In(namespace) => namespace,
+    };
+    let text = request.object.map_or("null", |object| object.get());
+    let pod: Pod = serde_json::from_str(text)
+        .map_err(|error| Declined::because(Outcome::Unreadable, error))?;
+    if pod.is_skipped() {
+        return Err(Declined::quietly(Outcome::Skipped));
+    }
+    let (wanted, warnings, profile) = annotate(&pod, namespace, snapshot, policy);
+    let mut object =
+        patch::touched(text).map_err(|error| Declined::because(Outcome::Unreadable, error))?;
+    let patch = patch::operations(&object, &wanted);
+    patch::apply(&mut object, &patch)
+        .map_err(|error| Declined::because(Outcome::PatchFailed, error))?;
+    let patch = (!patch.0.is_empty())
+        .then(|| serde_json::to_vec(&patch))
+        .transpose()
+        .map_err(|error| Declined::because(Outcome::PatchFailed, error))?;
+    Ok(Decided {
+        patch,
+        warnings,
+        profile,
+    })
+}
+
+/// What the Pod is to carry, and what is to be said of values that were not understood.
+fn annotate(
+    pod: &Pod,
+    namespace: &NamespacePolicy,
+    snapshot: &Snapshot,
+    policy: &Policy,
+) -> (Wanted, Vec<String>, String) {
+    let demand = demand(pod, policy.caps_as_demand);
+    let mut invalid = demand.invalid.clone();
+    let declared = pod.declared_profile();
+    let known = declared.filter(|name| policy.profiles.get(name).is_some());
+    if let (Some(given), None) = (declared, known) {
+        let accepted = "compute, memory, io, network, normal, or a profile of the configuration";
+        invalid.push(InvalidAnnotation::new(PROFILE, given, accepted));
+    }
+    let (profile, source) = known.map_or_else(
+        || {
+            let threshold = namespace
+                .profile_threshold
+                .unwrap_or(policy.profile_threshold);
+            let class = profile::classify(&demand.amounts, &snapshot.nodes.mean(), threshold);
+            (class.profile.to_string(), PROFILE_SOURCE_REQUESTS)
+        },
+        |name| (name.to_owned(), PROFILE_SOURCE_DECLARED),
+    );
+    let annotations = BTreeMap::from([
+        (PROFILE, profile.clone()),
+        (PROFILE_SOURCE, source.to_owned()),
+        (DEMAND, demand_annotation::write(&demand.amounts)),
+    ]);
+    let scheduler_name = policy.scheduler_name.clone().filter(|_| {
+        matches!(
+            pod.spec.scheduler_name.as_deref(),
+            None | Some("" | DEFAULT_SCHEDULER)
+        )
+    });
+    let warnings = invalid
+        .iter()
+        .take(MAX_WARNINGS)
+        .map(ToString::to_string)
+        .collect();
+    let wanted = Wanted {
+        annotations,
+        scheduler_name,
+    };
+    (wanted, warnings, profile)
+}

@@ -1,0 +1,234 @@
+//! The annotations that Evenkeel reads and writes, and what is said of a value that does not parse.
+//!
+//! A wrong value is never guessed at: the default applies, and the annotation, its value and what
+//! is accepted are named in a warning or an Event.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use evenkeel_core::units::{Amount, BytesPerSecond, RateError};
+
+pub use super::namespace_policy::{NamespacePolicy, RelaxAfter};
+
+/// What the name of every annotation and label of Evenkeel begins with.
+pub const PREFIX: &str = "evenkeel.dev/";
+
+/// On a namespace: `true` opts in. The label that mirrors it has the same name.
+pub const ENABLED: &str = "evenkeel.dev/enabled";
+/// On a namespace: the headroom ratio.
+pub const HEADROOM: &str = "evenkeel.dev/headroom";
+/// On a namespace: the share from which a resource is dominant.
+pub const PROFILE_THRESHOLD: &str = "evenkeel.dev/profile-threshold";
+/// On a namespace: what happens when no node has headroom.
+pub const NO_HEADROOM: &str = "evenkeel.dev/no-headroom";
+/// On a namespace: how long a Pod is refused before the least loaded nodes take it.
+pub const RELAX_AFTER: &str = "evenkeel.dev/relax-after";
+
+/// On a Pod: the rate at which it uses the network.
+pub const NETWORK_IO: &str = "evenkeel.dev/network-io";
+/// On a Pod: the rate at which it reads and writes disks.
+pub const DISK_IO: &str = "evenkeel.dev/disk-io";
+/// On a Pod: its profile, the user's own or found at admission.
+pub const PROFILE: &str = "evenkeel.dev/profile";
+/// On a Pod: who chose its profile, [`PROFILE_SOURCE_DECLARED`] or what it was found from.
+pub const PROFILE_SOURCE: &str = "evenkeel.dev/profile-source";
+/// On a Pod: `true` leaves it alone.
+pub const SKIP: &str = "evenkeel.dev/skip";
+/// On a Pod, written at admission: the five numbers as compact JSON.
+pub const DEMAND: &str = "evenkeel.dev/demand";
+
+/// On a node: the rate that its network can carry.
+pub const NETWORK_CAPACITY: &str = "evenkeel.dev/network-capacity";
+/// On a node: the rate at which its disks read and write.
+pub const DISK_IO_CAPACITY: &str = "evenkeel.dev/disk-io-capacity";
+/// On a node, written when it regains headroom while refused Pods wait: the update wakes them.
+pub const HEADROOM_RETURNED: &str = "evenkeel.dev/headroom-returned";
+
+/// On a namespace, an autoscaler or a workload: how scaling decisions act.
+pub const SCALING: &str = "evenkeel.dev/scaling";
+/// On an autoscaler or a workload: what its load is predicted with.
+pub const PREDICT: &str = "evenkeel.dev/predict";
+/// On a workload without an autoscaler: its least replicas.
+pub const MIN_REPLICAS: &str = "evenkeel.dev/min-replicas";
+/// On a workload without an autoscaler: its most replicas.
+pub const MAX_REPLICAS: &str = "evenkeel.dev/max-replicas";
+/// On a workload without an autoscaler: the share of its requests that it is to use.
+pub const TARGET: &str = "evenkeel.dev/target";
+/// On an autoscaler or a workload: what may take replicas away.
+pub const SCALE_DOWN: &str = "evenkeel.dev/scale-down";
+/// On an autoscaler, written: the user's own bounds, and who contributes what to them until when.
+pub const BOUNDS: &str = "evenkeel.dev/bounds";
+/// On an autoscaler or a workload, written: what was decided, and the conditions.
+pub const SCALING_STATUS: &str = "evenkeel.dev/scaling-status";
+
+/// What the names of the annotations begin with by which KEDA's ScaledObjects are paused.
+const KEDA_PAUSED: &str = "autoscaling.keda.sh/paused";
+
+/// Set by kubelet on the mirror of a static Pod.
+pub const MIRROR: &str = "kubernetes.io/config.mirror";
+/// Cap on incoming traffic in bits per second, read by the CNI bandwidth plugin.
+pub const INGRESS_BANDWIDTH: &str = "kubernetes.io/ingress-bandwidth";
+/// Cap on outgoing traffic in bits per second, read by the CNI bandwidth plugin.
+pub const EGRESS_BANDWIDTH: &str = "kubernetes.io/egress-bandwidth";
+
+/// [`PROFILE_SOURCE`] of a profile that the user chose.
+pub const PROFILE_SOURCE_DECLARED: &str = "declared";
+/// [`PROFILE_SOURCE`] of a profile found from requests and annotations.
+pub const PROFILE_SOURCE_REQUESTS: &str = "requests";
+
+/// Whether a rule reads the annotation or label `key`; the others are skipped while parsing.
+pub(super) fn is_read(key: &str) -> bool {
+    key.starts_with(PREFIX)
+        || key.starts_with(KEDA_PAUSED)
+        || [MIRROR, INGRESS_BANDWIDTH, EGRESS_BANDWIDTH].contains(&key)
+}
+
+/// An annotation whose value is not accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidAnnotation {
+    /// The name with its prefix.
+    pub key: &'static str,
+    /// The value as given.
+    pub value: String,
+    /// What would have been accepted.
+    pub accepted: &'static str,
+}
+
+impl InvalidAnnotation {
+    /// A value that is not accepted; a long one is cut.
+    #[must_use]
+    pub fn new(key: &'static str, value: &str, accepted: &'static str) -> Self {
+        Self {
+            key,
+            value: excerpt(value),
+            accepted,
+        }
+    }
+}
+
+/// Characters of a refused value that are repeated: an annotation may be of 256 KiB, an Event's
+/// note of 1 KiB, and all warnings of an admission together of 4.
+const EXCERPT: usize = 60;
+
+fn excerpt(value: &str) -> String {
+    match value.char_indices().nth(EXCERPT) {
+        None => value.to_owned(),
+        Some((end, _)) => format!("{}…", &value[..end]),
+    }
+}
+
+impl fmt::Display for InvalidAnnotation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "annotation {}: {:?} is not accepted, the default applies: {}",
+            self.key, self.value, self.accepted
+        )
+    }
+}
+
+/// How one annotation is read.
+pub(super) struct Reader<T> {
+    /// The name with its prefix.
+    pub(super) key: &'static str,
+    /// What is accepted, for messages.
+    pub(super) accepted: &'static str,
+    /// The value in a text; `None` where it is not accepted.
+    pub(super) parse: fn(&str) -> Option<T>,
+}
+
+impl<T> Reader<T> {
+    /// The value of the annotation; `None` where it is absent or refused.
+    pub(super) fn read(
+        &self,
+        annotations: &BTreeMap<String, String>,
+        invalid: &mut Vec<InvalidAnnotation>,
+    ) -> Option<T> {
+        let text = annotations.get(self.key)?;
+        let value = (self.parse)(text);
+        if value.is_none() {
+            invalid.push(InvalidAnnotation::new(self.key, text, self.accepted));
+        }
+        value
+    }
+}
+
+/// The value of a boolean annotation; `false` where it is absent or refused.
+pub(super) fn flag(
+    annotations: &BTreeMap<String, String>,
+    key: &'static str,
+    invalid: &mut Vec<InvalidAnnotation>,
+) -> bool {
+    match annotations.get(key).map(String::as_str) {
+        Some("true") => true,
+        None | Some("false") => false,
+        Some(other) => {
+            invalid.push(InvalidAnnotation::new(key, other, "\"true\" or \"false\""));
+            false
+        }
+    }
+}
+
+/// The value of a rate annotation; `None` where it is absent or refused.
+pub(super) fn rate(
+    annotations: &BTreeMap<String, String>,
+    key: &'static str,
+    invalid: &mut Vec<InvalidAnnotation>,
+) -> Option<Amount> {
+    let text = annotations.get(key)?;
+    let rate = text.parse::<BytesPerSecond>().ok();
+    if rate.is_none() {
+        invalid.push(InvalidAnnotation::new(key, text, RateError::ACCEPTED));
+    }
+    rate.map(Amount::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_carry_the_prefix() {
+        for key in [
+            ENABLED,
+            HEADROOM,
+            PROFILE_THRESHOLD,
+            NO_HEADROOM,
+            RELAX_AFTER,
+            NETWORK_IO,
+            DISK_IO,
+            PROFILE,
+            PROFILE_SOURCE,
+            SKIP,
+            DEMAND,
+            NETWORK_CAPACITY,
+            DISK_IO_CAPACITY,
+            HEADROOM_RETURNED,
+            SCALING,
+            PREDICT,
+            MIN_REPLICAS,
+            MAX_REPLICAS,
+            TARGET,
+            SCALE_DOWN,
+            BOUNDS,
+            SCALING_STATUS,
+        ] {
+            assert!(key.starts_with(PREFIX), "{key}");
+        }
+        assert!(is_read(MIRROR) && is_read(EGRESS_BANDWIDTH) && is_read(SKIP));
+        assert!(is_read("autoscaling.keda.sh/paused-replicas"));
+        assert!(!is_read("kubernetes.io/limit-ranger"));
+    }
+
+    #[test]
+    fn a_refused_value_is_named_with_what_is_accepted() {
+        let annotations = BTreeMap::from([(NETWORK_IO.to_owned(), "fast".to_owned())]);
+        let mut invalid = Vec::new();
+        assert_eq!(rate(&annotations, NETWORK_IO, &mut invalid), None);
+        let text = invalid[0].to_string();
+        assert!(
+            text.contains(NETWORK_IO) && text.contains("\"fast\"") && text.contains("5Mbps"),
+            "{text}"
+        );
+    }
+}

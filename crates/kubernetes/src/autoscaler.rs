@@ -1,0 +1,112 @@
+//! `autoscaling/v2` HorizontalPodAutoscalers, with what scaling reads of them.
+//!
+//! Of the metrics only those of a Pod's own cpu and memory are kept, since only their load is
+//! forecast; of the others it is known how many there are.
+
+mod behavior;
+mod metrics;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer};
+
+use super::json::{lenient, lenient_time, list, null_is_default};
+use super::meta::Meta;
+use super::pod::Condition;
+use super::scaled_object;
+use evenkeel_core::scaling::behavior::Behavior;
+
+pub use metrics::{MetricTarget, Metrics, ResourceMetric};
+
+/// A HorizontalPodAutoscaler.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Autoscaler {
+    /// Name, annotations and owners.
+    #[serde(deserialize_with = "null_is_default")]
+    pub metadata: Meta,
+    /// What it is to do.
+    #[serde(deserialize_with = "null_is_default")]
+    pub spec: AutoscalerSpec,
+    /// What it does.
+    #[serde(deserialize_with = "null_is_default")]
+    pub status: AutoscalerStatus,
+}
+
+/// What an autoscaler is to do.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct AutoscalerSpec {
+    /// What it scales.
+    #[serde(deserialize_with = "null_is_default")]
+    pub scale_target_ref: ScaleTarget,
+    /// The least replicas; 1 where there is none.
+    pub min_replicas: Option<i32>,
+    /// The most replicas.
+    #[serde(deserialize_with = "null_is_default")]
+    pub max_replicas: i32,
+    /// What it scales by.
+    #[serde(deserialize_with = "null_is_default")]
+    pub metrics: Metrics,
+    /// How fast it may scale, completed as Kubernetes does; `None` where the object does not say.
+    #[serde(deserialize_with = "behavior::read")]
+    pub behavior: Option<Behavior>,
+}
+
+/// What an autoscaler scales.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ScaleTarget {
+    /// Group and version of the kind.
+    #[serde(deserialize_with = "null_is_default")]
+    pub api_version: String,
+    /// The kind.
+    #[serde(deserialize_with = "null_is_default")]
+    pub kind: String,
+    /// The name.
+    #[serde(deserialize_with = "null_is_default")]
+    pub name: String,
+}
+
+/// What an autoscaler does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct AutoscalerStatus {
+    /// The replicas that it found when it looked last.
+    #[serde(deserialize_with = "lenient")]
+    pub current_replicas: Option<i32>,
+    /// The replicas that it then asked for.
+    #[serde(deserialize_with = "lenient")]
+    pub desired_replicas: Option<i32>,
+    /// Whether it can read its metrics and scales; `None` while it does not say.
+    #[serde(rename = "conditions", deserialize_with = "scaling_active")]
+    pub scaling_active: Option<bool>,
+    /// When it last changed the replicas.
+    #[serde(deserialize_with = "lenient_time")]
+    pub last_scale_time: Option<Timestamp>,
+}
+
+fn scaling_active<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    let conditions: Vec<Condition> = list(deserializer)?;
+    let active = conditions
+        .iter()
+        .find(|condition| condition.kind == "ScalingActive");
+    Ok(active.and_then(|active| match active.status.as_str() {
+        "True" => Some(true),
+        "False" => Some(false),
+        _ => None,
+    }))
+}
+
+impl Autoscaler {
+    /// The KEDA ScaledObject that manages it, by name.
+    #[must_use]
+    pub fn scaled_object(&self) -> Option<&str> {
+        let owner = self.metadata.controller()?;
+        let group = owner.api_version.split('/').next();
+        let keda = owner.kind == scaled_object::KIND && group == Some(scaled_object::GROUP);
+        keda.then_some(owner.name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests;

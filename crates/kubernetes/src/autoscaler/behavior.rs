@@ -1,0 +1,119 @@
+//! `spec.behavior`, from its JSON to the rules as Kubernetes completes them.
+//!
+//! A rule that is not understood, which only a newer Kubernetes could send, allows no change: a
+//! floor must not outrun it. The object as a whole is never refused for it.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use crate::json::{lenient, list};
+use evenkeel_core::scaling::behavior::{
+    Behavior, BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, SelectPolicy,
+};
+use evenkeel_core::units::Quantity;
+
+/// What stands for a policy that is not understood.
+const NO_CHANGE: ScalingPolicy = ScalingPolicy {
+    policy_type: PolicyType::Pods,
+    value: 0,
+    period_seconds: 15,
+};
+
+/// The complete rules; `None` where the object has none.
+pub(super) fn read<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Behavior>, D::Error> {
+    let written: Option<Written> = lenient(deserializer)?;
+    Ok(written.map(
+        |Written {
+             scale_up,
+             scale_down,
+         }| {
+            let spec = BehaviorSpec {
+                scale_up: scale_up.map(Rules::spec),
+                scale_down: scale_down.map(Rules::spec),
+            };
+            spec.defaulted()
+        },
+    ))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Written {
+    #[serde(default, deserialize_with = "lenient")]
+    scale_up: Option<Rules>,
+    #[serde(default, deserialize_with = "lenient")]
+    scale_down: Option<Rules>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Rules {
+    #[serde(default, deserialize_with = "lenient")]
+    stabilization_window_seconds: Option<i32>,
+    #[serde(default)]
+    select_policy: Option<Value>,
+    #[serde(default, deserialize_with = "lenient")]
+    policies: Option<Policies>,
+    #[serde(default, deserialize_with = "lenient")]
+    tolerance: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Policies(#[serde(deserialize_with = "list")] Vec<Value>);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Policy {
+    #[serde(rename = "type")]
+    kind: String,
+    value: i32,
+    period_seconds: i32,
+}
+
+impl Rules {
+    fn spec(self) -> RulesSpec {
+        let Self {
+            stabilization_window_seconds,
+            select_policy,
+            policies,
+            tolerance,
+        } = self;
+        RulesSpec {
+            stabilization_window_seconds,
+            select_policy: select_policy.map(|given| select(&given)),
+            policies: policies.map(|Policies(policies)| policies.into_iter().map(policy).collect()),
+            tolerance: tolerance.and_then(|text| text.parse::<Quantity>().ok()),
+        }
+    }
+}
+
+fn select(given: &Value) -> SelectPolicy {
+    match given.as_str() {
+        Some("Max") => SelectPolicy::Max,
+        Some("Min") => SelectPolicy::Min,
+        _ => SelectPolicy::Disabled,
+    }
+}
+
+fn policy(given: Value) -> ScalingPolicy {
+    let Ok(Policy {
+        kind,
+        value,
+        period_seconds,
+    }) = Policy::deserialize(given)
+    else {
+        return NO_CHANGE;
+    };
+    let policy_type = match kind.as_str() {
+        "Pods" => PolicyType::Pods,
+        "Percent" => PolicyType::Percent,
+        _ => return NO_CHANGE,
+    };
+    ScalingPolicy {
+        policy_type,
+        value,
+        period_seconds,
+    }
+}

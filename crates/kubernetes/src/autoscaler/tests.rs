@@ -1,0 +1,230 @@
+use serde_json::{Value, json};
+
+use super::*;
+use evenkeel_core::scaling::behavior::{BehaviorSpec, PolicyType, ScalingPolicy, SelectPolicy};
+use evenkeel_core::units::{Ratio, Resource};
+
+fn autoscaler(value: Value) -> Autoscaler {
+    serde_json::from_value(value).unwrap()
+}
+
+fn behavior(value: &Value) -> Option<Behavior> {
+    autoscaler(json!({"spec": {"behavior": value}}))
+        .spec
+        .behavior
+}
+
+fn utilisation(resource: Resource, share: f64) -> ResourceMetric {
+    ResourceMetric {
+        resource,
+        target: MetricTarget::Utilization(Ratio::new(share).unwrap()),
+    }
+}
+
+#[test]
+fn an_object_of_the_api_server_is_read() {
+    let text = include_str!("../../../../tests/fixtures/kubernetes/hpa.json");
+    let Autoscaler {
+        metadata,
+        spec,
+        status,
+    } = serde_json::from_str(text).unwrap();
+    assert_eq!(metadata.annotation("evenkeel.dev/scaling"), Some("floor"));
+    assert_eq!(metadata.annotations.len(), 2);
+    assert_eq!((spec.min_replicas, spec.max_replicas), (Some(4), 20));
+    let target = ScaleTarget {
+        api_version: "apps/v1".to_owned(),
+        kind: "Deployment".to_owned(),
+        name: "web".to_owned(),
+    };
+    assert_eq!(spec.scale_target_ref, target);
+    let memory = ResourceMetric {
+        resource: Resource::Memory,
+        target: MetricTarget::AverageValue("1.5Gi".parse().unwrap()),
+    };
+    let resources = vec![utilisation(Resource::Cpu, 0.6), memory];
+    assert_eq!(
+        spec.metrics,
+        Metrics {
+            resources,
+            others: 4
+        }
+    );
+    let Behavior {
+        scale_up,
+        scale_down,
+    } = spec.behavior.unwrap();
+    let policies: Vec<_> = scale_up.policies.iter().map(ToString::to_string).collect();
+    assert_eq!(policies, ["Pods=2/15s", "Percent=50/60s"]);
+    assert_eq!(scale_up.select_policy, SelectPolicy::Min);
+    assert_eq!(scale_up.tolerance, "0".parse().ok());
+    assert_eq!(scale_down.tolerance, "0.02".parse().ok());
+    assert_eq!(scale_down.stabilization_window_seconds, None);
+    let expected = AutoscalerStatus {
+        current_replicas: Some(5),
+        desired_replicas: Some(6),
+        scaling_active: Some(true),
+        last_scale_time: "2026-03-02T09:30:25Z".parse().ok(),
+    };
+    assert_eq!(status, expected);
+}
+
+#[test]
+fn the_object_that_keda_makes_is_read() {
+    let text = include_str!("../../../../tests/fixtures/kubernetes/keda-hpa.json");
+    let found: Autoscaler = serde_json::from_str(text).unwrap();
+    assert_eq!(found.scaled_object(), Some("orders"));
+    assert_eq!(found.spec.metrics.others, 1);
+    assert_eq!(found.status.scaling_active, Some(false));
+}
+
+#[test]
+fn null_equals_absent() {
+    let nulls = autoscaler(json!({
+        "metadata": null,
+        "spec": {"scaleTargetRef": {"apiVersion": null, "kind": null, "name": null},
+            "minReplicas": null, "maxReplicas": null, "metrics": null, "behavior": null},
+        "status": {"currentReplicas": null, "desiredReplicas": null, "conditions": null,
+            "lastScaleTime": null},
+    }));
+    assert_eq!(nulls, Autoscaler::default());
+    assert_eq!(autoscaler(json!({"spec": null, "status": null})), nulls);
+}
+
+#[test]
+fn only_the_cpu_and_memory_of_pods_are_read() {
+    let resource = |name: &str, target: Value| json!({"type": "Resource", "resource": {"name": name, "target": target}});
+    let share = |percent: i32| json!({"type": "Utilization", "averageUtilization": percent});
+    let container = json!({"type": "ContainerResource", "containerResource": {
+        "name": "cpu", "container": "web", "target": share(50)}});
+    let external = json!({"type": "External", "external": {"metric": {"name": "queue"},
+        "target": {"type": "AverageValue", "averageValue": "30"}}});
+    let value = json!({"type": "AverageValue", "averageValue": "1500m"});
+    for (metric, expected) in [
+        (
+            resource("cpu", share(60)),
+            Some(utilisation(Resource::Cpu, 0.6)),
+        ),
+        (
+            resource("memory", share(150)),
+            Some(utilisation(Resource::Memory, 1.5)),
+        ),
+        (
+            resource("cpu", value),
+            Some(ResourceMetric {
+                resource: Resource::Cpu,
+                target: MetricTarget::AverageValue("1.5".parse().unwrap()),
+            }),
+        ),
+        (resource("nvidia.com/gpu", share(60)), None),
+        (resource("cpu", json!({"type": "Utilization"})), None),
+        (resource("cpu", share(0)), None),
+        (resource("cpu", json!({"averageValue": "much"})), None),
+        (resource("cpu", json!(7)), None),
+        (json!({"type": "Resource"}), None),
+        (json!("Resource"), None),
+        (container, None),
+        (external, None),
+    ] {
+        let found = autoscaler(json!({"spec": {"metrics": [null, metric]}}))
+            .spec
+            .metrics;
+        let expected = Metrics {
+            others: usize::from(expected.is_none()),
+            resources: expected.into_iter().collect(),
+        };
+        assert_eq!(found, expected, "{metric}");
+    }
+}
+
+#[test]
+fn behavior_is_completed_as_kubernetes_does() {
+    assert_eq!(behavior(&json!(null)), None);
+    assert_eq!(
+        behavior(&json!({})),
+        Some(BehaviorSpec::default().defaulted())
+    );
+    let found = behavior(&json!({
+        "scaleUp": {
+            "stabilizationWindowSeconds": 30, "selectPolicy": "Min", "tolerance": "50m",
+            "policies": [{"type": "Percent", "value": 50, "periodSeconds": 60}],
+        },
+        "scaleDown": {"selectPolicy": "Disabled", "tolerance": null},
+    }));
+    let mut expected = BehaviorSpec::default().defaulted();
+    expected.scale_up.stabilization_window_seconds = Some(30);
+    expected.scale_up.select_policy = SelectPolicy::Min;
+    expected.scale_up.tolerance = "0.05".parse().ok();
+    expected.scale_up.policies = vec![ScalingPolicy {
+        policy_type: PolicyType::Percent,
+        value: 50,
+        period_seconds: 60,
+    }];
+    expected.scale_down.select_policy = SelectPolicy::Disabled;
+    assert_eq!(found, Some(expected));
+}
+
+#[test]
+fn a_rule_that_is_not_understood_allows_no_change() {
+    for policy in [
+        json!({"type": "Doubling", "value": 1, "periodSeconds": 15}),
+        json!({"type": "Pods", "value": "four", "periodSeconds": 15}),
+        json!({"type": "Pods", "value": 4}),
+        json!(7),
+    ] {
+        let found = behavior(&json!({"scaleUp": {"policies": [policy]}})).unwrap();
+        assert_eq!(found.scale_up.policies.len(), 1, "{policy}");
+        assert_eq!(found.scale_up.policies[0].most_from(5), 5, "{policy}");
+    }
+    let found = behavior(&json!({"scaleUp": {"selectPolicy": "Median"}})).unwrap();
+    assert_eq!(found.scale_up.select_policy, SelectPolicy::Disabled);
+    let found = behavior(&json!({"scaleUp": {"tolerance": "much"}, "scaleDown": 5})).unwrap();
+    assert_eq!(found, BehaviorSpec::default().defaulted());
+}
+
+#[test]
+fn parts_that_no_rule_reads_or_kubernetes_never_sends_lose_no_object() {
+    let odd = autoscaler(json!({
+        "metadata": {"name": "web", "finalizers": 5},
+        "spec": {"maxReplicas": 5, "behavior": "fast", "metrics": [5]},
+        "status": {"currentMetrics": "x", "observedGeneration": "y", "currentReplicas": "3",
+            "lastScaleTime": "soon"},
+    }));
+    assert_eq!((odd.spec.max_replicas, odd.spec.behavior), (5, None));
+    assert_eq!(odd.status, AutoscalerStatus::default());
+}
+
+#[test]
+fn whether_it_scales_is_in_its_conditions() {
+    for (status, active) in [
+        ("True", Some(true)),
+        ("False", Some(false)),
+        ("Unknown", None),
+    ] {
+        let able = json!({"type": "AbleToScale", "status": "True"});
+        let condition = json!({"type": "ScalingActive", "status": status});
+        let found = autoscaler(json!({"status": {"conditions": [able, null, condition]}}));
+        assert_eq!(found.status.scaling_active, active, "{status}");
+    }
+    let found = autoscaler(json!({"status": {"conditions": []}}));
+    assert_eq!(found.status.scaling_active, None);
+}
+
+#[test]
+fn keda_manages_what_its_scaled_object_controls() {
+    for (version, kind, controller, expected) in [
+        ("keda.sh/v1alpha1", "ScaledObject", true, Some("web")),
+        ("keda.sh/v1", "ScaledObject", true, Some("web")),
+        ("keda.sh/v1alpha1", "ScaledObject", false, None),
+        ("keda.sh/v1alpha1", "ScaledJob", true, None),
+        ("example.com/v1", "ScaledObject", true, None),
+    ] {
+        let found = autoscaler(json!({"metadata": {"ownerReferences": [{
+            "apiVersion": version, "kind": kind, "name": "web", "controller": controller}]}}));
+        assert_eq!(
+            found.scaled_object(),
+            expected,
+            "{version} {kind} {controller}"
+        );
+    }
+}

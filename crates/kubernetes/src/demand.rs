@@ -1,0 +1,184 @@
+//! What a Pod demands of each resource (R in the rules), and where each number is from.
+//!
+//! The first that is known: an annotation, then requests, then the caps of the CNI bandwidth plugin
+//! where configuration lets them count. What nobody tells is zero and marked unknown.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::annotations::{
+    self, DISK_IO, EGRESS_BANDWIDTH, INGRESS_BANDWIDTH, InvalidAnnotation, NETWORK_IO, SKIP,
+};
+use super::pod::Pod;
+use super::requests;
+use evenkeel_core::units::{Amount, Quantity, Resources};
+
+/// Where a number of a demand is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DemandSource {
+    /// An annotation of the Pod.
+    Annotation,
+    /// The effective request.
+    Requests,
+    /// What Pods of the same workload used.
+    History,
+    /// The caps of the CNI bandwidth plugin.
+    Caps,
+    /// Nobody tells; taken for zero.
+    Unknown,
+}
+
+impl DemandSource {
+    /// The name in answers and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Annotation => "annotation",
+            Self::Requests => "requests",
+            Self::History => "history",
+            Self::Caps => "caps",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for DemandSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// What a Pod demands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Demand {
+    /// R of each resource; zero where it is unknown.
+    pub amounts: Resources<Amount>,
+    /// Where each number is from.
+    pub sources: Resources<DemandSource>,
+    /// Annotations of the Pod that are not accepted, and did not count.
+    pub invalid: Vec<InvalidAnnotation>,
+}
+
+/// The demand of a Pod by its own spec and annotations.
+#[must_use]
+pub fn demand(pod: &Pod, caps_as_demand: bool) -> Demand {
+    let annotations = &pod.metadata.annotations;
+    let mut invalid = Vec::new();
+    annotations::flag(annotations, SKIP, &mut invalid);
+    let requests = requests::effective(&pod.spec);
+    let requested = |amount: Option<Amount>| amount.map(|amount| (amount, DemandSource::Requests));
+    let mut annotated = |key| {
+        let rate = annotations::rate(annotations, key, &mut invalid);
+        rate.map(|rate| (rate, DemandSource::Annotation))
+    };
+    let network_io = annotated(NETWORK_IO);
+    let disk_io = annotated(DISK_IO);
+    let caps = caps(annotations, &mut invalid)
+        .filter(|_| caps_as_demand)
+        .map(|cap| (cap, DemandSource::Caps));
+    let parts = Resources::new([
+        requested(requests.cpu().map(Amount::from)),
+        requested(requests.memory().map(Amount::from)),
+        network_io.or(caps),
+        disk_io,
+        requested(requests.ephemeral_storage().map(Amount::from)),
+    ])
+    .map(|part| part.unwrap_or((Amount::ZERO, DemandSource::Unknown)));
+    Demand {
+        amounts: parts.map(|(amount, _)| amount),
+        sources: parts.map(|(_, source)| source),
+        invalid,
+    }
+}
+
+/// The caps of both directions added, in bytes per second; they are written in bits.
+fn caps(
+    annotations: &BTreeMap<String, String>,
+    invalid: &mut Vec<InvalidAnnotation>,
+) -> Option<Amount> {
+    let mut cap = |key| {
+        let text = annotations.get(key)?;
+        let quantity = text.parse::<Quantity>().ok();
+        if quantity.is_none() {
+            let accepted = "a Kubernetes quantity of bits per second, such as 10M";
+            invalid.push(InvalidAnnotation::new(key, text, accepted));
+        }
+        quantity.map(|bits| Amount::new(bits.ceil().div_ceil(8)))
+    };
+    let (ingress, egress) = (cap(INGRESS_BANDWIDTH), cap(EGRESS_BANDWIDTH));
+    ingress
+        .into_iter()
+        .chain(egress)
+        .reduce(Amount::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::DemandSource::{Annotation, Caps, Requests, Unknown};
+    use super::*;
+
+    fn pod(annotations: &Value, spec: &Value) -> Pod {
+        let pod = json!({"metadata": {"annotations": annotations}, "spec": spec});
+        serde_json::from_value(pod).unwrap()
+    }
+
+    fn amounts(values: [u64; 5]) -> Resources<Amount> {
+        Resources::new(values).map(Amount::new)
+    }
+
+    #[test]
+    fn annotations_and_requests_are_the_sources() {
+        let spec = json!({"containers": [{"resources": {"requests": {
+            "cpu": "250m", "ephemeral-storage": "1Gi"}}}]});
+        let annotations = json!({NETWORK_IO: "8Mbps", DISK_IO: "1MB/s"});
+        let found = demand(&pod(&annotations, &spec), false);
+        assert_eq!(
+            found.amounts,
+            amounts([250, 0, 1_000_000, 1_000_000, 1 << 30])
+        );
+        let sources = [Requests, Unknown, Annotation, Annotation, Requests];
+        assert_eq!(found.sources, Resources::new(sources));
+        assert_eq!(found.invalid, []);
+    }
+
+    #[test]
+    fn an_explicit_zero_is_known() {
+        let spec = json!({"containers": [{"resources": {"requests": {"cpu": "0"}}}]});
+        let found = demand(&pod(&json!({NETWORK_IO: "0"}), &spec), true);
+        assert_eq!(found.amounts, amounts([0; 5]));
+        let sources = [Requests, Unknown, Annotation, Unknown, Unknown];
+        assert_eq!(found.sources, Resources::new(sources));
+    }
+
+    #[test]
+    fn caps_count_only_where_configured_and_nothing_better_is_known() {
+        let both = json!({INGRESS_BANDWIDTH: "8M", EGRESS_BANDWIDTH: "80M"});
+        let one = json!({EGRESS_BANDWIDTH: "9"});
+        let annotated = json!({EGRESS_BANDWIDTH: "80M", NETWORK_IO: "5"});
+        for (annotations, caps_as_demand, rate, source) in [
+            (&both, true, 11_000_000, Caps),
+            (&both, false, 0, Unknown),
+            (&one, true, 2, Caps),
+            (&annotated, true, 5, Annotation),
+        ] {
+            let found = demand(&pod(annotations, &json!({})), caps_as_demand);
+            assert_eq!(found.amounts, amounts([0, 0, rate, 0, 0]), "{annotations}");
+            assert_eq!(found.sources.values()[2], source, "{annotations}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_accepted_is_named_and_the_next_source_counts() {
+        let annotations = json!({
+            SKIP: "1", NETWORK_IO: "fast", DISK_IO: "-1", INGRESS_BANDWIDTH: "x",
+            EGRESS_BANDWIDTH: "8",
+        });
+        let found = demand(&pod(&annotations, &json!({})), true);
+        assert_eq!(found.sources.values()[2], Caps);
+        assert_eq!(found.sources.values()[3], Unknown);
+        let keys: Vec<_> = found.invalid.iter().map(|invalid| invalid.key).collect();
+        assert_eq!(keys, [SKIP, NETWORK_IO, DISK_IO, INGRESS_BANDWIDTH]);
+    }
+}

@@ -1,0 +1,397 @@
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::extender::judgement::unjudged;
+use crate::namespace_policy::NamespacePolicy;
+use crate::snapshot::Namespaces;
+use evenkeel_core::placement::NoHeadroom;
+use evenkeel_core::placement::balance::Normalization;
+use evenkeel_core::placement::node_table::{NodeFacts, NodeTable, PodFacts, Settings};
+use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
+use evenkeel_core::profile::ProfileTable;
+use evenkeel_core::units::Ratio;
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+fn policy() -> Policy {
+    Policy {
+        headroom: Ratio::share(0.8).unwrap(),
+        headroom_by_priority_class: [("high".to_owned(), Ratio::share(0.95).unwrap())].into(),
+        profile_threshold: Ratio::share(0.15).unwrap(),
+        no_headroom: NoHeadroom::Reject,
+        relax_after: Some(SignedDuration::from_mins(5)),
+        normalization: Normalization::Joint,
+        profiles: ProfileTable::default(),
+        caps_as_demand: false,
+        default_capacity: Resources::default(),
+        scheduler_name: None,
+        max_age: SignedDuration::from_mins(3),
+    }
+}
+
+/// Nodes of 1000 of everything that use this much of everything.
+fn snapshot(nodes: &[(&str, u64)]) -> Snapshot {
+    let mut table = NodeTable::new(Settings::default());
+    let facts = NodeFacts {
+        tainted: false,
+        capacity: Resources::new([Some(Amount::new(1000)); 5]),
+        network_is_default: false,
+        schedulable: true,
+    };
+    let mut sample = UsageSample::default();
+    for (name, used) in nodes {
+        table.apply_node(name, facts, NOW);
+        let measured = Measurement {
+            value: Amount::new(*used),
+            at: NOW,
+            window: SignedDuration::ZERO,
+        };
+        sample
+            .nodes
+            .insert((*name).into(), Resources::new([Some(measured); 5]));
+    }
+    table.apply_sample(Arc::new(sample), NOW);
+    Snapshot {
+        nodes: table.nodes().clone(),
+        namespaces: namespaces(&json!({"evenkeel.dev/enabled": "true"})),
+        expects_metrics: true,
+        synced: true,
+    }
+}
+
+fn namespaces(shop: &Value) -> Arc<Namespaces> {
+    let annotations = serde_json::from_value(shop.clone()).unwrap();
+    let mut namespaces = Namespaces::default();
+    namespaces.insert(
+        "shop".into(),
+        Arc::new(NamespacePolicy::parse(&annotations).0),
+    );
+    Arc::new(namespaces)
+}
+
+fn body(pod: &Value, names: &[&str]) -> Vec<u8> {
+    json!({"Pod": pod, "Nodes": null, "NodeNames": names})
+        .to_string()
+        .into_bytes()
+}
+
+fn plain() -> Value {
+    json!({
+        "metadata": {"name": "p", "namespace": "shop", "uid": "1"},
+        "spec": {"containers": [{"resources": {"requests": {"cpu": "100m"}}}]},
+    })
+}
+
+fn call<'a>(snapshot: &'a Snapshot, policy: &'a Policy) -> Call<'a> {
+    Call {
+        snapshot,
+        policy,
+        now: NOW,
+        refused_since: None,
+    }
+}
+
+fn filtered(pod: &Value, names: &[&str], call: &Call<'_>) -> Filtered {
+    let body = body(pod, names);
+    filter(
+        &Request::parse(&body).unwrap(),
+        call,
+        &VerdictCache::default(),
+    )
+}
+
+fn passing<'n>(pod: &Value, names: &[&'n str], call: &Call<'_>) -> Vec<&'n str> {
+    let filtered = filtered(pod, names, call);
+    let passing = names
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| filtered.passes(*at));
+    passing.map(|(_, name)| *name).collect()
+}
+
+#[test]
+fn each_exemption_lets_every_node_pass() {
+    let snapshot = snapshot(&[("full", 900)]);
+    let policy = policy();
+    let with = |path: &str, value: Value| {
+        let mut pod = plain();
+        let (parent, member) = path.rsplit_once('/').unwrap();
+        pod.pointer_mut(parent).unwrap()[member] = value;
+        pod
+    };
+    for (pod, why) in [
+        (plain(), None),
+        (
+            with("/metadata/namespace", json!("other")),
+            Some(Pass::NamespaceUnknown),
+        ),
+        (
+            with(
+                "/metadata/annotations",
+                json!({"evenkeel.dev/skip": "true"}),
+            ),
+            Some(Pass::Skipped),
+        ),
+        (
+            with("/metadata/annotations", json!({"evenkeel.dev/skip": "yes"})),
+            None,
+        ),
+        (
+            with(
+                "/metadata/annotations",
+                json!({"kubernetes.io/config.mirror": "x"}),
+            ),
+            Some(Pass::Mirror),
+        ),
+        (
+            with(
+                "/metadata/ownerReferences",
+                json!([{"kind": "DaemonSet", "controller": true}]),
+            ),
+            Some(Pass::DaemonSet),
+        ),
+        (
+            with("/spec/priorityClassName", json!("system-node-critical")),
+            Some(Pass::Critical),
+        ),
+    ] {
+        let found = filtered(&pod, &["full"], &call(&snapshot, &policy));
+        assert_eq!(found.unjudged, why, "{pod}");
+        assert_eq!(found.passes(0), why.is_some(), "{pod}");
+        let parsed = serde_json::from_value(pod.clone()).unwrap();
+        assert_eq!(unjudged(&parsed, &call(&snapshot, &policy)), why, "{pod}");
+    }
+}
+
+#[test]
+fn a_cluster_that_is_not_seen_is_not_judged() {
+    let policy = policy();
+    let seen = snapshot(&[("full", 900)]);
+    let unsynced = Snapshot {
+        synced: false,
+        ..seen.clone()
+    };
+    let out = Snapshot {
+        namespaces: namespaces(&json!({})),
+        ..seen.clone()
+    };
+    let mut table = NodeTable::new(Settings::default());
+    table.apply_node("full", NodeFacts::default(), NOW);
+    let unmeasured = Snapshot {
+        nodes: table.nodes().clone(),
+        ..seen
+    };
+    for (snapshot, why) in [
+        (&unsynced, Pass::NotSynced),
+        (&out, Pass::NotOptedIn),
+        (&unmeasured, Pass::NoMetrics),
+    ] {
+        let call = call(snapshot, &policy);
+        let found = filtered(&plain(), &["full", "new"], &call);
+        assert_eq!((found.unjudged, found.refused), (Some(why), vec![0, 0]));
+        let body = body(&plain(), &["full", "new"]);
+        let found = prioritize(&Request::parse(&body).unwrap(), &call);
+        assert_eq!((found.unjudged, found.scores), (Some(why), vec![0, 0]));
+        assert_eq!(found.best, None);
+    }
+}
+
+#[test]
+fn headroom_is_of_the_priority_class_then_of_the_namespace_then_configured() {
+    let policy = policy();
+    let mut snapshot = snapshot(&[("a", 650), ("b", 750), ("c", 840)]);
+    let all = ["a", "b", "c", "unknown"];
+    let mut high = plain();
+    high["spec"]["priorityClassName"] = "high".into();
+    let passing =
+        |snapshot: &Snapshot, pod: &Value| passing(pod, &all, &call(snapshot, &policy)).concat();
+    assert_eq!(passing(&snapshot, &plain()), "aunknown");
+    assert_eq!(passing(&snapshot, &high), "abcunknown");
+    snapshot.namespaces =
+        namespaces(&json!({"evenkeel.dev/enabled": "true", "evenkeel.dev/headroom": "0.7"}));
+    assert_eq!(passing(&snapshot, &plain()), "unknown");
+    assert_eq!(passing(&snapshot, &high), "abcunknown");
+}
+
+#[test]
+fn the_least_loaded_pass_where_nothing_has_headroom_and_that_is_wanted() {
+    let mut snapshot = snapshot(&[("a", 900), ("b", 800), ("c", 840)]);
+    let policy = policy();
+    let all = ["a", "b", "c"];
+    let strict = call(&snapshot, &policy);
+    assert!(passing(&plain(), &all, &strict).is_empty());
+    // 0.9 after placement on b, 0.94 on c, 1.0 on a.
+    let five = NOW - SignedDuration::from_mins(5);
+    let waited = Call {
+        refused_since: Some(five),
+        ..strict
+    };
+    assert_eq!(passing(&plain(), &all, &waited), ["b", "c"]);
+    assert!(filtered(&plain(), &all, &waited).relaxed);
+    let soon = Call {
+        refused_since: Some(five + SignedDuration::from_secs(1)),
+        ..strict
+    };
+    assert!(passing(&plain(), &all, &soon).is_empty());
+
+    let relaxed = Policy {
+        no_headroom: NoHeadroom::Relax,
+        ..policy.clone()
+    };
+    assert_eq!(
+        passing(&plain(), &all, &call(&snapshot, &relaxed)),
+        ["b", "c"]
+    );
+    // The window that the scheduler shows counts for the answer, the whole table for the rule.
+    assert_eq!(passing(&plain(), &["a"], &call(&snapshot, &relaxed)), ["a"]);
+    let never = json!({"evenkeel.dev/enabled": "true", "evenkeel.dev/relax-after": "0"});
+    snapshot.namespaces = namespaces(&never);
+    let waited = Call {
+        refused_since: Some(Timestamp::MIN),
+        ..call(&snapshot, &policy)
+    };
+    assert!(passing(&plain(), &all, &waited).is_empty());
+    let own = json!({"evenkeel.dev/enabled": "true", "evenkeel.dev/no-headroom": "relax"});
+    snapshot.namespaces = namespaces(&own);
+    assert_eq!(
+        passing(&plain(), &all, &call(&snapshot, &policy)),
+        ["b", "c"]
+    );
+}
+
+#[test]
+fn room_on_a_node_that_was_not_asked_about_keeps_the_rule() {
+    let snapshot = snapshot(&[("a", 900), ("idle", 10)]);
+    let policy = Policy {
+        no_headroom: NoHeadroom::Relax,
+        ..policy()
+    };
+    assert!(passing(&plain(), &["a"], &call(&snapshot, &policy)).is_empty());
+}
+
+#[test]
+fn the_only_node_that_passes_is_known() {
+    let snapshot = snapshot(&[("a", 900), ("b", 10), ("c", 10)]);
+    let policy = policy();
+    let call = call(&snapshot, &policy);
+    for (names, only) in [
+        (&["a", "b"][..], Some(1)),
+        (&["b"], Some(0)),
+        (&["b", "c"], None),
+        (&["a"], None),
+        (&[], None),
+    ] {
+        assert_eq!(filtered(&plain(), names, &call).only(), only, "{names:?}");
+    }
+}
+
+#[test]
+fn the_best_node_is_the_first_of_equals_and_never_an_unknown_one() {
+    let snapshot = snapshot(&[("a", 500), ("b", 100), ("c", 100)]);
+    let policy = policy();
+    let call = call(&snapshot, &policy);
+    let body = body(&plain(), &["new", "a", "c", "b"]);
+    let found = prioritize(&Request::parse(&body).unwrap(), &call);
+    assert_eq!(found.scores, [0, 0, 10, 10]);
+    assert_eq!(found.best, Some(2));
+}
+
+#[test]
+fn while_bindings_are_outstanding_nearly_full_nodes_are_left_for_later() {
+    let facts = NodeFacts {
+        capacity: Resources::new([Some(Amount::new(1000)); 5]),
+        schedulable: true,
+        ..NodeFacts::default()
+    };
+    let mut table = NodeTable::new(Settings::default());
+    let mut sample = UsageSample::default();
+    for (name, used) in [("full", 680), ("half", 400), ("free", 0)] {
+        table.apply_node(name, facts, NOW);
+        let measured = Measurement {
+            value: Amount::new(used),
+            at: NOW,
+            window: SignedDuration::ZERO,
+        };
+        sample
+            .nodes
+            .insert(name.into(), Resources::new([Some(measured); 5]));
+    }
+    table.apply_sample(Arc::new(sample), NOW);
+    let of = |table: &NodeTable| Snapshot {
+        nodes: table.nodes().clone(),
+        ..snapshot(&[])
+    };
+    let policy = policy();
+    let all = ["full", "half", "free"];
+    let before = of(&table);
+    assert_eq!(passing(&plain(), &all, &call(&before, &policy)), all);
+
+    let name = PodName::new("shop", "earlier");
+    let facts = PodFacts {
+        name: &name,
+        node: Some("free"),
+        demand: Resources::new([250; 5]).map(Amount::new), // an eighth of it is 31
+        started: None,
+        finished: None,
+    };
+    table.reserve("earlier", &facts, NOW);
+    let meanwhile = of(&table);
+    let call = call(&meanwhile, &policy);
+    assert_eq!(
+        passing(&plain(), &all, &call),
+        ["half", "free"],
+        "it may have gone elsewhere"
+    );
+    assert_eq!(
+        passing(&plain(), &["full"], &call),
+        ["full"],
+        "a doubt refuses nobody"
+    );
+}
+
+#[test]
+fn an_annotated_profile_counts_if_it_is_known() {
+    let snapshot = snapshot(&[("a", 500), ("b", 100)]);
+    let policy = policy();
+    let call = call(&snapshot, &policy);
+    for (annotated, expected) in [
+        (json!("io"), "io"),
+        (json!("odd"), "normal"),
+        (json!(null), "normal"),
+    ] {
+        let mut pod = plain();
+        pod["metadata"]["annotations"] = json!({"evenkeel.dev/profile": annotated});
+        let body = body(&pod, &["a", "b"]);
+        let found = prioritize(&Request::parse(&body).unwrap(), &call);
+        assert_eq!(found.profile.as_deref(), Some(expected), "{annotated}");
+    }
+    let mut greedy = plain();
+    greedy["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "200m".into();
+    let body = body(&greedy, &["a", "b"]);
+    let found = prioritize(&Request::parse(&body).unwrap(), &call);
+    assert_eq!(found.profile.as_deref(), Some("compute"));
+}
+
+proptest! {
+    /// What the cache answers is what the rule says of each node.
+    #[test]
+    fn verdicts_are_those_of_the_rule(loads in prop::collection::vec(0_u64..1000, 1..20), cpu in 0_u64..500) {
+        let names: Vec<String> = (0..loads.len()).map(|n| format!("n{n}")).collect();
+        let nodes: Vec<(&str, u64)> = names.iter().map(String::as_str).zip(loads).collect();
+        let snapshot = snapshot(&nodes);
+        let policy = policy();
+        let mut pod = plain();
+        pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = format!("{cpu}m").into();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let passing = passing(&pod, &names, &call(&snapshot, &policy));
+        let demand = Resources::new([cpu, 0, 0, 0, 0]).map(Amount::new);
+        let expected: Vec<&str> = names
+            .iter()
+            .copied()
+            .filter(|name| headroom::fits(&demand, &snapshot.nodes.get(name).unwrap().load, policy.headroom))
+            .collect();
+        prop_assert_eq!(passing, expected);
+    }
+}

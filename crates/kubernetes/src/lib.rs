@@ -1,0 +1,28 @@
+//! The one vocabulary of Kubernetes objects: only the fields that a rule reads.
+//!
+//! Pods and nodes arrive by the thousand, so the types here keep a few hundred bytes of each, and
+//! everything else is skipped while it is parsed. `null` equals absent everywhere, as Go writes it.
+//! What is irrelevant here may be malformed; a malformed quantity is an error with its path.
+
+#![forbid(unsafe_code)]
+
+pub mod admission;
+pub mod annotations;
+pub mod autoscaler;
+pub mod demand;
+pub mod demand_annotation;
+mod duration;
+pub mod extender;
+pub mod json;
+pub mod meta;
+pub mod namespace_policy;
+pub mod node;
+pub mod plan;
+pub mod pod;
+pub mod requests;
+pub mod resource_list;
+pub mod scaled_object;
+pub mod scaling_policy;
+pub mod snapshot;
+pub mod watched;
+pub mod workload;

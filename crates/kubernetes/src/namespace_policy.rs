@@ -1,0 +1,165 @@
+//! What a namespace says of itself: whether it is opted in, and its policy where it differs from
+//! the configuration.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+
+use super::annotations::{
+    self, ENABLED, HEADROOM, InvalidAnnotation, NO_HEADROOM, PROFILE_THRESHOLD, RELAX_AFTER, Reader,
+};
+use super::duration;
+use super::scaling_policy::SCALING_MODE;
+use evenkeel_core::placement::NoHeadroom;
+use evenkeel_core::scaling::Mode;
+use evenkeel_core::units::Ratio;
+
+/// How long a Pod is refused before the least loaded nodes take it all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RelaxAfter {
+    /// For ever.
+    Never,
+    /// This long.
+    After(SignedDuration),
+}
+
+/// The policy in the annotations of a namespace; `None` leaves it to the configuration.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NamespacePolicy {
+    /// Whether Evenkeel does anything here.
+    pub enabled: bool,
+    /// h in (4.1).
+    pub headroom: Option<Ratio>,
+    /// The share from which a resource is dominant (4.2).
+    pub profile_threshold: Option<Ratio>,
+    /// What happens when no node has headroom.
+    pub no_headroom: Option<NoHeadroom>,
+    /// How long a Pod is refused before that is relaxed.
+    pub relax_after: Option<RelaxAfter>,
+    /// How scaling decisions act on targets here that do not say it themselves.
+    pub scaling: Option<Mode>,
+}
+
+impl NamespacePolicy {
+    /// The policy in these annotations, and those of them that are not accepted.
+    #[must_use]
+    pub fn parse(annotations: &BTreeMap<String, String>) -> (Self, Vec<InvalidAnnotation>) {
+        let mut invalid = Vec::new();
+        let policy = Self {
+            enabled: annotations::flag(annotations, ENABLED, &mut invalid),
+            headroom: SHARE_HEADROOM.read(annotations, &mut invalid),
+            profile_threshold: SHARE_THRESHOLD.read(annotations, &mut invalid),
+            no_headroom: MODE.read(annotations, &mut invalid),
+            relax_after: RELAX.read(annotations, &mut invalid),
+            scaling: SCALING_MODE.read(annotations, &mut invalid),
+        };
+        (policy, invalid)
+    }
+}
+
+const SHARE: &str = "a number above 0 and at most 1";
+const SHARE_HEADROOM: Reader<Ratio> = Reader {
+    key: HEADROOM,
+    accepted: SHARE,
+    parse: |text| Ratio::share_from_str(text).ok(),
+};
+const SHARE_THRESHOLD: Reader<Ratio> = Reader {
+    key: PROFILE_THRESHOLD,
+    ..SHARE_HEADROOM
+};
+const MODE: Reader<NoHeadroom> = Reader {
+    key: NO_HEADROOM,
+    accepted: "reject or relax",
+    parse: |text| text.parse().ok(),
+};
+const RELAX: Reader<RelaxAfter> = Reader {
+    key: RELAX_AFTER,
+    accepted: duration::ACCEPTED,
+    parse: |text| {
+        duration::parse(text).map(|limit| {
+            if limit.is_zero() {
+                RelaxAfter::Never
+            } else {
+                RelaxAfter::After(limit)
+            }
+        })
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::annotations::SCALING;
+
+    fn parse(annotations: &[(&str, &str)]) -> (NamespacePolicy, Vec<&'static str>) {
+        let annotations = annotations
+            .iter()
+            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
+        let (policy, invalid) = NamespacePolicy::parse(&annotations);
+        (
+            policy,
+            invalid.into_iter().map(|invalid| invalid.key).collect(),
+        )
+    }
+
+    #[test]
+    fn without_annotations_a_namespace_is_out() {
+        assert_eq!(parse(&[]), (NamespacePolicy::default(), vec![]));
+        assert!(!NamespacePolicy::default().enabled);
+    }
+
+    #[test]
+    fn every_annotation_is_read() {
+        let (policy, invalid) = parse(&[
+            (ENABLED, "true"),
+            (HEADROOM, "0.7"),
+            (PROFILE_THRESHOLD, "0.2"),
+            (NO_HEADROOM, "relax"),
+            (RELAX_AFTER, "1h30m"),
+            (SCALING, "floor"),
+        ]);
+        let expected = NamespacePolicy {
+            enabled: true,
+            headroom: Ratio::share(0.7).ok(),
+            profile_threshold: Ratio::share(0.2).ok(),
+            no_headroom: Some(NoHeadroom::Relax),
+            relax_after: Some(RelaxAfter::After(SignedDuration::from_mins(90))),
+            scaling: Some(Mode::Floor),
+        };
+        assert_eq!((policy, invalid), (expected, vec![]));
+        assert_eq!(
+            parse(&[(RELAX_AFTER, "0")]).0.relax_after,
+            Some(RelaxAfter::Never)
+        );
+        assert_eq!(
+            parse(&[(ENABLED, "false")]),
+            (NamespacePolicy::default(), vec![])
+        );
+    }
+
+    #[test]
+    fn what_is_not_accepted_is_named_and_the_rest_applies() {
+        let (policy, invalid) = parse(&[
+            (ENABLED, "yes"),
+            (HEADROOM, "80%"),
+            (PROFILE_THRESHOLD, "0"),
+            (NO_HEADROOM, "Reject"),
+            (RELAX_AFTER, "5"),
+            (SCALING, "direct"),
+        ]);
+        assert_eq!(policy, NamespacePolicy::default());
+        assert_eq!(
+            invalid,
+            [
+                ENABLED,
+                HEADROOM,
+                PROFILE_THRESHOLD,
+                NO_HEADROOM,
+                RELAX_AFTER,
+                SCALING
+            ]
+        );
+        assert!(parse(&[(ENABLED, "true"), (HEADROOM, "2")]).0.enabled);
+    }
+}

@@ -1,0 +1,72 @@
+//! What is wrong with a target: each is a condition and, when it begins, an Event.
+
+use std::fmt;
+
+use super::Reference;
+use evenkeel_core::scaling::BoundsError;
+use evenkeel_core::units::Resource;
+
+/// Why a target is refused, or not scaled as its user asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// Several HPAs scale one workload.
+    TargetConflict(Reference),
+    /// A workload without HPA does not say how few and how many replicas it may have.
+    BoundsMissing,
+    /// Its bounds are none.
+    InvalidBounds(BoundsError),
+    /// There is no HPA whose least replicas could be raised.
+    NoAutoscaler,
+    /// The HPA scales by nothing that is measured here.
+    NoResourceMetric,
+    /// Its Pods request nothing of a resource that it scales by a share of.
+    NoRequests(Resource),
+    /// What it scales is not there.
+    NoWorkload(Reference),
+    /// Its user has paused the ScaledObject.
+    Paused,
+}
+
+impl Problem {
+    /// The type of the condition, and the reason of the Event.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::TargetConflict(_) => "TargetConflict",
+            Self::BoundsMissing => "BoundsMissing",
+            Self::InvalidBounds(_) => "InvalidBounds",
+            Self::NoAutoscaler => "NoAutoscaler",
+            Self::NoResourceMetric => "NoResourceMetric",
+            Self::NoRequests(_) => "NoRequests",
+            Self::NoWorkload(_) => "NoWorkload",
+            Self::Paused => "Paused",
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TargetConflict(Reference { kind, name }) => {
+                write!(
+                    f,
+                    "more than one HorizontalPodAutoscaler scales {kind} {name}"
+                )
+            }
+            Self::BoundsMissing => f.write_str(
+                "annotations evenkeel.dev/min-replicas and evenkeel.dev/max-replicas are needed \
+                 where no HorizontalPodAutoscaler has bounds",
+            ),
+            Self::InvalidBounds(error) => error.fmt(f),
+            Self::NoAutoscaler => f.write_str(
+                "a floor needs a HorizontalPodAutoscaler to raise; it is recommended only",
+            ),
+            Self::NoResourceMetric => f.write_str(
+                "the HorizontalPodAutoscaler scales by no metric of type Resource of cpu or memory",
+            ),
+            Self::NoRequests(resource) => write!(f, "the Pods request no {resource}"),
+            Self::NoWorkload(Reference { kind, name }) => write!(f, "{kind} {name} is not there"),
+            Self::Paused => f.write_str("the ScaledObject is paused"),
+        }
+    }
+}

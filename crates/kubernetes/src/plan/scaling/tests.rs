@@ -1,0 +1,438 @@
+//! Targets as an API server would hold them: each plan is applied to the objects, and what is there
+//! afterwards is what counts.
+
+mod record;
+mod replay;
+mod told;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::owner::Owner;
+use super::status::{Status, Truth};
+use super::*;
+use crate::annotations::{BOUNDS, SCALING, SCALING_STATUS};
+use crate::plan::{Operation, Purpose, Target, Write};
+use crate::scaling_policy::Predict;
+use crate::watched::WatchedDeployment;
+use evenkeel_core::scaling::ownership::Contribution;
+use evenkeel_core::scaling::tracker::Report;
+use evenkeel_core::scaling::{Decision, Grounds, Mode};
+
+const FLOOR_STANDS: i64 = 600;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + second).unwrap()
+}
+
+fn settings() -> Settings {
+    Settings {
+        mode: Mode::Recommend,
+        predict: Predict::Auto,
+        interval: SignedDuration::from_secs(15),
+        max_age: SignedDuration::from_mins(3),
+    }
+}
+
+/// A namespace with one Deployment and what scales it.
+#[derive(Clone)]
+struct World {
+    namespace: BTreeMap<String, String>,
+    autoscaler: Option<Value>,
+    scaled_object: Option<Value>,
+    workload: Option<Value>,
+    requests: Option<u64>,
+    conflict: bool,
+    memory: Memory,
+    told: Vec<(String, String)>,
+}
+
+impl World {
+    /// Web, 4 Pods of 1.5 cores, and an HPA of 2 to 10 in mode floor.
+    fn new() -> Self {
+        let reference = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+        let metric = json!({"type": "Resource", "resource": {
+            "name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}});
+        Self {
+            namespace: BTreeMap::from([("evenkeel.dev/enabled".to_owned(), "true".to_owned())]),
+            autoscaler: Some(json!({
+                "metadata": {"name": "web", "namespace": "shop", "uid": "h", "resourceVersion": "1",
+                             "annotations": {SCALING: "floor"}},
+                "spec": {"scaleTargetRef": reference, "minReplicas": 2, "maxReplicas": 10,
+                         "metrics": [metric]},
+                "status": {"currentReplicas": 4, "desiredReplicas": 4},
+            })),
+            scaled_object: None,
+            workload: Some(json!({
+                "metadata": {"name": "web", "namespace": "shop", "uid": "d", "resourceVersion": "1",
+                             "annotations": {}},
+                "spec": {"replicas": 4},
+            })),
+            requests: Some(1500),
+            conflict: false,
+            memory: Memory::default(),
+            told: Vec::new(),
+        }
+    }
+
+    /// As [`Self::new`], with KEDA between the user and the HPA.
+    fn with_keda() -> Self {
+        let mut world = Self::new();
+        let hpa = world.hpa();
+        hpa["metadata"]["annotations"] = json!({});
+        hpa["metadata"]["ownerReferences"] = json!([{
+            "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web", "uid": "s",
+            "controller": true}]);
+        world.scaled_object = Some(json!({
+            "metadata": {"name": "web", "namespace": "shop", "uid": "s", "resourceVersion": "1",
+                         "annotations": {SCALING: "floor"}},
+            "spec": {"scaleTargetRef": {"name": "web"}, "minReplicaCount": 2, "maxReplicaCount": 10},
+        }));
+        world
+    }
+
+    /// A workload that nothing scales, with annotations of its own.
+    fn alone(annotations: &[(&str, &str)]) -> Self {
+        let mut world = Self::new();
+        world.autoscaler = None;
+        for (key, value) in annotations {
+            world.workload.as_mut().unwrap()["metadata"]["annotations"][*key] = json!(value);
+        }
+        world
+    }
+
+    fn hpa(&mut self) -> &mut Value {
+        self.autoscaler.as_mut().unwrap()
+    }
+
+    /// The object that carries the bounds.
+    fn owner(&mut self) -> &mut Value {
+        self.scaled_object
+            .as_mut()
+            .or(self.autoscaler.as_mut())
+            .unwrap()
+    }
+
+    fn annotate(&mut self, key: &str, value: Value) {
+        self.owner()["metadata"]["annotations"][key] = value;
+    }
+
+    fn observed(&self) -> Observed {
+        let parsed = |value: &Option<Value>| value.clone();
+        let member = |index: u64| Member {
+            name: Arc::new(PodName::new("shop", &format!("web-{index}"))),
+            requests: Resources::from_fn(|resource| {
+                let requests = self
+                    .requests
+                    .filter(|_| resource == evenkeel_core::units::Resource::Cpu);
+                requests.map(Amount::new)
+            }),
+            ready: true,
+            running_since: Some(at(-1000)),
+            terminating: false,
+        };
+        Observed {
+            namespace: Arc::from("shop"),
+            namespace_policy: Arc::new(NamespacePolicy::parse(&self.namespace).0),
+            autoscaler: parsed(&self.autoscaler)
+                .map(|value| Arc::new(serde_json::from_value(value).unwrap())),
+            scaled_object: parsed(&self.scaled_object)
+                .map(|value| Arc::new(serde_json::from_value(value).unwrap())),
+            workload: parsed(&self.workload).map(|value| {
+                let watched: WatchedDeployment = serde_json::from_value(value).unwrap();
+                Arc::new(watched.workload)
+            }),
+            reference: Reference {
+                kind: "Deployment".into(),
+                name: "web".into(),
+            },
+            pods: Pods {
+                members: (0..4).map(member).collect(),
+                start_to_ready: vec![],
+            },
+        }
+    }
+
+    fn resolve(&self, now: Timestamp) -> Resolved {
+        resolve(
+            &self.observed(),
+            self.conflict,
+            &settings(),
+            &self.memory,
+            now,
+        )
+    }
+
+    fn plan(&mut self, report: Option<&Report>, now: Timestamp) -> Vec<Write> {
+        let (observed, resolved) = (self.observed(), self.resolve(now));
+        let report = report.filter(|_| resolved.target.is_some());
+        let context = Context {
+            now,
+            reporter: "pod-a",
+        };
+        plan(&observed, &resolved, report, &mut self.memory, &context)
+    }
+
+    /// Applies writes as an API server does.
+    fn apply(&mut self, writes: &[Write]) {
+        for write in writes {
+            let object = match &write.target {
+                Target::HorizontalPodAutoscaler(..) => self.autoscaler.as_mut(),
+                Target::ScaledObject(..) => self.scaled_object.as_mut(),
+                Target::Deployment(..) => self.workload.as_mut(),
+                Target::Event { .. } => None,
+                other => panic!("{other:?}"),
+            };
+            match (&write.operation, object) {
+                (Operation::Merge(patch), Some(object)) => {
+                    let version = object["metadata"]["resourceVersion"].clone();
+                    assert_eq!(patch["metadata"]["resourceVersion"], version);
+                    json_patch::merge(object, patch);
+                    let next: u64 = version.as_str().unwrap().parse().unwrap();
+                    object["metadata"]["resourceVersion"] = json!((next + 1).to_string());
+                }
+                (Operation::Create(event), None) => {
+                    let text = |key: &str| event[key].as_str().unwrap().to_owned();
+                    self.told.push((text("reason"), text("note")));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// Plans and applies, and holds the plan to being empty afterwards.
+    fn tick(&mut self, floor: Option<i32>, second: i64) -> Vec<Write> {
+        let report = report(floor, second);
+        let writes = self.plan(Some(&report), at(second));
+        self.apply(&writes);
+        let again = self.plan(Some(&report), at(second));
+        assert_eq!(
+            again,
+            [],
+            "the plan of what the writes leave behind is empty"
+        );
+        writes
+    }
+
+    fn bounds(&mut self) -> (Option<i64>, i64) {
+        let (least, most) = if self.scaled_object.is_some() {
+            ("minReplicaCount", "maxReplicaCount")
+        } else {
+            ("minReplicas", "maxReplicas")
+        };
+        let spec = &self.owner()["spec"];
+        (spec[least].as_i64(), spec[most].as_i64().unwrap())
+    }
+
+    fn has_record(&mut self) -> bool {
+        self.owner()["metadata"]["annotations"][BOUNDS].is_string()
+    }
+
+    fn status(&self) -> Option<Status> {
+        let observed = self.observed();
+        let owner = Owner::of(&observed)?;
+        Some(serde_json::from_str(owner.metadata.annotation(SCALING_STATUS)?).unwrap())
+    }
+
+    fn holds(&self, kind: &str) -> Option<Truth> {
+        self.status()?
+            .condition(kind)
+            .map(|condition| condition.status)
+    }
+
+    fn reasons(&self) -> Vec<&str> {
+        self.told
+            .iter()
+            .map(|(reason, _)| reason.as_str())
+            .collect()
+    }
+}
+
+/// What a tracker says in mode floor.
+fn report(floor: Option<i32>, second: i64) -> Report {
+    let replicas = floor.unwrap_or(2);
+    Report {
+        decision: Decision {
+            replicas,
+            reason: format!("the floor is to be {replicas}"),
+            limited_by: None,
+            grounds: Grounds::Reaction,
+        },
+        loads: Vec::new(),
+        horizon: SignedDuration::from_secs(60),
+        contribution: floor.map(|min| Contribution {
+            min: Some(min),
+            max: None,
+            until: at(second + FLOOR_STANDS),
+        }),
+    }
+}
+
+#[test]
+fn the_nearest_word_counts() {
+    let modes = |world: &World| world.resolve(at(0)).mode;
+    let mut world = World::with_keda();
+    assert_eq!(modes(&world), Mode::Floor);
+    world.annotate(SCALING, json!(null));
+    world.hpa()["metadata"]["annotations"][SCALING] = json!("off");
+    world
+        .namespace
+        .insert(SCALING.to_owned(), "floor".to_owned());
+    assert_eq!(modes(&world), Mode::Off, "the HPA after the ScaledObject");
+    world.hpa()["metadata"]["annotations"] = json!({});
+    world.workload.as_mut().unwrap()["metadata"]["annotations"][SCALING] = json!("recommend");
+    assert_eq!(modes(&world), Mode::Recommend, "then the workload");
+    world.workload.as_mut().unwrap()["metadata"]["annotations"] = json!({});
+    assert_eq!(modes(&world), Mode::Floor, "then the namespace");
+    world.namespace.remove(SCALING);
+    assert_eq!(modes(&world), Mode::Recommend, "then the configuration");
+    world.namespace.clear();
+    assert_eq!(modes(&world), Mode::Off, "nothing without opting in");
+}
+
+#[test]
+fn a_target_has_what_its_objects_say() {
+    let world = World::new();
+    let target = world.resolve(at(0)).target.unwrap();
+    let capacity = target.capacities[0].1;
+    assert_eq!((target.current, target.capacities.len()), (4, 1));
+    assert!((capacity.request() - 1500.0).abs() < 1e-9 && (capacity.target() - 0.8).abs() < 1e-9);
+    assert_eq!(
+        (target.policy.bounds.min(), target.policy.bounds.max()),
+        (2, 10)
+    );
+    assert_eq!(target.policy.horizon, SignedDuration::from_mins(1));
+    let mut world = World::new();
+    world.requests = None;
+    world.hpa()["spec"]["metrics"][0]["resource"]["target"] =
+        json!({"type": "AverageValue", "averageValue": "600m"});
+    let capacity = world.resolve(at(0)).target.unwrap().capacities[0].1;
+    assert!((capacity.request() - 600.0).abs() < 1e-9 && (capacity.target() - 1.0).abs() < 1e-9);
+}
+
+/// How a world is changed.
+type Change = fn(&mut World);
+
+#[test]
+fn what_is_wrong_is_told_and_nothing_is_raised() {
+    let cases: [(Change, &str); 5] = [
+        (|world| world.conflict = true, "TargetConflict"),
+        (|world| world.requests = None, "NoRequests"),
+        (
+            |world| world.hpa()["spec"]["metrics"] = json!([]),
+            "NoResourceMetric",
+        ),
+        (
+            |world| {
+                world.workload = None;
+                world.hpa()["status"] = json!({});
+            },
+            "NoWorkload",
+        ),
+        (
+            |world| *world = World::alone(&[(SCALING, "floor")]),
+            "BoundsMissing",
+        ),
+    ];
+    for (change, kind) in cases {
+        let mut world = World::new();
+        change(&mut world);
+        let problems = world.resolve(at(0)).problems;
+        assert_eq!(problems.first().map(Problem::kind), Some(kind));
+        let writes = world.tick(Some(6), 0);
+        let purposes: Vec<_> = writes.iter().map(|write| write.purpose).collect();
+        assert_eq!(
+            purposes,
+            [Purpose::ScalingStatus, Purpose::ScalingEvent],
+            "{kind}"
+        );
+        assert_eq!(world.holds(kind), Some(Truth::True));
+        assert_eq!(world.reasons(), [kind]);
+        assert_eq!(world.tick(Some(6), 15), [], "{kind} is told once");
+    }
+}
+
+#[test]
+fn who_only_opted_in_is_not_told_of_metrics_that_nobody_asked_to_predict() {
+    let mut world = World::new();
+    world.hpa()["spec"]["metrics"] = json!([]);
+    world.annotate(SCALING, Value::Null);
+    assert_eq!(world.resolve(at(0)).mode, Mode::Off);
+    assert_eq!(world.tick(None, 0), []);
+    world
+        .namespace
+        .insert(SCALING.to_owned(), "recommend".to_owned());
+    world.tick(None, 15);
+    assert_eq!(world.reasons(), ["NoResourceMetric"]);
+}
+
+#[test]
+fn a_paused_scaled_object_is_left_alone_and_one_without_hpa_is_waited_for() {
+    let mut world = World::with_keda();
+    world.tick(Some(6), 0);
+    world.annotate("autoscaling.keda.sh/paused", json!("true"));
+    world.autoscaler = None;
+    world.tick(Some(6), 15);
+    assert_eq!(world.bounds(), (Some(2), 10));
+    assert_eq!(world.holds("Paused"), Some(Truth::True));
+    assert_eq!(
+        world.reasons(),
+        ["FloorRaised", "FloorLowered"],
+        "the user knows"
+    );
+    world.annotate("autoscaling.keda.sh/paused", json!(null));
+    world.tick(Some(6), 30);
+    assert_eq!((world.status(), world.reasons().len()), (None, 2));
+}
+
+#[test]
+fn two_autoscalers_of_one_workload_are_both_refused() {
+    let one = World::new().observed();
+    let mut other = World::new().observed();
+    assert_eq!(conflicts(&[one.clone(), other.clone()]), [true, true]);
+    let alone = World::alone(&[(SCALING, "floor")]).observed();
+    assert_eq!(conflicts(&[one.clone(), alone]), [false, false]);
+    other.reference.name = "api".into();
+    assert_eq!(conflicts(&[one.clone(), other.clone()]), [false, false]);
+    (other.reference.name, other.namespace) = ("web".into(), Arc::from("test"));
+    assert_eq!(conflicts(&[one, other]), [false, false]);
+}
+
+#[test]
+fn a_workload_without_autoscaler_is_recommended_only() {
+    let annotations = [
+        (SCALING, "floor"),
+        ("evenkeel.dev/min-replicas", "0"),
+        ("evenkeel.dev/max-replicas", "9"),
+    ];
+    let mut world = World::alone(&annotations);
+    let resolved = world.resolve(at(0));
+    assert_eq!(resolved.mode, Mode::Recommend);
+    let target = resolved.target.unwrap();
+    assert_eq!(
+        (target.policy.bounds.min(), target.policy.bounds.max()),
+        (0, 9)
+    );
+    assert_eq!(
+        target.reaction,
+        evenkeel_core::scaling::tracker::Reaction::Rule
+    );
+    world.tick(Some(6), 0);
+    assert_eq!(world.holds("NoAutoscaler"), Some(Truth::True));
+    assert_eq!(world.reasons(), ["ReplicasRecommended", "NoAutoscaler"]);
+    assert_eq!(world.status().unwrap().mode, "recommend");
+    assert_eq!(
+        World::alone(&[]).resolve(at(0)).mode,
+        Mode::Off,
+        "it does not ask"
+    );
+
+    world.autoscaler = World::new().autoscaler;
+    world.tick(None, 15);
+    let workload = world.workload.unwrap();
+    assert_eq!(
+        workload["metadata"]["annotations"][SCALING_STATUS],
+        json!(null)
+    );
+}

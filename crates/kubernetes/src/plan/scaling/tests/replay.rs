@@ -1,0 +1,199 @@
+//! Trackers and plans together, tick by tick, on one cluster.
+
+use proptest::prelude::*;
+
+use super::*;
+use evenkeel_core::scaling::behavior::legacy_limit;
+use evenkeel_core::scaling::tracker::Tracker;
+use evenkeel_core::units::Resource;
+
+/// One replica: what it has measured, and what it remembers of its plans.
+#[derive(Clone, Default)]
+struct Replica {
+    tracker: Tracker,
+    memory: Memory,
+}
+
+impl Replica {
+    fn measure(&mut self, second: i64, load: Option<f64>) {
+        if let Some(load) = load {
+            let now = at(second);
+            self.tracker.measure(Resource::Cpu, now, load, now).unwrap();
+        }
+    }
+
+    /// What it would write.
+    fn plan(&mut self, world: &World, second: i64) -> (Vec<Write>, Report) {
+        let now = at(second);
+        let resolved = world.resolved_by(&self.memory, now);
+        let target = resolved.target.as_ref().unwrap();
+        let report = self.tracker.tick(&target.policy, &target.input(now));
+        (self.plan_for(world, &report, second), report)
+    }
+
+    /// What it would write on a report.
+    fn plan_for(&mut self, world: &World, report: &Report, second: i64) -> Vec<Write> {
+        let now = at(second);
+        let resolved = world.resolved_by(&self.memory, now);
+        let context = Context {
+            now,
+            reporter: "pod-a",
+        };
+        let memory = &mut self.memory;
+        plan(&world.observed(), &resolved, Some(report), memory, &context)
+    }
+}
+
+impl World {
+    fn resolved_by(&self, memory: &Memory, now: Timestamp) -> Resolved {
+        resolve(&self.observed(), self.conflict, &settings(), memory, now)
+    }
+
+    /// The HPA's own work: 80 % of 1.5 cores for each Pod, within the bounds.
+    fn scale(&mut self, load: f64) {
+        let wanted = evenkeel_core::units::replicas_ceil(load / 1200.0);
+        let (min, max) = self.bounds();
+        let replicas = i64::from(wanted).max(min.unwrap_or(1)).min(max);
+        self.workload.as_mut().unwrap()["spec"]["replicas"] = json!(replicas);
+        self.hpa()["status"] = json!({"currentReplicas": replicas, "desiredReplicas": replicas});
+    }
+
+    fn least(&mut self) -> i64 {
+        self.bounds().0.unwrap()
+    }
+}
+
+/// A wave of 20 minutes from 2 to 10 cores.
+fn wave(second: i64) -> f64 {
+    let ticks = f64::from(i32::try_from(second / 15).unwrap());
+    6000.0 - 4000.0 * (ticks / 40.0 * std::f64::consts::PI).cos()
+}
+
+#[test]
+fn a_ramp_is_met_by_a_floor_that_is_told_in_words_and_put_back() {
+    let (mut world, mut replica) = (World::new(), Replica::default());
+    let mut ahead = 0;
+    for second in (0..2400).step_by(15) {
+        let needed = i64::from(evenkeel_core::units::replicas_ceil(wave(second) / 1200.0));
+        replica.measure(second, Some(wave(second)));
+        let (writes, _) = replica.plan(&world, second);
+        world.apply(&writes);
+        ahead += i64::from(world.least() > needed);
+        world.scale(wave(second));
+    }
+    assert!(ahead > 10, "{ahead}");
+    let (_, note) = world
+        .told
+        .iter()
+        .find(|(reason, _)| reason == "FloorRaised")
+        .unwrap();
+    let words = [
+        "forecast ",
+        " cores in 60 s against ",
+        " now, ",
+        " trusted (",
+        " of naive): floor ",
+    ];
+    assert!(words.iter().all(|word| note.contains(word)), "{note}");
+    for second in (2400..2700).step_by(15) {
+        let (writes, _) = replica.plan(&world, second);
+        world.apply(&writes);
+    }
+    assert_eq!(
+        (world.least(), world.has_record()),
+        (2, false),
+        "nothing is measured any more"
+    );
+    assert_eq!(world.holds("MetricsAvailable"), Some(Truth::False));
+}
+
+#[test]
+fn a_replica_that_was_fed_the_same_goes_on_where_the_leader_stopped() {
+    let mut world = World::new();
+    let (mut a, mut b) = (Replica::default(), Replica::default());
+    for second in (0..1500).step_by(15) {
+        for replica in [&mut a, &mut b] {
+            replica.measure(second, Some(wave(second)));
+        }
+        let (mut followed, world_before) = (b.clone(), world.clone());
+        let (writes, decided) = a.plan(&world, second);
+        let (_, same) = followed.plan(&world_before, second);
+        assert_eq!(decided, same, "{second}");
+        // A follower decides and does not plan.
+        b.tracker = followed.tracker;
+        world.apply(&writes);
+        world.scale(wave(second));
+    }
+    let least = world.least();
+    assert!(least > 2, "the floor is up: {least}");
+    let bounds = |writes: &[Write]| {
+        writes
+            .iter()
+            .any(|write| write.purpose == Purpose::ScalingBounds)
+    };
+    for replica in [&mut a, &mut b] {
+        replica.measure(1500, Some(wave(1500)));
+    }
+    let ((by_a, _), (by_b, _)) = (a.plan(&world, 1500), b.plan(&world, 1500));
+    assert_eq!(bounds(&by_a), bounds(&by_b));
+    assert!(
+        by_b.iter()
+            .all(|write| write.purpose != Purpose::ScalingEvent || bounds(&by_b))
+    );
+}
+
+#[test]
+fn a_new_replica_keeps_the_floor_that_it_finds_until_it_lapses_or_it_knows_better() {
+    let mut world = World::new();
+    world.tick(Some(7), 0);
+    world.scale(2000.0);
+    let mut fresh = Replica::default();
+    for second in (15..600).step_by(15) {
+        fresh.measure(second, Some(2000.0).filter(|_| second < 200));
+        let (writes, _) = fresh.plan(&world, second);
+        world.apply(&writes);
+        assert_eq!(world.least(), 7, "{second}");
+    }
+    let (writes, _) = fresh.plan(&world, 600);
+    world.apply(&writes);
+    assert_eq!((world.least(), world.has_record()), (2, false));
+}
+
+/// At each tick: whether there is a measurement, of what, and whether somebody undoes the floor.
+fn ticks() -> impl Strategy<Value = Vec<(Option<f64>, bool)>> {
+    let load = prop_oneof![5 => (0.0..14_000.0_f64).prop_map(Some), 1 => Just(None)];
+    prop::collection::vec((load, prop::bool::weighted(0.03)), 30..90)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn the_same_history_gives_the_same_writes_and_no_floor_outruns_the_hpa(ticks in ticks()) {
+        let run = || {
+            let (mut world, mut replica) = (World::new(), Replica::default());
+            let mut all = Vec::new();
+            for ((load, undone), second) in ticks.iter().zip((0..).step_by(15)) {
+                replica.measure(second, *load);
+                let before = world.least();
+                let current = i32::try_from(world.hpa()["status"]["currentReplicas"].as_i64().unwrap());
+                let (writes, report) = replica.plan(&world, second);
+                world.apply(&writes);
+                let raised = world.least() > before;
+                let limit = i64::from(legacy_limit(current.unwrap()));
+                assert!(!raised || world.least() <= limit, "{report:?}");
+                assert!(!raised || report.loads[0].fresh, "blindness raises nothing: {report:?}");
+                assert!((2..=10).contains(&world.least()));
+                let again = replica.clone().plan_for(&world, &report, second);
+                assert_eq!(again, [], "the plan of what is there is empty");
+                all.extend(writes);
+                if *undone {
+                    world.hpa()["spec"]["minReplicas"] = json!(2);
+                }
+                world.scale(load.unwrap_or(3000.0));
+            }
+            all
+        };
+        prop_assert_eq!(run(), run());
+    }
+}

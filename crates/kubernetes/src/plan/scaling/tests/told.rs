@@ -1,0 +1,222 @@
+//! What a user is told: the status and how often it is written, and Events, each change once.
+
+use super::*;
+use evenkeel_core::forecast::{Accuracy, Distrust, Interval, Step, Trust};
+use evenkeel_core::scaling::LimitedBy;
+use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::scaling::tracker::{LoadReport, ModelReport};
+use evenkeel_core::units::{Ratio, Resource};
+
+const TRUSTED: Trust = Trust::Trusted { ratio: 0.83 };
+
+fn distrusted(ratio: f64) -> Trust {
+    Trust::Untrusted(Distrust::NotBetterThanNaive { ratio: Some(ratio) })
+}
+
+fn with_load(trust: Trust, fresh: bool) -> Report {
+    let interval = Interval {
+        lower: 1.0,
+        upper: 9000.0,
+    };
+    let load = LoadReport {
+        resource: Resource::Cpu,
+        now: Some(4100.0),
+        measured: Some(at(0)),
+        fresh,
+        capacity: PodCapacity::new(1500.0, Ratio::new(0.8).unwrap()).unwrap(),
+        model: Some(ModelReport {
+            name: "s-hpa",
+            at_horizon: Some(Step {
+                mean: 7200.0,
+                interval80: interval,
+                interval95: interval,
+            }),
+            trust,
+            accuracy: Accuracy {
+                scored: 120,
+                mae: 83.0,
+                naive_mae: 100.0,
+                mase: Some(1.0),
+                coverage80: 0.8,
+                coverage95: 0.95,
+            },
+        }),
+        lacking: Vec::new(),
+    };
+    Report {
+        loads: vec![load],
+        ..report(None, 0)
+    }
+}
+
+fn run(world: &mut World, report: &Report, second: i64) -> Vec<Purpose> {
+    let writes = world.plan(Some(report), at(second));
+    world.apply(&writes);
+    assert_eq!(world.plan(Some(report), at(second)), []);
+    writes.iter().map(|write| write.purpose).collect()
+}
+
+#[test]
+fn the_status_says_what_was_decided() {
+    let mut world = World::new();
+    let mut report = with_load(TRUSTED, true);
+    report.decision.limited_by = Some(LimitedBy::DefaultScaleUp);
+    assert_eq!(run(&mut world, &report, 0), [Purpose::ScalingStatus]);
+    let text = world.hpa()["metadata"]["annotations"][SCALING_STATUS]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(
+        text,
+        concat!(
+            r#"{"mode":"floor","replicas":2,"limitedBy":"DefaultScaleUp","#,
+            r#""reason":"the floor is to be 2","horizonSeconds":60,"model":"s-hpa","conditions":["#,
+            r#"{"type":"ForecastTrusted","status":"True","reason":"BetterThanNaive","#,
+            r#""message":"cpu: s-hpa trusted (0.83 of naive)","#,
+            r#""lastTransitionTime":"2027-01-15T08:00:00Z"},"#,
+            r#"{"type":"MetricsAvailable","status":"True","reason":"Measured","#,
+            r#""message":"every load has a fresh measurement","#,
+            r#""lastTransitionTime":"2027-01-15T08:00:00Z"}]}"#,
+        )
+    );
+}
+
+#[test]
+fn figures_alone_wait_five_minutes_and_changes_do_not() {
+    let mut world = World::new();
+    assert_eq!(
+        run(&mut world, &with_load(TRUSTED, true), 0),
+        [Purpose::ScalingStatus]
+    );
+    let figures = with_load(Trust::Trusted { ratio: 0.5 }, true);
+    for second in (15..300).step_by(15) {
+        assert_eq!(run(&mut world, &figures, second), [], "{second}");
+    }
+    assert_eq!(run(&mut world, &figures, 300), [Purpose::ScalingStatus]);
+    let mut other = figures.clone();
+    other.decision.replicas = 3;
+    assert_eq!(run(&mut world, &other, 315), [Purpose::ScalingStatus]);
+    other.decision.limited_by = Some(LimitedBy::ScaleUpDisabled);
+    assert_eq!(run(&mut world, &other, 330), [Purpose::ScalingStatus]);
+    world.annotate(SCALING_STATUS, json!("{"));
+    assert_eq!(
+        run(&mut world, &other, 345),
+        [Purpose::ScalingStatus],
+        "a damaged one"
+    );
+    world.annotate(SCALING, json!("off"));
+    assert_eq!(
+        run(&mut world, &other, 360),
+        [Purpose::ScalingStatus],
+        "it goes"
+    );
+    assert_eq!(
+        world.hpa()["metadata"]["annotations"],
+        json!({SCALING: "off"})
+    );
+}
+
+#[test]
+fn a_transition_is_told_once_and_keeps_its_time() {
+    let mut world = World::new();
+    let mut since = Vec::new();
+    for (second, trust, fresh) in [
+        (0, distrusted(1.2), true),
+        (15, TRUSTED, true),
+        (30, distrusted(1.3), true),
+        (45, distrusted(1.4), false),
+        (60, distrusted(1.4), false),
+        (75, TRUSTED, true),
+        (400, TRUSTED, true),
+    ] {
+        run(&mut world, &with_load(trust, fresh), second);
+        let status = world.status().unwrap();
+        let condition = status.condition("ForecastTrusted").unwrap();
+        since.push(
+            condition
+                .last_transition_time
+                .duration_since(at(0))
+                .as_secs(),
+        );
+    }
+    assert_eq!(since, [0, 15, 30, 30, 30, 75, 75]);
+    // The second way back comes within five minutes of the first.
+    assert_eq!(
+        world.reasons(),
+        ["ForecastTrusted", "ForecastUntrusted", "MetricsUnavailable"]
+    );
+    assert_eq!(world.told[1].1, "cpu: s-hpa not trusted (1.30 of naive)");
+}
+
+#[test]
+fn a_new_leader_takes_the_story_up_where_it_stands() {
+    let mut world = World::new();
+    run(&mut world, &with_load(TRUSTED, true), 0);
+    world.memory = Memory::default();
+    let mut unmeasured = with_load(TRUSTED, false);
+    unmeasured.loads[0].measured = None;
+    assert_eq!(
+        run(&mut world, &unmeasured, 30),
+        [],
+        "what has not been measured yet may come"
+    );
+    assert_eq!(world.reasons(), [""; 0]);
+    let late = (45..=300)
+        .step_by(15)
+        .map(|second| run(&mut world, &unmeasured, second))
+        .last();
+    assert!(late.is_some());
+    assert_eq!(world.reasons(), ["MetricsUnavailable"], "or it does not");
+}
+
+#[test]
+fn more_replicas_are_recommended_when_they_change_and_not_too_often() {
+    let mut world = World::new();
+    world.annotate(SCALING, json!("recommend"));
+    let counts = |world: &World| {
+        world
+            .reasons()
+            .iter()
+            .filter(|reason| **reason == "ReplicasRecommended")
+            .count()
+    };
+    for second in (0..900).step_by(15) {
+        let (replicas, told) = match second {
+            0 => (4, 0),
+            15..45 => (6, 1),
+            45..315 => (7, 1),
+            315..815 => (7, 2),
+            _ => (3, 2),
+        };
+        let mut report = with_load(TRUSTED, true);
+        report.decision.replicas = replicas;
+        run(&mut world, &report, second);
+        assert_eq!(counts(&world), told, "{second}");
+    }
+    assert_eq!(world.bounds(), (Some(2), 10));
+}
+
+#[test]
+fn a_clock_that_was_far_ahead_does_not_silence_what_follows() {
+    const AHEAD: i64 = 365 * 24 * 3600;
+    let mut world = World::new();
+    for second in [AHEAD, AHEAD + 15] {
+        run(&mut world, &with_load(TRUSTED, true), second);
+    }
+    run(&mut world, &with_load(distrusted(2.0), true), AHEAD + 30);
+    assert_eq!(world.reasons(), ["ForecastUntrusted"]);
+    for second in [0, 15] {
+        run(&mut world, &with_load(TRUSTED, true), second);
+    }
+    run(&mut world, &with_load(distrusted(2.0), true), 30);
+    assert_eq!(
+        world
+            .reasons()
+            .iter()
+            .filter(|told| **told == "ForecastUntrusted")
+            .count(),
+        2,
+        "{:?}",
+        world.reasons()
+    );
+}

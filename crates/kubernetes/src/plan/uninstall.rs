@@ -1,0 +1,318 @@
+//! What Evenkeel has left on an object that is not its own, and the write that takes it away.
+//!
+//! Bounds are put back to the user's values, edits since the last write included. A record that does
+//! not parse says nothing of what the user had: nothing is written on its object. The user's own
+//! annotations are not ours to remove.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::{Map, Value, json};
+
+use crate::annotations::{BOUNDS, ENABLED, HEADROOM_RETURNED, PREFIX, SCALING_STATUS};
+use crate::scaled_object;
+use evenkeel_core::scaling::ownership::{ObjectBounds, Ownership, OwnershipError};
+
+/// What KEDA takes where a ScaledObject names no most.
+const KEDA_MAX: i32 = 100;
+
+/// A kind of object that Evenkeel writes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Marked {
+    /// `autoscaling/v2`.
+    HorizontalPodAutoscaler,
+    /// `keda.sh/v1alpha1`.
+    ScaledObject,
+    /// `apps/v1`.
+    Deployment,
+    /// `apps/v1`.
+    StatefulSet,
+    /// `v1`.
+    Namespace,
+    /// `v1`.
+    Node,
+}
+
+impl Marked {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::HorizontalPodAutoscaler,
+        Self::ScaledObject,
+        Self::Deployment,
+        Self::StatefulSet,
+        Self::Namespace,
+        Self::Node,
+    ];
+
+    /// Group, version, kind and plural.
+    #[must_use]
+    pub const fn names(self) -> [&'static str; 4] {
+        match self {
+            Self::HorizontalPodAutoscaler => [
+                "autoscaling",
+                "v2",
+                "HorizontalPodAutoscaler",
+                "horizontalpodautoscalers",
+            ],
+            Self::ScaledObject => [
+                scaled_object::GROUP,
+                scaled_object::VERSION,
+                scaled_object::KIND,
+                scaled_object::PLURAL,
+            ],
+            Self::Deployment => ["apps", "v1", "Deployment", "deployments"],
+            Self::StatefulSet => ["apps", "v1", "StatefulSet", "statefulsets"],
+            Self::Namespace => ["", "v1", "Namespace", "namespaces"],
+            Self::Node => ["", "v1", "Node", "nodes"],
+        }
+    }
+
+    /// Whether it has bounds, by the names of the fields of the least and the most.
+    #[must_use]
+    pub const fn bounds(self) -> Option<[&'static str; 2]> {
+        match self {
+            Self::HorizontalPodAutoscaler => Some(["minReplicas", "maxReplicas"]),
+            Self::ScaledObject => Some(["minReplicaCount", "maxReplicaCount"]),
+            Self::Deployment | Self::StatefulSet | Self::Namespace | Self::Node => None,
+        }
+    }
+}
+
+/// What is left on one object.
+#[derive(Debug, Default)]
+pub struct Traces {
+    /// The record of its bounds, where it carries one.
+    pub bounds: Option<Result<Kept, OwnershipError>>,
+    /// Annotations beside the record that Evenkeel wrote.
+    pub annotations: Vec<&'static str>,
+    /// The label that mirrors the annotation of a namespace.
+    pub label: bool,
+    /// The user's own annotations of Evenkeel.
+    pub own: Vec<String>,
+}
+
+/// Bounds with a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// The user's.
+    pub user: ObjectBounds,
+    /// What the object has.
+    pub now: ObjectBounds,
+}
+
+impl Traces {
+    /// Whether Evenkeel has left nothing.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.bounds.is_none() && self.annotations.is_empty() && !self.label
+    }
+}
+
+/// What is left on an object of this kind, given its metadata and spec.
+#[must_use]
+pub fn traces(kind: Marked, metadata: &ObjectMeta, spec: &Value, now: Timestamp) -> Traces {
+    let annotations = metadata.annotations.as_ref();
+    let record = annotations.and_then(|all| all.get(BOUNDS));
+    let keys = || annotations.into_iter().flat_map(|all| all.keys());
+    let written = [SCALING_STATUS, HEADROOM_RETURNED];
+    let left = written
+        .into_iter()
+        .filter(|written| keys().any(|key| key == written));
+    let own = keys().filter(|key| {
+        let ours = written.contains(&key.as_str()) || *key == BOUNDS;
+        key.starts_with(PREFIX) && !ours
+    });
+    let labels = metadata.labels.as_ref();
+    let mirrored = labels.is_some_and(|all| all.contains_key(ENABLED));
+    Traces {
+        bounds: record.map(|record| {
+            let (user, found) = user(kind, record, spec, now)?;
+            Ok(Kept { user, now: found })
+        }),
+        annotations: left.collect(),
+        label: kind == Marked::Namespace && mirrored,
+        own: own.cloned().collect(),
+    }
+}
+
+/// The user's bounds by the record, and those that the object has.
+fn user(
+    kind: Marked,
+    record: &str,
+    spec: &Value,
+    now: Timestamp,
+) -> Result<(ObjectBounds, ObjectBounds), OwnershipError> {
+    let mut record = Ownership::from_annotation(record)?;
+    let field = |name: &str| {
+        spec.get(name)?
+            .as_i64()
+            .and_then(|count| i32::try_from(count).ok())
+    };
+    let [min, max] = kind.bounds().unwrap_or(["minReplicas", "maxReplicas"]);
+    let found = ObjectBounds {
+        min: field(min),
+        max: field(max).unwrap_or(KEDA_MAX),
+    };
+    // What was edited since the last write is the user's.
+    record.observe(found, now);
+    Ok((record.restore(), found))
+}
+
+/// The merge patch that takes away what is left; `None` where nothing is.
+///
+/// # Errors
+/// A record that does not parse; then nothing may be written.
+pub fn patch(
+    kind: Marked,
+    metadata: &ObjectMeta,
+    spec: &Value,
+    now: Timestamp,
+) -> Result<Option<Value>, OwnershipError> {
+    let traces = traces(kind, metadata, spec, now);
+    if traces.is_clean() {
+        return Ok(None);
+    }
+    let mut gone: Map<String, Value> = traces
+        .annotations
+        .iter()
+        .map(|key| ((*key).to_owned(), Value::Null))
+        .collect();
+    let mut patch = json!({"metadata": {"resourceVersion": metadata.resource_version}});
+    if let Some(kept) = traces.bounds {
+        let Kept { user, now } = kept?;
+        gone.insert(BOUNDS.to_owned(), Value::Null);
+        if let Some(fields) = kind.bounds().filter(|_| user != now) {
+            patch["spec"] = spec_patch(fields, user, now);
+        }
+    }
+    if !gone.is_empty() {
+        patch["metadata"]["annotations"] = Value::Object(gone);
+    }
+    if traces.label {
+        patch["metadata"]["labels"] = json!({ENABLED: null});
+    }
+    Ok(Some(patch))
+}
+
+fn spec_patch([min, max]: [&str; 2], user: ObjectBounds, now: ObjectBounds) -> Value {
+    let mut spec = Map::new();
+    if user.min != now.min {
+        spec.insert(min.to_owned(), user.min.map_or(Value::Null, Value::from));
+    }
+    if user.max != now.max {
+        spec.insert(max.to_owned(), user.max.into());
+    }
+    Value::Object(spec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::annotations::SCALING;
+    use evenkeel_core::scaling::ownership::{Contribution, Contributor};
+
+    const HPA: Marked = Marked::HorizontalPodAutoscaler;
+
+    /// The record of a floor of 6 above a least of the user's.
+    fn record(min: Option<i32>) -> String {
+        let mut record = Ownership::of_user(ObjectBounds { min, max: 10 });
+        let until = Timestamp::from_second(600).unwrap();
+        let floor = Contribution {
+            min: Some(6),
+            max: None,
+            until,
+        };
+        record.contribute(Contributor::Prediction, Some(floor), Timestamp::UNIX_EPOCH);
+        record.settle(Timestamp::UNIX_EPOCH);
+        record.to_annotation().unwrap()
+    }
+
+    fn metadata(annotations: &[(&str, &str)], labels: &[&str]) -> ObjectMeta {
+        let text = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        let label = |key: &&str| ((*key).to_owned(), "true".to_owned());
+        ObjectMeta {
+            resource_version: Some("7".to_owned()),
+            annotations: Some(annotations.iter().map(text).collect()),
+            labels: Some(labels.iter().map(label).collect()),
+            ..ObjectMeta::default()
+        }
+    }
+
+    #[test]
+    fn bounds_go_back_to_what_the_user_has() {
+        let gone = json!({"resourceVersion": "7", "annotations": {BOUNDS: null}});
+        for (kind, user, spec, back) in [
+            (
+                HPA,
+                Some(2),
+                json!({"minReplicas": 6, "maxReplicas": 10}),
+                json!({"minReplicas": 2}),
+            ),
+            (
+                HPA,
+                None,
+                json!({"minReplicas": 6, "maxReplicas": 10}),
+                json!({"minReplicas": null}),
+            ),
+            // Edited since: the least is the user's, and stays.
+            (
+                HPA,
+                Some(2),
+                json!({"minReplicas": 4, "maxReplicas": 10}),
+                Value::Null,
+            ),
+            (
+                HPA,
+                Some(2),
+                json!({"minReplicas": 6, "maxReplicas": 12}),
+                json!({"minReplicas": 2}),
+            ),
+            (
+                Marked::ScaledObject,
+                Some(2),
+                json!({"minReplicaCount": 6, "maxReplicaCount": 10}),
+                json!({"minReplicaCount": 2}),
+            ),
+        ] {
+            let metadata = metadata(&[(BOUNDS, &record(user))], &[]);
+            let patch = patch(kind, &metadata, &spec, Timestamp::UNIX_EPOCH)
+                .unwrap()
+                .unwrap();
+            assert_eq!(patch["metadata"], gone, "{spec}");
+            assert_eq!(patch.get("spec").unwrap_or(&Value::Null), &back, "{spec}");
+        }
+    }
+
+    #[test]
+    fn what_was_written_goes_and_what_the_user_wrote_stays() {
+        let annotations = [
+            (SCALING_STATUS, "{}"),
+            (HEADROOM_RETURNED, "x"),
+            (SCALING, "floor"),
+            ("a/b", "c"),
+        ];
+        for (kind, label) in [(Marked::Namespace, true), (Marked::Node, false)] {
+            let metadata = metadata(&annotations, &[ENABLED, "team"]);
+            let found = traces(kind, &metadata, &Value::Null, Timestamp::UNIX_EPOCH);
+            assert_eq!((found.label, found.own), (label, vec![SCALING.to_owned()]));
+            let patch = patch(kind, &metadata, &Value::Null, Timestamp::UNIX_EPOCH)
+                .unwrap()
+                .unwrap();
+            let mut expected = json!({"metadata": {"resourceVersion": "7",
+                "annotations": {SCALING_STATUS: null, HEADROOM_RETURNED: null}}});
+            if label {
+                expected["metadata"]["labels"] = json!({ENABLED: null});
+            }
+            assert_eq!(patch, expected);
+        }
+        let own = metadata(&[(SCALING, "floor"), (ENABLED, "true")], &[]);
+        let nothing = patch(HPA, &own, &Value::Null, Timestamp::UNIX_EPOCH);
+        assert_eq!(nothing.unwrap(), None);
+    }
+
+    #[test]
+    fn on_a_damaged_record_nothing_is_written() {
+        let metadata = metadata(&[(BOUNDS, "{"), (SCALING_STATUS, "{}")], &[]);
+        let error = patch(HPA, &metadata, &json!({}), Timestamp::UNIX_EPOCH).unwrap_err();
+        assert_eq!(error.reason(), "OwnershipRecord");
+    }
+}

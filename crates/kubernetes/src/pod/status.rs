@@ -1,0 +1,137 @@
+//! What a Pod is doing.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use crate::json::{lenient_time, list, null_is_default};
+
+/// What a Pod is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PodStatus {
+    /// Where it is in its life.
+    #[serde(deserialize_with = "null_is_default")]
+    pub phase: Phase,
+    /// When kubelet took it on.
+    #[serde(deserialize_with = "lenient_time")]
+    pub start_time: Option<Timestamp>,
+    /// What is known of it, by type.
+    #[serde(deserialize_with = "list")]
+    pub conditions: Vec<Condition>,
+    /// The state of each container that is no init container.
+    #[serde(deserialize_with = "list")]
+    pub container_statuses: Vec<ContainerStatus>,
+}
+
+/// Where a Pod is in its life.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+pub enum Phase {
+    /// Not yet running.
+    Pending,
+    /// At least one container runs.
+    Running,
+    /// All containers ended well.
+    Succeeded,
+    /// All containers ended, at least one of them badly.
+    Failed,
+    /// Not told, or not by a name that is known here.
+    #[default]
+    #[serde(other)]
+    Unknown,
+}
+
+/// One thing that is known of a Pod.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Condition {
+    /// What it speaks of, such as `PodScheduled`.
+    #[serde(rename = "type", deserialize_with = "null_is_default")]
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    #[serde(deserialize_with = "null_is_default")]
+    pub status: String,
+    /// Why, in one word.
+    #[serde(deserialize_with = "null_is_default")]
+    pub reason: String,
+    /// Why, for people.
+    #[serde(deserialize_with = "null_is_default")]
+    pub message: String,
+    /// Since when.
+    #[serde(deserialize_with = "lenient_time")]
+    pub last_transition_time: Option<Timestamp>,
+}
+
+/// The state of one container.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ContainerStatus {
+    /// What it does now.
+    #[serde(deserialize_with = "null_is_default")]
+    pub state: ContainerState,
+    /// How often it has been started again.
+    #[serde(deserialize_with = "null_is_default")]
+    pub restart_count: u32,
+}
+
+/// What a container does; it waits where neither is set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ContainerState {
+    /// Set while it runs.
+    pub running: Option<Running>,
+    /// Set once it has ended.
+    pub terminated: Option<Terminated>,
+}
+
+/// A container that runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Running {
+    /// Since when.
+    #[serde(deserialize_with = "lenient_time")]
+    pub started_at: Option<Timestamp>,
+}
+
+/// A container that has ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Terminated {
+    /// Since when it ran.
+    #[serde(deserialize_with = "lenient_time")]
+    pub started_at: Option<Timestamp>,
+    /// Until when.
+    #[serde(deserialize_with = "lenient_time")]
+    pub finished_at: Option<Timestamp>,
+}
+
+impl ContainerStatus {
+    /// When the container started, if it has; a runtime that lost the start of one that has ended
+    /// is taken by its end.
+    #[must_use]
+    pub fn started_at(&self) -> Option<Timestamp> {
+        let running = self.state.running.and_then(|running| running.started_at);
+        running.or_else(|| {
+            let ended = self.state.terminated?;
+            ended.started_at.or(ended.finished_at)
+        })
+    }
+}
+
+impl PodStatus {
+    /// When the last of the containers ended, as far as is told.
+    #[must_use]
+    pub fn finished_at(&self) -> Option<Timestamp> {
+        self.container_statuses
+            .iter()
+            .filter_map(|container| container.state.terminated?.finished_at)
+            .max()
+    }
+
+    /// The condition of this type.
+    #[must_use]
+    pub fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.conditions
+            .iter()
+            .find(|condition| condition.kind == kind)
+    }
+}

@@ -1,0 +1,346 @@
+//! What the annotations of an autoscaler or a workload say of how it is scaled.
+//!
+//! Each object is read by itself; which of several objects comes first is decided where they are
+//! brought together. A value that is not accepted counts as not said.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use super::annotations::{
+    InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, Reader, SCALE_DOWN, SCALING, TARGET,
+};
+use evenkeel_core::scaling::{Mode, ScaleDown};
+use evenkeel_core::units::{Ratio, Resource};
+
+/// What the load of a target is predicted with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Predict {
+    /// The model that has lately been the best.
+    #[default]
+    Auto,
+    /// DS-HPA.
+    DsHpa,
+    /// Nothing.
+    Off,
+}
+
+impl Predict {
+    /// All choices.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::DsHpa, Self::Off];
+
+    /// What is accepted, for messages.
+    pub const ACCEPTED: &str = "auto, ds-hpa or off";
+
+    /// The word in annotations and configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::DsHpa => "ds-hpa",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// A word that names nothing to predict with.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{given:?} is not accepted: {accepted}", accepted = Predict::ACCEPTED)]
+pub struct UnknownPredict {
+    /// The word as given.
+    pub given: String,
+}
+
+impl FromStr for Predict {
+    type Err = UnknownPredict;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|choice| choice.as_str() == text);
+        found.ok_or_else(|| UnknownPredict {
+            given: text.to_owned(),
+        })
+    }
+}
+
+/// The share of its requests that a target is to use, for cpu, memory or both.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TargetUtilisation {
+    cpu: Option<Ratio>,
+    memory: Option<Ratio>,
+}
+
+/// What an HPA without metrics aims at as well.
+const DEFAULT_PERCENT: &str = "cpu=80%";
+
+impl Default for TargetUtilisation {
+    fn default() -> Self {
+        Self::parse(DEFAULT_PERCENT).expect("the default is accepted")
+    }
+}
+
+impl TargetUtilisation {
+    /// What is accepted, for messages.
+    const ACCEPTED: &str =
+        "whole percents of cpu, memory or both, such as cpu=80% or cpu=80%,memory=70%";
+
+    /// The share for a resource; `None` where it does not count.
+    #[must_use]
+    pub fn of(&self, resource: Resource) -> Option<Ratio> {
+        match resource {
+            Resource::Cpu => self.cpu,
+            Resource::Memory => self.memory,
+            Resource::NetworkIo | Resource::DiskIo | Resource::Disk => None,
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (mut cpu, mut memory) = (None, None);
+        for part in text.split(',') {
+            let (name, share) = part.split_once('=')?;
+            let place = match name.trim() {
+                "cpu" => &mut cpu,
+                "memory" => &mut memory,
+                _ => return None,
+            };
+            if place.replace(percent(share.trim())?).is_some() {
+                return None;
+            }
+        }
+        Some(Self { cpu, memory })
+    }
+}
+
+/// A whole percent above 0; it may be above 100, since Pods may use more than they request.
+fn percent(text: &str) -> Option<Ratio> {
+    let digits = text.strip_suffix('%')?;
+    let percent = number(digits).filter(|&percent| percent > 0)?;
+    Ratio::new(f64::from(percent) / 100.0).ok()
+}
+
+/// Digits alone: no sign, no space.
+fn number(digits: &str) -> Option<i32> {
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|_| plain)
+}
+
+/// The scaling annotations of one object; `None` where it does not say.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ScalingPolicy {
+    /// What its load is predicted with.
+    pub predict: Option<Predict>,
+    /// How decisions act.
+    pub scaling: Option<Mode>,
+    /// The least replicas of a workload without an autoscaler.
+    pub min_replicas: Option<i32>,
+    /// The most replicas of a workload without an autoscaler.
+    pub max_replicas: Option<i32>,
+    /// What the Pods of a workload without an autoscaler are to use.
+    pub target: Option<TargetUtilisation>,
+    /// What may take replicas away.
+    pub scale_down: Option<ScaleDown>,
+}
+
+impl ScalingPolicy {
+    /// The policy in these annotations, and those of them that are not accepted.
+    #[must_use]
+    pub fn parse(annotations: &BTreeMap<String, String>) -> (Self, Vec<InvalidAnnotation>) {
+        let mut invalid = Vec::new();
+        let mut policy = Self {
+            predict: PREDICTION.read(annotations, &mut invalid),
+            scaling: SCALING_MODE.read(annotations, &mut invalid),
+            min_replicas: LEAST.read(annotations, &mut invalid),
+            max_replicas: MOST.read(annotations, &mut invalid),
+            target: UTILISATION.read(annotations, &mut invalid),
+            scale_down: DOWN.read(annotations, &mut invalid),
+        };
+        if let (Some(min), Some(max)) = (policy.min_replicas, policy.max_replicas)
+            && min > max
+        {
+            let accepted = "at most max-replicas";
+            let given = min.to_string();
+            invalid.push(InvalidAnnotation::new(MIN_REPLICAS, &given, accepted));
+            policy.min_replicas = None;
+        }
+        (policy, invalid)
+    }
+
+    /// Whether it makes a target of a workload that no autoscaler scales.
+    #[must_use]
+    pub const fn asks_for_scaling(&self) -> bool {
+        self.predict.is_some() || self.scaling.is_some()
+    }
+}
+
+pub(super) const SCALING_MODE: Reader<Mode> = Reader {
+    key: SCALING,
+    accepted: Mode::ACCEPTED,
+    parse: |text| text.parse().ok(),
+};
+const PREDICTION: Reader<Predict> = Reader {
+    key: PREDICT,
+    accepted: Predict::ACCEPTED,
+    parse: |text| text.parse().ok(),
+};
+const LEAST: Reader<i32> = Reader {
+    key: MIN_REPLICAS,
+    accepted: "a whole number from 0",
+    parse: number,
+};
+const MOST: Reader<i32> = Reader {
+    key: MAX_REPLICAS,
+    accepted: "a whole number from 1",
+    parse: |text| number(text).filter(|&most| most > 0),
+};
+const UTILISATION: Reader<TargetUtilisation> = Reader {
+    key: TARGET,
+    accepted: TargetUtilisation::ACCEPTED,
+    parse: TargetUtilisation::parse,
+};
+const DOWN: Reader<ScaleDown> = Reader {
+    key: SCALE_DOWN,
+    accepted: ScaleDown::ACCEPTED,
+    parse: |text| text.parse().ok(),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(annotations: &[(&str, &str)]) -> (ScalingPolicy, Vec<&'static str>) {
+        let annotations = annotations
+            .iter()
+            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
+        let (policy, invalid) = ScalingPolicy::parse(&annotations);
+        let keys = invalid.into_iter().map(|invalid| invalid.key).collect();
+        (policy, keys)
+    }
+
+    fn share(value: f64) -> Option<Ratio> {
+        Ratio::new(value).ok()
+    }
+
+    #[test]
+    fn without_annotations_nothing_is_said() {
+        assert_eq!(parse(&[]), (ScalingPolicy::default(), vec![]));
+        assert!(!ScalingPolicy::default().asks_for_scaling());
+    }
+
+    #[test]
+    fn every_annotation_is_read() {
+        let (policy, invalid) = parse(&[
+            (PREDICT, "ds-hpa"),
+            (SCALING, "floor"),
+            (MIN_REPLICAS, "0"),
+            (MAX_REPLICAS, "12"),
+            (TARGET, "cpu=80%, memory=70%"),
+            (SCALE_DOWN, "early"),
+            ("evenkeel.dev/bounds", "{}"),
+        ]);
+        let expected = ScalingPolicy {
+            predict: Some(Predict::DsHpa),
+            scaling: Some(Mode::Floor),
+            min_replicas: Some(0),
+            max_replicas: Some(12),
+            target: Some(TargetUtilisation {
+                cpu: share(0.8),
+                memory: share(0.7),
+            }),
+            scale_down: Some(ScaleDown::Early),
+        };
+        assert_eq!((policy, invalid), (expected, vec![]));
+        assert!(policy.asks_for_scaling());
+    }
+
+    #[test]
+    fn words_and_numbers_are_taken_or_refused() {
+        let cases: [(&str, &[&str], &[&str]); 6] = [
+            (
+                PREDICT,
+                &["auto", "ds-hpa", "off"],
+                &["", "Auto", "on", "arima", "gru", "traffic", "true"],
+            ),
+            (
+                SCALING,
+                &["off", "recommend", "floor"],
+                &["", "direct", "Floor", "on", "floor "],
+            ),
+            (
+                MIN_REPLICAS,
+                &["0", "1", "2147483647"],
+                &["", "-1", "+1", "1.5", "one", " 1", "2147483648"],
+            ),
+            (MAX_REPLICAS, &["1", "007"], &["0", "", "-0", "1e3"]),
+            (
+                TARGET,
+                &["cpu=80%", "memory=120%", "memory=1%,cpu=1%", "cpu = 5%"],
+                &[
+                    "",
+                    "80%",
+                    "cpu",
+                    "cpu=",
+                    "cpu=80",
+                    "cpu=0%",
+                    "cpu=-1%",
+                    "cpu=0.8",
+                    "cpu=8.5%",
+                    "disk=5%",
+                    "cpu=1%,cpu=2%",
+                    "cpu=1%,",
+                    "cpu=80%;memory=7%",
+                    "cpu=%",
+                ],
+            ),
+            (SCALE_DOWN, &["reactive", "early"], &["", "late", "Early"]),
+        ];
+        for (key, good, bad) in cases {
+            for value in good {
+                let (policy, invalid) = parse(&[(key, value)]);
+                assert_eq!(invalid, [""; 0], "{key}: {value:?}");
+                assert_ne!(policy, ScalingPolicy::default(), "{key}: {value:?}");
+            }
+            for value in bad {
+                let (policy, invalid) = parse(&[(key, value)]);
+                assert_eq!(policy, ScalingPolicy::default(), "{key}: {value:?}");
+                assert_eq!(invalid, [key], "{value:?}");
+            }
+        }
+        let (policy, invalid) = parse(&[(PREDICT, "gru"), (SCALE_DOWN, "early")]);
+        assert_eq!(
+            policy.scale_down,
+            Some(ScaleDown::Early),
+            "the rest applies"
+        );
+        assert_eq!(invalid, [PREDICT]);
+    }
+
+    #[test]
+    fn a_least_above_the_most_is_refused_and_the_most_stands() {
+        let (policy, invalid) = parse(&[(MIN_REPLICAS, "5"), (MAX_REPLICAS, "4")]);
+        assert_eq!((policy.min_replicas, policy.max_replicas), (None, Some(4)));
+        assert_eq!(invalid, [MIN_REPLICAS]);
+        let (policy, invalid) = parse(&[(MIN_REPLICAS, "4"), (MAX_REPLICAS, "4")]);
+        assert_eq!((policy.min_replicas, invalid), (Some(4), vec![]));
+    }
+
+    #[test]
+    fn what_is_accepted_is_told() {
+        let annotations = BTreeMap::from([(PREDICT.to_owned(), "gru".to_owned())]);
+        let told = ScalingPolicy::parse(&annotations).1[0].to_string();
+        assert_eq!(
+            told,
+            "annotation evenkeel.dev/predict: \"gru\" is not accepted, the default applies: auto, \
+             ds-hpa or off"
+        );
+        let told = "gru".parse::<Predict>().unwrap_err().to_string();
+        assert_eq!(told, "\"gru\" is not accepted: auto, ds-hpa or off");
+    }
+
+    #[test]
+    fn the_default_target_is_that_of_an_hpa_without_metrics() {
+        let target = TargetUtilisation::default();
+        for resource in Resource::ALL {
+            let expected = share(0.8).filter(|_| resource == Resource::Cpu);
+            assert_eq!(target.of(resource), expected, "{resource}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The status of a Deployment: counts of its ReplicaSets, and what `kubectl rollout status` and
+//! `kubectl describe` want to know.
+
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client, ResourceExt};
+use serde_json::{Value, json};
+
+use super::rolling::Bounds;
+use super::{available, desired, present};
+use crate::objects::{condition_since, stamp};
+use evenkeel_clock as clock;
+
+/// Writes it where it differs.
+pub(super) async fn write(
+    client: &Client,
+    deployment: &Deployment,
+    newest: Option<&ReplicaSet>,
+    old: &[&ReplicaSet],
+) -> kube::Result<()> {
+    let status = status(deployment, newest, old, &stamp(clock::now()));
+    let is = json!(deployment.status);
+    let same = |(field, value): (&String, &Value)| {
+        // Counts of nothing are left out of what is stored.
+        is[field] == *value || (is[field].is_null() && *value == 0)
+    };
+    if status.as_object().into_iter().flatten().all(same) {
+        return Ok(());
+    }
+    let namespace = deployment.namespace().unwrap_or_default();
+    let api: Api<Deployment> = Api::namespaced(client.clone(), &namespace);
+    let patch = Patch::Merge(json!({"status": status}));
+    api.patch_status(&deployment.name_any(), &PatchParams::default(), &patch)
+        .await
+        .map(drop)
+}
+
+fn status(
+    deployment: &Deployment,
+    newest: Option<&ReplicaSet>,
+    old: &[&ReplicaSet],
+    now: &str,
+) -> Value {
+    let sum = |count: fn(&ReplicaSet) -> i32| -> i32 {
+        newest.iter().chain(old).map(|set| count(set)).sum()
+    };
+    let ready = |set: &ReplicaSet| {
+        let status = set.status.as_ref();
+        status.and_then(|status| status.ready_replicas).unwrap_or(0)
+    };
+    let desired = desired(deployment);
+    let (total, has) = (sum(present), sum(available));
+    let updated = newest.map_or(0, present);
+    let spec = deployment.spec.clone().unwrap_or_default();
+    let enough = has >= desired - Bounds::of(&spec, desired).unavailable;
+    let complete = updated == desired && total == desired && has == desired;
+    let name = newest.map(ResourceExt::name_any).unwrap_or_default();
+    let availability = if enough {
+        (
+            "True",
+            "MinimumReplicasAvailable",
+            "Deployment has minimum availability.".to_owned(),
+        )
+    } else {
+        (
+            "False",
+            "MinimumReplicasUnavailable",
+            "Deployment does not have minimum availability.".to_owned(),
+        )
+    };
+    let progress = if complete {
+        (
+            "True",
+            "NewReplicaSetAvailable",
+            format!("ReplicaSet \"{name}\" has successfully progressed."),
+        )
+    } else {
+        (
+            "True",
+            "ReplicaSetUpdated",
+            format!("ReplicaSet \"{name}\" is progressing."),
+        )
+    };
+    let before = json!(deployment.status);
+    let condition = |kind: &str, (holds, reason, message): (&str, &str, String)| {
+        let since = condition_since(&before, kind, holds, now);
+        let told = before["conditions"].as_array().into_iter().flatten();
+        let mut told = told.filter(|is| is["type"] == kind && is["reason"] == reason);
+        let update = told.next().and_then(|is| is["lastUpdateTime"].as_str());
+        json!({
+            "type": kind, "status": holds, "reason": reason, "message": message,
+            "lastTransitionTime": since, "lastUpdateTime": update.unwrap_or(now),
+        })
+    };
+    json!({
+        "replicas": total, "readyReplicas": sum(ready), "availableReplicas": has,
+        "updatedReplicas": updated, "unavailableReplicas": (total.max(desired) - has).max(0),
+        "observedGeneration": deployment.metadata.generation,
+        "conditions": [condition("Available", availability), condition("Progressing", progress)],
+    })
+}

@@ -1,0 +1,295 @@
+//! ReplicaSets: as many Pods as they say.
+//!
+//! None waits for another's calls, and the Pods that one lacks are made in batches, so that the
+//! control plane of a busy machine is as prompt as a real one.
+
+mod status;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures::future::join_all;
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{DeleteParams, PostParams};
+use kube::{Api, Client, Resource as _, ResourceExt as _};
+use tracing::debug;
+
+pub(super) use self::status::is_ready;
+
+use super::Turns;
+use crate::recorder::{Recorder, reference};
+use crate::store::Stores;
+use evenkeel_clock as clock;
+
+/// A Pod that was made counts this long without being shown by the watch.
+const EXPECTED: jiff::SignedDuration = jiff::SignedDuration::from_secs(5);
+
+/// Pods deleted that the watch still shows, and when, by their UIDs.
+type Deleted = HashMap<String, jiff::Timestamp>;
+
+/// Pods made that the watch has not shown.
+#[derive(Default)]
+struct Made(HashMap<String, Owned>);
+
+/// The UID of a ReplicaSet, and when it got a Pod.
+type Owned = (String, jiff::Timestamp);
+
+impl Made {
+    /// Forgets what `pods` show, and what will not be shown any more.
+    fn retain(&mut self, pods: &[Arc<Pod>], now: jiff::Timestamp) {
+        self.0.retain(|uid, (_, at)| {
+            let shown = pods.iter().any(|pod| pod.uid().as_ref() == Some(uid));
+            !shown && now.duration_since(*at) < EXPECTED
+        });
+    }
+
+    /// Whether Pods of a ReplicaSet are still to be shown; until then it would make them again.
+    fn any_of(&self, set: &ReplicaSet) -> bool {
+        let uid = set.uid();
+        self.0
+            .values()
+            .any(|(owner, _)| Some(owner) == uid.as_ref())
+    }
+}
+
+/// What a controller has made and deleted in a turn.
+type Done = (Vec<(String, Owned)>, Vec<(String, jiff::Timestamp)>);
+
+/// The controller.
+pub(super) struct ReplicaSets {
+    pub(super) client: Client,
+    pub(super) stores: Stores,
+    pub(super) recorder: Recorder,
+}
+
+impl ReplicaSets {
+    pub(super) async fn run(self) {
+        let (mut made, mut deleted) = (Made::default(), Deleted::new());
+        let mut turns = Turns::of(&self.stores);
+        loop {
+            let pods = self.stores.pods.list();
+            let now = clock::now();
+            let shown = |uid: &String| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid));
+            made.retain(&pods, now);
+            deleted.retain(|uid, _| shown(uid));
+            let sets = self.stores.replica_sets.list();
+            let kept = sets.iter().map(|set| {
+                let pods = of(set, &pods);
+                let leave = made.any_of(set) || set.metadata.deletion_timestamp.is_some();
+                let plan = if leave {
+                    Plan::Nothing
+                } else {
+                    plan(set, &pods, &deleted)
+                };
+                self.keep(set, pods, plan, now)
+            });
+            // None waits for another's calls.
+            let kept = join_all(kept).await;
+            for (new, old) in kept {
+                made.0.extend(new);
+                deleted.extend(old);
+            }
+            turns.next().await;
+        }
+    }
+
+    /// Brings about what is planned for a ReplicaSet; the Pods made and deleted.
+    async fn keep(
+        &self,
+        set: &ReplicaSet,
+        pods: Vec<Arc<Pod>>,
+        plan: Plan,
+        now: jiff::Timestamp,
+    ) -> Done {
+        let (mut made, mut deleted) = (Vec::new(), Vec::new());
+        match plan {
+            Plan::Make(count) => made = self.make(set, count).await,
+            Plan::Delete(pods) => deleted = self.delete(set, &pods).await,
+            Plan::Nothing => {}
+        }
+        status::write(&self.client, set, &pods, now).await;
+        (made, deleted)
+    }
+
+    /// Makes Pods in batches that double, as kube-controller-manager does, until one cannot be
+    /// made.
+    async fn make(&self, set: &ReplicaSet, count: usize) -> Vec<(String, Owned)> {
+        let (mut made, parameters) = (Vec::new(), PostParams::default());
+        let Some(pod) = template(set) else {
+            return made;
+        };
+        let namespace = set.namespace().unwrap_or_default();
+        let api: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
+        let (mut left, mut batch) = (count, 1);
+        while left > 0 {
+            let creating = (0..batch.min(left)).map(|_| api.create(&parameters, &pod));
+            let created = join_all(creating).await;
+            left -= created.len();
+            batch *= 2;
+            for created in created {
+                match created {
+                    Ok(pod) => {
+                        let message = format!("Created pod: {}", pod.name_any());
+                        let about = reference(set);
+                        self.recorder.normal(about, "SuccessfulCreate", message);
+                        let uid = set.uid().unwrap_or_default();
+                        made.push((pod.uid().unwrap_or_default(), (uid, clock::now())));
+                    }
+                    Err(error) => {
+                        let message = format!("Error creating: {error}");
+                        let about = reference(set);
+                        self.recorder.warning(about, "FailedCreate", message);
+                        debug!(%error, set = set.name_any(), "a Pod could not be made");
+                        left = 0;
+                    }
+                }
+            }
+        }
+        made
+    }
+
+    async fn delete(&self, set: &ReplicaSet, pods: &[Arc<Pod>]) -> Vec<(String, jiff::Timestamp)> {
+        let parameters = DeleteParams::default();
+        let deleting = pods.iter().map(|pod| async {
+            let namespace = pod.namespace().unwrap_or_default();
+            let api: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
+            match api.delete(&pod.name_any(), &parameters).await {
+                Ok(_) => {
+                    let message = format!("Deleted pod: {}", pod.name_any());
+                    let about = reference(set);
+                    self.recorder.normal(about, "SuccessfulDelete", message);
+                    Some((pod.uid().unwrap_or_default(), clock::now()))
+                }
+                Err(error) => {
+                    debug!(%error, pod = pod.name_any(), "a Pod could not be deleted");
+                    None
+                }
+            }
+        });
+        join_all(deleting).await.into_iter().flatten().collect()
+    }
+}
+
+/// A Pod as a ReplicaSet makes them.
+fn template(set: &ReplicaSet) -> Option<Pod> {
+    let (owner, spec) = (set.controller_owner_ref(&())?, set.spec.as_ref()?);
+    let template = spec.template.clone().unwrap_or_default();
+    let mut metadata = template.metadata.unwrap_or_default();
+    metadata.generate_name = Some(format!("{}-", set.name_any()));
+    metadata.owner_references = Some(vec![owner]);
+    Some(Pod {
+        metadata,
+        spec: template.spec,
+        status: None,
+    })
+}
+
+#[derive(Debug, PartialEq)]
+enum Plan {
+    Nothing,
+    Make(usize),
+    Delete(Vec<Arc<Pod>>),
+}
+
+/// What is missing, or what is too much: first what is not placed, then what is not ready, then
+/// the newest.
+fn plan(set: &ReplicaSet, pods: &[Arc<Pod>], deleted: &Deleted) -> Plan {
+    let wanted = set
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.replicas)
+        .unwrap_or(1);
+    let wanted = usize::try_from(wanted).unwrap_or(0);
+    let gone = |pod: &&Arc<Pod>| {
+        let uid = pod.uid().unwrap_or_default();
+        !deleted.contains_key(&uid) && pod.metadata.deletion_timestamp.is_none()
+    };
+    let mut active: Vec<Arc<Pod>> = pods.iter().filter(gone).cloned().collect();
+    match active.len() {
+        have if have < wanted => Plan::Make(wanted - have),
+        have if have > wanted => {
+            active.sort_by_key(|pod| {
+                let bound = pod
+                    .spec
+                    .as_ref()
+                    .is_some_and(|spec| spec.node_name.is_some());
+                let created = pod.creation_timestamp().map(|time| time.0);
+                (bound, is_ready(pod), std::cmp::Reverse(created))
+            });
+            active.truncate(have - wanted);
+            Plan::Delete(active)
+        }
+        _ => Plan::Nothing,
+    }
+}
+
+/// The Pods that a ReplicaSet owns and that have not ended.
+fn of(set: &ReplicaSet, pods: &[Arc<Pod>]) -> Vec<Arc<Pod>> {
+    let uid = set.uid().unwrap_or_default();
+    let finished = |pod: &Pod| {
+        let phase = pod
+            .status
+            .as_ref()
+            .and_then(|status| status.phase.as_deref());
+        matches!(phase, Some("Succeeded" | "Failed"))
+    };
+    let owned = pods.iter().filter(|pod| {
+        let owners = pod.owner_references();
+        owners.iter().any(|owner| owner.uid == uid) && !finished(pod)
+    });
+    owned.cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn set(replicas: usize) -> ReplicaSet {
+        let spec = json!({"replicas": replicas, "selector": {}});
+        serde_json::from_value(json!({"metadata": {"name": "s", "uid": "s"}, "spec": spec}))
+            .unwrap()
+    }
+
+    fn pod(name: &str, created: &str, spec: &Value, ready: bool) -> Arc<Pod> {
+        let ready = if ready { "True" } else { "False" };
+        let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "s", "uid": "s"});
+        Arc::new(serde_json::from_value(json!({
+            "metadata": {"name": name, "uid": name, "creationTimestamp": created, "ownerReferences": [owner]},
+            "spec": spec,
+            "status": {"conditions": [{"type": "Ready", "status": ready}]},
+        }))
+        .unwrap())
+    }
+
+    #[test]
+    fn the_least_useful_pods_go_first() {
+        let (bound, waiting) = (
+            json!({"containers": [], "nodeName": "n"}),
+            json!({"containers": []}),
+        );
+        let pods = [
+            pod("old", "2026-01-01T00:00:00Z", &bound, true),
+            pod("new", "2026-01-01T00:00:09Z", &bound, true),
+            pod("starting", "2026-01-01T00:00:05Z", &bound, false),
+            pod("waiting", "2026-01-01T00:00:01Z", &waiting, false),
+        ];
+        for (wanted, going) in [
+            (3, vec!["waiting"]),
+            (2, vec!["waiting", "starting"]),
+            (1, vec!["waiting", "starting", "new"]),
+        ] {
+            let Plan::Delete(pods) = plan(&set(wanted), &pods, &Deleted::new()) else {
+                panic!()
+            };
+            let names: Vec<String> = pods.iter().map(|pod| pod.name_any()).collect();
+            assert_eq!(names, going);
+        }
+        assert_eq!(plan(&set(4), &pods, &Deleted::new()), Plan::Nothing);
+        assert_eq!(plan(&set(6), &pods, &Deleted::new()), Plan::Make(2));
+        let deleted = Deleted::from([("old".to_owned(), jiff::Timestamp::UNIX_EPOCH)]);
+        assert_eq!(plan(&set(4), &pods, &deleted), Plan::Make(1));
+    }
+}

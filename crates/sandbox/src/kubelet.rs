@@ -1,0 +1,244 @@
+//! A kubelet for all nodes: takes on bound Pods, reports how they start, and ends them.
+//!
+//! What a Pod's status should be is a function of its stage; it is written when the stage changes.
+
+mod containers;
+pub mod heartbeat;
+mod status;
+mod story;
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use futures::future::join_all;
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::{Api, Client, ResourceExt as _};
+use serde_json::json;
+use tracing::debug;
+
+use self::status::status;
+use super::objects::APP;
+use super::parts::Parts;
+use super::recorder::Recorder;
+use super::store::Stores;
+use super::world::{Bound, World};
+use super::{Events, Pace};
+use crate::simulate::lifecycle::{Lifecycle, Stage};
+use crate::simulate::plain;
+use evenkeel_clock as clock;
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_kubernetes as kubernetes;
+use evenkeel_kubernetes::demand::demand;
+
+/// How often stages and loads are looked at, in the scenario: the step of the plain run.
+const STEP: SignedDuration = plain::STEP;
+/// The least and the most of it on the clock: what a machine can do, and what still looks smooth.
+const TICK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(100));
+
+/// Changes that come within this time are looked at together.
+const SETTLE: Duration = Duration::from_millis(2);
+
+/// The taint that every new node gets until its kubelet is there.
+const NOT_READY: &str = "node.kubernetes.io/not-ready";
+
+/// Runs the Pods of all nodes.
+pub struct Kubelet {
+    client: Client,
+    stores: Stores,
+    world: World,
+    pace: Pace,
+    recorder: Recorder,
+    /// The stage that was last written, by UID.
+    written: HashMap<String, Stage>,
+}
+
+impl Kubelet {
+    /// A kubelet that has no Pods.
+    #[must_use]
+    pub fn new(client: Client, stores: Stores, world: World, parts: Parts) -> Self {
+        let Parts { pace, recorder, .. } = parts;
+        Self {
+            client,
+            stores,
+            world,
+            pace,
+            recorder,
+            written: HashMap::new(),
+        }
+    }
+
+    /// Runs for ever: looks when something has changed, so that no Pod waits for a tick, and at
+    /// each tick, since stages end by themselves.
+    pub async fn run(mut self) {
+        let mut ticks = ticks(&self.pace);
+        let mut changes = self.stores.changes();
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => {}
+                _ = changes.changed() => tokio::time::sleep(SETTLE).await,
+            }
+            changes.borrow_and_update();
+            self.round(clock::now()).await;
+        }
+    }
+
+    /// Brings every Pod to where it should be; what is to be written is written at once, so that
+    /// no Pod waits for another's write.
+    async fn round(&mut self, now: Timestamp) {
+        let nodes = self.stores.nodes.list();
+        let pods = self.stores.pods.list();
+        let names: HashSet<PodName> = pods
+            .iter()
+            .filter(|pod| !is_finished(pod))
+            .map(|pod| name(pod))
+            .collect();
+        self.world.retain(|pod| names.contains(pod));
+        let uids: HashSet<&str> = pods.iter().filter_map(|pod| uid(pod)).collect();
+        self.written.retain(|uid, _| uids.contains(uid.as_str()));
+        let (mut ending, mut advancing) = (Vec::new(), Vec::new());
+        for pod in &pods {
+            let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref());
+            let Some(node) = node.filter(|node| !self.world.is_lost(node)) else {
+                continue;
+            };
+            if pod.metadata.deletion_timestamp.is_some() {
+                ending.push(self.end(pod));
+            } else if !is_finished(pod) {
+                advancing.extend(self.due(pod, node, now));
+            }
+        }
+        let advancing = advancing.into_iter().map(|due| self.advance(due));
+        let there = nodes
+            .iter()
+            .filter(|node| !self.world.is_lost(&node.name_any()));
+        let welcoming = there.map(|node| self.welcome(node));
+        let (_, written, _) =
+            tokio::join!(join_all(ending), join_all(advancing), join_all(welcoming));
+        self.written.extend(written.into_iter().flatten());
+    }
+
+    /// The stage that has not been written yet.
+    fn due<'a>(&self, pod: &'a Pod, node: &str, now: Timestamp) -> Option<Due<'a>> {
+        let at = self.pace.scenario(now);
+        let known = self.world.life(&name(pod));
+        let life = known.unwrap_or_else(|| self.world.bound(&bound(pod, node), at));
+        let stage = life.stage(at);
+        let written = uid(pod).and_then(|uid| self.written.get(uid));
+        (written != Some(&stage)).then_some(Due { pod, stage, life })
+    }
+
+    async fn advance(&self, due: Due<'_>) -> Option<(String, Stage)> {
+        let Due { pod, stage, life } = due;
+        let api: Api<Pod> =
+            Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());
+        let patch = Patch::Strategic(status(pod, stage, &life, &self.pace));
+        let patched = api
+            .patch_status(&pod.name_any(), &PatchParams::default(), &patch)
+            .await;
+        match patched {
+            Ok(_) => {
+                let before = uid(pod).and_then(|uid| self.written.get(uid));
+                story::reached(&self.recorder, pod, before.copied(), stage);
+                Some((pod.uid().unwrap_or_default(), stage))
+            }
+            Err(error) => {
+                debug!(%error, pod = pod.name_any(), "a status could not be written");
+                None
+            }
+        }
+    }
+
+    /// Ends a Pod that is being deleted: its containers have nothing to finish.
+    async fn end(&self, pod: &Pod) {
+        let api: Api<Pod> =
+            Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());
+        let now = DeleteParams::default().grace_period(0);
+        match api.delete(&pod.name_any(), &now).await {
+            Ok(_) => story::ended(&self.recorder, pod),
+            Err(error) => debug!(%error, pod = pod.name_any(), "a Pod could not be ended"),
+        }
+    }
+
+    /// Takes off the taint that admission puts on every new node.
+    async fn welcome(&self, node: &Node) {
+        let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
+        let Some(taints) =
+            taints.filter(|taints| taints.iter().any(|taint| taint.key == NOT_READY))
+        else {
+            return;
+        };
+        let rest: Vec<_> = taints
+            .iter()
+            .filter(|taint| taint.key != NOT_READY)
+            .collect();
+        let patch = json!({"metadata": {"resourceVersion": node.resource_version()}, "spec": {"taints": rest}});
+        let api: Api<Node> = Api::all(self.client.clone());
+        let patched = api
+            .patch(
+                &node.name_any(),
+                &PatchParams::default(),
+                &Patch::Merge(patch),
+            )
+            .await;
+        if let Err(error) = patched {
+            debug!(%error, node = node.name_any(), "a taint could not be taken off");
+        }
+    }
+}
+
+/// The moments at which machines are looked at.
+#[must_use]
+pub fn ticks(pace: &Pace) -> tokio::time::Interval {
+    let mut ticks = tokio::time::interval(pace.real(STEP, TICK.0).min(TICK.1));
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    ticks
+}
+
+/// Lets the machines work, for ever, whatever the API server does meanwhile; tells how loaded they
+/// are.
+pub async fn machines(world: World, pace: Pace, events: Events) {
+    let mut ticks = ticks(&pace);
+    loop {
+        ticks.tick().await;
+        let at = pace.scenario(clock::now());
+        events.tell(at, world.tick(at));
+    }
+}
+
+/// A stage that is to be written.
+struct Due<'a> {
+    pod: &'a Pod,
+    stage: Stage,
+    life: Lifecycle,
+}
+
+/// What a Pod is to its machine.
+fn bound(pod: &Pod, node: &str) -> Bound {
+    let value = serde_json::to_value(pod).unwrap_or_default();
+    let slim: kubernetes::pod::Pod = serde_json::from_value(value).unwrap_or_default();
+    Bound {
+        pod: name(pod),
+        app: pod.labels().get(APP).cloned().unwrap_or_default(),
+        node: node.to_owned(),
+        demand: demand(&slim, false).amounts,
+        containers: containers::shares(pod),
+    }
+}
+
+fn uid(pod: &Pod) -> Option<&str> {
+    pod.metadata.uid.as_deref()
+}
+
+fn name(pod: &Pod) -> PodName {
+    PodName::new(&pod.namespace().unwrap_or_default(), &pod.name_any())
+}
+
+fn is_finished(pod: &Pod) -> bool {
+    let phase = pod
+        .status
+        .as_ref()
+        .and_then(|status| status.phase.as_deref());
+    matches!(phase, Some("Succeeded" | "Failed"))
+}

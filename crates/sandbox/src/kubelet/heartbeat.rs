@@ -1,0 +1,78 @@
+//! The Leases by which kubelets say that they live.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use futures::future::join_all;
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Node;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client, ResourceExt as _};
+use serde_json::json;
+use tracing::debug;
+
+use crate::objects::typed;
+use crate::store::Stores;
+use crate::world::World;
+use evenkeel_clock as clock;
+
+/// The namespace of nodes' Leases.
+pub const LEASES: &str = "kube-node-lease";
+
+/// How often a Lease is renewed, by the clock: the node controller waits several times as long.
+const RENEWAL: Duration = Duration::from_secs(5);
+/// How often is looked for Leases that are due: those of new nodes, or that could not be renewed.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long a Lease is good for, as kubelets say.
+const DURATION_SECONDS: i32 = 40;
+
+/// Renews the Leases of all nodes that are not lost, for ever. No Pod waits for it.
+pub async fn run(client: Client, stores: Stores, world: World) {
+    let mut ticks = tokio::time::interval(LOOK);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    // When each node was last heard of.
+    let mut heard: HashMap<String, Timestamp> = HashMap::new();
+    loop {
+        ticks.tick().await;
+        let now = clock::now();
+        let nodes = stores.nodes.list();
+        heard.retain(|name, _| nodes.iter().any(|node| node.name_any() == *name));
+        let due = nodes.iter().filter(|node| {
+            let last = heard.get(&node.name_any());
+            let old = |last: &Timestamp| now.duration_since(*last).unsigned_abs() >= RENEWAL;
+            !world.is_lost(&node.name_any()) && last.is_none_or(old)
+        });
+        let renewing = due.map(|node| async {
+            let name = node.name_any();
+            match renew(&client, node, now).await {
+                Ok(()) => Some((name, now)),
+                Err(error) => {
+                    debug!(%error, node = name, "a Lease could not be renewed");
+                    None
+                }
+            }
+        });
+        heard.extend(join_all(renewing).await.into_iter().flatten());
+    }
+}
+
+async fn renew(client: &Client, node: &Node, now: Timestamp) -> kube::Result<()> {
+    let name = node.name_any();
+    let api: Api<Lease> = Api::namespaced(client.clone(), LEASES);
+    let renewed = now.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
+    let patch = Patch::Merge(json!({"spec": {"renewTime": renewed}}));
+    match api.patch(&name, &PatchParams::default(), &patch).await {
+        Err(kube::Error::Api(status)) if status.code == 404 => {}
+        patched => return patched.map(drop),
+    }
+    // It goes with its node.
+    let lease: Lease = typed(json!({
+        "metadata": {"name": name, "ownerReferences": [{
+            "apiVersion": "v1", "kind": "Node", "name": name, "uid": node.uid(),
+        }]},
+        "spec": {"holderIdentity": name, "leaseDurationSeconds": DURATION_SECONDS,
+            "renewTime": renewed},
+    }));
+    api.create(&PostParams::default(), &lease).await.map(drop)
+}

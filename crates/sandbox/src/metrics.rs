@@ -1,0 +1,308 @@
+//! A Prometheus on loopback that answers exactly the queries of the dev configuration, and the
+//! ranges that the service asks of them.
+//!
+//! Each resource of nodes and of Pods has one metric name; `timestamp(name)` says when its
+//! exporter was last read. Values are what the counters gave at the last scrape, so they are as
+//! late and as smooth as real ones. Any other query is refused as Prometheus refuses what it
+//! cannot parse.
+
+mod past;
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::extract::{Form, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use self::past::Past;
+use super::Pace;
+use super::world::{Share, World};
+use crate::simulate::scrape::{Sample, Timing};
+use evenkeel_apiserver::{Reading, ResourceMetrics, Usage};
+use evenkeel_clock as clock;
+use evenkeel_core::units::{Amount, Resource, Resources};
+
+/// The metric names of what nodes use, and the fields of the configuration that name them.
+pub const NODE_METRICS: Resources<(&str, &str)> = Resources::new([
+    ("nodeCpu", "node_cpu"),
+    ("nodeMemory", "node_memory"),
+    ("nodeNetworkIo", "node_network_io"),
+    ("nodeDiskIo", "node_disk_io"),
+    ("nodeDisk", "node_disk"),
+]);
+
+/// The same of what Pods use.
+pub const POD_METRICS: Resources<(&str, &str)> = Resources::new([
+    ("podCpu", "pod_cpu"),
+    ("podMemory", "pod_memory"),
+    ("podNetworkIo", "pod_network_io"),
+    ("podDiskIo", "pod_disk_io"),
+    ("podDisk", "pod_disk"),
+]);
+
+/// The metric of network speeds; nodes annotate theirs, so it has no series.
+pub const NETWORK_CAPACITY: (&str, &str) = ("networkCapacity", "network_capacity");
+
+/// By which the service checks how nodes are labelled.
+const PROBE: &str = "node_uname_info or machine_memory_bytes";
+
+/// The same numbers for `metrics.k8s.io`, which knows cpu and memory only.
+pub struct ResourceReadings {
+    world: World,
+    pace: Pace,
+}
+
+impl ResourceReadings {
+    /// What the backends have seen of `world`.
+    #[must_use]
+    pub const fn new(world: World, pace: Pace) -> Self {
+        Self { world, pace }
+    }
+
+    fn reading(&self, namespace: &str, name: &str, sample: &Sample, shares: &[Share]) -> Reading {
+        let part = |resource, part: f64| Amount::from_f64(sample.used[resource] * part).get();
+        let usage = shares.iter().map(|share| Usage {
+            name: share.container.clone(),
+            cpu_milli: part(Resource::Cpu, share.cpu),
+            memory_bytes: part(Resource::Memory, share.memory),
+        });
+        Reading {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            timestamp: self.pace.clock(sample.at),
+            window: self.pace.real(Timing::default().window, Duration::ZERO),
+            usage: usage.collect(),
+        }
+    }
+}
+
+impl ResourceMetrics for ResourceReadings {
+    fn nodes(&self) -> Vec<Reading> {
+        let samples = self.world.node_samples();
+        let all = [Share {
+            container: String::new(),
+            cpu: 1.0,
+            memory: 1.0,
+        }];
+        let reading = |(node, sample): &(String, Sample)| self.reading("", node, sample, &all);
+        samples.iter().map(reading).collect()
+    }
+
+    fn pods(&self) -> Vec<Reading> {
+        let samples = self.world.pod_samples();
+        samples
+            .iter()
+            .map(|(pod, sample)| {
+                let shares = self.world.containers(pod);
+                self.reading(&pod.namespace, &pod.name, sample, &shares)
+            })
+            .collect()
+    }
+}
+
+/// How the backend behaves.
+#[derive(Debug, Clone, Default)]
+pub struct Behaviour(Arc<AtomicU8>);
+
+/// Answers, refuses, or lets the caller wait.
+const ANSWERS: u8 = 0;
+const DOWN: u8 = 1;
+const HANGS: u8 = 2;
+
+impl Behaviour {
+    /// Whether every question is refused.
+    pub fn set_down(&self, down: bool) {
+        self.0
+            .store(if down { DOWN } else { ANSWERS }, Ordering::Relaxed);
+    }
+
+    /// Whether no question is answered.
+    pub fn set_hanging(&self, hangs: bool) {
+        self.0
+            .store(if hangs { HANGS } else { ANSWERS }, Ordering::Relaxed);
+    }
+}
+
+#[derive(Clone)]
+struct Backend {
+    world: World,
+    pace: Pace,
+    behaviour: Behaviour,
+    past: Past,
+    /// Set once something has been scraped: until then it is starting.
+    scraped: Arc<OnceLock<()>>,
+}
+
+/// Serves on a free port of loopback; the future serves until it is dropped.
+///
+/// # Errors
+/// No port can be bound.
+pub async fn serve(
+    world: World,
+    pace: Pace,
+    behaviour: Behaviour,
+) -> std::io::Result<(SocketAddr, impl Future<Output = ()>)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let address = listener.local_addr()?;
+    let backend = Backend {
+        world,
+        pace,
+        behaviour,
+        past: Past::default(),
+        scraped: Arc::default(),
+    };
+    let recording = backend
+        .past
+        .clone()
+        .record(backend.world.clone(), backend.pace.clone());
+    let router = Router::new()
+        .route("/api/v1/query", post(query))
+        .route("/api/v1/query_range", post(query))
+        .with_state(backend);
+    let serving = async move {
+        tokio::select! {
+            // It ends with an error only when the listener is broken, which the service reports.
+            _ = axum::serve(listener, router) => {}
+            () = recording => {}
+        }
+    };
+    Ok((address, serving))
+}
+
+async fn query(
+    State(backend): State<Backend>,
+    Form(form): Form<BTreeMap<String, String>>,
+) -> Response {
+    let behaviour = backend.behaviour.0.load(Ordering::Relaxed);
+    if behaviour == DOWN || backend.is_starting() {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    if behaviour == HANGS {
+        return std::future::pending().await;
+    }
+    let text = form.get("query").map_or("", String::as_str);
+    let (kind, found) = if form.contains_key("step") {
+        ("matrix", backend.past.answer(&form, &backend.pace))
+    } else {
+        ("vector", backend.answer(text))
+    };
+    let Some(found) = found else {
+        let error = format!("no such query here: {text}");
+        let body = json!({"status": "error", "errorType": "bad_data", "error": error});
+        return (StatusCode::BAD_REQUEST, Json(body)).into_response();
+    };
+    let data = json!({"resultType": kind, "result": found});
+    Json(json!({"status": "success", "data": data})).into_response()
+}
+
+impl Backend {
+    /// Like Prometheus itself, which refuses questions until it has something to say.
+    fn is_starting(&self) -> bool {
+        if self.scraped.get().is_none() && !self.world.node_samples().is_empty() {
+            self.scraped.get_or_init(|| ());
+        }
+        self.scraped.get().is_none()
+    }
+
+    fn answer(&self, text: &str) -> Option<Vec<Value>> {
+        let inner = text
+            .strip_prefix("timestamp(")
+            .and_then(|rest| rest.strip_suffix(')'));
+        let name = inner.unwrap_or(text);
+        if name == NETWORK_CAPACITY.1 {
+            return Some(Vec::new());
+        }
+        if name == PROBE {
+            return Some(self.nodes(|_| 1.0));
+        }
+        let of = |metrics: &Resources<(&str, &str)>| {
+            Resource::ALL
+                .into_iter()
+                .find(|resource| metrics[*resource].1 == name)
+        };
+        let read_at = |sample: &Sample| {
+            let at = self.pace.clock(sample.at);
+            jiff::SignedDuration::from_nanos(i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX))
+                .as_secs_f64()
+        };
+        if let Some(resource) = of(&NODE_METRICS) {
+            return Some(self.nodes(|sample| match inner {
+                Some(_) => read_at(sample),
+                None => in_base_unit(resource, sample.used[resource]),
+            }));
+        }
+        let resource = of(&POD_METRICS)?;
+        let samples = self.world.pod_samples().into_iter();
+        let all = samples.map(|(pod, sample)| {
+            let labels = json!({"namespace": &*pod.namespace, "pod": &*pod.name});
+            series(&labels, in_base_unit(resource, sample.used[resource]))
+        });
+        Some(all.collect())
+    }
+
+    fn nodes(&self, value: impl Fn(&Sample) -> f64) -> Vec<Value> {
+        let samples = self.world.node_samples().into_iter();
+        samples
+            .map(|(node, sample)| series(&json!({"node": node}), value(&sample)))
+            .collect()
+    }
+}
+
+/// One series of an instant vector.
+fn series(labels: &Value, value: f64) -> Value {
+    let now = clock::now().as_second();
+    json!({"metric": labels, "value": [now, value.to_string()]})
+}
+
+/// Prometheus counts cores, not thousandths.
+fn in_base_unit(resource: Resource, value: f64) -> f64 {
+    match resource {
+        Resource::Cpu => value / 1000.0,
+        Resource::Memory | Resource::NetworkIo | Resource::DiskIo | Resource::Disk => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::{SignedDuration, Timestamp};
+
+    use super::*;
+    use crate::simulate::{Scenario, autoscaler};
+    use evenkeel_core::units::Ratio;
+
+    #[test]
+    fn the_configured_queries_are_answered_and_no_other() {
+        let line = Ratio::new(0.8).unwrap();
+        let world = World::new(Scenario::mixed(), 1, line, autoscaler::SYNC);
+        for at in 0..=30 {
+            world.tick(SignedDuration::from_secs(at));
+        }
+        let pace = Pace::new(Ratio::new(10.0).unwrap());
+        pace.begin(Timestamp::from_second(1_000_000).unwrap());
+        let backend = Backend {
+            world,
+            pace,
+            behaviour: Behaviour::default(),
+            past: Past::default(),
+            scraped: Arc::default(),
+        };
+        assert!(!backend.is_starting());
+        for (_, name) in NODE_METRICS.values() {
+            assert_eq!(backend.answer(name).unwrap().len(), 6, "{name}");
+            let dated = backend.answer(&format!("timestamp({name})")).unwrap();
+            assert_eq!(dated[0]["value"][1], "1000003", "{name}");
+        }
+        for (_, name) in POD_METRICS.values() {
+            assert_eq!(backend.answer(name), Some(Vec::new()));
+        }
+        assert_eq!(backend.answer("up"), None);
+    }
+}

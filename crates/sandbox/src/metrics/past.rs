@@ -1,0 +1,160 @@
+//! What Prometheus has of the past of workloads: their sums since the start, at each scrape, which
+//! is what the service asks for when it begins.
+//!
+//! Only the one form of a range query is answered that the service asks.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::{POD_METRICS, in_base_unit};
+use crate::Pace;
+use crate::simulate::scrape::Timing;
+use crate::world::World;
+use evenkeel_clock as clock;
+use evenkeel_core::units::{Resource, Resources};
+
+/// Scrapes that are kept: three hours of the scenario.
+const KEPT: usize = 720;
+
+/// How long a scrape stands for what comes after it: Prometheus looks back this far.
+const LOOKBACK: SignedDuration = SignedDuration::from_mins(5);
+
+/// Namespace and workload, as in `Deployment/web`.
+type Name = (String, String);
+
+/// The sums of one scrape.
+type Sums = BTreeMap<Name, Resources<f64>>;
+
+/// The past; clones share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Past(Arc<Mutex<VecDeque<(SignedDuration, Sums)>>>);
+
+impl Past {
+    /// Notes what is used at each scrape, for ever.
+    pub(super) async fn record(self, world: World, pace: Pace) {
+        let interval = pace.real(Timing::default().interval, Duration::from_millis(50));
+        let mut ticks = tokio::time::interval(interval);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+        loop {
+            ticks.tick().await;
+            self.note(pace.scenario(clock::now()), sums(&world));
+        }
+    }
+
+    fn note(&self, at: SignedDuration, sums: Sums) {
+        let mut past = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        past.push_back((at, sums));
+        if past.len() > KEPT {
+            past.pop_front();
+        }
+    }
+
+    /// The range vector that is asked for; `None` for another query than the service's.
+    pub(super) fn answer(
+        &self,
+        form: &BTreeMap<String, String>,
+        pace: &Pace,
+    ) -> Option<Vec<Value>> {
+        let name = within_by_workload(form.get("query")?)?;
+        let mut all = Resource::ALL.into_iter();
+        let resource = all.find(|resource| POD_METRICS[*resource].1 == name)?;
+        let number = |field: &str| form.get(field)?.parse::<f64>().ok();
+        let step = form.get("step")?.strip_suffix("ms")?.parse::<f64>().ok()? / 1000.0;
+        let (start, end) = (number("start")?, number("end")?);
+        let mut points: BTreeMap<Name, Vec<Value>> = BTreeMap::new();
+        let mut at = start;
+        while step > 0.0 && at <= end {
+            let time = SignedDuration::try_from_secs_f64(at).ok()?;
+            let scenario = pace.scenario(Timestamp::UNIX_EPOCH.checked_add(time).ok()?);
+            for (name, used) in self.at(scenario) {
+                let value = in_base_unit(resource, used[resource]).to_string();
+                points.entry(name).or_default().push(json!([at, value]));
+            }
+            at += step;
+        }
+        let series = points.into_iter().map(|((namespace, workload), values)| {
+            let labels = json!({"namespace": namespace, "workload": workload});
+            json!({"metric": labels, "values": values})
+        });
+        Some(series.collect())
+    }
+
+    /// The newest scrape at a time of the scenario.
+    fn at(&self, time: SignedDuration) -> Sums {
+        let past = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let newest = past.iter().rev().find(|(at, _)| *at <= time);
+        let fresh = newest.filter(|(at, _)| time.saturating_sub(*at) <= LOOKBACK);
+        fresh.map(|(_, sums)| sums.clone()).unwrap_or_default()
+    }
+}
+
+/// The query by Pod in a query for the sums by workload of what it gives.
+fn within_by_workload(query: &str) -> Option<&str> {
+    let rest = query
+        .strip_prefix("sum by (namespace, workload) (label_replace(label_replace(label_join(")?;
+    let (pods, _) = rest.split_once(r#", "pod_path", "/", "namespace", "pod")"#)?;
+    Some(pods)
+}
+
+/// What the Pods of each workload use together, as last scraped.
+fn sums(world: &World) -> Sums {
+    let mut sums = Sums::new();
+    for (pod, sample) in world.pod_samples() {
+        let workload = pod.name.rsplitn(3, '-').last().unwrap_or_default();
+        let name = (pod.namespace.to_string(), format!("Deployment/{workload}"));
+        let sum = sums.entry(name).or_default();
+        *sum = Resources::from_fn(|resource| sum[resource] + sample.used[resource]);
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_core::units::Ratio;
+
+    fn by_workload(pods: &str) -> String {
+        format!(
+            "sum by (namespace, workload) (label_replace(label_replace(label_join({pods}, \
+             \"pod_path\", \"/\", \"namespace\", \"pod\"), …)"
+        )
+    }
+
+    #[test]
+    fn the_past_is_answered_as_far_as_it_is_known() {
+        let pace = Pace::new(Ratio::new(10.0).unwrap());
+        pace.begin(Timestamp::from_second(1_000).unwrap());
+        let past = Past::default();
+        for (second, cores) in [(0, 1.0), (15, 2.0)] {
+            let used = Resources::from_fn(|_| cores * 1000.0);
+            let name = ("shop".to_owned(), "Deployment/web".to_owned());
+            past.note(
+                SignedDuration::from_secs(second),
+                Sums::from([(name, used)]),
+            );
+        }
+        let form = |query: String| {
+            [
+                ("query", query),
+                ("start", "999".to_owned()),
+                ("end", "1002".to_owned()),
+                ("step", "1500ms".to_owned()),
+            ]
+            .map(|(field, value)| (field.to_owned(), value))
+            .into()
+        };
+        let found = past.answer(&form(by_workload("pod_cpu")), &pace);
+        let labels = json!({"namespace": "shop", "workload": "Deployment/web"});
+        let points = json!([[1000.5, "1"], [1002.0, "2"]]);
+        assert_eq!(
+            found,
+            Some(vec![json!({"metric": labels, "values": points})])
+        );
+        assert_eq!(past.answer(&form("pod_cpu".to_owned()), &pace), None);
+        assert_eq!(past.answer(&form(by_workload("up")), &pace), None);
+    }
+}

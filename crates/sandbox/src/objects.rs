@@ -1,0 +1,208 @@
+//! The scenario as objects of Kubernetes.
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::api::core::v1::{Namespace, Node};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::simulate::scenario::{NodeShape, Scale, Workload};
+use evenkeel_core::units::{Amount, BytesPerSecond, Resource, Resources};
+use evenkeel_kubernetes::annotations::{
+    DISK_IO, DISK_IO_CAPACITY, ENABLED, NETWORK_CAPACITY, NETWORK_IO,
+};
+
+/// The label that says which workload a Pod is of.
+pub const APP: &str = "app.kubernetes.io/name";
+
+/// What the image of every workload is called; nothing pulls it.
+const IMAGE: &str = "registry.example/evenkeel/simulated:1";
+
+/// A namespace that has opted in.
+#[must_use]
+pub fn namespace(name: &str) -> Namespace {
+    typed(json!({"metadata": {"name": name, "annotations": {ENABLED: "true"}}}))
+}
+
+/// A node without its status, which is a resource of its own.
+#[must_use]
+pub fn node(shape: &NodeShape) -> Node {
+    let rate = |resource| BytesPerSecond(shape.capacity[resource].get()).to_string();
+    typed(json!({
+        "metadata": {
+            "name": shape.name,
+            "labels": {"kubernetes.io/hostname": shape.name, "kubernetes.io/os": "linux"},
+            "annotations": {
+                NETWORK_CAPACITY: rate(Resource::NetworkIo),
+                DISK_IO_CAPACITY: rate(Resource::DiskIo),
+            },
+        },
+    }))
+}
+
+/// The status of a node: what it has, and whether it is Ready since `now`.
+#[must_use]
+pub fn node_status(shape: &NodeShape, ready: bool, now: jiff::Timestamp) -> Value {
+    let (status, reason, message) = if ready {
+        ("True", "KubeletReady", "kubelet is posting ready status")
+    } else {
+        (
+            "Unknown",
+            "NodeStatusUnknown",
+            "Kubelet stopped posting node status.",
+        )
+    };
+    let mut amounts = quantities(&shape.capacity);
+    amounts["pods"] = shape.pods.to_string().into();
+    json!({"status": {
+        "capacity": amounts,
+        "allocatable": amounts,
+        "conditions": [{
+            "type": "Ready", "status": status, "reason": reason, "message": message,
+            "lastHeartbeatTime": stamp(now), "lastTransitionTime": stamp(now),
+        }],
+        "addresses": [
+            {"type": "Hostname", "address": shape.name},
+            {"type": "InternalIP", "address": "127.0.0.1"},
+        ],
+        "nodeInfo": {
+            "architecture": "amd64", "operatingSystem": "linux", "osImage": "simulated",
+            "kernelVersion": "", "containerRuntimeVersion": "simulated://1",
+            "kubeletVersion": "v1.33.0", "kubeProxyVersion": "", "machineID": "",
+            "systemUUID": "", "bootID": "",
+        },
+    }})
+}
+
+/// The Deployment of a workload.
+#[must_use]
+pub fn deployment(workload: &Workload) -> Deployment {
+    let Workload {
+        name,
+        namespace,
+        replicas,
+        demand,
+        ..
+    } = workload;
+    let rates = [
+        (NETWORK_IO, Resource::NetworkIo),
+        (DISK_IO, Resource::DiskIo),
+    ];
+    let annotations: serde_json::Map<String, Value> = rates
+        .into_iter()
+        .filter(|(_, resource)| demand[*resource] > Amount::ZERO)
+        .map(|(key, resource)| {
+            let rate = BytesPerSecond(demand[resource].get());
+            (key.to_owned(), rate.to_string().into())
+        })
+        .collect();
+    let labels = json!({APP: name});
+    typed(json!({
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels, "annotations": annotations},
+                "spec": {"containers": [{
+                    "name": "main",
+                    "image": IMAGE,
+                    "resources": {"requests": quantities(demand)},
+                }]},
+            },
+        },
+    }))
+}
+
+/// The HorizontalPodAutoscaler of a workload.
+#[must_use]
+pub fn autoscaler(workload: &Workload, scale: &Scale) -> HorizontalPodAutoscaler {
+    let Workload {
+        name, namespace, ..
+    } = workload;
+    let percent = Amount::from_f64(scale.cpu.get() * 100.0).get();
+    let annotations = &workload.scale_annotations;
+    typed(json!({
+        "metadata": {"name": name, "namespace": namespace, "annotations": annotations},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
+            "minReplicas": scale.min,
+            "maxReplicas": scale.max,
+            "metrics": [{"type": "Resource", "resource": {
+                "name": "cpu",
+                "target": {"type": "Utilization", "averageUtilization": percent},
+            }}],
+        },
+    }))
+}
+
+/// Cpu, memory and disk as requests and capacities hold them; zeros are left out.
+fn quantities(amounts: &Resources<Amount>) -> Value {
+    let names = [
+        ("cpu", Resource::Cpu, "m"),
+        ("memory", Resource::Memory, ""),
+        ("ephemeral-storage", Resource::Disk, ""),
+    ];
+    let given = names
+        .into_iter()
+        .filter(|(_, resource, _)| amounts[*resource] > Amount::ZERO);
+    given
+        .map(|(name, resource, suffix)| {
+            let text = format!("{}{suffix}", amounts[resource].get());
+            (name.to_owned(), Value::from(text))
+        })
+        .collect()
+}
+
+/// A time as objects carry it.
+#[must_use]
+pub fn stamp(now: jiff::Timestamp) -> String {
+    now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// Since when a condition of a status holds: as before where it held before.
+pub(super) fn condition_since(status: &Value, kind: &str, holds: &str, now: &str) -> String {
+    let conditions = status["conditions"].as_array().into_iter().flatten();
+    let mut same = conditions.filter(|is| is["type"] == kind && is["status"] == holds);
+    let since = same.next().and_then(|is| is["lastTransitionTime"].as_str());
+    since.unwrap_or(now).to_owned()
+}
+
+/// An object of a built-in type from its JSON, which is written in this program.
+#[must_use]
+pub fn typed<T: DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).expect("these objects are written in the shape of their types")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Scenario;
+    use evenkeel_kubernetes::demand::demand;
+    use evenkeel_kubernetes::node::node_capacity;
+
+    #[test]
+    fn what_evenkeel_reads_of_the_objects_is_what_the_scenario_says() {
+        let scenario = Scenario::mixed();
+        for workload in &scenario.workloads {
+            let template = deployment(workload).spec.unwrap().template;
+            let pod = serde_json::from_value(serde_json::to_value(&template).unwrap()).unwrap();
+            assert_eq!(
+                demand(&pod, false).amounts,
+                workload.demand,
+                "{}",
+                workload.name
+            );
+        }
+        for shape in &scenario.nodes {
+            let mut object = serde_json::to_value(node(shape)).unwrap();
+            json_patch::merge(
+                &mut object,
+                &node_status(shape, true, jiff::Timestamp::UNIX_EPOCH),
+            );
+            let (capacity, invalid) = node_capacity(&serde_json::from_value(object).unwrap());
+            assert_eq!(capacity, shape.capacity.map(Some));
+            assert!(invalid.is_empty());
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Events of the cluster's own parts, as `kubectl describe` shows them.
+//!
+//! As client-go does it: an Event that was written before is counted up, many that differ in their
+//! text only become one, and an object that causes too many is no longer told of for a while.
+//! Nobody waits for an Event: what cannot be written in time is lost.
+
+mod correlate;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Event, ObjectReference};
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client, Resource, ResourceExt as _};
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tracing::debug;
+
+use self::correlate::{Correlator, Outcome};
+use super::objects::{stamp, typed};
+use evenkeel_clock as clock;
+
+/// Events that wait to be written; beyond that they are lost.
+const WAITING: usize = 1_024;
+
+/// Whether something is as it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Severity {
+    /// It is.
+    Normal,
+    /// Somebody may want to look at it.
+    Warning,
+}
+
+impl Severity {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
+/// One thing to tell.
+#[derive(Debug, Clone)]
+struct Note {
+    about: ObjectReference,
+    severity: Severity,
+    reason: &'static str,
+    message: String,
+    at: Timestamp,
+}
+
+/// Tells of objects on behalf of one part of the cluster; clones tell on behalf of the same.
+#[derive(Debug, Clone)]
+pub struct Recorder(mpsc::Sender<Note>);
+
+impl Recorder {
+    /// On behalf of `component`; Events are written by a task of `tasks`.
+    #[must_use]
+    pub fn start(client: Client, component: &'static str, tasks: &mut JoinSet<()>) -> Self {
+        let (sender, notes) = mpsc::channel(WAITING);
+        tasks.spawn(write(client, component, notes));
+        Self(sender)
+    }
+
+    /// Tells that nothing is wrong with an object.
+    pub fn normal(&self, about: ObjectReference, reason: &'static str, message: String) {
+        self.tell(about, (Severity::Normal, reason), message);
+    }
+
+    /// Tells that something is wrong with an object.
+    pub fn warning(&self, about: ObjectReference, reason: &'static str, message: String) {
+        self.tell(about, (Severity::Warning, reason), message);
+    }
+
+    fn tell(
+        &self,
+        about: ObjectReference,
+        (severity, reason): (Severity, &'static str),
+        message: String,
+    ) {
+        // A full queue loses the Event, which is better than a part of the cluster that waits.
+        let _ = self.0.try_send(Note {
+            about,
+            severity,
+            reason,
+            message,
+            at: clock::now(),
+        });
+    }
+}
+
+/// What an Event is about. Nodes are known by their name where others have a UID.
+#[must_use]
+pub fn reference<K: Resource<DynamicType = ()>>(object: &K) -> ObjectReference {
+    let mut about = object.object_ref(&());
+    if K::kind(&()) == "Node" {
+        about.uid = Some(object.name_any());
+    }
+    about
+}
+
+async fn write(client: Client, component: &'static str, mut notes: mpsc::Receiver<Note>) {
+    let mut correlator = Correlator::default();
+    while let Some(note) = notes.recv().await {
+        let Some(outcome) = correlator.correlate(&note) else {
+            continue;
+        };
+        if let Err(error) = send(&client, component, &note, &outcome).await {
+            debug!(%error, reason = note.reason, "an Event could not be written");
+        }
+    }
+}
+
+async fn send(
+    client: &Client,
+    component: &str,
+    note: &Note,
+    outcome: &Outcome,
+) -> kube::Result<()> {
+    let namespace = note.about.namespace.as_deref().unwrap_or("default");
+    let api: Api<Event> = Api::namespaced(client.clone(), namespace);
+    if outcome.count > 1 {
+        let patch = Patch::Merge(json!({
+            "count": outcome.count, "message": outcome.message, "lastTimestamp": stamp(note.at),
+        }));
+        let patched = api
+            .patch(&outcome.name, &PatchParams::default(), &patch)
+            .await;
+        match patched {
+            // It was forgotten meanwhile, so it is made anew.
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            patched => return patched.map(drop),
+        }
+    }
+    let event = event(component, note, outcome, namespace);
+    api.create(&PostParams::default(), &event).await.map(drop)
+}
+
+fn event(component: &str, note: &Note, outcome: &Outcome, namespace: &str) -> Event {
+    let at = stamp(note.at);
+    typed(json!({
+        "metadata": {"name": outcome.name, "namespace": namespace},
+        "involvedObject": note.about,
+        "type": note.severity.as_str(),
+        "reason": note.reason,
+        "message": outcome.message,
+        "count": outcome.count,
+        "firstTimestamp": at,
+        "lastTimestamp": at,
+        "source": {"component": component},
+        "reportingComponent": component,
+        "reportingInstance": "",
+    }))
+}

@@ -1,0 +1,387 @@
+//! A scheduler that stands in for kube-scheduler: the default plugins, extenders called as
+//! kube-scheduler calls them, and its habits in retrying.
+//!
+//! One Pod at a time, by priority and age; bindings are made while the next Pod is looked at. A Pod
+//! that no node takes is tried again as soon as the cluster looks different to a scheduler: its own
+//! condition counts, when its text changes, and so does any binding, deletion or change of a node.
+
+mod binding;
+pub mod configuration;
+mod extender;
+mod landscape;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client, ResourceExt as _};
+use serde_json::json;
+use tokio::task::{JoinError, JoinSet};
+use tracing::{debug, warn};
+
+use self::binding::Binder;
+use self::configuration::Configuration;
+use self::extender::{Extender, Filtered};
+use self::landscape::{Landscape, Requests};
+use super::Event;
+use super::objects::stamp;
+use super::parts::Parts;
+use super::recorder::reference;
+use super::store::Stores;
+use crate::simulate::random::Random;
+use crate::simulate::scheduling::{
+    NodeRequest, PodRequest, Refusal, Window, best, refusals, scores, unschedulable,
+};
+use evenkeel_clock as clock;
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_kubernetes as kubernetes;
+
+/// The scheduler that Pods name unless they say otherwise.
+const NAME: &str = "default-scheduler";
+
+/// After this long in the scenario a refused Pod is tried again, whatever has happened.
+const FLUSH: SignedDuration = SignedDuration::from_mins(5);
+
+/// How long a binding may take to be seen in the watch; afterwards it is believed to have failed.
+const ASSUMED: SignedDuration = SignedDuration::from_secs(30);
+
+/// Why a Pod was not placed.
+#[derive(Debug)]
+enum Unplaced {
+    /// By no node; the reasons of each.
+    Refused(Vec<Vec<Refusal>>),
+    /// By an extender that is not ignorable.
+    Extender(String),
+}
+
+/// Where a Pod goes, and why.
+#[derive(Debug)]
+struct Placed {
+    node: String,
+    score: Option<i64>,
+    why: String,
+}
+
+/// A binding that was not made, and the landscape that the Pod was placed on.
+struct Failed {
+    uid: String,
+    landscape: Landscape,
+}
+
+/// What a configuration sets.
+#[derive(Clone, Default)]
+struct Setup {
+    percentage: usize,
+    extenders: Vec<Extender>,
+}
+
+/// The scheduler.
+pub struct Scheduler {
+    binder: Binder,
+    stores: Stores,
+    setup: Arc<Mutex<Setup>>,
+    random: Random,
+    decisions: u64,
+    window: Window,
+    /// Bindings that the watch has not shown.
+    assumed: HashMap<String, (String, Timestamp)>,
+    /// When a refused Pod was last tried, and on what landscape.
+    refused: BTreeMap<String, (Landscape, Timestamp)>,
+    requests: Requests,
+}
+
+/// Changes the configuration of a scheduler that runs.
+#[derive(Clone)]
+pub struct SetupSlot(Arc<Mutex<Setup>>);
+
+impl SetupSlot {
+    /// Keeps to `configuration` from the next Pod on.
+    ///
+    /// # Errors
+    /// Certificates that cannot be used.
+    pub fn set(&self, configuration: &Configuration) -> Result<(), configuration::Error> {
+        let Configuration {
+            percentage,
+            extenders,
+        } = configuration;
+        let extenders = extenders.iter().map(Extender::new);
+        let setup = Setup {
+            percentage: *percentage,
+            extenders: extenders.collect::<Result<Vec<_>, _>>()?,
+        };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = setup;
+        Ok(())
+    }
+}
+
+impl Scheduler {
+    /// A scheduler without extenders.
+    #[must_use]
+    pub fn new(client: Client, stores: Stores, parts: Parts, seed: u64) -> Self {
+        Self {
+            binder: Binder { client, parts },
+            stores,
+            setup: Arc::default(),
+            random: Random::new(seed).stream("scheduler"),
+            decisions: 0,
+            window: Window::default(),
+            assumed: HashMap::new(),
+            refused: BTreeMap::new(),
+            requests: Requests::default(),
+        }
+    }
+
+    /// Where it is configured.
+    #[must_use]
+    pub fn setup_slot(&self) -> SetupSlot {
+        SetupSlot(Arc::clone(&self.setup))
+    }
+
+    fn setup(&self) -> MutexGuard<'_, Setup> {
+        self.setup.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Schedules for ever.
+    pub async fn run(mut self) {
+        let mut changes = self.stores.changes();
+        let pace = &self.binder.parts.pace;
+        let flush = pace.real(FLUSH, std::time::Duration::from_secs(1));
+        let mut bindings = JoinSet::new();
+        loop {
+            changes.borrow_and_update();
+            while let Some(pod) = self.next(clock::now()) {
+                self.attempt(&pod, &mut bindings).await;
+                while let Some(bound) = bindings.try_join_next() {
+                    self.settle(bound);
+                }
+            }
+            tokio::select! {
+                Some(bound) = bindings.join_next() => self.settle(bound),
+                // An error would mean that the stores are gone, and with them whoever runs this.
+                _ = tokio::time::timeout(flush, changes.changed()) => {}
+            }
+        }
+    }
+
+    /// A binding that has failed leaves its Pod to be tried again.
+    fn settle(&mut self, bound: Result<Option<Failed>, JoinError>) {
+        if let Ok(Some(Failed { uid, landscape })) = bound {
+            self.assumed.remove(&uid);
+            self.refused.insert(uid, (landscape, clock::now()));
+        }
+    }
+
+    /// The Pod to try: of those that are due, that with the highest priority, the oldest first.
+    fn next(&mut self, now: Timestamp) -> Option<Arc<Pod>> {
+        let pods = self.stores.pods.list();
+        let landscape = Landscape::of(&pods, &self.stores.nodes.list());
+        let bound = |uid: &str| {
+            pods.iter()
+                .any(|pod| pod.uid().as_deref() == Some(uid) && is_bound(pod))
+        };
+        self.assumed
+            .retain(|uid, (_, at)| !bound(uid) && now.duration_since(*at) < ASSUMED);
+        let exists = |uid: &String| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid));
+        self.refused.retain(|uid, _| exists(uid));
+        let pace = &self.binder.parts.pace;
+        let flush = pace.real(FLUSH, std::time::Duration::ZERO);
+        let due = |pod: &&Arc<Pod>| {
+            let uid = pod.uid().unwrap_or_default();
+            let waits = self.refused.get(&uid).is_some_and(|(tried, at)| {
+                let old = now.duration_since(*at).unsigned_abs() >= flush;
+                *tried == landscape.with(pod) && !old
+            });
+            is_pending(pod) && !waits && !self.assumed.contains_key(&uid)
+        };
+        pods.iter()
+            .filter(due)
+            .min_by_key(|pod| order(pod))
+            .cloned()
+    }
+
+    /// Looks for a node; like kube-scheduler it goes on to the next Pod while the binding is made.
+    async fn attempt(&mut self, pod: &Arc<Pod>, bindings: &mut JoinSet<Option<Failed>>) {
+        let uid = pod.uid().unwrap_or_default();
+        let pods = self.stores.pods.list();
+        let nodes = self.stores.nodes.list();
+        let landscape = Landscape::of(&pods, &nodes).with(pod);
+        match self.place(pod, &pods, &nodes).await {
+            Ok(placed) => {
+                self.refused.remove(&uid);
+                let assumed = (placed.node.clone(), clock::now());
+                self.assumed.insert(uid.clone(), assumed);
+                let binder = self.binder.clone();
+                let pod = Arc::clone(pod);
+                bindings.spawn(async move {
+                    let error = binder.bind(&pod, &placed).await.err()?;
+                    debug!(%error, pod = pod.name_any(), "a Pod could not be bound");
+                    Some(Failed { uid, landscape })
+                });
+            }
+            Err(unplaced) => {
+                self.refused.insert(uid, (landscape, clock::now()));
+                self.refuse(pod, unplaced).await;
+            }
+        }
+    }
+
+    async fn place(
+        &mut self,
+        pod: &Pod,
+        pods: &[Arc<Pod>],
+        nodes: &[Arc<Node>],
+    ) -> Result<Placed, Unplaced> {
+        let views = self.requests.views(nodes, pods, &self.assumed);
+        let request = landscape::request(pod);
+        let mut against: Vec<Vec<Refusal>> =
+            views.iter().map(|node| refusals(&request, node)).collect();
+        let Setup {
+            percentage,
+            extenders,
+        } = self.setup().clone();
+        let enough = Window::enough(views.len(), percentage);
+        let mut feasible = self
+            .window
+            .find(views.len(), enough, |node| against[node].is_empty());
+        for extender in &extenders {
+            if feasible.is_empty() {
+                break;
+            }
+            let asked: Vec<&str> = feasible.iter().map(|&node| &*views[node].name).collect();
+            let filtered = extender.filter(pod, &asked).await;
+            let Filtered {
+                kept,
+                refused,
+                skipped,
+            } = filtered.map_err(Unplaced::Extender)?;
+            if skipped {
+                self.tell_skipped(pod);
+            }
+            let position = |name: &String| views.iter().position(|view| view.name == *name);
+            for (name, refusal) in refused {
+                if let Some(node) = position(&name) {
+                    against[node] = vec![refusal];
+                }
+            }
+            feasible = kept.iter().filter_map(position).collect();
+        }
+        let candidates: Vec<&NodeRequest> = feasible.iter().map(|&node| &views[node]).collect();
+        self.decisions += 1;
+        let choice = self.random.unit(self.decisions);
+        let placed = rank(pod, &request, &candidates, &extenders, choice).await;
+        placed.ok_or(Unplaced::Refused(against))
+    }
+
+    fn tell_skipped(&self, pod: &Pod) {
+        let event = Event::FailedOpen {
+            call: "extender",
+            pod: PodName::new(&pod.namespace().unwrap_or_default(), &pod.name_any()),
+        };
+        self.binder.parts.tell(clock::now(), event);
+    }
+
+    /// Says in the Pod's condition why it waits; nothing is written while the text stays the same.
+    async fn refuse(&self, pod: &Pod, unplaced: Unplaced) {
+        let (reason, message) = match unplaced {
+            Unplaced::Refused(against) => ("Unschedulable", unschedulable(&against)),
+            Unplaced::Extender(message) => ("SchedulerError", message),
+        };
+        let recorder = &self.binder.parts.recorder;
+        recorder.warning(reference(pod), "FailedScheduling", message.clone());
+        if landscape::condition(pod) == Some((reason, &message)) {
+            return;
+        }
+        let namespace = pod.namespace().unwrap_or_default();
+        let now = clock::now();
+        let patch = json!({"status": {"conditions": [{
+            "type": "PodScheduled", "status": "False", "reason": reason, "message": message,
+            "lastTransitionTime": stamp(now),
+        }]}});
+        let api: Api<Pod> = Api::namespaced(self.binder.client.clone(), &namespace);
+        let patched = api
+            .patch_status(
+                &pod.name_any(),
+                &PatchParams::default(),
+                &Patch::Strategic(patch),
+            )
+            .await;
+        if let Err(error) = patched {
+            warn!(%error, pod = pod.name_any(), "a Pod's condition could not be written");
+        }
+        let pod = PodName::new(&namespace, &pod.name_any());
+        let event = Event::PodRefused { pod, message };
+        self.binder.parts.tell(now, event);
+    }
+}
+
+/// The node with the highest sum of all scores.
+async fn rank(
+    pod: &Pod,
+    request: &PodRequest,
+    candidates: &[&NodeRequest],
+    extenders: &[Extender],
+    choice: f64,
+) -> Option<Placed> {
+    let names: Vec<&str> = candidates.iter().map(|node| &*node.name).collect();
+    let in_tree = scores(request, candidates);
+    let mut total = in_tree.clone();
+    let mut given: Option<Vec<(i64, i64)>> = None;
+    // With one node left there is nothing to rank.
+    if names.len() > 1 {
+        for extender in extenders {
+            let scores = extender.prioritize(pod, &names).await;
+            for (sum, (score, weight)) in total.iter_mut().zip(&scores) {
+                *sum += score * weight;
+            }
+            given = Some(scores);
+        }
+    }
+    let chosen = best(&total, choice)?;
+    let given = given.and_then(|scores| scores.get(chosen).copied());
+    let in_tree = in_tree[chosen];
+    Some(Placed {
+        node: names[chosen].to_owned(),
+        score: given.map(|(score, _)| score),
+        why: match given {
+            Some((score, weight)) => format!("in-tree {in_tree} + {score} x {weight}"),
+            None if names.len() == 1 => "the only node that takes it".to_owned(),
+            None => format!("in-tree {in_tree}"),
+        },
+    })
+}
+
+fn is_bound(pod: &Pod) -> bool {
+    pod.spec
+        .as_ref()
+        .is_some_and(|spec| spec.node_name.is_some())
+}
+
+fn is_pending(pod: &Pod) -> bool {
+    let ours = pod.spec.as_ref().is_some_and(|spec| {
+        let scheduler = spec.scheduler_name.as_deref();
+        let gated = spec
+            .scheduling_gates
+            .as_ref()
+            .is_some_and(|gates| !gates.is_empty());
+        spec.node_name.is_none() && !gated && scheduler.is_none_or(|name| name == NAME)
+    });
+    ours && pod.metadata.deletion_timestamp.is_none()
+}
+
+/// The higher priority first, then the older, then by name.
+fn order(pod: &Pod) -> (i32, Option<Timestamp>, String) {
+    let priority = pod.spec.as_ref().and_then(|spec| spec.priority);
+    (
+        -priority.unwrap_or(0),
+        pod.creation_timestamp().map(|time| time.0),
+        pod.name_any(),
+    )
+}
+
+/// The Pod as rules read it.
+fn slim(pod: &Pod) -> kubernetes::pod::Pod {
+    let value = serde_json::to_value(pod).unwrap_or_default();
+    serde_json::from_value(value).unwrap_or_default()
+}

@@ -1,0 +1,236 @@
+//! Calls to one extender, in the form that kube-scheduler gives them.
+
+use std::collections::HashMap;
+
+use k8s_openapi::api::core::v1::Pod;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tracing::debug;
+
+use super::configuration::{Error, Settings};
+use crate::simulate::scheduling::Refusal;
+
+/// The largest in-tree score by the largest of an extender.
+const SCALE: i64 = 10;
+
+/// What filter leaves.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Filtered {
+    /// Nodes that pass, in the order of the answer.
+    pub(super) kept: Vec<String>,
+    /// Nodes that do not, with the reason.
+    pub(super) refused: Vec<(String, Refusal)>,
+    /// The extender gave no answer, and the Pod goes on without it.
+    pub(super) skipped: bool,
+}
+
+/// One extender.
+#[derive(Clone)]
+pub(super) struct Extender {
+    settings: Settings,
+    http: reqwest::Client,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+struct FilterAnswer {
+    node_names: Option<Vec<String>>,
+    failed_nodes: Option<HashMap<String, String>>,
+    failed_and_unresolvable_nodes: Option<HashMap<String, String>>,
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct HostPriority {
+    host: String,
+    score: i64,
+}
+
+impl Extender {
+    pub(super) fn new(settings: &Settings) -> Result<Self, Error> {
+        let refused = |error: reqwest::Error| Error::Tls(error.to_string());
+        let tls = &settings.tls;
+        let authorities =
+            reqwest::Certificate::from_pem_bundle(tls.authorities.as_bytes()).map_err(refused)?;
+        let identity = format!("{}{}", tls.certificate, tls.key);
+        let identity = reqwest::Identity::from_pem(identity.as_bytes()).map_err(refused)?;
+        let http = reqwest::Client::builder()
+            .tls_certs_only(authorities)
+            .identity(identity)
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .timeout(settings.timeout)
+            .build()
+            .map_err(refused)?;
+        Ok(Self {
+            settings: settings.clone(),
+            http,
+        })
+    }
+
+    /// The nodes of `names` that pass; all of them where the extender may be ignored and does not
+    /// answer.
+    pub(super) async fn filter(&self, pod: &Pod, names: &[&str]) -> Result<Filtered, String> {
+        let all = || Filtered {
+            kept: names.iter().map(|&name| name.to_owned()).collect(),
+            refused: Vec::new(),
+            skipped: false,
+        };
+        let Some(verb) = &self.settings.filter else {
+            return Ok(all());
+        };
+        let answer = self.call(verb, pod, names).await;
+        let filtered = answer.and_then(|body| read_filter(&body, names));
+        match filtered {
+            Err(error) if self.settings.ignorable => {
+                debug!(error, "the extender was skipped");
+                Ok(Filtered {
+                    skipped: true,
+                    ..all()
+                })
+            }
+            filtered => filtered,
+        }
+    }
+
+    /// Score and weight of each node of `names`; zeros where it does not answer.
+    pub(super) async fn prioritize(&self, pod: &Pod, names: &[&str]) -> Vec<(i64, i64)> {
+        let weight = self.settings.weight * SCALE;
+        let nothing = || vec![(0, weight); names.len()];
+        let Some(verb) = &self.settings.prioritize else {
+            return nothing();
+        };
+        let answer = self.call(verb, pod, names).await;
+        let scores = answer.and_then(|body| {
+            serde_json::from_slice::<Vec<HostPriority>>(&body).map_err(|error| error.to_string())
+        });
+        match scores {
+            Ok(scores) => {
+                let sum = |name: &str| {
+                    let given = scores.iter().filter(|score| score.host == name);
+                    given.map(|score| score.score).sum::<i64>()
+                };
+                names.iter().map(|name| (sum(name), weight)).collect()
+            }
+            Err(error) => {
+                debug!(error, "the extender gave no scores");
+                nothing()
+            }
+        }
+    }
+
+    async fn call(&self, verb: &str, pod: &Pod, names: &[&str]) -> Result<Vec<u8>, String> {
+        let url = format!("{}/{verb}", self.settings.url_prefix.trim_end_matches('/'));
+        let answer = self
+            .http
+            .post(url)
+            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+            .body(arguments(pod, names))
+            .send()
+            .await
+            .map_err(|error| error.to_string())?;
+        if answer.status() != reqwest::StatusCode::OK {
+            return Err(format!(
+                "failed {verb} with extender, code {}",
+                answer.status()
+            ));
+        }
+        let body = answer.bytes().await.map_err(|error| error.to_string())?;
+        Ok(body.into())
+    }
+}
+
+/// The body of a call: Go's names, the Pod without its type and without who manages which field.
+fn arguments(pod: &Pod, names: &[&str]) -> Vec<u8> {
+    let mut pod = serde_json::to_value(pod).unwrap_or_default();
+    if let Value::Object(fields) = &mut pod {
+        fields.remove("apiVersion");
+        fields.remove("kind");
+    }
+    if let Value::Object(metadata) = &mut pod["metadata"] {
+        metadata.remove("managedFields");
+    }
+    let body = json!({"Pod": pod, "Nodes": null, "NodeNames": names});
+    body.to_string().into_bytes()
+}
+
+/// What an answer means: a node that passes and is refused passes, and one that is in neither list
+/// is refused without a reason.
+fn read_filter(body: &[u8], names: &[&str]) -> Result<Filtered, String> {
+    let answer: FilterAnswer = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    if let Some(error) = answer.error.filter(|error| !error.is_empty()) {
+        return Err(error);
+    }
+    let mut kept = answer.node_names.unwrap_or_default();
+    if let Some(stranger) = kept.iter().find(|name| !names.contains(&name.as_str())) {
+        return Err(format!(
+            "extender claims a filtered node {stranger:?} which is not found in the input node list"
+        ));
+    }
+    let mut seen = std::collections::HashSet::new();
+    kept.retain(|name| seen.insert(name.clone()));
+    let failed = answer.failed_nodes.unwrap_or_default();
+    let unresolvable = answer.failed_and_unresolvable_nodes.unwrap_or_default();
+    let mut refused = Vec::new();
+    for name in names.iter().filter(|name| !seen.contains(**name)) {
+        let (text, resolvable) = match (unresolvable.get(*name), failed.get(*name)) {
+            (Some(text), _) => (text.clone(), false),
+            (None, Some(text)) => (text.clone(), true),
+            (None, None) => (String::new(), false),
+        };
+        let text = text.into();
+        refused.push(((*name).to_owned(), Refusal { text, resolvable }));
+    }
+    Ok(Filtered {
+        kept,
+        refused,
+        skipped: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_kubernetes::extender::wire;
+
+    #[test]
+    fn the_body_is_the_one_that_kube_scheduler_sends() {
+        let pod: Pod = serde_json::from_value(json!({
+            "metadata": {"name": "a", "uid": "u", "managedFields": [{"manager": "x"}]},
+            "spec": {"containers": []},
+        }))
+        .unwrap();
+        let body: Value = serde_json::from_slice(&arguments(&pod, &["n1", "n2"])).unwrap();
+        assert_eq!(body["NodeNames"], json!(["n1", "n2"]));
+        assert_eq!(body["Nodes"], Value::Null);
+        assert_eq!(body["Pod"]["metadata"], json!({"name": "a", "uid": "u"}));
+        assert_eq!(body["Pod"]["kind"], Value::Null);
+        let bytes = arguments(&pod, &["n1"]);
+        assert_eq!(wire::Request::parse(&bytes).unwrap().names, ["n1"]);
+    }
+
+    #[test]
+    fn answers_mean_what_kube_scheduler_makes_of_them() {
+        let names = ["a", "b", "c"];
+        let read = |answer: Value| read_filter(answer.to_string().as_bytes(), &names);
+        let partly = read(json!({
+            "NodeNames": ["b", "b"],
+            "FailedNodes": {"b": "contradicts itself", "a": "full"},
+            "FailedAndUnresolvableNodes": {"c": "never"},
+        }))
+        .unwrap();
+        assert_eq!(partly.kept, ["b"]);
+        let reasons: Vec<_> = partly
+            .refused
+            .iter()
+            .map(|(name, refusal)| (&**name, &*refusal.text, refusal.resolvable))
+            .collect();
+        assert_eq!(reasons, [("a", "full", true), ("c", "never", false)]);
+        assert_eq!(read(json!({})).unwrap().refused.len(), 3);
+        assert!(read(json!({"NodeNames": ["d"]})).is_err());
+        assert!(read(json!({"NodeNames": ["a"], "Error": "broken"})).is_err());
+        assert!(read_filter(b"", &names).is_err());
+    }
+}

@@ -1,0 +1,183 @@
+//! What Pods and nodes use at a time of the scenario.
+//!
+//! A replica uses what it uses idle, and something more for each request that it serves; requests
+//! follow the trace and are shared by the ready replicas, each of which serves no more than it
+//! can. A node uses what its Pods use and a share for the system; what is wanted above its
+//! capacity is not given.
+
+use jiff::SignedDuration;
+
+use super::lifecycle::Stage;
+use super::random::Random;
+use super::scenario::{Traffic, Workload};
+use evenkeel_core::units::{Amount, Resource, Resources};
+
+/// Noise changes this often: faster changes would vanish in the mean over a sample window.
+const NOISE_STEP: SignedDuration = SignedDuration::from_secs(20);
+
+/// What the operating system, kubelet and log shippers use of an otherwise empty node.
+const SYSTEM: Resources<f64> = Resources::new([0.04, 0.06, 0.01, 0.02, 0.04]);
+
+/// What a container uses of its idle cpu while it starts: class loading and caches cost more than
+/// waiting.
+const WARMING_CPU: f64 = 2.0;
+
+/// Amounts used, as floats in the base units.
+pub type Used = Resources<f64>;
+
+/// Requests of one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Served {
+    /// Requests per second that arrive.
+    pub offered: f64,
+    /// Requests per second that each ready replica serves.
+    pub each: f64,
+    /// Requests per second that nobody serves.
+    pub lost: f64,
+}
+
+/// How the requests at a time of the trace are shared among `ready` replicas.
+#[must_use]
+pub fn serve(traffic: &Traffic, at: SignedDuration, ready: u32) -> Served {
+    let offered = traffic.peak * traffic.trace.share(at);
+    let capacity = f64::from(ready) * traffic.per_replica;
+    let served = offered.min(capacity);
+    Served {
+        offered,
+        each: if ready == 0 {
+            0.0
+        } else {
+            served / f64::from(ready)
+        },
+        lost: offered - served,
+    }
+}
+
+/// What one replica wants at a time; `noise` is its own stream.
+#[must_use]
+pub fn replica(
+    workload: &Workload,
+    stage: Stage,
+    served: &Served,
+    noise: Random,
+    at: SignedDuration,
+) -> Used {
+    let usage = &workload.usage;
+    let period = at.as_secs().max(0).unsigned_abs() / NOISE_STEP.as_secs().unsigned_abs();
+    let requests = if stage == Stage::Ready {
+        served.each
+    } else {
+        0.0
+    };
+    Resources::from_fn(|resource| {
+        let wanted =
+            usage.idle[resource].as_f64() + usage.per_request[resource].as_f64() * requests;
+        let change = || usage.noise.get() * noise.stream(resource.as_str()).noise(period);
+        match (stage, resource) {
+            (Stage::Pulling | Stage::Starting, _) => 0.0,
+            (Stage::Warming, Resource::Cpu) => wanted * WARMING_CPU,
+            (_, Resource::Memory | Resource::Disk) => wanted,
+            (_, Resource::Cpu | Resource::NetworkIo | Resource::DiskIo) => {
+                wanted * (1.0 + change())
+            }
+        }
+    })
+}
+
+/// A node's use of its resources.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NodeUse {
+    /// What its Pods and the system want.
+    pub wanted: Used,
+    /// What they get: never more than there is.
+    pub given: Used,
+    /// T.
+    pub capacity: Resources<Amount>,
+}
+
+impl NodeUse {
+    /// The use of a node with these Pods.
+    #[must_use]
+    pub fn of(capacity: Resources<Amount>, pods: impl Iterator<Item = Used>) -> Self {
+        let system = Resources::from_fn(|resource| SYSTEM[resource] * capacity[resource].as_f64());
+        let wanted = pods.fold(system, |sum, pod| {
+            Resources::from_fn(|resource| sum[resource] + pod[resource])
+        });
+        Self {
+            wanted,
+            given: Resources::from_fn(|resource| wanted[resource].min(capacity[resource].as_f64())),
+            capacity,
+        }
+    }
+
+    /// What is wanted as shares of the capacity; above 1 where the node is asked for more than it
+    /// has.
+    #[must_use]
+    pub fn utilisation(&self) -> Used {
+        Resources::from_fn(|resource| self.wanted[resource] / self.capacity[resource].as_f64())
+    }
+
+    /// The share of what a Pod wants that it gets.
+    #[must_use]
+    pub fn granted(&self) -> Used {
+        Resources::from_fn(|resource| {
+            if self.wanted[resource] > 0.0 {
+                self.given[resource] / self.wanted[resource]
+            } else {
+                1.0
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::scenario::Scenario;
+    use super::super::trace::Trace;
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_request_is_served_or_lost(ready in 0_u32..50, seconds in 0_i64..1_000_000) {
+            let traffic = Traffic { peak: 900.0, per_replica: 40.0, trace: Trace::web() };
+            let at = SignedDuration::from_secs(seconds);
+            let served = serve(&traffic, at, ready);
+            let sum = served.each * f64::from(ready) + served.lost;
+            prop_assert!((sum - served.offered).abs() < 1e-9);
+            prop_assert!(served.each <= traffic.per_replica && served.lost >= 0.0);
+        }
+
+        #[test]
+        fn nodes_give_no_more_than_they_have(pods in proptest::collection::vec(0.0_f64..4e9, 0..30)) {
+            let capacity = Scenario::mixed().nodes[0].capacity;
+            let node = NodeUse::of(capacity, pods.into_iter().map(|pod| Resources::from_fn(|_| pod)));
+            for (resource, given) in node.given.iter() {
+                prop_assert!(*given <= capacity[resource].as_f64());
+                let granted = node.granted()[resource];
+                prop_assert!((granted * node.wanted[resource] - given).abs() <= 1e-6 * given);
+            }
+        }
+    }
+
+    #[test]
+    fn only_ready_replicas_work_for_requests() {
+        let scenario = Scenario::mixed();
+        let web = scenario.workloads.iter().find(|web| web.traffic.is_some());
+        let web = web.unwrap();
+        let busy = Served {
+            each: 20.0,
+            ..Served::default()
+        };
+        let cpu = |stage, served: &Served| {
+            let noise = Random::new(3);
+            replica(web, stage, served, noise, SignedDuration::ZERO)[Resource::Cpu]
+        };
+        assert!(cpu(Stage::Pulling, &busy) <= 0.0);
+        assert!(
+            (cpu(Stage::Warming, &busy) - cpu(Stage::Warming, &Served::default())).abs() < 1e-9
+        );
+        assert!(cpu(Stage::Ready, &busy) > 2.0 * cpu(Stage::Ready, &Served::default()));
+    }
+}

@@ -1,0 +1,456 @@
+//! A scenario as it is written, and the way from there to a checked one.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, Visitor};
+
+use super::{NodeShape, Scale, Scenario, ScenarioError, Startup, Traffic, Usage, Workload};
+use crate::simulate::trace::Trace;
+use evenkeel_core::units::{Amount, BytesPerSecond, Quantity, Ratio, Resources};
+
+/// Kubelet's own default.
+const PODS: u32 = 110;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ScenarioFile {
+    name: String,
+    #[serde(default)]
+    trace_offset: Option<Text>,
+    nodes: Vec<NodeFile>,
+    workloads: Vec<WorkloadFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct NodeFile {
+    name: String,
+    capacity: AmountsFile,
+    #[serde(default)]
+    pods: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct WorkloadFile {
+    name: String,
+    namespace: String,
+    #[serde(default)]
+    arrival: Option<Text>,
+    replicas: u32,
+    demand: AmountsFile,
+    usage: UsageFile,
+    startup: StartupFile,
+    #[serde(default)]
+    traffic: Option<TrafficFile>,
+    #[serde(default)]
+    scale: Option<ScaleFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct UsageFile {
+    idle: AmountsFile,
+    #[serde(default)]
+    per_request: AmountsFile,
+    #[serde(default)]
+    noise: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct StartupFile {
+    pull: Text,
+    start: Text,
+    warm_up: Text,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct TrafficFile {
+    peak: f64,
+    per_replica: f64,
+    #[serde(default)]
+    trace: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ScaleFile {
+    min: u32,
+    max: u32,
+    cpu: Text,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
+}
+
+/// Amounts as Kubernetes and the annotations write them; what is left out is zero.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct AmountsFile {
+    cpu: Option<Text>,
+    memory: Option<Text>,
+    network_io: Option<Text>,
+    disk_io: Option<Text>,
+    disk: Option<Text>,
+}
+
+/// A text, or a number as its text: YAML makes a number of `cpu: 4`.
+struct Text(String);
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Scalar;
+        impl Visitor<'_> for Scalar {
+            type Value = Text;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text or a number")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Text, E> {
+                Ok(Text(text.to_owned()))
+            }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Text, E> {
+                Ok(Text(number.to_string()))
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Text, E> {
+                Ok(Text(number.to_string()))
+            }
+
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Text, E> {
+                Ok(Text(number.to_string()))
+            }
+        }
+        deserializer.deserialize_any(Scalar)
+    }
+}
+
+/// Gives the text of a file that a scenario names.
+type Traces<'a> = &'a dyn Fn(&Path) -> Result<String, String>;
+
+impl FromStr for Scenario {
+    type Err = ScenarioError;
+
+    /// A scenario that names no other file.
+    fn from_str(text: &str) -> Result<Self, ScenarioError> {
+        read(text, &|_| {
+            Err("only a scenario that is a file itself may name others".to_owned())
+        })
+    }
+}
+
+pub(super) fn read(text: &str, traces: Traces<'_>) -> Result<Scenario, ScenarioError> {
+    let file: ScenarioFile = serde_saphyr::from_str(text)
+        .map_err(|error| ScenarioError::Malformed(error.to_string()))?;
+    let ScenarioFile {
+        name,
+        trace_offset,
+        nodes,
+        workloads,
+    } = file;
+    if nodes.is_empty() {
+        return Err(refused("nodes", "[]", "at least one node"));
+    }
+    let workload = |file: WorkloadFile, path: &str| file.check(path, traces);
+    Ok(Scenario {
+        name,
+        trace_offset: optional("traceOffset", trace_offset)?,
+        nodes: numbered(nodes, "nodes", NodeFile::check)?,
+        workloads: numbered(workloads, "workloads", workload)?,
+    })
+}
+
+fn numbered<F, T>(
+    files: Vec<F>,
+    path: &str,
+    check: impl Fn(F, &str) -> Result<T, ScenarioError>,
+) -> Result<Vec<T>, ScenarioError> {
+    let numbered = files.into_iter().enumerate();
+    numbered
+        .map(|(number, file)| check(file, &format!("{path}[{number}]")))
+        .collect()
+}
+
+impl NodeFile {
+    fn check(self, path: &str) -> Result<NodeShape, ScenarioError> {
+        let Self {
+            name,
+            capacity,
+            pods,
+        } = self;
+        let capacity = capacity.check(&format!("{path}.capacity"))?;
+        if capacity.values().contains(&Amount::ZERO) {
+            let accepted = "an amount above zero of each of the five resources";
+            return Err(refused(&format!("{path}.capacity"), "0", accepted));
+        }
+        Ok(NodeShape {
+            name,
+            capacity,
+            pods: pods.unwrap_or(PODS),
+        })
+    }
+}
+
+impl WorkloadFile {
+    fn check(self, path: &str, traces: Traces<'_>) -> Result<Workload, ScenarioError> {
+        let Self {
+            name,
+            namespace,
+            arrival,
+            replicas,
+            demand,
+            usage,
+            startup,
+            traffic,
+            scale,
+        } = self;
+        let below = |field: &str| format!("{path}.{field}");
+        let traffic = traffic.map(|traffic| traffic.check(&below("traffic"), traces));
+        let annotations = scale.as_ref().map(|scale| scale.annotations.clone());
+        let scale = scale.map(|scale| scale.check(&below("scale")));
+        Ok(Workload {
+            name,
+            namespace,
+            arrival: optional(&below("arrival"), arrival)?,
+            replicas,
+            demand: demand.check(&below("demand"))?,
+            usage: usage.check(&below("usage"))?,
+            startup: startup.check(&below("startup"))?,
+            traffic: traffic.transpose()?,
+            scale: scale.transpose()?,
+            scale_annotations: annotations.unwrap_or_default(),
+        })
+    }
+}
+
+impl UsageFile {
+    fn check(self, path: &str) -> Result<Usage, ScenarioError> {
+        let Self {
+            idle,
+            per_request,
+            noise,
+        } = self;
+        let share = (0.0..=1.0).contains(&noise).then_some(noise);
+        let share = share.and_then(|share| Ratio::new(share).ok());
+        let accepted = "a share from 0 to 1";
+        Ok(Usage {
+            idle: idle.check(&format!("{path}.idle"))?,
+            per_request: per_request.check(&format!("{path}.perRequest"))?,
+            noise: share.ok_or_else(|| refused(&format!("{path}.noise"), noise, accepted))?,
+        })
+    }
+}
+
+impl StartupFile {
+    fn check(self, path: &str) -> Result<Startup, ScenarioError> {
+        let Self {
+            pull,
+            start,
+            warm_up,
+        } = self;
+        Ok(Startup {
+            pull: duration(&format!("{path}.pull"), &pull)?,
+            start: duration(&format!("{path}.start"), &start)?,
+            warm_up: duration(&format!("{path}.warmUp"), &warm_up)?,
+        })
+    }
+}
+
+impl TrafficFile {
+    fn check(self, path: &str, traces: Traces<'_>) -> Result<Traffic, ScenarioError> {
+        let Self {
+            peak,
+            per_replica,
+            trace,
+        } = self;
+        for (field, rate) in [("peak", peak), ("perReplica", per_replica)] {
+            if !(rate.is_finite() && rate > 0.0) {
+                let accepted = "requests per second above zero";
+                return Err(refused(&format!("{path}.{field}"), rate, accepted));
+            }
+        }
+        let named = |file: PathBuf| {
+            let text = traces(&file);
+            let parsed = text.and_then(|text| {
+                let trace = text.parse::<Trace>();
+                trace.map_err(|error| error.to_string())
+            });
+            parsed.map_err(|why| ScenarioError::Trace {
+                path: format!("{path}.trace"),
+                given: file.display().to_string(),
+                why,
+            })
+        };
+        Ok(Traffic {
+            peak,
+            per_replica,
+            trace: match trace {
+                Some(file) => Arc::new(named(file)?),
+                None => Trace::web(),
+            },
+        })
+    }
+}
+
+impl ScaleFile {
+    fn check(self, path: &str) -> Result<Scale, ScenarioError> {
+        let Self {
+            min,
+            max,
+            cpu: Text(cpu),
+            annotations: _,
+        } = self;
+        if min == 0 || max < min {
+            let accepted = "at least 1, and max at least min";
+            return Err(refused(path, format!("{min}..{max}"), accepted));
+        }
+        let percent = cpu
+            .strip_suffix('%')
+            .and_then(|percent| percent.parse::<f64>().ok());
+        let ratio = percent.and_then(|percent| Ratio::share(percent / 100.0).ok());
+        let accepted = "a percentage of the request, such as 60%";
+        Ok(Scale {
+            min,
+            max,
+            cpu: ratio.ok_or_else(|| refused(&format!("{path}.cpu"), cpu, accepted))?,
+        })
+    }
+}
+
+impl AmountsFile {
+    fn check(self, path: &str) -> Result<Resources<Amount>, ScenarioError> {
+        let Self {
+            cpu,
+            memory,
+            network_io,
+            disk_io,
+            disk,
+        } = self;
+        let at = |field: &str| format!("{path}.{field}");
+        let bytes = |quantity: Quantity| Amount::new(quantity.ceil());
+        let cores = |quantity: Quantity| Amount::new(quantity.milli_ceil());
+        let rate = |rate: BytesPerSecond| Amount::from(rate);
+        Ok(Resources::new([
+            amount(&at("cpu"), cpu, cores)?,
+            amount(&at("memory"), memory, bytes)?,
+            amount(&at("networkIo"), network_io, rate)?,
+            amount(&at("diskIo"), disk_io, rate)?,
+            amount(&at("disk"), disk, bytes)?,
+        ]))
+    }
+}
+
+fn amount<T: FromStr<Err: fmt::Display>>(
+    path: &str,
+    text: Option<Text>,
+    to_amount: impl Fn(T) -> Amount,
+) -> Result<Amount, ScenarioError> {
+    let Some(Text(text)) = text else {
+        return Ok(Amount::ZERO);
+    };
+    let parsed = text.parse::<T>();
+    parsed
+        .map(to_amount)
+        .map_err(|error| refused(path, &text, error))
+}
+
+fn optional(path: &str, text: Option<Text>) -> Result<SignedDuration, ScenarioError> {
+    text.map_or(Ok(SignedDuration::ZERO), |text| duration(path, &text))
+}
+
+fn duration(path: &str, Text(text): &Text) -> Result<SignedDuration, ScenarioError> {
+    let parsed = text.parse::<SignedDuration>().ok();
+    let parsed = parsed.filter(|duration| !duration.is_negative());
+    parsed.ok_or_else(|| refused(path, text, "a duration such as 90s or 5m"))
+}
+
+fn refused(path: &str, given: impl fmt::Display, accepted: impl fmt::Display) -> ScenarioError {
+    ScenarioError::Value {
+        path: path.to_owned(),
+        given: given.to_string(),
+        accepted: accepted.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = "
+name: small
+nodes:
+  - {name: a, capacity: {cpu: 4, memory: 8Gi, networkIo: 1Gbps, diskIo: 100MB/s, disk: 50Gi}}
+workloads:
+  - name: web
+    namespace: shop
+    replicas: 2
+    demand: {cpu: 250m}
+    usage: {idle: {cpu: 50m}, noise: 0.1}
+    startup: {pull: 5s, start: 1s, warmUp: 0s}
+    scale: {min: 1, max: 4, cpu: 60%}
+";
+
+    #[test]
+    fn amounts_are_read_as_kubernetes_and_the_annotations_write_them() {
+        let small: Scenario = SMALL.parse().unwrap();
+        let expected = [4_000, 8 << 30, 125_000_000, 100_000_000, 50 << 30].map(Amount::new);
+        assert_eq!(small.nodes[0].capacity.values(), &expected);
+        assert_eq!(small.nodes[0].pods, PODS);
+        assert_eq!(
+            small.workloads[0].demand.values(),
+            &[250, 0, 0, 0, 0].map(Amount::new)
+        );
+    }
+
+    #[test]
+    fn a_trace_is_read_from_the_file_that_is_named() {
+        let traffic = "traffic: {peak: 10, perReplica: 1, trace: day.csv}\n    scale:";
+        let text = SMALL.replace("scale:", traffic);
+        let read = |content: Result<&str, &str>| {
+            Scenario::read(&text, &|path| {
+                assert_eq!(path, Path::new("day.csv"));
+                content.map(str::to_owned).map_err(str::to_owned)
+            })
+        };
+        let traced = read(Ok("timestamp,value\n0,1\n60,4\n")).unwrap();
+        let traffic = traced.workloads[0].traffic.as_ref().unwrap();
+        assert!((traffic.trace.share(SignedDuration::ZERO) - 0.25).abs() < 1e-12);
+        for (content, part) in [
+            (Err("not there"), "not there"),
+            (Ok("0,1\n60,x\n"), "line 2"),
+            (Ok(""), "at least two values"),
+        ] {
+            let error = read(content).unwrap_err().to_string();
+            assert!(error.starts_with("workloads[0].traffic.trace"), "{error}");
+            assert!(error.contains("day.csv") && error.contains(part), "{error}");
+        }
+        assert!(text.parse::<Scenario>().is_err());
+    }
+
+    #[test]
+    fn what_is_not_accepted_is_named_with_its_place() {
+        for (from, to, place) in [
+            ("cpu: 4,", "cpu: four,", "nodes[0].capacity.cpu"),
+            ("cpu: 4,", "", "nodes[0].capacity"),
+            ("noise: 0.1", "noise: 2", "workloads[0].usage.noise"),
+            ("pull: 5s", "pull: -5s", "workloads[0].startup.pull"),
+            ("min: 1", "min: 0", "workloads[0].scale"),
+            ("cpu: 60%", "cpu: 60", "workloads[0].scale.cpu"),
+            ("replicas: 2", "replica: 2", "the scenario cannot be read"),
+        ] {
+            let text = SMALL.replace(from, to);
+            assert_ne!(text, SMALL, "{from}");
+            let error = text.parse::<Scenario>().unwrap_err().to_string();
+            assert!(error.starts_with(place), "{to}: {error}");
+        }
+    }
+}

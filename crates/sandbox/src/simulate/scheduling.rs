@@ -1,0 +1,91 @@
+//! What kube-scheduler does by default, as functions: which nodes a Pod may go to, which of them
+//! it likes best, and how it words that there is none.
+//!
+//! NodeName, NodeUnschedulable, TaintToleration, NodeAffinity and NodeResourcesFit filter;
+//! NodeResourcesFit by LeastAllocated, NodeResourcesBalancedAllocation, TaintToleration and
+//! NodeAffinity score, with the weights that kube-scheduler gives them. They look at requests
+//! only, which is why the load of network and disk escapes them.
+
+mod affinity;
+mod filter;
+mod message;
+mod score;
+mod window;
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{NodeAffinity, Taint, Toleration};
+
+pub use filter::{Refusal, refusals};
+pub use message::unschedulable;
+pub use score::{best, scores};
+pub use window::Window;
+
+use evenkeel_core::units::{Amount, Resource, Resources};
+
+/// What kube-scheduler takes for the request of a container that names none, when it scores.
+const DEFAULT_CPU: Amount = Amount::new(100);
+/// The same for memory.
+const DEFAULT_MEMORY: Amount = Amount::new(200 * 1024 * 1024);
+
+/// A Pod as the default plugins see it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PodRequest {
+    /// Requests of cpu, memory and disk; the other two are not looked at.
+    pub requests: Resources<Amount>,
+    /// The node that the Pod asks for by name.
+    pub node_name: Option<String>,
+    /// Labels that the node must have.
+    pub selector: BTreeMap<String, String>,
+    /// What nodes it must and should go to.
+    pub affinity: NodeAffinity,
+    /// Taints that it bears.
+    pub tolerations: Vec<Toleration>,
+}
+
+/// A node as the default plugins see it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NodeRequest {
+    /// The name.
+    pub name: String,
+    /// Labels.
+    pub labels: BTreeMap<String, String>,
+    /// Taints.
+    pub taints: Vec<Taint>,
+    /// Whether it is cordoned.
+    pub unschedulable: bool,
+    /// What it has for Pods.
+    pub allocatable: Resources<Amount>,
+    /// How many Pods it takes.
+    pub max_pods: u32,
+    /// Requests of its Pods.
+    pub requested: Resources<Amount>,
+    /// The same for scoring, where no Pod counts as asking for nothing.
+    pub scored: Resources<Amount>,
+    /// How many Pods it has.
+    pub pods: u32,
+}
+
+impl NodeRequest {
+    /// Counts a Pod that goes there.
+    pub fn add(&mut self, requests: &Resources<Amount>) {
+        let scored = for_scoring(requests);
+        for resource in Resource::ALL {
+            let sum = self.requested[resource].saturating_add(requests[resource]);
+            self.requested[resource] = sum;
+            self.scored[resource] = self.scored[resource].saturating_add(scored[resource]);
+        }
+        self.pods += 1;
+    }
+}
+
+fn for_scoring(requests: &Resources<Amount>) -> Resources<Amount> {
+    let or = |resource: Resource, default: Amount| match requests[resource] {
+        Amount::ZERO => default,
+        amount => amount,
+    };
+    let mut scored = *requests;
+    scored[Resource::Cpu] = or(Resource::Cpu, DEFAULT_CPU);
+    scored[Resource::Memory] = or(Resource::Memory, DEFAULT_MEMORY);
+    scored
+}

@@ -1,0 +1,152 @@
+//! How kube-scheduler ranks the nodes that take a Pod.
+
+use super::{NodeRequest, PodRequest, affinity, filter, for_scoring};
+use evenkeel_core::units::{Amount, Resource};
+
+/// The largest score of one plugin.
+const MOST: i64 = 100;
+/// Of NodeResourcesFit and NodeResourcesBalancedAllocation.
+const RESOURCES_WEIGHT: i64 = 1;
+/// Of TaintToleration.
+const TAINT_WEIGHT: i64 = 3;
+/// Of NodeAffinity.
+const AFFINITY_WEIGHT: i64 = 2;
+
+/// The resources that scores look at, with equal weights.
+const SCORED: [Resource; 2] = [Resource::Cpu, Resource::Memory];
+
+/// The in-tree sum of each node, in the order given.
+#[must_use]
+pub fn scores(pod: &PodRequest, nodes: &[&NodeRequest]) -> Vec<i64> {
+    let taints = nodes.iter().map(|node| unborne(pod, node)).collect();
+    let affinities = nodes
+        .iter()
+        .map(|node| affinity::preferred(pod, node))
+        .collect();
+    let taints = normalised(taints, true);
+    let affinities = normalised(affinities, false);
+    let own = taints.into_iter().zip(affinities);
+    nodes
+        .iter()
+        .zip(own)
+        .map(|(node, (taint, affinity))| {
+            RESOURCES_WEIGHT * (least_allocated(pod, node) + balanced(pod, node))
+                + TAINT_WEIGHT * taint
+                + AFFINITY_WEIGHT * affinity
+        })
+        .collect()
+}
+
+/// The position of a node with the highest score; `choice` in [0, 1) decides between equals.
+#[must_use]
+pub fn best(scores: &[i64], choice: f64) -> Option<usize> {
+    let most = scores.iter().max()?;
+    let equals: Vec<usize> = (0..scores.len())
+        .filter(|&position| scores[position] == *most)
+        .collect();
+    let count = f64::from(u32::try_from(equals.len()).unwrap_or(u32::MAX));
+    let chosen = Amount::from_f64((choice * count).floor()).get();
+    let last = equals.last().copied();
+    let chosen = usize::try_from(chosen)
+        .ok()
+        .and_then(|at| equals.get(at).copied());
+    chosen.or(last)
+}
+
+/// The free share after placement, the mean over cpu and memory.
+fn least_allocated(pod: &PodRequest, node: &NodeRequest) -> i64 {
+    let asked = for_scoring(&pod.requests);
+    let free = SCORED.map(|resource| {
+        let capacity = node.allocatable[resource].get();
+        let used = node.scored[resource].saturating_add(asked[resource]).get();
+        let free = u128::from(capacity.saturating_sub(used)) * 100;
+        free.checked_div(u128::from(capacity))
+            .and_then(|share| i64::try_from(share).ok())
+            .unwrap_or(0)
+    });
+    free.iter().sum::<i64>() / 2
+}
+
+/// How alike the requested shares of cpu and memory are after placement.
+fn balanced(pod: &PodRequest, node: &NodeRequest) -> i64 {
+    let share = SCORED.map(|resource| {
+        let used = node.requested[resource].saturating_add(pod.requests[resource]);
+        let capacity = node.allocatable[resource].as_f64();
+        if capacity > 0.0 {
+            (used.as_f64() / capacity).min(1.0)
+        } else {
+            1.0
+        }
+    });
+    let deviation = (share[0] - share[1]).abs() / 2.0;
+    let score = Amount::from_f64(((1.0 - deviation) * 100.0).floor()).get();
+    i64::try_from(score).unwrap_or(MOST)
+}
+
+/// Taints that ask Pods to stay away, and that the Pod does not bear.
+fn unborne(pod: &PodRequest, node: &NodeRequest) -> i64 {
+    let asking = node.taints.iter().filter(|taint| {
+        taint.effect == "PreferNoSchedule" && !filter::is_tolerated(taint, &pod.tolerations)
+    });
+    i64::try_from(asking.count()).unwrap_or(i64::MAX)
+}
+
+/// Scores on the scale of the largest; turned round where a small number is good.
+fn normalised(scores: Vec<i64>, reverse: bool) -> Vec<i64> {
+    let most = scores.iter().copied().max().unwrap_or(0);
+    let scaled = scores.into_iter().map(|score| match (most, reverse) {
+        (0, true) => MOST,
+        (0, false) => 0,
+        (_, true) => MOST - score * MOST / most,
+        (_, false) => score * MOST / most,
+    });
+    scaled.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_core::units::Resources;
+
+    fn node(cpu: u64, memory: u64) -> NodeRequest {
+        let mut node = NodeRequest {
+            allocatable: Resources::new([4000, 8 << 30, 0, 0, 1 << 40].map(Amount::new)),
+            max_pods: 110,
+            ..NodeRequest::default()
+        };
+        node.add(&Resources::new([cpu, memory, 0, 0, 0].map(Amount::new)));
+        node
+    }
+
+    #[test]
+    fn the_emptier_and_the_more_balanced_node_wins() {
+        let pod = PodRequest {
+            requests: Resources::new([1000, 2 << 30, 0, 0, 0].map(Amount::new)),
+            ..PodRequest::default()
+        };
+        let (empty, half, skewed) = (node(1, 1), node(2000, 4 << 30), node(3000, 2 << 30));
+        let scores = scores(&pod, &[&empty, &half, &skewed]);
+        // 74 free + 99 alike; 25 + 100; (0 + 50) / 2 + 75; each with 300 for no taint.
+        assert_eq!(scores, [473, 425, 400]);
+        assert_eq!(best(&scores, 0.9), Some(0));
+    }
+
+    #[test]
+    fn the_choice_is_among_the_highest_only() {
+        for (choice, at) in [(0.0, 1), (0.49, 1), (0.5, 3), (0.99, 3)] {
+            assert_eq!(best(&[1, 7, 3, 7], choice), Some(at), "{choice}");
+        }
+        assert_eq!(best(&[], 0.3), None);
+    }
+
+    #[test]
+    fn a_taint_that_asks_to_stay_away_costs() {
+        let mut shunned = node(1, 1);
+        shunned.taints = vec![
+            serde_json::from_value(serde_json::json!({"key": "k", "effect": "PreferNoSchedule"}))
+                .unwrap(),
+        ];
+        let scores = scores(&PodRequest::default(), &[&node(1, 1), &shunned]);
+        assert_eq!(scores[0] - scores[1], 300);
+    }
+}

@@ -1,0 +1,216 @@
+//! One target under a load that is given: how many replicas a plain HPA would have, and how many
+//! with a floor that Evenkeel raises ahead of the load.
+//!
+//! Both sides have the same load, the same HPA, Pods that take the same time to be ready, and
+//! metrics that lag as an exporter's do; they differ in the floor only. The floor comes from
+//! [`evenkeel_core::scaling::decide`], which the service runs too, and the HPA looks at it one tick after it
+//! was decided. The load is shared by the Pods that are ready, whatever they request.
+
+mod alone;
+mod model;
+mod prophet;
+mod side;
+
+pub use model::{Model, UnknownModel};
+pub use side::Cost;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::autoscaler::SYNC;
+use super::scrape::Timing;
+use evenkeel_core::forecast::{Accuracy, Interval, Series, Trust};
+use evenkeel_core::scaling::Bounds;
+use evenkeel_core::scaling::horizon::horizon;
+use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::units::{Resource, count_as_f64};
+use prophet::{Prophet, Seen};
+use side::Side;
+
+/// The distance of a load's values: one tick of the service and of an HPA.
+pub const GRID: SignedDuration = SYNC;
+
+/// What is scaled, and by what.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// The resource whose load it is.
+    pub resource: Resource,
+    /// What one Pod is to carry of it.
+    pub capacity: PodCapacity,
+    /// The bounds of the HPA.
+    pub bounds: Bounds,
+    /// How long a new Pod takes until it is ready.
+    pub start_up: SignedDuration,
+    /// How late metrics are.
+    pub metrics: Timing,
+    /// How many Pods there are at the beginning; `None` for as many as the load asks for.
+    pub initial: Option<i32>,
+}
+
+impl Target {
+    /// How far ahead the service looks for it.
+    #[must_use]
+    pub fn horizon(&self) -> SignedDuration {
+        horizon(&mut [self.start_up], SYNC)
+    }
+
+    fn initial(&self, load: &Series) -> i32 {
+        let first = load.values().iter().copied().flatten().next();
+        let asked = || first.map(|load| self.capacity.desired_for_sum(load));
+        let count = self.initial.or_else(asked);
+        self.bounds.clamp(count.unwrap_or(self.bounds.min())).max(1)
+    }
+}
+
+/// One tick.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// When.
+    pub at: Timestamp,
+    /// The load; `None` in a gap.
+    pub load: Option<f64>,
+    /// What was forecast for now, one horizon ago.
+    pub forecast: Option<Expected>,
+    /// The replicas that Evenkeel's floor and the HPA led to.
+    pub replicas: i32,
+    /// The floor: the `minReplicas`.
+    pub floor: i32,
+    /// The replicas of the HPA alone.
+    pub plain: i32,
+}
+
+/// A forecast of one time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Expected {
+    /// The mean.
+    pub mean: f64,
+    /// The interval that holds 80 % of what comes.
+    pub interval80: Interval,
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The ticks.
+    pub points: Vec<Point>,
+    /// How far ahead was forecast.
+    pub horizon: SignedDuration,
+    /// With the floor.
+    pub evenkeel: Cost,
+    /// The HPA alone.
+    pub plain: Cost,
+    /// How good the forecasts were, over the whole run.
+    pub forecasts: Forecasts,
+}
+
+/// How good the forecasts of a run were against what was measured when they were due.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Forecasts {
+    /// The model that was listened to at the end.
+    pub model: Option<&'static str>,
+    /// How many were held against a measurement.
+    pub scored: u32,
+    /// The mean absolute error.
+    pub mae: f64,
+    /// That of the last value, at the same times and horizon.
+    pub naive_mae: f64,
+    /// The share of measurements inside the 80 % interval.
+    pub coverage80: f64,
+    /// The share of the ticks with a measurement at which the model was trusted.
+    pub trusted_share: f64,
+    /// The service's own rolling figures at the end.
+    pub recent: Option<Accuracy>,
+    /// Whether the model is trusted at the end.
+    pub trust: Trust,
+}
+
+/// Runs both sides through `load`, whose steps are those of [`GRID`], and tells `progress` the share
+/// that is done now and then.
+#[must_use]
+pub fn run(target: &Target, model: Model, load: &Series, progress: &mut dyn FnMut(f64)) -> Outcome {
+    let initial = target.initial(load);
+    let (mut evenkeel, mut plain) = (Side::new(target, initial), Side::new(target, initial));
+    let mut prophet = Prophet::new(target, model, load.start());
+    let mut floor = target.bounds.min();
+    let mut points = Vec::with_capacity(load.values().len());
+    for (now, value) in ticks(load, progress) {
+        let at = now.duration_since(load.start());
+        let reactive = evenkeel.sync(at, value, floor);
+        plain.sync(at, value, target.bounds.min());
+        points.push(Point {
+            at: now,
+            load: value,
+            forecast: prophet.expected(),
+            replicas: evenkeel.replicas(),
+            floor,
+            plain: plain.replicas(),
+        });
+        floor = prophet.decide(&Seen {
+            now,
+            measured: evenkeel.measured(),
+            current: evenkeel.replicas(),
+            reactive,
+        });
+        evenkeel.pass(at, value);
+        plain.pass(at, value);
+    }
+    Outcome {
+        points,
+        horizon: target.horizon(),
+        evenkeel: evenkeel.cost(),
+        plain: plain.cost(),
+        forecasts: prophet.forecasts(),
+    }
+}
+
+/// The replicas of a plain HPA under `load` at each of its steps, and what they came to.
+#[must_use]
+pub fn plain(target: &Target, load: &Series) -> (Vec<i32>, Cost) {
+    let mut plain = Side::new(target, target.initial(load));
+    let mut replicas = Vec::with_capacity(load.values().len());
+    for (now, value) in ticks(load, &mut |_| ()) {
+        let at = now.duration_since(load.start());
+        plain.sync(at, value, target.bounds.min());
+        replicas.push(plain.replicas());
+        plain.pass(at, value);
+    }
+    (replicas, plain.cost())
+}
+
+/// What replicas that were observed came to under `load`, step for step; one that is missing is as
+/// the one before.
+#[must_use]
+pub fn observed(target: &Target, load: &Series, replicas: &[Option<i32>]) -> Cost {
+    let mut side = Side::new(target, target.initial(load));
+    let counts = replicas.iter().copied().chain(std::iter::repeat(None));
+    for ((now, value), count) in ticks(load, &mut |_| ()).zip(counts) {
+        let at = now.duration_since(load.start());
+        if let Some(count) = count {
+            side.scale_to(count.max(0), at);
+        }
+        side.pass(at, value);
+    }
+    side.cost()
+}
+
+/// The steps of a load with their times.
+fn ticks<'a>(
+    load: &'a Series,
+    progress: &'a mut dyn FnMut(f64),
+) -> impl Iterator<Item = (Timestamp, Option<f64>)> + 'a {
+    let all = count_as_f64(load.values().len());
+    let mut next = load.start();
+    load.values()
+        .iter()
+        .enumerate()
+        .map(move |(index, &value)| {
+            if index % 1000 == 0 {
+                progress(count_as_f64(index) / all);
+            }
+            let now = next;
+            next = now.checked_add(GRID).unwrap_or(Timestamp::MAX);
+            (now, value)
+        })
+}
+
+#[cfg(test)]
+mod tests;

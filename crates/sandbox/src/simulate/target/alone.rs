@@ -1,0 +1,136 @@
+//! One model that follows a load by itself, and the decision of each tick on what it says.
+
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::prophet::{Answer, MAX_AGE, Seen};
+use super::{GRID, Target};
+use evenkeel_core::forecast::{
+    Alpha, Forecaster, Naive, Rolling, Scorecard, SeasonalNaive, Series, Tes, Variant,
+};
+use evenkeel_core::scaling::{Load, Observation, Policy, Predicted, State, decide, horizon};
+
+/// How many of the newest values a decision looks at.
+const RECENT: usize = 60;
+/// The fixed factor, which weighs the last four minutes of 15-second steps, as in `auto`.
+const ALPHA: f64 = 0.2;
+/// A day.
+const SEASON: SignedDuration = SignedDuration::from_hours(24);
+
+/// The models that may stand alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Single {
+    Tes,
+    Naive,
+    SeasonalNaive,
+}
+
+pub(super) struct Alone {
+    target: Target,
+    model: Box<dyn Forecaster>,
+    card: Scorecard,
+    state: State,
+    past: VecDeque<Option<f64>>,
+}
+
+impl Alone {
+    pub(super) fn new(target: &Target, model: Single, start: Timestamp) -> Self {
+        let mut forecaster = forecaster(model, reach(target.horizon()));
+        let before = start.checked_sub(GRID).unwrap_or(start);
+        let grid = Series::new(before, GRID, Vec::new()).expect("the grid moves forward");
+        // What is lacking, the observations bring.
+        let _ = forecaster.fit(&grid);
+        let scored = horizon::steps(target.horizon(), SignedDuration::ZERO, GRID);
+        Self {
+            target: *target,
+            model: forecaster,
+            card: Scorecard::new(NonZeroUsize::new(scored).unwrap_or(NonZeroUsize::MIN)),
+            state: State::default(),
+            past: VecDeque::with_capacity(RECENT),
+        }
+    }
+
+    pub(super) fn decide(&mut self, policy: &Policy, seen: &Seen) -> Answer {
+        let &Seen {
+            now,
+            measured,
+            current,
+            reactive,
+        } = seen;
+        self.model.update(measured);
+        let forecast = self.model.forecast(reach(policy.horizon)).ok();
+        self.card.record(measured, forecast.as_ref());
+        if self.past.len() == RECENT {
+            self.past.pop_front();
+        }
+        self.past.push_back(measured);
+        let recent = self.recent();
+        let accuracy = self.card.accuracy();
+        let load = Load {
+            resource: self.target.resource,
+            capacity: self.target.capacity,
+            recent: &recent,
+            measured: self.newest(now),
+            predicted: forecast.as_ref().map(|forecast| Predicted {
+                model: self.model.name(),
+                forecast,
+                trust: accuracy.trust(),
+            }),
+            lacking: None,
+        };
+        let observation = Observation {
+            now,
+            current,
+            reactive,
+            loads: &[load],
+        };
+        let state = std::mem::take(&mut self.state);
+        let (decision, state) = decide(policy, state, &observation);
+        self.state = state;
+        let at = now.checked_add(policy.horizon).unwrap_or(Timestamp::MAX);
+        Answer {
+            floor: decision.replicas,
+            ahead: forecast.and_then(|forecast| forecast.at(at).copied()),
+            model: self.model.name(),
+            trust: accuracy.trust(),
+            accuracy: Some(accuracy),
+        }
+    }
+
+    /// The values since the last gap that is not filled.
+    fn recent(&self) -> Vec<f64> {
+        let values = self.past.iter().copied().collect();
+        let series = Series::new(Timestamp::UNIX_EPOCH, GRID, values);
+        series.expect("sixty steps from the epoch").usable().values
+    }
+
+    /// When the newest value was measured.
+    fn newest(&self, now: Timestamp) -> Option<Timestamp> {
+        let missing = self.past.iter().rev().position(Option::is_some)?;
+        let age = GRID.checked_mul(i32::try_from(missing).ok()?)?;
+        now.checked_sub(age).ok()
+    }
+}
+
+/// How many steps a forecast needs.
+fn reach(ahead: SignedDuration) -> usize {
+    horizon::steps(ahead, MAX_AGE, GRID)
+}
+
+fn forecaster(model: Single, horizons: usize) -> Box<dyn Forecaster> {
+    match model {
+        Single::Tes => {
+            let tes = Tes::new(Alpha::clamped(ALPHA), Variant::Brown);
+            Box::new(Rolling::new(tes, horizons))
+        }
+        Single::Naive => Box::new(Rolling::new(Naive::default(), horizons)),
+        Single::SeasonalNaive => {
+            let season = SEASON.as_secs() / GRID.as_secs();
+            let season = usize::try_from(season).ok().and_then(NonZeroUsize::new);
+            let model = SeasonalNaive::new(season.expect("a day has ticks"));
+            Box::new(Rolling::new(model, horizons))
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What looks ahead on Evenkeel's side, and how good its forecasts turned out.
+//!
+//! `auto` and `s-hpa` are the service's own memory of a target, as `predict: auto` and
+//! `predict: ds-hpa` have it; any other model follows the load alone, for a comparison.
+
+use std::collections::VecDeque;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::alone::{Alone, Single};
+use super::model::Model;
+use super::{Expected, Forecasts, GRID, Target};
+use evenkeel_core::forecast::{Accuracy, Distrust, Models, Step, Trust};
+use evenkeel_core::scaling::hpa_aware::TOLERANCE;
+use evenkeel_core::scaling::tracker::{Reaction, TickInput, Tracker};
+use evenkeel_core::scaling::{Mode, Policy, ScaleDown, Strategy};
+use evenkeel_core::units::Ratio;
+
+/// Measurements older than this are no data.
+pub(super) const MAX_AGE: SignedDuration = SignedDuration::from_mins(3);
+
+/// What is known at a tick.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    pub now: Timestamp,
+    pub measured: Option<f64>,
+    pub current: i32,
+    pub reactive: Option<i32>,
+}
+
+/// What comes of a tick.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Answer {
+    pub floor: i32,
+    /// What is forecast for one horizon from now.
+    pub ahead: Option<Step>,
+    pub model: &'static str,
+    pub trust: Trust,
+    pub accuracy: Option<Accuracy>,
+}
+
+enum Mind {
+    Tracker(Box<Tracker>, Models),
+    Alone(Box<Alone>),
+}
+
+pub(super) struct Prophet {
+    policy: Policy,
+    target: Target,
+    mind: Mind,
+    last: Option<Answer>,
+    issued: VecDeque<Option<Issued>>,
+    tally: Tally,
+}
+
+/// A forecast that is due one horizon later, with the value it was made on.
+#[derive(Debug, Clone, Copy)]
+struct Issued {
+    expected: Expected,
+    naive: f64,
+}
+
+/// Sums over a run.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    scored: u32,
+    error: f64,
+    naive: f64,
+    inside: f64,
+    measured: f64,
+    trusted: f64,
+}
+
+impl Prophet {
+    pub(super) fn new(target: &Target, model: Model, start: Timestamp) -> Self {
+        let alone = |single| Mind::Alone(Box::new(Alone::new(target, single, start)));
+        let mind = match model {
+            Model::Auto => Mind::Tracker(Box::default(), Models::Auto),
+            Model::SHpa => Mind::Tracker(Box::default(), Models::SHpa),
+            Model::Tes => alone(Single::Tes),
+            Model::Naive => alone(Single::Naive),
+            Model::SeasonalNaive => alone(Single::SeasonalNaive),
+        };
+        // As many ticks as a horizon takes are between a forecast and its time.
+        let ticks = (target.horizon().as_secs() + GRID.as_secs() - 1) / GRID.as_secs();
+        Self {
+            policy: policy(target),
+            target: *target,
+            mind,
+            last: None,
+            issued: (0..ticks).map(|_| None).collect(),
+            tally: Tally::default(),
+        }
+    }
+
+    /// What was forecast for this tick one horizon ago; before [`Self::decide`].
+    pub(super) fn expected(&self) -> Option<Expected> {
+        self.issued.front()?.map(|issued| issued.expected)
+    }
+
+    /// Takes a tick's measurement and decides the floor that follows.
+    pub(super) fn decide(&mut self, seen: &Seen) -> i32 {
+        let answer = match &mut self.mind {
+            Mind::Tracker(tracker, models) => {
+                tracked(tracker, *models, (&self.policy, &self.target), seen)
+            }
+            Mind::Alone(alone) => alone.decide(&self.policy, seen),
+        };
+        let due = self.issued.pop_front().flatten();
+        self.tally.count(seen.measured, due, answer.trust);
+        let issued = answer.ahead.zip(seen.measured).map(|(step, naive)| Issued {
+            expected: Expected {
+                mean: step.mean,
+                interval80: step.interval80,
+            },
+            naive,
+        });
+        self.issued.push_back(issued);
+        self.last = Some(answer);
+        answer.floor
+    }
+
+    pub(super) fn forecasts(&self) -> Forecasts {
+        let tally = self.tally;
+        let mean = |sum: f64| sum / f64::from(tally.scored.max(1));
+        let unproven = Trust::Untrusted(Distrust::Unproven { scored: 0 });
+        Forecasts {
+            model: self.last.map(|answer| answer.model),
+            scored: tally.scored,
+            mae: mean(tally.error),
+            naive_mae: mean(tally.naive),
+            coverage80: mean(tally.inside),
+            trusted_share: tally.trusted / tally.measured.max(1.0),
+            recent: self.last.and_then(|answer| answer.accuracy),
+            trust: self.last.map_or(unproven, |answer| answer.trust),
+        }
+    }
+}
+
+impl Tally {
+    /// Holds what was forecast for a tick against what was measured.
+    fn count(&mut self, measured: Option<f64>, due: Option<Issued>, trust: Trust) {
+        let Some(actual) = measured else { return };
+        let one = |is: bool| if is { 1.0 } else { 0.0 };
+        self.measured += 1.0;
+        self.trusted += one(trust.is_trusted());
+        if let Some(Issued { expected, naive }) = due {
+            self.scored += 1;
+            self.error += (actual - expected.mean).abs();
+            self.naive += (actual - naive).abs();
+            self.inside += one(expected.interval80.contains(actual));
+        }
+    }
+}
+
+/// A tick of the service's own memory.
+fn tracked(
+    tracker: &mut Tracker,
+    models: Models,
+    (policy, target): (&Policy, &Target),
+    seen: &Seen,
+) -> Answer {
+    if let Some(sum) = seen.measured {
+        // Refused is what is no load, and a load has been checked.
+        let _ = tracker.measure(target.resource, seen.now, sum, seen.now);
+    }
+    let report = tracker.tick(
+        policy,
+        &TickInput {
+            now: seen.now,
+            current: seen.current,
+            reaction: Reaction::Autoscaler(seen.reactive),
+            models: Some(models),
+            capacities: &[(target.resource, target.capacity)],
+            recorded: None,
+        },
+    );
+    let model = report.loads.first().and_then(|load| load.model);
+    let unproven = Trust::Untrusted(Distrust::Unproven { scored: 0 });
+    Answer {
+        floor: report.decision.replicas,
+        ahead: model.and_then(|model| model.at_horizon),
+        model: model.map_or("none", |model| model.name),
+        trust: model.map_or(unproven, |model| model.trust),
+        accuracy: model.map(|model| model.accuracy),
+    }
+}
+
+fn policy(target: &Target) -> Policy {
+    Policy {
+        mode: Mode::Floor,
+        bounds: target.bounds,
+        behavior: None,
+        tolerance: Ratio::new(TOLERANCE).expect("a tenth is finite"),
+        scale_down: ScaleDown::Reactive,
+        strategy: Strategy::Forecast,
+        horizon: target.horizon(),
+        max_age: MAX_AGE,
+    }
+}

@@ -1,0 +1,149 @@
+//! What holds of every run, and that a floor ahead of a ramp is worth something.
+
+use proptest::prelude::*;
+
+use super::*;
+use evenkeel_core::units::Ratio;
+
+fn target(start_up: i64) -> Target {
+    Target {
+        resource: Resource::Cpu,
+        capacity: PodCapacity::new(500.0, Ratio::new(0.6).unwrap()).unwrap(),
+        bounds: Bounds::new(2, 20).unwrap(),
+        start_up: SignedDuration::from_secs(start_up),
+        metrics: Timing::default(),
+        initial: None,
+    }
+}
+
+fn series(values: Vec<Option<f64>>) -> Series {
+    Series::new(Timestamp::UNIX_EPOCH, GRID, values).unwrap()
+}
+
+/// Millicores that rise and fall with a period of two hours.
+fn hills(ticks: u32) -> Series {
+    let value = |tick: u32| {
+        2800.0 - 2200.0 * (f64::from(tick) * 15.0 / 7200.0 * std::f64::consts::TAU).cos()
+    };
+    series((0..ticks).map(|tick| Some(value(tick))).collect())
+}
+
+fn quietly(target: &Target, model: Model, load: &Series) -> Outcome {
+    run(target, model, load, &mut |_| ())
+}
+
+#[test]
+fn a_trusted_forecast_spares_time_without_enough_pods() {
+    let outcome = quietly(&target(90), Model::SHpa, &hills(2880));
+    assert!(
+        outcome.forecasts.trust.is_trusted(),
+        "{:?}",
+        outcome.forecasts
+    );
+    let (with, without) = (outcome.evenkeel, outcome.plain);
+    assert!(
+        with.under_provisioned_seconds < 0.8 * without.under_provisioned_seconds,
+        "{with:?} {without:?}"
+    );
+    assert!(
+        with.replica_hours < 1.3 * without.replica_hours,
+        "{with:?} {without:?}"
+    );
+}
+
+#[test]
+fn without_trust_the_floor_stays_and_both_sides_are_alike() {
+    let outcome = quietly(&target(90), Model::Naive, &hills(1440));
+    assert!(!outcome.forecasts.trust.is_trusted());
+    assert!((outcome.forecasts.mae - outcome.forecasts.naive_mae).abs() < 1e-9);
+    assert_eq!(outcome.evenkeel, outcome.plain);
+    assert!(outcome.points.iter().all(|point| point.floor == 2));
+}
+
+#[test]
+fn the_other_side_is_what_a_plain_run_gives() {
+    let load = hills(720);
+    let outcome = quietly(&target(40), Model::Tes, &load);
+    let (replicas, cost) = plain(&target(40), &load);
+    let beside: Vec<i32> = outcome.points.iter().map(|point| point.plain).collect();
+    assert_eq!((beside, outcome.plain), (replicas, cost));
+}
+
+#[test]
+fn what_was_observed_costs_what_the_run_did() {
+    let load = hills(720);
+    let (replicas, cost) = plain(&target(40), &load);
+    let seen: Vec<_> = replicas.into_iter().map(Some).collect();
+    assert_eq!(observed(&target(40), &load, &seen), cost);
+}
+
+#[test]
+fn a_gap_moves_nothing_and_is_not_counted() {
+    let mut values: Vec<_> = hills(480).values().to_vec();
+    values[200..260].fill(None);
+    let outcome = quietly(&target(40), Model::SHpa, &series(values));
+    let in_gap = &outcome.points[201..260];
+    assert!(in_gap.iter().all(|point| point.load.is_none()));
+    assert!(
+        in_gap.iter().all(|point| point.plain == in_gap[0].plain),
+        "{in_gap:#?}"
+    );
+    // What is older than three minutes is no data; until then a forecast may still act.
+    let later = &outcome.points[214..260];
+    assert!(
+        later
+            .iter()
+            .all(|point| point.replicas <= outcome.points[213].replicas)
+    );
+}
+
+#[test]
+fn forecasts_stand_at_the_time_that_they_were_made_for() {
+    let line = series(
+        (0..400_u32)
+            .map(|tick| Some(1000.0 + 5.0 * f64::from(tick)))
+            .collect(),
+    );
+    let mut target = target(40);
+    target.bounds = Bounds::new(10, 10).unwrap();
+    let outcome = quietly(&target, Model::Tes, &line);
+    // The measured load lags the load by half a window, two ticks.
+    for point in &outcome.points[100..] {
+        let expected = point.forecast.unwrap().mean;
+        assert!(
+            (expected - (point.load.unwrap() - 10.0)).abs() < 10.0,
+            "{point:?}"
+        );
+    }
+}
+
+#[test]
+fn pods_take_their_time_to_be_ready() {
+    let jump = |tick: u32| if tick < 40 { 600.0 } else { 3000.0 };
+    let load = series((0..120).map(|tick| Some(jump(tick))).collect());
+    let quick = quietly(&target(0), Model::Naive, &load).plain;
+    let slow = quietly(&target(60), Model::Naive, &load).plain;
+    assert!(
+        slow.under_provisioned_seconds >= quick.under_provisioned_seconds + 60.0,
+        "{quick:?} {slow:?}"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn replicas_stay_inside_the_bounds_and_runs_repeat(
+        values in prop::collection::vec(prop::option::weighted(0.9, 0.0..20_000.0_f64), 1..200),
+        start_up in 0_i64..200,
+    ) {
+        let load = series(values);
+        for model in Model::ALL {
+            let outcome = quietly(&target(start_up), model, &load);
+            for point in &outcome.points {
+                prop_assert!((2..=20).contains(&point.replicas) && (2..=20).contains(&point.plain));
+                prop_assert!((2..=20).contains(&point.floor) && point.floor <= point.replicas.max(20));
+            }
+            prop_assert_eq!(quietly(&target(start_up), model, &load), outcome);
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! The whole cluster: what `start` puts together and in which order.
+//!
+//! API server, nodes and webhook configuration come first, then the service, which is started by
+//! the caller and is the one of `serve`; when it is ready and trusted, the scheduler learns its
+//! address and the scenario begins.
+
+mod addresses;
+mod clients;
+mod error;
+mod faults;
+mod install;
+mod installation;
+mod lockstep;
+mod observe;
+mod options;
+mod readiness;
+mod said;
+mod scheduling;
+mod service;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use kube::Client;
+use tokio::sync::broadcast;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+pub use self::error::StartError;
+pub use self::options::{Options, SPEED};
+
+use self::addresses::Addresses;
+use evenkeel_apiserver::{self as api, ApiServer};
+use evenkeel_clock::{self as clock, Clock};
+use evenkeel_sandbox::events::Happened;
+use evenkeel_sandbox::gate::Gate;
+use evenkeel_sandbox::kubelet::{self, Kubelet, heartbeat};
+use evenkeel_sandbox::metrics::{self, Behaviour, ResourceReadings};
+use evenkeel_sandbox::parts::Parts;
+use evenkeel_sandbox::recorder::Recorder;
+use evenkeel_sandbox::scheduler::Scheduler;
+use evenkeel_sandbox::simulate::{Lags, Summary};
+use evenkeel_sandbox::store::Stores;
+use evenkeel_sandbox::world::World;
+use evenkeel_sandbox::{Event, Events, Pace, controllers};
+
+/// Where the service's own objects are.
+const NAMESPACE: &str = "evenkeel-system";
+
+/// What the service has to be told of the cluster.
+#[derive(Debug, Clone)]
+pub struct Wiring {
+    /// How it reaches the API server.
+    pub kubeconfig: PathBuf,
+    /// Where its own objects are.
+    pub namespace: &'static str,
+    /// Fields of its configuration, as paths with values.
+    pub fields: Vec<(String, String)>,
+    /// The time that its scaling goes by: as fast as the scenario's.
+    pub clock: Clock,
+    /// Cancelled when it is to end.
+    pub stop: CancellationToken,
+}
+
+/// How the service ended.
+pub type Ended = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+/// What faults break, beside the API server and nodes.
+struct Breakable {
+    behaviour: Behaviour,
+    gate: Gate,
+}
+
+/// A running cluster; it ends when this is dropped, and in good order by [`Cluster::stop`].
+pub struct Cluster {
+    /// An administrator's client.
+    pub client: Client,
+    config: kube::Config,
+    kubeconfig: PathBuf,
+    addresses: Addresses,
+    pace: Pace,
+    events: Events,
+    world: World,
+    server: ApiServer,
+    tasks: JoinSet<()>,
+    service: tokio::task::JoinHandle<Ended>,
+    stop: CancellationToken,
+}
+
+impl Cluster {
+    /// Starts everything; `serve` runs the service until its wiring's `stop` is cancelled.
+    ///
+    /// # Errors
+    /// Whatever keeps a part from starting.
+    pub async fn start<F>(
+        options: Options,
+        events: Events,
+        serve: impl FnOnce(Wiring) -> F,
+    ) -> Result<Self, StartError>
+    where
+        F: Future<Output = Ended> + Send + 'static,
+    {
+        let pace = Pace::new(options.speed);
+        let world = options.world(controllers::sync(&pace));
+        let readings = ResourceReadings::new(world.clone(), pace.clone());
+        let server = ApiServer::start(api::Settings {
+            tls: true,
+            seed: options.seed,
+            metrics: Some(Arc::new(readings)),
+            ..api::Settings::default()
+        })
+        .await?;
+        let (kubeconfig, config) = clients::connect(&server, &options.folder).await?;
+        let client = clients::named(&config, "evenkeel-dev")?;
+        let addresses = Addresses::free().await?;
+        install::prepare(&client, &options).await?;
+        scheduling::write(&client).await?;
+        let mut tasks = JoinSet::new();
+        let gate = Gate::default();
+        let called = addresses.called(&options, &gate, &mut tasks).await?;
+        let behaviour = Behaviour::default();
+        let backend = metrics::serve(world.clone(), pace.clone(), behaviour.clone()).await;
+        let (prometheus, backend) = backend.map_err(|source| StartError::Io {
+            what: "the metrics backend cannot listen",
+            source,
+        })?;
+        tasks.spawn(backend);
+        let fields = install::fields(&pace, addresses, prometheus);
+        installation::write(&client, &fields, called).await?;
+        let stop = CancellationToken::new();
+        let service = tokio::spawn(serve(Wiring {
+            kubeconfig: kubeconfig.clone(),
+            namespace: NAMESPACE,
+            fields,
+            clock: Clock::accelerated(options.speed.get(), clock::now()),
+            stop: stop.clone(),
+        }));
+        let mut cluster = Self {
+            client,
+            config,
+            kubeconfig,
+            addresses,
+            pace,
+            events,
+            world,
+            server,
+            tasks,
+            service,
+            stop,
+        };
+        let breakable = Breakable { behaviour, gate };
+        cluster.run(&options, called.https, &breakable).await?;
+        Ok(cluster)
+    }
+
+    /// Starts what runs on the API, waits for the service, and begins the scenario; the extender is
+    /// called at `called`.
+    async fn run(
+        &mut self,
+        options: &Options,
+        called: SocketAddr,
+        breakable: &Breakable,
+    ) -> Result<(), StartError> {
+        let stores = Stores::start(&self.client, &mut self.tasks);
+        self.run_nodes(&stores)?;
+        let controllers = clients::named(&self.config, "kube-controller-manager")?;
+        let (pace, events) = (&self.pace, &self.events);
+        controllers::start(&controllers, &stores, pace, events, &mut self.tasks);
+        let (client, parts) = self.part("kube-scheduler", "default-scheduler")?;
+        let recorder = parts.recorder.clone();
+        let scheduler = Scheduler::new(client, stores.clone(), parts, options.seed);
+        let setup = scheduler.setup_slot();
+        self.tasks.spawn(scheduler.run());
+        self.tell("starting");
+        let http = self.addresses.http;
+        tokio::select! {
+            ready = readiness::ready(&self.client, http) => ready?,
+            ended = &mut self.service => return Err(StartError::NotReady(how(ended))),
+        }
+        let file =
+            scheduling::File::open(&self.client, setup, called, options.patience, recorder).await?;
+        self.tasks.spawn(file.follow());
+        self.begin(stores, options, breakable);
+        Ok(())
+    }
+
+    /// Starts kubelets and the machines that they stand for.
+    fn run_nodes(&mut self, stores: &Stores) -> Result<(), StartError> {
+        let (client, parts) = self.part("kubelet", "kubelet")?;
+        let beating = heartbeat::run(client.clone(), stores.clone(), self.world.clone());
+        let machines =
+            kubelet::machines(self.world.clone(), self.pace.clone(), self.events.clone());
+        let kubelet = Kubelet::new(client, stores.clone(), self.world.clone(), parts);
+        self.tasks.spawn(kubelet.run());
+        self.tasks.spawn(beating);
+        self.tasks.spawn(machines);
+        Ok(())
+    }
+
+    /// A client of the name that a part is known by as a manager of fields, and what it tells by.
+    fn part(
+        &mut self,
+        agent: &'static str,
+        component: &'static str,
+    ) -> Result<(Client, Parts), StartError> {
+        let client = clients::named(&self.config, agent)?;
+        let recorder = Recorder::start(client.clone(), component, &mut self.tasks);
+        let parts = Parts {
+            pace: self.pace.clone(),
+            events: self.events.clone(),
+            recorder,
+        };
+        Ok((client, parts))
+    }
+
+    /// Begins the scenario, with everything that goes by its time.
+    fn begin(&mut self, stores: Stores, options: &Options, breakable: &Breakable) {
+        self.pace.begin(clock::now());
+        self.tell("ready");
+        self.tasks.spawn(observe::run(
+            (stores, options.scenario.clone()),
+            self.world.clone(),
+            self.pace.clone(),
+            self.events.clone(),
+        ));
+        let addresses = service::Addresses {
+            http: self.addresses.http,
+            dashboard: self.addresses.dashboard,
+        };
+        let (pace, events) = (self.pace.clone(), self.events.clone());
+        self.tasks.spawn(service::watch(addresses, pace, events));
+        let (pace, events) = (self.pace.clone(), self.events.clone());
+        self.tasks
+            .spawn(said::watch(self.client.clone(), pace, events));
+        let plain = options.plain(self.world.lags());
+        let (pace, events) = (self.pace.clone(), self.events.clone());
+        self.tasks
+            .spawn(lockstep::run(plain, self.world.clone(), pace, events));
+        self.tasks.spawn(install::workloads(
+            self.client.clone(),
+            options.scenario.clone(),
+            self.world.clone(),
+            self.pace.clone(),
+        ));
+        self.tasks.spawn(
+            faults::Faults {
+                planned: options.faults.clone(),
+                client: self.client.clone(),
+                scenario: options.scenario.clone(),
+                world: self.world.clone(),
+                control: self.server.control(),
+                behaviour: breakable.behaviour.clone(),
+                gate: breakable.gate.clone(),
+                pace: self.pace.clone(),
+                events: self.events.clone(),
+            }
+            .run(),
+        );
+    }
+
+    /// The kubeconfig for kubectl.
+    #[must_use]
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// Where the service's probes and metrics are.
+    #[must_use]
+    pub const fn metrics_address(&self) -> SocketAddr {
+        self.addresses.http
+    }
+
+    /// Where its dashboard is.
+    #[must_use]
+    pub const fn dashboard_address(&self) -> SocketAddr {
+        self.addresses.dashboard
+    }
+
+    /// What happens from now on.
+    #[must_use]
+    pub fn events(&self) -> broadcast::Receiver<Happened> {
+        self.events.subscribe()
+    }
+
+    /// The scenario's time.
+    #[must_use]
+    pub fn now(&self) -> SignedDuration {
+        self.pace.scenario(clock::now())
+    }
+
+    /// What the run has come to so far.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        self.world.summary()
+    }
+
+    /// How long Pods took until a node took them on, so far.
+    #[must_use]
+    pub fn lags(&self) -> Lags {
+        self.world.lags()
+    }
+
+    /// Waits until the service ends by itself, which it should not.
+    pub async fn failed(&mut self) -> String {
+        how((&mut self.service).await)
+    }
+
+    /// Ends the service in good order, then the cluster.
+    pub async fn stop(mut self) -> Summary {
+        let summary = self.summary();
+        self.stop.cancel();
+        // How it ended matters to nobody any more.
+        let _ = (&mut self.service).await;
+        self.tasks.shutdown().await;
+        self.server.stop().await;
+        summary
+    }
+
+    fn tell(&self, state: &str) {
+        let state = state.to_owned();
+        self.events.tell(self.now(), Event::ServiceState { state });
+    }
+}
+
+fn how(ended: Result<Ended, tokio::task::JoinError>) -> String {
+    match ended {
+        Ok(Ok(())) => "it ended".to_owned(),
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    }
+}

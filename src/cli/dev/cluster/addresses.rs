@@ -1,0 +1,61 @@
+//! Where the service listens on loopback, and where it is called: a fault may stand in between.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use super::{Options, StartError};
+use evenkeel_sandbox::Fault;
+use evenkeel_sandbox::faults::Kind;
+use evenkeel_sandbox::gate::Gate;
+
+/// Loopback addresses of the service.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Addresses {
+    pub(super) https: SocketAddr,
+    pub(super) http: SocketAddr,
+    pub(super) dashboard: SocketAddr,
+}
+
+impl Addresses {
+    /// Three free ports, held until all are known so that they differ.
+    pub(super) async fn free() -> Result<Self, StartError> {
+        let failed = |source| StartError::Io {
+            what: "no port is free",
+            source,
+        };
+        let mut held = Vec::new();
+        for _ in 0..3 {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+            held.push(listener.map_err(failed)?);
+        }
+        let address = |at: usize| held[at].local_addr().map_err(failed);
+        Ok(Self {
+            https: address(0)?,
+            http: address(1)?,
+            dashboard: address(2)?,
+        })
+    }
+
+    /// Where others call: webhook and extender at a gate where they are to be blocked, else
+    /// directly.
+    pub(super) async fn called(
+        self,
+        options: &Options,
+        gate: &Gate,
+        tasks: &mut JoinSet<()>,
+    ) -> Result<Self, StartError> {
+        let is_hang = |fault: &Fault| fault.kind == Kind::Hang;
+        if !options.faults.iter().any(is_hang) {
+            return Ok(self);
+        }
+        let opened = gate.open(self.https).await;
+        let (https, carrying) = opened.map_err(|source| StartError::Io {
+            what: "the gate before the service cannot listen",
+            source,
+        })?;
+        tasks.spawn(carrying);
+        Ok(Self { https, ..self })
+    }
+}

@@ -1,0 +1,38 @@
+//! How everything reaches the API server: the kubeconfig for people, and clients that say who they
+//! are, since the API server tells managers of fields apart by that.
+
+use std::path::{Path, PathBuf};
+
+use kube::Client;
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+
+use super::StartError;
+use evenkeel_apiserver::ApiServer;
+
+/// Writes the kubeconfig; its path, and what it says.
+pub(super) async fn connect(
+    server: &ApiServer,
+    folder: &Path,
+) -> Result<(PathBuf, kube::Config), StartError> {
+    let path = folder.join("kubeconfig");
+    let text = server.kubeconfig();
+    tokio::fs::write(&path, &text)
+        .await
+        .map_err(|source| StartError::Io {
+            what: "the kubeconfig cannot be written",
+            source,
+        })?;
+    let unusable = |error: KubeconfigError| StartError::Unusable(error.to_string());
+    let kubeconfig = Kubeconfig::from_yaml(&text).map_err(unusable)?;
+    let config =
+        kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+    Ok((path, config.map_err(unusable)?))
+}
+
+/// A client that says who it is.
+pub(super) fn named(config: &kube::Config, agent: &'static str) -> Result<Client, StartError> {
+    let mut config = config.clone();
+    let agent = hyper::header::HeaderValue::from_static(agent);
+    config.headers.push((hyper::header::USER_AGENT, agent));
+    Ok(Client::try_from(config)?)
+}

@@ -1,0 +1,46 @@
+//! Why a cluster does not start.
+
+use evenkeel_sandbox::scheduler::configuration;
+
+/// Why a cluster does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The API server.
+    #[error(transparent)]
+    Api(#[from] evenkeel_apiserver::StartError),
+    /// A file or a port.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was to be done.
+        what: &'static str,
+        /// Why it could not.
+        source: std::io::Error,
+    },
+    /// An object that the API server did not take, or a client that could not be made.
+    #[error("the cluster's first objects: {0}")]
+    Objects(#[from] kube::Error),
+    /// A shipped manifest, a kubeconfig or a certificate that cannot be used.
+    #[error("{0}")]
+    Unusable(String),
+    /// The extender's configuration.
+    #[error(transparent)]
+    Scheduler(#[from] configuration::Error),
+    /// The service ended, or did not become ready in time.
+    #[error("the service did not become ready: {0}")]
+    NotReady(String),
+}
+
+impl StartError {
+    /// A short name for it.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Api(error) => error.reason(),
+            Self::Io { .. } => "Io",
+            Self::Objects(_) => "ObjectsRefused",
+            Self::Unusable(_) => "Unusable",
+            Self::Scheduler(error) => error.reason(),
+            Self::NotReady(_) => "NotReady",
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Breaks things when their time has come, and mends them.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use kube::{Api, Client, ResourceExt as _};
+use serde_json::json;
+use tracing::warn;
+
+use evenkeel_apiserver::Control;
+use evenkeel_clock as clock;
+use evenkeel_sandbox::faults::{Fault, Kind};
+use evenkeel_sandbox::gate::Gate;
+use evenkeel_sandbox::metrics::Behaviour;
+use evenkeel_sandbox::objects::{self, stamp};
+use evenkeel_sandbox::simulate::Scenario;
+use evenkeel_sandbox::world::World;
+use evenkeel_sandbox::{Event, Events, Pace};
+
+/// The taint of nodes that stopped answering.
+const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
+
+/// When what the API server did not take is tried again.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// What faults need to reach.
+pub(super) struct Faults {
+    pub(super) planned: Vec<Fault>,
+    pub(super) client: Client,
+    pub(super) scenario: Scenario,
+    pub(super) world: World,
+    pub(super) control: Control,
+    pub(super) behaviour: Behaviour,
+    pub(super) gate: Gate,
+    pub(super) pace: Pace,
+    pub(super) events: Events,
+}
+
+impl Faults {
+    pub(super) async fn run(self) {
+        let mut moments: Vec<(SignedDuration, bool, Fault)> = self
+            .planned
+            .iter()
+            .flat_map(|fault| [(fault.from, true, *fault), (fault.until, false, *fault)])
+            .collect();
+        // Where one fault ends as another of its kind begins, the end comes first.
+        moments.sort_by_key(|(at, begins, _)| (*at, *begins));
+        for (at, begins, fault) in moments {
+            let wait = at.saturating_sub(self.pace.scenario(clock::now()));
+            if wait.is_positive() {
+                tokio::time::sleep(self.pace.real(wait, Duration::ZERO)).await;
+            }
+            self.events.tell(
+                self.pace.scenario(clock::now()),
+                Event::Fault {
+                    fault: fault.to_string(),
+                    begins,
+                },
+            );
+            // A restart of the API server may fall on the moment.
+            while let Err(error) = self.turn(&fault, begins).await {
+                warn!(%error, %fault, "a fault could not be brought about");
+                tokio::time::sleep(AGAIN).await;
+            }
+        }
+    }
+
+    async fn turn(&self, fault: &Fault, begins: bool) -> kube::Result<()> {
+        match fault.kind {
+            Kind::MetricsDown => self.behaviour.set_down(begins),
+            Kind::MetricsHang => self.behaviour.set_hanging(begins),
+            Kind::Hang => self.gate.set_blocked(begins),
+            Kind::ApiRestart if begins => {
+                let span = fault.until.saturating_sub(fault.from);
+                self.control.restart(self.pace.real(span, Duration::ZERO));
+            }
+            // It comes back by itself.
+            Kind::ApiRestart => {}
+            Kind::NodeLoss => self.lose_node(begins).await?,
+        }
+        Ok(())
+    }
+
+    /// The first node: its kubelet is gone, and what a node controller does about it.
+    async fn lose_node(&self, lost: bool) -> kube::Result<()> {
+        let Some(shape) = self.scenario.nodes.first() else {
+            return Ok(());
+        };
+        self.world.set_lost(&shape.name, lost);
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        let parameters = PatchParams::default();
+        let status = Patch::Merge(objects::node_status(shape, !lost, clock::now()));
+        nodes
+            .patch_status(&shape.name, &parameters, &status)
+            .await?;
+        let node = nodes.get(&shape.name).await?;
+        let mut taints = node.spec.and_then(|spec| spec.taints).unwrap_or_default();
+        taints.retain(|taint| taint.key != UNREACHABLE);
+        let mut taints = json!(taints);
+        if let (true, Some(taints)) = (lost, taints.as_array_mut()) {
+            let since = stamp(clock::now());
+            for effect in ["NoSchedule", "NoExecute"] {
+                taints.push(json!({"key": UNREACHABLE, "effect": effect, "timeAdded": since}));
+            }
+        }
+        let patch = Patch::Merge(json!({"spec": {"taints": taints}}));
+        nodes.patch(&shape.name, &parameters, &patch).await?;
+        if lost {
+            self.evict(&shape.name).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes the Pods off a node that does not answer; the minutes that a real cluster waits are
+    /// left out.
+    async fn evict(&self, node: &str) -> kube::Result<()> {
+        let pods: Api<Pod> = Api::all(self.client.clone());
+        let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));
+        for pod in pods.list(&on_node).await? {
+            let namespace = pod.namespace().unwrap_or_default();
+            let api: Api<Pod> = Api::namespaced(self.client.clone(), &namespace);
+            let at_once = DeleteParams::default().grace_period(0);
+            api.delete(&pod.name_any(), &at_once).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,162 @@
+//! What an operator would apply: namespaces, nodes, the shipped webhook configuration, and the
+//! workloads.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::api::core::v1::{Namespace, Node};
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use tracing::warn;
+
+use super::addresses::Addresses;
+use super::{NAMESPACE, Options, StartError};
+use evenkeel_clock as clock;
+use evenkeel_core::units::Resource;
+use evenkeel_sandbox::metrics::{NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
+use evenkeel_sandbox::simulate::Scenario;
+use evenkeel_sandbox::simulate::scenario::Workload;
+use evenkeel_sandbox::simulate::scrape::Timing;
+use evenkeel_sandbox::world::World;
+use evenkeel_sandbox::{Pace, objects};
+
+const WEBHOOK: &str = include_str!("../../../../webhook-config/mutating-webhook.yaml");
+
+/// No interval of the service is shortened below this.
+const LEAST: Duration = Duration::from_millis(200);
+
+/// How long measurements count as fresh, in the scenario: the service's own default.
+const MAX_AGE: SignedDuration = SignedDuration::from_mins(3);
+
+/// A sample older than this is stale however fast the scenario runs: a busy machine may take a
+/// second for a round.
+const LEAST_MAX_AGE: Duration = Duration::from_secs(5);
+
+/// When a refused Pod goes to the least loaded node after all, in the scenario: the default.
+const RELAX_AFTER: SignedDuration = SignedDuration::from_mins(5);
+
+/// Namespaces, nodes and the webhook configuration.
+pub(super) async fn prepare(client: &Client, options: &Options) -> Result<(), StartError> {
+    let post = PostParams::default();
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let mut own = objects::namespace(NAMESPACE);
+    own.metadata.annotations = None;
+    namespaces.create(&post, &own).await?;
+    for name in options.scenario.namespaces() {
+        namespaces.create(&post, &objects::namespace(name)).await?;
+    }
+    let nodes: Api<Node> = Api::all(client.clone());
+    for shape in &options.scenario.nodes {
+        nodes.create(&post, &objects::node(shape)).await?;
+        let status = Patch::Merge(objects::node_status(shape, true, clock::now()));
+        nodes
+            .patch_status(&shape.name, &PatchParams::default(), &status)
+            .await?;
+    }
+    let mut webhook: MutatingWebhookConfiguration = serde_saphyr::from_str(WEBHOOK)
+        .map_err(|error| StartError::Unusable(format!("the shipped webhook: {error}")))?;
+    if let Some(patience) = options.patience {
+        let seconds = i32::try_from(patience.as_secs()).unwrap_or(30).clamp(1, 30);
+        for webhook in webhook.webhooks.iter_mut().flatten() {
+            webhook.timeout_seconds = Some(seconds);
+        }
+    }
+    let webhooks: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
+    webhooks.create(&post, &webhook).await?;
+    Ok(())
+}
+
+/// The fields of the service's configuration.
+pub(super) fn fields(
+    pace: &Pace,
+    addresses: Addresses,
+    prometheus: SocketAddr,
+) -> Vec<(String, String)> {
+    let timing = Timing::default();
+    let span = |span, least| format!("{}ms", pace.real(span, least).as_millis());
+    let mut fields: Vec<(String, String)> = [
+        ("server.https", addresses.https.to_string()),
+        ("server.http", addresses.http.to_string()),
+        ("server.dashboard", addresses.dashboard.to_string()),
+        (
+            "certificates.selfManaged.ipAddresses",
+            "[127.0.0.1]".to_owned(),
+        ),
+        ("scheduling.relaxAfter", span(RELAX_AFTER, LEAST_MAX_AGE)),
+        // The scaling loop alone runs in the scenario's own time.
+        ("scaling.maxAge", format!("{}ms", MAX_AGE.as_millis())),
+        ("metrics.source", "prometheus".to_owned()),
+        ("metrics.interval", span(timing.interval, LEAST)),
+        ("metrics.maxAge", span(MAX_AGE, LEAST_MAX_AGE)),
+        ("metrics.timeout", "1s".to_owned()),
+        ("metrics.prometheus.url", format!("http://{prometheus}")),
+        ("metrics.prometheus.window", span(timing.window, LEAST)),
+        ("metrics.prometheus.nodeLabel", "node".to_owned()),
+        (
+            "wake.minInterval",
+            span(SignedDuration::from_secs(2), LEAST),
+        ),
+    ]
+    .into_iter()
+    .map(|(path, value)| (path.to_owned(), value))
+    .collect();
+    let named = Resource::ALL
+        .into_iter()
+        .flat_map(|resource| [NODE_METRICS[resource], POD_METRICS[resource]]);
+    fields.extend(named.chain([NETWORK_CAPACITY]).map(|(field, metric)| {
+        let path = format!("metrics.prometheus.queries.{field}");
+        (path, metric.to_owned())
+    }));
+    fields
+}
+
+/// Creates each workload when it arrives.
+pub(super) async fn workloads(client: Client, scenario: Scenario, world: World, pace: Pace) {
+    let mut workloads: Vec<&Workload> = scenario.workloads.iter().collect();
+    workloads.sort_by_key(|workload| workload.arrival);
+    for workload in workloads {
+        let wait = workload.arrival.saturating_sub(pace.scenario(clock::now()));
+        if wait.is_positive() {
+            tokio::time::sleep(pace.real(wait, Duration::ZERO)).await;
+        }
+        let name = (workload.namespace.as_str(), workload.name.as_str());
+        world.wanted(name, workload.replicas, workload.arrival);
+        // A restart of the API server may fall on the moment.
+        while let Err(error) = create(&client, workload).await {
+            warn!(%error, workload = workload.name, "a workload could not be created");
+            tokio::time::sleep(LEAST).await;
+        }
+    }
+}
+
+async fn create(client: &Client, workload: &Workload) -> kube::Result<()> {
+    let post = PostParams::default();
+    let exists =
+        |error: &kube::Error| matches!(error, kube::Error::Api(status) if status.code == 409);
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), &workload.namespace);
+    let made = deployments
+        .create(&post, &objects::deployment(workload))
+        .await;
+    if let Err(error) = made
+        && !exists(&error)
+    {
+        return Err(error);
+    }
+    if let Some(scale) = &workload.scale {
+        let autoscalers: Api<HorizontalPodAutoscaler> =
+            Api::namespaced(client.clone(), &workload.namespace);
+        let made = autoscalers
+            .create(&post, &objects::autoscaler(workload, scale))
+            .await;
+        if let Err(error) = made
+            && !exists(&error)
+        {
+            return Err(error);
+        }
+    }
+    Ok(())
+}

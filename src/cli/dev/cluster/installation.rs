@@ -1,0 +1,168 @@
+//! What of an installation is in the cluster although the service runs beside it: its
+//! configuration, and the shipped Services.
+//!
+//! No Pod runs the service, so the Services have no selector, and EndpointSlices lead them to this
+//! machine, as operators do for anything that runs outside of a cluster. The API server then calls
+//! the webhook in the form that production uses.
+
+use std::net::SocketAddr;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use kube::api::{Api, PostParams};
+use kube::{Client, ResourceExt as _};
+use serde_json::{Map, Value, json};
+
+use super::addresses::Addresses;
+use super::{NAMESPACE, StartError};
+use evenkeel_sandbox::objects::typed;
+
+const SERVICES: &str = include_str!("../../../../deploy/base/services.yaml");
+
+/// Writes it; `fields` are those of the service's configuration, as paths with values, and `called`
+/// is where the Services lead.
+pub(super) async fn write(
+    client: &Client,
+    fields: &[(String, String)],
+    called: Addresses,
+) -> Result<(), StartError> {
+    let post = PostParams::default();
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
+    maps.create(&post, &configuration(fields)?).await?;
+    let services: Api<Service> = Api::namespaced(client.clone(), NAMESPACE);
+    let slices: Api<EndpointSlice> = Api::namespaced(client.clone(), NAMESPACE);
+    for service in shipped()? {
+        let made = services.create(&post, &service).await?;
+        slices.create(&post, &slice(&made, called)).await?;
+    }
+    Ok(())
+}
+
+/// The ConfigMap with the file that a Deployment would mount.
+fn configuration(fields: &[(String, String)]) -> Result<ConfigMap, StartError> {
+    let mut file = json!({
+        "apiVersion": "config.evenkeel.dev/v1alpha1",
+        "kind": "EvenkeelConfiguration",
+    });
+    for (path, text) in fields {
+        let value: Value = serde_saphyr::from_str(text)
+            .map_err(|error| StartError::Unusable(format!("{path}: {error}")))?;
+        put(&mut file, path, value);
+    }
+    let text = serde_saphyr::to_string(&file)
+        .map_err(|error| StartError::Unusable(format!("the configuration: {error}")))?;
+    Ok(typed(json!({
+        "metadata": {"name": "evenkeel", "labels": {"app.kubernetes.io/name": "evenkeel"}},
+        "data": {"config.yaml": text},
+    })))
+}
+
+fn put(file: &mut Value, path: &str, value: Value) {
+    let mut field = file;
+    for step in path.split('.') {
+        if !field.is_object() {
+            *field = Value::Object(Map::new());
+        }
+        field = &mut field[step];
+    }
+    *field = value;
+}
+
+/// The shipped Services, which select no Pods here.
+fn shipped() -> Result<Vec<Service>, StartError> {
+    let unusable =
+        |error: serde_saphyr::Error| StartError::Unusable(format!("the shipped Services: {error}"));
+    let mut services: Vec<Service> = serde_saphyr::from_multiple(SERVICES).map_err(unusable)?;
+    for spec in services
+        .iter_mut()
+        .filter_map(|service| service.spec.as_mut())
+    {
+        spec.selector = None;
+    }
+    Ok(services)
+}
+
+/// Leads the ports of a Service to this machine, by their names.
+fn slice(service: &Service, addresses: Addresses) -> EndpointSlice {
+    let name = service.name_any();
+    let ports = service
+        .spec
+        .iter()
+        .flat_map(|spec| spec.ports.iter().flatten());
+    let ports: Vec<Value> = ports
+        .map(|port| {
+            let to = address(port.name.as_deref(), addresses).port();
+            json!({"name": port.name, "port": to, "protocol": "TCP"})
+        })
+        .collect();
+    typed(json!({
+        "metadata": {
+            "name": format!("{name}-outside"),
+            "labels": {
+                "kubernetes.io/service-name": name,
+                "endpointslice.kubernetes.io/managed-by": "evenkeel-dev",
+            },
+        },
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": ["127.0.0.1"], "conditions": {"ready": true}}],
+        "ports": ports,
+    }))
+}
+
+fn address(port: Option<&str>, addresses: Addresses) -> SocketAddr {
+    let Addresses {
+        https,
+        http,
+        dashboard: _,
+    } = addresses;
+    if port == Some("http") { http } else { https }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addresses() -> Addresses {
+        let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        Addresses {
+            https: local(1001),
+            http: local(1002),
+            dashboard: local(1003),
+        }
+    }
+
+    #[test]
+    fn the_fields_make_a_file() {
+        let fields = [
+            ("server.https", "127.0.0.1:1001"),
+            ("certificates.selfManaged.ipAddresses", "[127.0.0.1]"),
+            ("metrics.timeout", "1s"),
+        ];
+        let fields = fields.map(|(path, value)| (path.to_owned(), value.to_owned()));
+        let map = configuration(&fields).unwrap();
+        let file: Value = serde_saphyr::from_str(&map.data.unwrap()["config.yaml"]).unwrap();
+        let expected = json!({
+            "apiVersion": "config.evenkeel.dev/v1alpha1", "kind": "EvenkeelConfiguration",
+            "server": {"https": "127.0.0.1:1001"},
+            "certificates": {"selfManaged": {"ipAddresses": ["127.0.0.1"]}},
+            "metrics": {"timeout": "1s"},
+        });
+        assert_eq!(file, expected);
+    }
+
+    #[test]
+    fn every_port_of_the_shipped_services_leads_here() {
+        let services = shipped().unwrap();
+        let ports = services.iter().flat_map(|service| {
+            let slice = slice(service, addresses());
+            let ports = slice.ports.unwrap_or_default();
+            ports
+                .into_iter()
+                .filter_map(|port| Some((port.name?, port.port?)))
+        });
+        let mut ports: Vec<(String, i32)> = ports.collect();
+        ports.sort();
+        let (http, https) = (("http".to_owned(), 1002), ("https".to_owned(), 1001));
+        assert_eq!(ports, [http, https.clone(), https]);
+    }
+}

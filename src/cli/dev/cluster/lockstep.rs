@@ -1,0 +1,32 @@
+//! The run without Evenkeel, kept at the same time of the scenario, so that what a plain HPA would
+//! have now can be seen beside what there is.
+
+use evenkeel_clock as clock;
+use evenkeel_sandbox::events::PlainReplicas;
+use evenkeel_sandbox::simulate::Plain;
+use evenkeel_sandbox::world::World;
+use evenkeel_sandbox::{Event, Events, Pace, kubelet};
+
+/// Runs for ever.
+pub(super) async fn run(mut plain: Plain, world: World, pace: Pace, events: Events) {
+    let mut ticks = kubelet::ticks(&pace);
+    let mut told = Vec::new();
+    loop {
+        ticks.tick().await;
+        let at = pace.scenario(clock::now());
+        plain.set_lags(world.lags());
+        plain.advance(at);
+        let replicas: Vec<PlainReplicas> = plain
+            .replicas()
+            .map(|((namespace, workload), replicas)| PlainReplicas {
+                namespace: namespace.to_owned(),
+                workload: workload.to_owned(),
+                replicas,
+            })
+            .collect();
+        if replicas != told {
+            told.clone_from(&replicas);
+            events.tell(at, Event::Plain { replicas });
+        }
+    }
+}

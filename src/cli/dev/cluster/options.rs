@@ -1,0 +1,75 @@
+//! What a cluster is started with.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+use evenkeel_core::units::Ratio;
+use evenkeel_sandbox::Fault;
+use evenkeel_sandbox::faults::Kind;
+use evenkeel_sandbox::simulate::{Lags, Plain, Scenario, plain};
+use evenkeel_sandbox::world::World;
+
+/// How fast the scenario runs unless said otherwise: fast enough to see a day's rhythm, slow enough
+/// that the milliseconds of a control plane do not become minutes.
+pub const SPEED: f64 = 20.0;
+
+/// What a cluster is started with.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Nodes and workloads.
+    pub scenario: Scenario,
+    /// Decides noise, ties and names.
+    pub seed: u64,
+    /// Seconds of the scenario a second.
+    pub speed: Ratio,
+    /// What breaks when.
+    pub faults: Vec<Fault>,
+    /// The headroom line that loads are compared with.
+    pub line: Ratio,
+    /// Where the kubeconfig is written.
+    pub folder: PathBuf,
+    /// How long the webhook and the extender may take, in place of the shipped second and 200 ms,
+    /// on machines too busy to keep them.
+    pub patience: Option<Duration>,
+}
+
+impl Options {
+    /// The shipped scenario, 20 times as fast as the clock.
+    #[must_use]
+    pub fn new(folder: PathBuf) -> Self {
+        Self {
+            scenario: Scenario::mixed(),
+            seed: 1,
+            speed: Ratio::new(SPEED).expect("20 is finite"),
+            faults: Vec::new(),
+            line: Ratio::new(0.8).expect("0.8 is finite"),
+            folder,
+            patience: None,
+        }
+    }
+
+    /// The machines, with HPAs that are looked at each `sync`.
+    pub(super) fn world(&self, sync: SignedDuration) -> World {
+        World::new(self.scenario.clone(), self.seed, self.line, sync)
+    }
+
+    /// What the same seed comes to without Evenkeel, in virtual time, with a control plane that
+    /// lags as that of the run did and with the same lost nodes. Metrics and the API server have
+    /// no faults there.
+    #[must_use]
+    pub fn plain(&self, lags: Lags) -> Plain {
+        let lost = self
+            .faults
+            .iter()
+            .filter(|fault| fault.kind == Kind::NodeLoss);
+        Plain::new(plain::Setting {
+            scenario: self.scenario.clone(),
+            seed: self.seed,
+            line: self.line,
+            lags,
+            losses: lost.map(|fault| (fault.from, fault.until)).collect(),
+        })
+    }
+}
