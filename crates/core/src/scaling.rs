@@ -17,7 +17,10 @@ pub mod hpa_aware;
 mod limit;
 mod mode;
 pub mod ownership;
+pub mod pod;
 mod reason;
+pub mod sample;
+pub mod signal;
 pub mod sum;
 pub mod tracker;
 

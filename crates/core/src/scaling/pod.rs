@@ -1,0 +1,159 @@
+//! What scaling reads of a Pod: its life, and what its containers request.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::signal::ResourceName;
+
+/// A Pod of a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PodFacts {
+    /// The name.
+    pub name: String,
+    /// `status.phase`.
+    pub phase: PodPhase,
+    /// True once the Pod is being deleted (`metadata.deletionTimestamp`).
+    pub deleted: bool,
+    /// `status.startTime`: when the kubelet took the Pod.
+    pub start_time: Option<Timestamp>,
+    /// The condition `Ready`, where the Pod has one.
+    pub ready: Option<ReadyCondition>,
+    /// The containers, in the order of the spec.
+    pub containers: Vec<ContainerFacts>,
+    /// The init containers, sidecars among them, in the order of the spec.
+    pub init_containers: Vec<ContainerFacts>,
+    /// `spec.resources.requests`: requests of the Pod as a whole.
+    pub pod_requests: Requests,
+    /// `spec.overhead`: what the runtime adds to the requests of the containers.
+    pub overhead: Requests,
+}
+
+/// `status.phase` of a Pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PodPhase {
+    /// Not started yet.
+    Pending,
+    /// At least one container runs or starts.
+    Running,
+    /// All containers ended well.
+    Succeeded,
+    /// A container failed for good.
+    Failed,
+    /// The node does not tell.
+    Unknown,
+}
+
+impl From<&str> for PodPhase {
+    /// A word that is not known, or none, is `Unknown`.
+    fn from(word: &str) -> Self {
+        match word {
+            "Pending" => Self::Pending,
+            "Running" => Self::Running,
+            "Succeeded" => Self::Succeeded,
+            "Failed" => Self::Failed,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// The status of a condition of a Kubernetes object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ConditionStatus {
+    /// The condition holds.
+    True,
+    /// It does not hold.
+    False,
+    /// Nobody can tell.
+    Unknown,
+}
+
+impl ConditionStatus {
+    /// The word in the API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::True => "True",
+            Self::False => "False",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+impl From<&str> for ConditionStatus {
+    /// A word that is not known is `Unknown`.
+    fn from(word: &str) -> Self {
+        match word {
+            "True" => Self::True,
+            "False" => Self::False,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+impl From<bool> for ConditionStatus {
+    fn from(holds: bool) -> Self {
+        if holds { Self::True } else { Self::False }
+    }
+}
+
+/// The condition `Ready` of a Pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadyCondition {
+    /// Whether the Pod is ready.
+    pub status: ConditionStatus,
+    /// `lastTransitionTime`: since when the status is what it is.
+    pub last_transition_time: Timestamp,
+}
+
+/// What is read of a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContainerFacts {
+    /// The name, which no other container of the Pod has.
+    pub name: String,
+    /// `resources.requests`.
+    pub requests: Requests,
+    /// True for a sidecar: an init container with `restartPolicy: Always`, which runs beside the
+    /// containers.
+    pub is_sidecar: bool,
+}
+
+/// Amounts by resource, in thousandths of the resource's unit: millicores, thousandths of a byte.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Requests(Vec<(ResourceName, i64)>);
+
+impl Requests {
+    /// The amount of a resource; `None` where nothing is said of it.
+    pub fn get(&self, resource: &ResourceName) -> Option<i64> {
+        let named = |(name, _): &&(ResourceName, i64)| name == resource;
+        self.0.iter().find(named).map(|(_, amount)| *amount)
+    }
+
+    /// All amounts, in the order given.
+    pub fn iter(&self) -> impl Iterator<Item = (&ResourceName, i64)> {
+        self.0.iter().map(|(name, amount)| (name, *amount))
+    }
+
+    /// True where nothing is said of any resource.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromIterator<(ResourceName, i64)> for Requests {
+    fn from_iter<I: IntoIterator<Item = (ResourceName, i64)>>(amounts: I) -> Self {
+        Self(amounts.into_iter().collect())
+    }
+}
+
+impl PodFacts {
+    /// True where the condition `Ready` holds.
+    pub fn is_ready(&self) -> bool {
+        self.ready
+            .is_some_and(|ready| ready.status == ConditionStatus::True)
+    }
+
+    /// True where the Pod started less than `period` before `now`; `None` where it has no start
+    /// time.
+    pub fn started_within(&self, period: SignedDuration, now: Timestamp) -> Option<bool> {
+        let start_time = self.start_time?;
+        Some(now.duration_since(start_time) < period)
+    }
+}

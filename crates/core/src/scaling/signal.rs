@@ -1,0 +1,246 @@
+//! The signals that a target scales by, each with its target value.
+//!
+//! A signal is one of the five metric types of a HorizontalPodAutoscaler (`autoscaling/v2`), or a
+//! PromQL query. It identifies a time series of a target: two metrics with equal signals read the
+//! same numbers. Its name, from `Display`, is stable, so that histories, metric labels and
+//! annotations may hold it.
+
+mod label_selector;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use label_selector::{
+    LabelOperator, LabelSelector, LabelSelectorRequirement, SelectorError, go_syntax,
+};
+
+/// The name of a resource as Pods request it, such as `cpu`, `memory` or `nvidia.com/gpu`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ResourceName {
+    /// Processor time, in cores.
+    Cpu,
+    /// Memory, in bytes.
+    Memory,
+    /// Any other resource, by its name.
+    Other(Arc<str>),
+}
+
+impl ResourceName {
+    /// The name in Pod specs and in the metrics API.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Memory => "memory",
+            Self::Other(name) => name,
+        }
+    }
+
+    /// False for a resource that each Pod holds an amount of on its own, such as memory or
+    /// storage: its sum grows with the number of Pods.
+    fn is_conserved(&self) -> bool {
+        let name = self.as_str();
+        !(name.contains("memory") || name.contains("storage") || name.starts_with("hugepages-"))
+    }
+}
+
+impl From<&str> for ResourceName {
+    fn from(name: &str) -> Self {
+        match name {
+            "cpu" => Self::Cpu,
+            "memory" => Self::Memory,
+            other => Self::Other(other.into()),
+        }
+    }
+}
+
+impl fmt::Display for ResourceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// The name of a custom or external metric, with the selector that narrows its series.
+///
+/// No selector and an empty one select the same series; Kubernetes words them differently.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MetricIdentifier {
+    /// The name of the metric.
+    pub name: String,
+    /// The selector of its labels, where the metric has one.
+    pub selector: Option<LabelSelector>,
+}
+
+impl MetricIdentifier {
+    /// The metric `name`, whatever its labels.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            selector: None,
+        }
+    }
+}
+
+impl fmt::Display for MetricIdentifier {
+    /// `name`, or `name{selector}`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        match &self.selector {
+            Some(selector) if !selector.is_empty() => write!(f, "{{{selector}}}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A reference to an object in the namespace of the target (`CrossVersionObjectReference`).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ObjectReference {
+    /// Group and version, such as `apps/v1`; empty where the object does not say.
+    pub api_version: String,
+    /// The kind, such as `Deployment`.
+    pub kind: String,
+    /// The name.
+    pub name: String,
+}
+
+/// One series that a target scales by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Signal {
+    /// Usage of a resource by whole Pods (metric type `Resource`).
+    Resource(ResourceName),
+    /// Usage of a resource by one container of each Pod (metric type `ContainerResource`).
+    ContainerResource {
+        /// The resource.
+        resource: ResourceName,
+        /// The name of the container.
+        container: String,
+    },
+    /// A custom metric of each Pod (metric type `Pods`).
+    Pods(MetricIdentifier),
+    /// A custom metric of one object (metric type `Object`).
+    Object {
+        /// The object that the metric describes.
+        object: ObjectReference,
+        /// The metric.
+        metric: MetricIdentifier,
+    },
+    /// A metric of something outside of the cluster (metric type `External`).
+    External(MetricIdentifier),
+    /// The value of a PromQL query.
+    PromQl(String),
+}
+
+impl Signal {
+    /// Processor time of whole Pods.
+    pub const CPU: Self = Self::Resource(ResourceName::Cpu);
+    /// Memory of whole Pods.
+    pub const MEMORY: Self = Self::Resource(ResourceName::Memory);
+
+    /// True where the sum over the Pods does not depend on how many Pods share it: processor time,
+    /// requests, messages. Memory and storage are held by each Pod, so their sum grows with the
+    /// number of Pods, and a forecast of it would feed on the Pods that it adds.
+    pub fn is_conserved(&self) -> bool {
+        match self {
+            Self::Resource(resource) | Self::ContainerResource { resource, .. } => {
+                resource.is_conserved()
+            }
+            Self::Pods(_) | Self::Object { .. } | Self::External(_) | Self::PromQl(_) => true,
+        }
+    }
+
+    /// The resource and the container, for a signal that the resource metrics API
+    /// (`metrics.k8s.io`) serves; no container means the whole Pod.
+    pub fn resource(&self) -> Option<(&ResourceName, Option<&str>)> {
+        match self {
+            Self::Resource(resource) => Some((resource, None)),
+            Self::ContainerResource {
+                resource,
+                container,
+            } => Some((resource, Some(container))),
+            Self::Pods(_) | Self::Object { .. } | Self::External(_) | Self::PromQl(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Signal {
+    /// A short, stable name: `cpu`, `cpu/container`, `pods/metric`, `object/kind/name/metric`,
+    /// `external/metric{labels}` or `promql/query`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resource(resource) => resource.fmt(f),
+            Self::ContainerResource {
+                resource,
+                container,
+            } => write!(f, "{resource}/{container}"),
+            Self::Pods(metric) => write!(f, "pods/{metric}"),
+            Self::Object { object, metric } => {
+                let ObjectReference { kind, name, .. } = object;
+                write!(f, "object/{kind}/{name}/{metric}")
+            }
+            Self::External(metric) => write!(f, "external/{metric}"),
+            Self::PromQl(query) => write!(f, "promql/{query}"),
+        }
+    }
+}
+
+/// The value that a signal is to have. Quantities are in thousandths of their unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    /// Percent of what the Pods request, as a mean over the Pods.
+    Utilization(i32),
+    /// An amount for each Pod, in thousandths.
+    AverageValue(i64),
+    /// An amount for all Pods together, in thousandths.
+    Value(i64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue() -> MetricIdentifier {
+        MetricIdentifier {
+            name: "queue".to_owned(),
+            selector: Some(LabelSelector::from_labels([("name", "orders")])),
+        }
+    }
+
+    #[test]
+    fn names_are_short_and_tell_signals_apart() {
+        let container = Signal::ContainerResource {
+            resource: ResourceName::Cpu,
+            container: "app".to_owned(),
+        };
+        let object = ObjectReference {
+            api_version: "networking.k8s.io/v1".to_owned(),
+            kind: "Ingress".to_owned(),
+            name: "web".to_owned(),
+        };
+        let metric = MetricIdentifier::named("rps");
+        for (signal, name) in [
+            (Signal::CPU, "cpu"),
+            (Signal::Resource("nvidia.com/gpu".into()), "nvidia.com/gpu"),
+            (container, "cpu/app"),
+            (Signal::Pods(metric.clone()), "pods/rps"),
+            (Signal::Object { object, metric }, "object/Ingress/web/rps"),
+            (Signal::External(queue()), "external/queue{name=orders}"),
+            (Signal::PromQl("sum(up)".to_owned()), "promql/sum(up)"),
+        ] {
+            assert_eq!(signal.to_string(), name);
+        }
+    }
+
+    #[test]
+    fn what_each_pod_holds_is_not_conserved() {
+        for (name, conserved) in [
+            ("cpu", true),
+            ("memory", false),
+            ("nvidia.com/gpu", true),
+            ("ephemeral-storage", false),
+            ("hugepages-2Mi", false),
+        ] {
+            let signal = Signal::Resource(name.into());
+            assert_eq!(signal.is_conserved(), conserved, "{name}");
+        }
+        assert!(Signal::External(queue()).is_conserved());
+    }
+}
