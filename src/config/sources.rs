@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use evenkeel_http_client::Uri;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
@@ -253,15 +254,17 @@ impl PrometheusFile {
 /// Credentials are refused in a URL because the effective configuration and logs show it.
 fn check_url(check: &mut Checker, url: &str) {
     const PATH: &str = "metrics.prometheus.url";
-    match reqwest::Url::parse(url) {
-        Ok(parsed) if !parsed.username().is_empty() || parsed.password().is_some() => {
+    let parsed: Option<Uri> = url.parse().ok();
+    let authority = |uri: &Uri| uri.authority().map(ToString::to_string);
+    match parsed {
+        Some(uri) if authority(&uri).is_some_and(|text| text.contains('@')) => {
             check.refuse(
                 PATH,
                 "a user name or password in the URL is not accepted: \
                  metrics.prometheus.bearerTokenFile names a file with a token",
             );
         }
-        Ok(parsed) if matches!(parsed.scheme(), "http" | "https") && parsed.has_host() => {}
+        Some(uri) if matches!(uri.scheme_str(), Some("http" | "https")) => {}
         _ => check.refuse_value(
             PATH,
             url,

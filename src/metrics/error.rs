@@ -9,6 +9,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use evenkeel_core::units::Bytes;
+use evenkeel_http_client as http_client;
 
 /// The longest text of the other side that an error repeats, in characters.
 const EXCERPT: usize = 200;
@@ -106,6 +107,22 @@ pub enum MetricsError {
     /// The process is shutting down.
     #[error("given up, as the process shuts down")]
     Aborted,
+}
+
+impl From<http_client::Error> for MetricsError {
+    fn from(error: http_client::Error) -> Self {
+        match error {
+            http_client::Error::Connect(cause) => Self::Connect(cause.into()),
+            http_client::Error::Timeout => Self::Timeout,
+            http_client::Error::Broken(cause) => Self::Transport(cause),
+            http_client::Error::TooLarge { limit } => Self::TooLarge {
+                limit: Bytes(u64::try_from(limit).unwrap_or(u64::MAX)),
+            },
+            error @ (http_client::Error::Request(_) | http_client::Error::NotText) => {
+                Self::Client(error.into())
+            }
+        }
+    }
 }
 
 impl MetricsError {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel_http_client::Uri;
 use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPort, NetworkPolicySpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -100,8 +101,12 @@ fn prometheus(sight: &Sight<'_>, ours: &[(&str, &NetworkPolicySpec)]) -> Option<
     let Source::Prometheus(prometheus) = &sight.config()?.metrics.source else {
         return None;
     };
-    let url: reqwest::Url = prometheus.url.parse().ok()?;
-    let port = i32::from(url.port_or_known_default()?);
+    let url: Uri = prometheus.url.parse().ok()?;
+    let port = match (url.port_u16(), url.scheme_str()) {
+        (Some(port), _) => i32::from(port),
+        (None, Some("https")) => 443,
+        (None, _) => 80,
+    };
     let mut bounded = ours
         .iter()
         .filter(|(_, spec)| concerns(spec, "Egress"))
