@@ -10,7 +10,6 @@ mod activity;
 pub mod api;
 mod body;
 mod budget;
-pub mod certificates;
 mod connection;
 mod drain;
 mod error;
@@ -34,6 +33,20 @@ pub use probes::Probes;
 pub use readiness::{Condition, Readiness};
 use routes::Arrival;
 pub use routes::{Endpoint, Limits, Load, Routes};
+
+/// Addresses to listen on, and the end of the service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Webhook and extender, over TLS.
+    pub https: SocketAddr,
+    /// Probes and metrics.
+    pub http: SocketAddr,
+    /// The dashboard; without authentication, so on loopback.
+    pub dashboard: SocketAddr,
+    /// Bounds of the connections of webhook and extender.
+    pub webhook: ListenerSettings,
+    pub drain: DrainSettings,
+}
 
 /// Why a listener could not be set up.
 #[derive(Debug, thiserror::Error)]

@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use evenkeel::cluster::access::{ACCESS, Need, Scope};
-use evenkeel::config::{Config, Serving, Sources};
+use evenkeel::certificates::Serving;
+use evenkeel::config::{Config, Sources};
 use serde_json::{Value, json};
 
 use read::{base, built, documents, environment, find, named, overlays, root, strings, text};
@@ -576,7 +577,7 @@ fn with_cert_manager_the_configured_files_are_mounted() {
         .scheduler_ca
         .clone()
         .expect("callers are authenticated");
-    let expected = [files.certificate.clone(), files.key.clone(), authority];
+    let expected = [files.server.certificate.clone(), files.server.key.clone(), authority];
     assert_eq!(mounted, BTreeSet::from(expected));
     for volume in volumes.as_array().unwrap() {
         if let Some(secret) = volume["secret"]["secretName"].as_str() {

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use axum::http::{Request, StatusCode, header};
 use client::{Connection, Http, NoAnswer, Trust, connect_tls, post};
-use evenkeel::server::certificates::{ClientCertificate, SigningAuthority};
+use evenkeel::certificates::{ClientCertificate, SigningAuthority};
 use evenkeel::server::tls::{Authority, Change, ClientAuthorities};
 use evenkeel::server::{DrainSettings, Drained, ListenerSettings, Phase};
 use fixture::{BODY_LIMIT, Options, PATIENCE, Running, until};

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use client::{Connection, Http, Trust};
-use evenkeel::server::certificates::{Bundle, Names, Validity, next};
+use evenkeel::certificates::{Bundle, Names, Validity, next};
 use evenkeel::server::tls::{
     Authority, CertificateFiles, CertificateStore, FileWatch, ServerFiles,
 };

@@ -22,7 +22,7 @@ use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::units::{Amount, Bytes, Quantity, Resource, Resources};
 
 /// How to read the metrics API.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The longest that one list may take.
     pub timeout: Duration,

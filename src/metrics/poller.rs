@@ -23,7 +23,7 @@ const ROUND: &str = "round";
 const FAULT_LOG_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 
 /// When rounds are asked for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The distance between ticks.
     pub interval: Duration,

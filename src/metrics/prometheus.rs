@@ -34,7 +34,7 @@ use evenkeel_core::units::{Resource, Resources};
 const UNREACHABLE_AFTER: u32 = 2;
 
 /// All that the source needs to know.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Where Prometheus is.
     pub connection: Connection,

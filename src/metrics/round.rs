@@ -57,6 +57,21 @@ pub enum Query {
 }
 
 impl Query {
+    /// Queries that the configuration may replace, in the order in which it shows them.
+    pub const SETTABLE: [Self; 11] = [
+        Self::Node(Resource::Cpu),
+        Self::Node(Resource::Memory),
+        Self::Node(Resource::NetworkIo),
+        Self::Node(Resource::DiskIo),
+        Self::Node(Resource::Disk),
+        Self::Pod(Resource::Cpu),
+        Self::Pod(Resource::Memory),
+        Self::Pod(Resource::NetworkIo),
+        Self::Pod(Resource::DiskIo),
+        Self::Pod(Resource::Disk),
+        Self::NetworkCapacity,
+    ];
+
     /// The name in metrics, logs and the configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use evenkeel::cluster::ClusterState;
 use evenkeel::cluster::{Kind, Settings};
 use evenkeel::server::api::{self, Api};
-use evenkeel::server::certificates::{Bundle, Names, Validity};
+use evenkeel::certificates::{Bundle, Names, Validity};
 use evenkeel::server::paths::EXPLAIN;
 use evenkeel::server::tls::{
     Authority, CertificateStore, Change, ClientAuthorities, Peer, ServerCertificate,

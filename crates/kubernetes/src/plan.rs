@@ -5,9 +5,11 @@
 //! plan asks for a write that would change nothing.
 
 pub mod ca_bundle;
+pub mod certificate_secret;
 pub mod election;
 pub mod mirror;
 pub mod notice;
+pub mod rotation;
 pub mod scaling;
 pub mod uninstall;
 pub mod wake;

@@ -16,7 +16,7 @@ use super::load::Target;
 use crate::cluster::{self, ClusterState};
 use crate::config::{Config, Sources};
 use crate::server::api::{self, Api};
-use crate::server::certificates::{Bundle, Names, Validity};
+use crate::certificates::{Bundle, Names, Validity};
 use crate::server::tls::{CertificateStore, Change, ServerCertificate};
 use crate::server::{Drain, DrainSettings, Listener, ListenerSettings, Metrics, Transport};
 use evenkeel_clock as clock;

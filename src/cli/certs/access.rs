@@ -10,7 +10,7 @@ use kube::{Api, Client};
 
 use crate::cli::connect::{Cluster, PATIENCE};
 use crate::cli::output::Failure;
-use crate::server::certificates::{
+use crate::certificates::{
     AUTHORITIES, AUTHORITY_KEYS, Bundle, SCHEDULER_AUTHORITIES, SCHEDULER_AUTHORITY_KEYS,
     SERVER_CERTIFICATE, SERVER_KEY,
 };

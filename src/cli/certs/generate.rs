@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use jiff::SignedDuration;
 
 use crate::cli::output::Failure;
-use crate::server::certificates::{Bundle, Names, Validity};
+use crate::certificates::{Bundle, Names, Validity};
 use evenkeel_clock as clock;
 
 const EXAMPLES: &str = "\

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::access::Access;
 use crate::cli::output::{self, Failure};
-use crate::server::certificates::{Bundle, ClientCertificate};
+use crate::certificates::{Bundle, ClientCertificate};
 use evenkeel_clock as clock;
 
 /// The shipped file, whose placeholders this fills in.

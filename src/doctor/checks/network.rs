@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_http_client::Uri;
 use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPort, NetworkPolicySpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::{Finding, Found, Sight, named, outside};
-use crate::config::Source;
+use crate::metrics::Source;
 
 /// The port of webhook and extender, and its name in the Deployment.
 const HTTPS: (i32, &str) = (8443, "https");
@@ -101,7 +100,7 @@ fn prometheus(sight: &Sight<'_>, ours: &[(&str, &NetworkPolicySpec)]) -> Option<
     let Source::Prometheus(prometheus) = &sight.config()?.metrics.source else {
         return None;
     };
-    let url: Uri = prometheus.url.parse().ok()?;
+    let url = &prometheus.connection.url;
     let port = match (url.port_u16(), url.scheme_str()) {
         (Some(port), _) => i32::from(port),
         (None, Some("https")) => 443,

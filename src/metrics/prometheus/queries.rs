@@ -10,6 +10,7 @@
 use jiff::SignedDuration;
 
 use super::names::NodeLabel;
+use crate::metrics::Query;
 use evenkeel_core::units::{Resource, Resources};
 
 /// Network interfaces that are hardware, or that the hypervisor shows as such. Everything else
@@ -161,6 +162,19 @@ pub struct Queries {
     pub network_capacity: Option<Box<str>>,
     /// Series with all their labels, by which the self-check finds the one that names nodes.
     pub probe: Box<str>,
+}
+
+impl Queries {
+    /// Puts an operator's PromQL in the place of the built-in one; only [`Query::SETTABLE`] have
+    /// a place.
+    pub fn set(&mut self, query: Query, promql: &str) {
+        match query {
+            Query::Node(resource) => self.nodes[resource] = Some(NodeQuery::of(promql)),
+            Query::Pod(resource) => self.pods[resource] = Some(promql.into()),
+            Query::NetworkCapacity => self.network_capacity = Some(promql.into()),
+            Query::SampleTime(_) | Query::NodeMetrics | Query::PodMetrics => {}
+        }
+    }
 }
 
 impl Default for Queries {

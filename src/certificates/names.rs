@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use rustls::pki_types::DnsName;
 
-use super::CertificateError;
+use super::error::CertificateError;
 
 /// Subject alternative names: what clients may call the server by.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
