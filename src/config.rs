@@ -41,8 +41,8 @@ pub use file::{API_VERSION, File, KIND, Writes};
 pub use layers::{ENVIRONMENT_PREFIX, Override, Sources};
 pub use reload::Reload;
 
-use crate::controller::{leadership, writer};
 use crate::cluster;
+use crate::controller::{leadership, writer};
 use crate::metrics::Source;
 use crate::telemetry::LogSettings;
 use evenkeel_core::placement::Policy;

@@ -11,8 +11,8 @@ mod read;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use evenkeel::cluster::access::{ACCESS, Need, Scope};
 use evenkeel::certificates::Serving;
+use evenkeel::cluster::access::{ACCESS, Need, Scope};
 use evenkeel::config::{Config, Sources};
 use serde_json::{Value, json};
 
@@ -577,7 +577,11 @@ fn with_cert_manager_the_configured_files_are_mounted() {
         .scheduler_ca
         .clone()
         .expect("callers are authenticated");
-    let expected = [files.server.certificate.clone(), files.server.key.clone(), authority];
+    let expected = [
+        files.server.certificate.clone(),
+        files.server.key.clone(),
+        authority,
+    ];
     assert_eq!(mounted, BTreeSet::from(expected));
     for volume in volumes.as_array().unwrap() {
         if let Some(secret) = volume["secret"]["secretName"].as_str() {

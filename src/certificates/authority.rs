@@ -9,10 +9,10 @@ use rcgen::{
 use rustls::pki_types::CertificateDer;
 use sha2::{Digest, Sha256};
 
-use super::parse::date;
 use super::error::CertificateError;
 use super::leaf::Leaf;
 use super::names::Names;
+use super::parse::date;
 
 /// A certificate authority with its key.
 #[derive(Debug)]

@@ -289,9 +289,11 @@ fn webhooks() -> ApiResource {
 #[cfg(test)]
 mod tests {
     use axum::http::Method;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
     use evenkeel_kubernetes::plan::rotation::Validity;
     use jiff::SignedDuration;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::controller::fake_api::{FakeApi, Mood, eventually};

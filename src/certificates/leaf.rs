@@ -28,5 +28,4 @@ impl Leaf {
     pub const fn names(&self) -> &Names {
         &self.names
     }
-
 }

@@ -53,7 +53,10 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
     );
     assert_eq!(config.policy.normalization, Normalization::Joint);
     assert_eq!(config.policy.max_age, SignedDuration::from_mins(3));
-    assert_eq!(config.cluster.table.provisional, SignedDuration::from_secs(10));
+    assert_eq!(
+        config.cluster.table.provisional,
+        SignedDuration::from_secs(10)
+    );
     let scaling = plan::scaling::Settings {
         mode: Mode::Recommend,
         predict: Predict::Auto,
@@ -96,7 +99,10 @@ fn every_field_of_the_complete_example_is_read() {
     assert_eq!(weights[Resource::Cpu], 0.5);
     let judged = config.policy.profiles.get("cache").unwrap().get();
     assert!((judged[Resource::Memory] - 0.464_261_493_364_601_26).abs() < 1e-12);
-    assert!(matches!(config.certificates.serving, crate::certificates::Serving::Files(_)));
+    assert!(matches!(
+        config.certificates.serving,
+        crate::certificates::Serving::Files(_)
+    ));
     assert!(matches!(&config.metrics.source, Source::Replay(replay) if replay.speed.get() == 60.0));
     // What the example leaves out would be untested, so it leaves out nothing.
     let written: Value = serde_saphyr::from_str(yaml).unwrap();

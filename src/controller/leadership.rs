@@ -157,10 +157,7 @@ impl Elector {
     async fn round(&self, election: &mut Election) {
         let led = self.leadership.is_leader(clock::instant());
         // An answer that takes longer than the next look is of no use.
-        let limit = self
-            .timing
-            .retry_period
-            .max(Duration::from_secs(1));
+        let limit = self.timing.retry_period.max(Duration::from_secs(1));
         match tokio::time::timeout(limit, self.contend(election)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
@@ -235,8 +232,7 @@ impl Elector {
         lease.metadata.resource_version = resource_version.cloned();
         let spec = lease.spec.get_or_insert_default();
         spec.holder_identity = Some(self.replica.identity.clone());
-        spec.lease_duration_seconds =
-            i32::try_from(self.timing.lease_duration.as_secs()).ok();
+        spec.lease_duration_seconds = i32::try_from(self.timing.lease_duration.as_secs()).ok();
         spec.acquire_time = Some(MicroTime(now));
         spec.renew_time = Some(MicroTime(now));
         spec.lease_transitions = Some(transitions);

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use moka::future::Cache;
 use moka::policy::EvictionPolicy;
 
-use super::MetricsError;
+use super::error::MetricsError;
 
 /// How much is kept and how long a refresh may take.
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ impl<V> Clone for Slot<V> {
     }
 }
 
-/// Values by key, such as the text of a query; clones share them.
+/// Values by key, such as a [`QueryKey`](super::QueryKey); clones share them.
 pub struct MetricsCache<K, V> {
     slots: Cache<K, Slot<V>>,
     timeout: Duration,

@@ -15,8 +15,9 @@ use jiff::{SignedDuration, Timestamp};
 use kube::client::Body;
 use serde::Deserialize;
 
-use super::error::excerpt;
-use super::{DropCause, Dropped, MetricsError, MetricsSource, Query, QueryReport, Round};
+use super::error::{MetricsError, excerpt};
+use super::round::{DropCause, Dropped, Query, QueryReport, Round};
+use super::source::MetricsSource;
 use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::units::{Amount, Bytes, Quantity, Resource, Resources};

@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::{MetricsError, MetricsSource, Round};
+use super::error::MetricsError;
+use super::round::Round;
+use super::source::MetricsSource;
 
 /// Measures nothing.
 #[derive(Debug, Clone, Copy, Default)]

@@ -15,7 +15,9 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
 use self::trace::{Row, Subject};
-use super::{MetricsError, MetricsSource, Round};
+use super::error::MetricsError;
+use super::round::Round;
+use super::source::MetricsSource;
 use evenkeel_core::placement::usage::{Measurement, UsageSample};
 use evenkeel_core::units::Ratio;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::MetricsError;
+use super::error::MetricsError;
 use std::sync::Arc;
 
 use evenkeel_core::placement::usage::UsageSample;

@@ -7,12 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::prometheus::{PrometheusSource, without_port};
-use super::{MetricsError, Query, Round};
+use super::round::{Query, Round};
+use super::series::{LabelSet, without_port};
 use evenkeel_core::units::Resource;
-
-/// All labels of one series.
-pub type LabelSet = BTreeMap<String, String>;
 
 /// The most names that a finding repeats.
 const NAMES_SHOWN: usize = 5;
@@ -233,29 +230,6 @@ fn address_label(nodes: &[NodeIdentity], series: &[LabelSet]) -> Option<Finding>
             kind: (*kind).clone(),
         })
     })
-}
-
-impl PrometheusSource {
-    /// Compares the nodes of the cluster with what a round measured. Asks Prometheus for the
-    /// labels of its series only if a node is missing.
-    ///
-    /// # Errors
-    /// The labels could not be asked for.
-    pub async fn self_check(
-        &self,
-        nodes: &[NodeIdentity],
-        round: &Round,
-    ) -> Result<Vec<Finding>, MetricsError> {
-        let complete = nodes
-            .iter()
-            .all(|node| round.usage.nodes.contains_key(&*node.name));
-        let series = if complete {
-            Vec::new()
-        } else {
-            self.probe().await?
-        };
-        Ok(check(nodes, round, &series))
-    }
 }
 
 #[cfg(test)]

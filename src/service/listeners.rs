@@ -87,9 +87,7 @@ pub(super) fn https(
     let address = parts.config.server.https;
     let listener = parts.config.server.webhook;
     let metrics = parts.instruments.server.clone();
-    let router = parts
-        .api
-        .routes(&parts.config.api, metrics.clone());
+    let router = parts.api.routes(&parts.config.api, metrics.clone());
     let loaded = parts.readiness.condition("certificate loaded");
     // Only the requests are waited for: the keeper of the certificates lasts as long as the rest.
     let (shutdown, observer) = (drain.part(), drain.observer());

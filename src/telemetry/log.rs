@@ -152,5 +152,4 @@ mod tests {
             assert_eq!(error.reason(), "InvalidLogLevel");
         }
     }
-
 }

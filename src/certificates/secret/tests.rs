@@ -2,8 +2,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::super::names::Names;
 use super::super::rotation::next;
-use evenkeel_kubernetes::plan::rotation::Validity;
 use super::*;
+use evenkeel_kubernetes::plan::rotation::Validity;
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
@@ -65,7 +65,7 @@ fn two_authorities_read_back_with_their_keys_in_any_order() {
     files.insert(AUTHORITY_KEYS.to_owned(), reversed.into_bytes());
     let read = Bundle::decode(&files).unwrap();
     assert_eq!(read.encode(), two.encode());
-    assert!(read.leaf().is_signed_by(&read.authorities()[0]));
+    assert!(read.authorities()[0].signed(read.leaf()));
 }
 
 #[test]

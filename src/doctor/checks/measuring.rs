@@ -1,8 +1,8 @@
 //! Whether the load of every node is measured, under the node's own name, and its capacity known.
 
 use super::{Finding, Found, Sight, named};
-use crate::metrics::Source;
 use crate::doctor::Page;
+use crate::metrics::Source;
 use evenkeel_core::units::{Resource, Resources};
 use evenkeel_kubernetes::annotations::{DISK_IO_CAPACITY, NETWORK_CAPACITY};
 

@@ -14,8 +14,7 @@ use serde::de::{
 };
 use serde_json::value::RawValue;
 
-use crate::metrics::MetricsError;
-use crate::metrics::error::excerpt;
+use crate::metrics::error::{MetricsError, excerpt};
 
 /// The labels of a series.
 #[derive(Debug, Default, Clone)]

@@ -13,9 +13,8 @@ use evenkeel_http_client::{
 use jiff::Timestamp;
 
 use super::answer;
-use super::range::Grid;
-use crate::metrics::MetricsError;
-use crate::metrics::error::excerpt;
+use super::grid::Grid;
+use crate::metrics::error::{MetricsError, excerpt};
 use evenkeel_core::units::Bytes;
 
 /// The most that is read of an answer that is not a success.

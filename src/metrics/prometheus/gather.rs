@@ -12,7 +12,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::answer::{self, Labels};
 use super::names::{NodeLabel, NodeNames};
-use crate::metrics::{DropCause, Dropped, MetricsError, Query};
+use crate::metrics::error::MetricsError;
+use crate::metrics::round::{DropCause, Dropped, Query};
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resource, Resources};
 

@@ -10,7 +10,7 @@
 use jiff::SignedDuration;
 
 use super::names::NodeLabel;
-use crate::metrics::Query;
+use crate::metrics::round::Query;
 use evenkeel_core::units::{Resource, Resources};
 
 /// Network interfaces that are hardware, or that the hypervisor shows as such. Everything else
