@@ -137,6 +137,8 @@ fn take(point: Point, resource: Resource, grid: &Grid) -> Result<(Timestamp, f64
 
 #[cfg(test)]
 mod tests {
+    use jiff::SignedDuration;
+
     use super::*;
 
     fn second(second: i64) -> Timestamp {
