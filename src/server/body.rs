@@ -15,10 +15,11 @@ use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use jiff::Timestamp;
 
+use super::arrival::{Arrival, Load};
 use super::budget::{BodyBudget, Room};
-use super::{ApiError, Arrival, Load};
+use super::error::ApiError;
 
-/// What is read of an unwanted body before its connection is given up.
+/// Bytes of an unwanted body that are read before its connection is given up.
 const DISCARDED: u64 = 1024 * 1024;
 
 /// How long that may take.
@@ -29,9 +30,8 @@ const DISCARD_TIME: Duration = Duration::from_secs(1);
 pub struct Call {
     /// The body, not parsed.
     pub body: Bytes,
-    /// Whether the handler should do its work or fail open at once.
     pub load: Load,
-    /// When the request arrived.
+    /// Time of arrival.
     pub received: Timestamp,
     /// The same moment on the monotonic clock.
     pub started: Instant,

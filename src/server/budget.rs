@@ -13,7 +13,8 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{ApiError, Metrics};
+use super::error::ApiError;
+use super::metrics::Metrics;
 use evenkeel_core::units::Bytes;
 
 /// How long a request waits for its turn or for room: half of the 200 ms that kube-scheduler waits

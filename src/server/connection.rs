@@ -23,7 +23,8 @@ use tower::ServiceExt;
 use super::activity::{Activity, Noting, Pace, Verdict};
 use super::error::CloseConnection;
 use super::tls::Peer;
-use super::{ListenerSettings, Phase, Shutdown};
+use super::drain::{Phase, Shutdown};
+use super::settings::ListenerSettings;
 
 /// How long a quiet HTTP/1.1 connection stays open after the last connection was accepted: a
 /// request may be under way that was sent before the client knew.

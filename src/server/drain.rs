@@ -9,9 +9,9 @@
 use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
-use std::time::Duration;
 
 use futures::{Stream, StreamExt, stream};
+use super::settings::DrainSettings;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
@@ -26,15 +26,6 @@ pub enum Phase {
     Draining,
     /// Whatever is still open is dropped.
     Over,
-}
-
-/// How long the phases last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DrainSettings {
-    /// From the signal until no more connections are accepted.
-    pub delay: Duration,
-    /// From then until whatever is left is dropped.
-    pub timeout: Duration,
 }
 
 /// How the service ended.

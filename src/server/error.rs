@@ -4,6 +4,8 @@
 //! would hold the request back until its timeout, and never a redirect, which it would follow.
 
 use std::borrow::Cow;
+use std::io;
+use std::net::SocketAddr;
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -93,5 +95,28 @@ impl IntoResponse for ApiError {
             response.extensions_mut().insert(CloseConnection);
         }
         response
+    }
+}
+
+/// A listener that could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The address is taken, or is none of this machine.
+    #[error("{address} cannot be bound")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl ServerError {
+    /// A short name for metrics and conditions.
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Bind { .. } => "AddressUnavailable",
+        }
     }
 }
