@@ -7,8 +7,8 @@
 //! of them through the end of the service. What a request means is decided elsewhere.
 
 mod activity;
-mod arrival;
 pub mod api;
+mod arrival;
 mod body;
 mod budget;
 mod connection;

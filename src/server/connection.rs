@@ -21,10 +21,10 @@ use tokio::time::MissedTickBehavior;
 use tower::ServiceExt;
 
 use super::activity::{Activity, Noting, Pace, Verdict};
-use super::error::CloseConnection;
-use super::tls::Peer;
 use super::drain::{Phase, Shutdown};
+use super::error::CloseConnection;
 use super::settings::ListenerSettings;
+use super::tls::Peer;
 
 /// How long a quiet HTTP/1.1 connection stays open after the last connection was accepted: a
 /// request may be under way that was sent before the client knew.

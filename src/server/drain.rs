@@ -10,8 +10,8 @@ use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
 
-use futures::{Stream, StreamExt, stream};
 use super::settings::DrainSettings;
+use futures::{Stream, StreamExt, stream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
@@ -163,6 +163,8 @@ pub fn signals() -> io::Result<impl Stream<Item = ()>> {
 #[cfg(test)]
 mod tests {
     use futures::channel::mpsc::unbounded;
+
+    use std::time::Duration;
 
     use super::*;
 

@@ -17,11 +17,11 @@ use tokio_util::task::TaskTracker;
 
 use self::handshake::handshake;
 use super::connection::{Closed, Protocol, Serving};
-use super::tls::CertificateStore;
 use super::drain::Shutdown;
 use super::error::ServerError;
 use super::metrics::Metrics;
 use super::settings::ListenerSettings;
+use super::tls::CertificateStore;
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 

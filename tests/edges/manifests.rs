@@ -213,7 +213,7 @@ fn the_grace_period_covers_the_drain() {
     let objects = base();
     let pod = &find(&objects, "Deployment", "evenkeel")["spec"]["template"]["spec"];
     let before = pod["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"].as_i64();
-    let drain = configuration(&objects).server.drain_timeout.as_secs();
+    let drain = configuration(&objects).server.drain.timeout.as_secs();
     let grace = pod["terminationGracePeriodSeconds"].as_i64().unwrap();
     assert!(
         grace >= before.unwrap() + drain + 5,

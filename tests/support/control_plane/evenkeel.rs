@@ -73,7 +73,9 @@ impl Evenkeel {
             self.process.assert_running();
             self.assert_within_rights();
             let url = format!("http://127.0.0.1:{}/readyz", self.http);
-            let status = page::status(&url).await.map_err(|error| error.to_string())?;
+            let status = page::status(&url)
+                .await
+                .map_err(|error| error.to_string())?;
             holds(status.is_success(), || status.to_string())
         })
         .await;

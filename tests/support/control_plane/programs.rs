@@ -145,7 +145,12 @@ impl Launch<'_> {
                 format!("--flex-volume-plugin-dir={}", self.path("flexvolume")),
             ],
         );
-        await_healthy(&mut manager, &format!("https://127.0.0.1:{port}"), "/healthz").await;
+        await_healthy(
+            &mut manager,
+            &format!("https://127.0.0.1:{port}"),
+            "/healthz",
+        )
+        .await;
         manager
     }
 
@@ -167,7 +172,12 @@ impl Launch<'_> {
                 "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics".to_owned(),
             ],
         );
-        await_healthy(&mut scheduler, &format!("https://127.0.0.1:{port}"), "/readyz").await;
+        await_healthy(
+            &mut scheduler,
+            &format!("https://127.0.0.1:{port}"),
+            "/readyz",
+        )
+        .await;
         scheduler
     }
 

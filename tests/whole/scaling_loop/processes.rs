@@ -166,7 +166,9 @@ impl Replica {
     async fn is_ready(&self) {
         let url = format!("http://127.0.0.1:{}/readyz", self.http);
         eventually("it is ready", async || {
-            let status = page::status(&url).await.map_err(|error| error.to_string())?;
+            let status = page::status(&url)
+                .await
+                .map_err(|error| error.to_string())?;
             holds(status.is_success(), || status.to_string())
         })
         .await;

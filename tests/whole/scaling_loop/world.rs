@@ -175,7 +175,9 @@ impl World<'_> {
         });
         let url = format!("http://{}/readyz", self.addresses[1]);
         eventually("the service is ready", async || {
-            let status = page::status(&url).await.map_err(|error| error.to_string())?;
+            let status = page::status(&url)
+                .await
+                .map_err(|error| error.to_string())?;
             holds(status.is_success(), || status.to_string())
         })
         .await;
