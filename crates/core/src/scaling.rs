@@ -13,6 +13,7 @@ pub mod ds_hpa;
 mod grounds;
 pub mod history;
 pub mod horizon;
+pub mod hpa;
 pub mod hpa_aware;
 mod limit;
 mod mode;
