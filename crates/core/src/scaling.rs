@@ -6,7 +6,6 @@
 //! and moves no faster than the target's scaleUp policies; data that is missing or stale moves
 //! nothing.
 
-pub mod behavior;
 mod bounds;
 pub mod decide;
 pub mod ds_hpa;
@@ -29,14 +28,14 @@ pub use bounds::{Bounds, BoundsError};
 pub use decide::{Decision, State, decide};
 pub use ds_hpa::Predicted;
 pub use grounds::Grounds;
-pub use limit::LimitedBy;
+pub use limit::{LimitedBy, scale_up_limit};
 pub use mode::{Mode, ScaleDown, UnknownMode};
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::forecast::Lacking;
 use crate::units::{Ratio, Resource};
-use behavior::Behavior;
+use hpa::Behavior;
 use hpa_aware::PodCapacity;
 
 /// What is predicted with.
