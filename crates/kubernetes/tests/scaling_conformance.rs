@@ -20,6 +20,8 @@ mod reconcile;
 mod replicas;
 #[path = "scaling_conformance/rules.rs"]
 mod rules;
+#[path = "scaling_conformance/sequence.rs"]
+mod sequence;
 
 macro_rules! functions {
     ($($function:ident => $check:path;)*) => {
@@ -51,7 +53,7 @@ functions! {
     reconcile => reconcile::check;
     replicas => replicas::check;
     resource_utilization_ratio => replicas::resource_utilization_ratio;
-    sequence => behavior::sequence;
+    sequence => sequence::check;
     should_compute_metrics_for_zero_replicas => behavior::zero_replicas;
     stabilize_recommendation => behavior::stabilize_without_behavior;
     stabilize_recommendation_with_behaviors => behavior::stabilize;

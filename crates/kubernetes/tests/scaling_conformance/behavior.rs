@@ -5,13 +5,11 @@ use evenkeel_core::scaling::hpa::{
     Spec, Zero, resource_quantity,
 };
 use evenkeel_core::scaling::signal::ObjectReference;
-use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
 use crate::cases::{Float, now};
 use crate::rules::{
-    Both, Event, Flags, Recommended, Remembered, Rules, events, recommendations, recommended,
-    scale_events, written,
+    Both, Event, Flags, Recommended, Remembered, Rules, events, recommended, scale_events, written,
 };
 
 /// A replica count.
@@ -28,14 +26,14 @@ pub(crate) struct LimitsIn {
     rules: Rules,
 }
 
-pub(crate) fn scale_up_limit(given: LimitsIn, _: &Replicas) -> Replicas {
+pub(crate) fn scale_up_limit(given: &LimitsIn, _: &Replicas) -> Replicas {
     let events = scale_events(&given.scale_up_events, &given.scale_down_events);
     let rules = given.rules.up();
     let (replicas, _) = hpa::scale_up_limit(&rules, given.current_replicas, &events, now());
     Replicas { replicas }
 }
 
-pub(crate) fn scale_down_limit(given: LimitsIn, _: &Replicas) -> Replicas {
+pub(crate) fn scale_down_limit(given: &LimitsIn, _: &Replicas) -> Replicas {
     let events = scale_events(&given.scale_up_events, &given.scale_down_events);
     let rules = given.rules.down();
     let replicas = hpa::scale_down_limit(&rules, given.current_replicas, &events, now());
@@ -53,7 +51,7 @@ pub(crate) struct Change {
     change: i32,
 }
 
-pub(crate) fn change_per_period(given: PeriodIn, _: &Change) -> Change {
+pub(crate) fn change_per_period(given: &PeriodIn, _: &Change) -> Change {
     let events = events(&given.events);
     Change {
         change: ScaleEvents::change_within(&events, given.period_s, now()),
@@ -75,7 +73,7 @@ pub(crate) struct Stored {
     scale_down_events_after: Vec<Event>,
 }
 
-pub(crate) fn store_scale_event(given: StoreIn, _: &Stored) -> Stored {
+pub(crate) fn store_scale_event(given: &StoreIn, _: &Stored) -> Stored {
     let mut events = scale_events(&given.scale_up_events, &given.scale_down_events);
     let behavior = given.behavior.as_ref().map(Both::behavior);
     events.record(
@@ -95,7 +93,7 @@ pub(crate) struct BehaviorInOut {
     behavior: Option<Both>,
 }
 
-pub(crate) fn default_behavior(given: BehaviorInOut, _: &BehaviorInOut) -> BehaviorInOut {
+pub(crate) fn default_behavior(given: &BehaviorInOut, _: &BehaviorInOut) -> BehaviorInOut {
     let behavior = given.behavior.as_ref().map(Both::behavior);
     BehaviorInOut {
         behavior: behavior.as_ref().map(Both::write),
@@ -115,7 +113,7 @@ pub(crate) struct Tolerances {
     down: Float,
 }
 
-pub(crate) fn tolerances(given: TolerancesIn, _: &Tolerances) -> Tolerances {
+pub(crate) fn tolerances(given: &TolerancesIn, _: &Tolerances) -> Tolerances {
     let settings = Settings {
         tolerance: given.controller_tolerance,
         ..Settings::default()
@@ -151,7 +149,7 @@ pub(crate) struct ZeroOut {
     should_disable: bool,
 }
 
-pub(crate) fn zero_replicas(given: ZeroIn, _: &ZeroOut) -> ZeroOut {
+pub(crate) fn zero_replicas(given: &ZeroIn, _: &ZeroOut) -> ZeroOut {
     let zero = Zero {
         scaled_to_zero: given.scaled_to_zero_condition,
         can_scale_from_zero: given.can_scale_from_zero,
@@ -174,7 +172,7 @@ pub(crate) struct QuantityOut {
     quantity: String,
 }
 
-pub(crate) fn build_quantity(given: QuantityIn, _: &QuantityOut) -> QuantityOut {
+pub(crate) fn build_quantity(given: &QuantityIn, _: &QuantityOut) -> QuantityOut {
     let quantity = resource_quantity(&given.resource.as_str().into(), given.raw_milli);
     QuantityOut {
         quantity: quantity.to_string(),
@@ -249,7 +247,7 @@ fn limited(found: Limited) -> LimitedOut {
     }
 }
 
-pub(crate) fn limit(given: NormalizeIn, _: &LimitedOut) -> LimitedOut {
+pub(crate) fn limit(given: &NormalizeIn, _: &LimitedOut) -> LimitedOut {
     given.with(|rules, memory| {
         let behavior = rules.behavior.expect("rules");
         let (current, desired) = (given.current_replicas, given.desired_replicas);
@@ -257,7 +255,7 @@ pub(crate) fn limit(given: NormalizeIn, _: &LimitedOut) -> LimitedOut {
     })
 }
 
-pub(crate) fn limit_without_behavior(given: NormalizeIn, _: &LimitedOut) -> LimitedOut {
+pub(crate) fn limit_without_behavior(given: &NormalizeIn, _: &LimitedOut) -> LimitedOut {
     given.with(|rules, _| {
         limited(rules.limit_without_behavior(given.current_replicas, given.desired_replicas))
     })
@@ -272,7 +270,7 @@ pub(crate) struct StabilizedOut {
     recommendations_after: Vec<Recommended>,
 }
 
-pub(crate) fn stabilize(given: NormalizeIn, _: &StabilizedOut) -> StabilizedOut {
+pub(crate) fn stabilize(given: &NormalizeIn, _: &StabilizedOut) -> StabilizedOut {
     given.with(|rules, memory| {
         let behavior = rules.behavior.expect("windows");
         let kept = memory.recommendations.get_or_insert_default();
@@ -287,7 +285,7 @@ pub(crate) fn stabilize(given: NormalizeIn, _: &StabilizedOut) -> StabilizedOut 
     })
 }
 
-pub(crate) fn stabilize_without_behavior(given: NormalizeIn, _: &StabilizedOut) -> StabilizedOut {
+pub(crate) fn stabilize_without_behavior(given: &NormalizeIn, _: &StabilizedOut) -> StabilizedOut {
     given.with(|rules, memory| {
         let kept = memory.recommendations.get_or_insert_default();
         StabilizedOut {
@@ -328,7 +326,7 @@ fn conditions(found: &Normalized) -> Vec<ConditionOut> {
     ]
 }
 
-pub(crate) fn normalize(given: NormalizeIn, _: &NormalizedOut) -> NormalizedOut {
+pub(crate) fn normalize(given: &NormalizeIn, _: &NormalizedOut) -> NormalizedOut {
     given.with(|rules, memory| {
         let found = rules.normalize(given.current_replicas, given.desired_replicas, memory);
         let kept = memory.recommendations.clone().unwrap_or_default();
@@ -338,78 +336,4 @@ pub(crate) fn normalize(given: NormalizeIn, _: &NormalizedOut) -> NormalizedOut 
             recommendations_after: recommended(&kept),
         }
     })
-}
-
-#[derive(Deserialize)]
-pub(crate) struct SequenceIn {
-    initial_replicas: i32,
-    min_replicas: i32,
-    max_replicas: i32,
-    behavior: Option<Both>,
-    steps: Vec<Step>,
-    #[serde(default)]
-    initial_recommendations: Vec<Recommended>,
-    #[serde(flatten)]
-    flags: Flags,
-}
-
-#[derive(Deserialize)]
-struct Step {
-    dt_s: i64,
-    metric_desired_replicas: i32,
-}
-
-#[derive(Debug, PartialEq, Eq, Deserialize)]
-pub(crate) struct StepOut {
-    replicas: i32,
-    able_to_scale_reason: String,
-    scaling_limited_status: String,
-    scaling_limited_reason: String,
-}
-
-#[derive(Debug, PartialEq, Eq, Deserialize)]
-pub(crate) struct SequenceOut {
-    steps: Vec<StepOut>,
-}
-
-/// A run of reconciliations, each with what the one before it left behind.
-pub(crate) fn sequence(given: SequenceIn, _: &SequenceOut) -> SequenceOut {
-    let behavior = given.behavior.as_ref().map(Both::behavior);
-    let settings = given.flags.settings();
-    let mut memory = hpa::Memory::default();
-    if !given.initial_recommendations.is_empty() {
-        memory.recommendations = Some(recommendations(&given.initial_recommendations));
-    }
-    let (mut current, mut time) = (given.initial_replicas, now());
-    let mut step = |step: &Step| {
-        time = after(time, step.dt_s);
-        let rules = Normalizer {
-            min: given.min_replicas,
-            max: given.max_replicas,
-            behavior: behavior.as_ref(),
-            settings: &settings,
-            now: time,
-        };
-        memory.begin(current, time);
-        let found = rules.normalize(current, step.metric_desired_replicas, &mut memory);
-        if found.replicas != current {
-            memory
-                .scale_events
-                .record(behavior.as_ref(), current, found.replicas, time);
-            current = found.replicas;
-        }
-        StepOut {
-            replicas: found.replicas,
-            able_to_scale_reason: found.able_to_scale.reason.to_owned(),
-            scaling_limited_status: if found.is_limited { "True" } else { "False" }.to_owned(),
-            scaling_limited_reason: found.scaling_limited.reason.to_owned(),
-        }
-    };
-    SequenceOut {
-        steps: given.steps.iter().map(&mut step).collect(),
-    }
-}
-
-fn after(time: Timestamp, seconds: i64) -> Timestamp {
-    time + SignedDuration::from_secs(seconds)
 }

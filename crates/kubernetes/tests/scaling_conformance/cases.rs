@@ -36,7 +36,7 @@ struct Folder {
 }
 
 /// Compares what a function comes to with what Kubernetes came to, over all of its cases.
-pub(crate) fn run<I, O>(function: &str, compute: impl Fn(I, &O) -> O)
+pub(crate) fn run<I, O>(function: &str, compute: impl Fn(&I, &O) -> O)
 where
     I: DeserializeOwned,
     O: DeserializeOwned + PartialEq + Debug,
@@ -49,9 +49,9 @@ where
         println!("{function}: {} cases in {}", cases.len(), folder.name);
         assert!(index > 0 || !cases.is_empty(), "no case of {function}");
         for Case { id, given, out, .. } in cases {
-            let given = serde_json::from_str(given.get()).expect(id);
+            let given: I = serde_json::from_str(given.get()).expect(id);
             let expected: O = serde_json::from_str(out.get()).expect(id);
-            let found = compute(given, &expected);
+            let found = compute(&given, &expected);
             if found != expected {
                 differences.push(format!(
                     "{id}\n  expected {expected:?}\n  found    {found:?}"

@@ -54,7 +54,8 @@ pub(crate) struct Pod {
     ready_transition_s: Option<i64>,
     containers: Vec<Container>,
     init_containers: Vec<Container>,
-    pod_level_requests_milli: Option<Amounts>,
+    #[serde(rename = "pod_level_requests_milli")]
+    whole_requests: Option<Amounts>,
     overhead_milli: Option<Amounts>,
 }
 
@@ -73,7 +74,7 @@ impl Pod {
             }),
             containers: self.containers.iter().map(Container::read).collect(),
             init_containers: self.init_containers.iter().map(Container::read).collect(),
-            pod_requests: optional(&self.pod_level_requests_milli),
+            pod_requests: optional(&self.whole_requests),
             overhead: optional(&self.overhead_milli),
         }
     }

@@ -162,7 +162,7 @@ impl Samples {
     }
 }
 
-pub(crate) fn check(given: ReplicasIn, _: &ReplicasOut) -> ReplicasOut {
+pub(crate) fn check(given: &ReplicasIn, _: &ReplicasOut) -> ReplicasOut {
     let controller = Controller {
         settings: Settings {
             cpu_initialization_period: jiff::SignedDuration::from_secs(
@@ -235,7 +235,7 @@ pub(crate) struct GroupOut {
     ignored: Vec<String>,
 }
 
-pub(crate) fn group_pods(given: GroupIn, _: &GroupOut) -> GroupOut {
+pub(crate) fn group_pods(given: &GroupIn, _: &GroupOut) -> GroupOut {
     let pods: Vec<PodFacts> = given.pods.iter().map(Pod::read).collect();
     let metrics = given.metrics.iter();
     let measured = metrics
@@ -274,7 +274,7 @@ pub(crate) struct RequestsOut {
     error: Option<ErrorOut>,
 }
 
-pub(crate) fn calculate_requests(given: RequestsIn, _: &RequestsOut) -> RequestsOut {
+pub(crate) fn calculate_requests(given: &RequestsIn, _: &RequestsOut) -> RequestsOut {
     let pods: Vec<PodFacts> = given.pods.iter().map(Pod::read).collect();
     let resource: ResourceName = given.resource.as_str().into();
     let container = given.container.as_deref().filter(|name| !name.is_empty());
@@ -313,8 +313,8 @@ fn borrowed(amounts: &BTreeMap<String, i64>) -> BTreeMap<&str, i64> {
         .collect()
 }
 
-pub(crate) fn resource_utilization_ratio(given: RatioIn, _: &RatioOut) -> RatioOut {
-    let requests = given.requests_milli.unwrap_or_default();
+pub(crate) fn resource_utilization_ratio(given: &RatioIn, _: &RatioOut) -> RatioOut {
+    let requests = given.requests_milli.clone().unwrap_or_default();
     let target = i32::try_from(given.target).expect("a percentage");
     let values = borrowed(&given.metrics_milli);
     let found = hpa::resource_utilization(&values, &borrowed(&requests), target);
@@ -327,7 +327,7 @@ pub(crate) fn resource_utilization_ratio(given: RatioIn, _: &RatioOut) -> RatioO
     }
 }
 
-pub(crate) fn metric_usage_ratio(given: RatioIn, _: &RatioOut) -> RatioOut {
+pub(crate) fn metric_usage_ratio(given: &RatioIn, _: &RatioOut) -> RatioOut {
     let Usage { ratio, average, .. } =
         hpa::metric_usage(&borrowed(&given.metrics_milli), given.target);
     RatioOut {
