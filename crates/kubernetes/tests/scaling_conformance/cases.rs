@@ -29,6 +29,20 @@ struct Case {
     out: Box<RawValue>,
 }
 
+/// The function that a case is of.
+#[derive(Deserialize)]
+struct Function {
+    #[serde(rename = "fn")]
+    function: Option<String>,
+}
+
+/// A file that is an object.
+#[derive(Deserialize)]
+struct Document<'a> {
+    #[serde(borrow, default)]
+    cases: Vec<&'a RawValue>,
+}
+
 /// The cases of one folder.
 struct Folder {
     name: String,
@@ -83,8 +97,7 @@ fn folders() -> Vec<Folder> {
 fn folder(path: &Path) -> Folder {
     let mut cases = Vec::new();
     for file in files(path) {
-        let text = text_of(&file);
-        let found = cases_of(&text);
+        let found = cases_of(&file);
         for Case { id, function, .. } in &found {
             let is_known = FUNCTIONS.contains(&function.as_str());
             assert!(
@@ -100,13 +113,25 @@ fn folder(path: &Path) -> Folder {
     Folder { name, cases }
 }
 
-/// The cases of a file. Files of other subjects, whose cases name no function, have none.
-fn cases_of(text: &str) -> Vec<Case> {
-    let items: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
-    let cases = items
-        .into_iter()
-        .map(|item| serde_json::from_str(item.get()));
-    cases.filter_map(Result::ok).collect()
+/// The cases of a file: an array of them, or an object that has one. Cases of other subjects name no
+/// function, and are left out.
+fn cases_of(file: &Path) -> Vec<Case> {
+    let text = text_of(file);
+    let read = |result: serde_json::Result<Vec<Case>>| {
+        result.unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+    };
+    let items = if text.trim_start().starts_with('[') {
+        serde_json::from_str(&text)
+    } else {
+        serde_json::from_str(&text).map(|Document { cases }| cases)
+    };
+    read(items.and_then(|items: Vec<&RawValue>| {
+        let of_function = items.into_iter().filter_map(|item| {
+            let Function { function } = serde_json::from_str(item.get()).ok()?;
+            function.map(|_| serde_json::from_str(item.get()))
+        });
+        of_function.collect()
+    }))
 }
 
 /// The files below a folder, in a steady order.

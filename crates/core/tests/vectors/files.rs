@@ -41,9 +41,9 @@ struct File<T> {
 ///
 /// Prints how many there are of each. Panics where a file does not parse, where the own folder has
 /// no case, and where the extra folder holds no case of any file in [`KNOWN`].
-pub fn cases<T: DeserializeOwned>(name: &str) -> Vec<T> {
+pub(super) fn cases<T: DeserializeOwned>(name: &str) -> Vec<T> {
     assert!(KNOWN.contains(&name), "{name} is not a known vector file");
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/vectors");
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/vectors");
     let mut cases = read(&own, name);
     println!("{name}: {} cases", cases.len());
     assert!(!cases.is_empty(), "{name} has no case");
