@@ -67,10 +67,10 @@ pub struct Config {
     pub metrics: crate::metrics::Settings,
     pub leader_election: leadership::Settings,
     pub writer: writer::Settings,
-    /// How Pods that were refused are woken.
+    /// Pauses between the wakes of Pods that were refused.
     pub wake: plan::wake::Settings,
     pub log: LogSettings,
-    /// How the cluster is reached; from the command line, not from the file.
+    /// The way to the cluster; from the command line, not from the file.
     pub connection: Connection,
     /// Variables with our prefix that name no field, for a warning.
     pub unknown_variables: Vec<String>,
@@ -78,7 +78,7 @@ pub struct Config {
     sources: Sources,
 }
 
-/// How the cluster is reached.
+/// The way to the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Connection {
     /// A kubeconfig file; without one, the Pod's service account or the user's own file.

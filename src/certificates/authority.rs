@@ -25,7 +25,6 @@ pub struct SigningAuthority {
 /// A client certificate with its key, both as PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCertificate {
-    /// The certificate.
     pub certificate: String,
     /// The private key, PKCS #8.
     pub key: String,
@@ -64,7 +63,7 @@ impl SigningAuthority {
         })
     }
 
-    /// Whether it signed `leaf`.
+    /// True where it signed `leaf`.
     pub fn signed(&self, leaf: &Leaf) -> bool {
         leaf.signer == self.certificate
     }

@@ -49,7 +49,6 @@ impl Bundle {
         &self.authorities
     }
 
-    /// The server's certificate.
     pub fn leaf(&self) -> &Leaf {
         &self.leaf
     }

@@ -25,7 +25,7 @@ pub enum CertificateError {
     Damaged {
         /// The file's name in the Secret.
         file: &'static str,
-        /// What is wrong with it.
+        /// Fault of the content.
         what: String,
     },
     /// A certificate and its key do not belong together.

@@ -4,9 +4,7 @@
 pub const AUTHORITIES: &str = "ca.crt";
 /// The keys of these authorities.
 pub const AUTHORITY_KEYS: &str = "ca.key";
-/// The server's certificate.
 pub const SERVER_CERTIFICATE: &str = "tls.crt";
-/// The server's key.
 pub const SERVER_KEY: &str = "tls.key";
 /// The authorities by which kube-scheduler is known.
 pub const SCHEDULER_AUTHORITIES: &str = "scheduler-ca.crt";

@@ -1,5 +1,5 @@
-//! The Secret with the certificates that Evenkeel makes itself: read by all replicas, rotated by the
-//! leader, and trusted by the webhook configuration.
+//! The Secret with the certificates that Evenkeel makes itself: read by all replicas, rotated by
+//! the leader, and trusted by the webhook configuration.
 //!
 //! Every replica looks at the Secret and takes what it holds into use. The leader creates it,
 //! writes the next bundle when one is due, and keeps the caBundle in step. A damaged Secret is
@@ -31,10 +31,10 @@ use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::plan::{ca_bundle, certificate_secret};
 
-/// How often the Secret is looked at while there is nothing to serve with.
+/// Pause between two looks at the Secret while there is nothing to serve with.
 const FIRST: Duration = Duration::from_secs(1);
 
-/// How often it is looked at afterwards: a rotation has weeks of overlap.
+/// Pause between two looks afterwards: a rotation has weeks of overlap.
 const LATER: Duration = Duration::from_secs(10);
 
 /// The webhook configuration that trusts the certificates.
@@ -65,7 +65,7 @@ impl Error {
         }
     }
 
-    /// What is wrong with the Secret, if that is what is wrong.
+    /// The fault of the Secret, where it is the Secret that is at fault.
     const fn unusable(&self) -> Option<&'static str> {
         match self {
             Self::Damaged { .. } | Self::Unusable(_) => Some(self.reason()),

@@ -24,7 +24,7 @@ impl Leaf {
         self.life.not_after
     }
 
-    /// What clients may call the server by.
+    /// Names by which clients may call the server.
     pub const fn names(&self) -> &Names {
         &self.names
     }

@@ -64,7 +64,6 @@ impl Names {
         self.dns.iter().map(String::as_str)
     }
 
-    /// The addresses.
     pub fn addresses(&self) -> impl Iterator<Item = IpAddr> {
         self.addresses.iter().copied()
     }

@@ -27,7 +27,7 @@ pub enum Writes {
     Disabled,
 }
 
-/// The whole file.
+/// The whole file, section by section.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     rename_all = "camelCase",

@@ -120,7 +120,8 @@ impl PolicySections<'_> {
 }
 
 impl SchedulingSection {
-    /// How long a Pod counts on the node that was proposed for it while its binding is not seen.
+    /// The time for which a Pod counts on the node that was proposed for it while its binding is
+    /// not seen.
     pub(super) fn in_flight_timeout(&self, check: &mut Checker) -> SignedDuration {
         check.duration("scheduling.inFlightTimeout", &self.in_flight_timeout)
     }

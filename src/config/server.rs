@@ -13,7 +13,7 @@ use crate::server::{DrainSettings, ListenerSettings, Settings};
 /// that it closes.
 const DRAIN_DELAY: Duration = Duration::from_secs(1);
 
-/// How long a request's body may take to arrive: longer than either caller waits for an answer.
+/// Time limit of a request's body: longer than either caller waits for an answer.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
 section! {

@@ -44,7 +44,7 @@ pub struct Replica {
     pub identity: String,
 }
 
-/// Whether this replica leads, for whoever is about to write.
+/// Leadership of this replica, for whoever is about to write.
 #[derive(Debug, Clone, Default)]
 pub struct Leadership(Arc<Standing>);
 
@@ -62,7 +62,7 @@ pub struct Permit<'a> {
 }
 
 impl Leadership {
-    /// Whether this replica may write at `now`.
+    /// True where this replica may write at `now`.
     #[must_use]
     pub fn is_leader(&self, now: Instant) -> bool {
         let until = self.0.until.load();
@@ -132,7 +132,7 @@ impl Elector {
         }
     }
 
-    /// Runs until `cancel`.
+    /// Takes part until `cancel`, and then gives the Lease back.
     pub async fn run(self, cancel: CancellationToken) {
         let timing = self.timing;
         let mut election = Election::new(self.replica.identity.clone(), timing);

@@ -15,7 +15,7 @@ use moka::policy::EvictionPolicy;
 
 use super::error::MetricsError;
 
-/// How much is kept and how long a refresh may take.
+/// Bounds of the cache and of a refresh.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The most keys that are kept.
@@ -29,7 +29,6 @@ pub struct Settings {
 /// A value with the time at which it was asked for.
 #[derive(Debug)]
 pub struct Entry<V> {
-    /// The value.
     pub value: Arc<V>,
     /// The time of the refresh that brought it.
     pub fetched_at: Timestamp,
@@ -81,7 +80,6 @@ where
     K: Clone + Eq + Hash + Send + Sync + 'static,
     V: Send + Sync + 'static,
 {
-    /// An empty cache.
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
         let Settings {

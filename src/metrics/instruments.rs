@@ -1,4 +1,4 @@
-//! What Evenkeel tells of its own measuring, as Prometheus metrics.
+//! Prometheus metrics of the measuring itself.
 //!
 //! Every label value comes from a closed set: queries, reasons, causes, resources, states.
 

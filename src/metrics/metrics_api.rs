@@ -22,7 +22,7 @@ use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::units::{Amount, Bytes, Quantity, Resource, Resources};
 
-/// How to read the metrics API.
+/// Bounds of a call to the metrics API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The longest that one list may take.

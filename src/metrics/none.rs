@@ -7,7 +7,7 @@ use super::error::MetricsError;
 use super::round::Round;
 use super::source::MetricsSource;
 
-/// Measures nothing.
+/// A source that measures nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoMetrics;
 

@@ -32,12 +32,12 @@ pub struct Settings {
     pub timeout: Duration,
 }
 
-/// What a tick brought.
+/// Outcome of a tick.
 #[derive(Debug)]
 pub struct Update {
     /// The time of the tick.
     pub at: Timestamp,
-    /// The new round, or why there is none.
+    /// The new round, or the cause for which there is none.
     pub outcome: Result<Arc<Round>, Arc<MetricsError>>,
 }
 

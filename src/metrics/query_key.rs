@@ -28,7 +28,6 @@ pub enum Signals {
 pub enum Scope {
     /// All nodes and Pods.
     Cluster,
-    /// One namespace.
     Namespace(Arc<str>),
 }
 

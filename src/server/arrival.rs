@@ -14,7 +14,7 @@ use evenkeel_core::units::Bytes;
 pub struct Limits {
     /// Size of the largest body.
     pub body: Bytes,
-    /// How long a body may take to arrive.
+    /// Time limit of a body.
     pub body_time: Duration,
     /// Requests answered at a time; those beyond it are shed.
     pub concurrency: NonZeroUsize,

@@ -22,7 +22,7 @@ use super::error::ApiError;
 /// Bytes of an unwanted body that are read before its connection is given up.
 const DISCARDED: u64 = 1024 * 1024;
 
-/// How long that may take.
+/// Time limit of that reading.
 const DISCARD_TIME: Duration = Duration::from_secs(1);
 
 /// A request of one of the [`Routes`](super::Routes) with its whole JSON body.
@@ -31,7 +31,6 @@ pub struct Call {
     /// The body, not parsed.
     pub body: Bytes,
     pub load: Load,
-    /// Time of arrival.
     pub received: Timestamp,
     /// The same moment on the monotonic clock.
     pub started: Instant,

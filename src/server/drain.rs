@@ -1,4 +1,4 @@
-//! How the service ends: it says that it is leaving, stops taking connections, finishes what it
+//! The end of the service: it says that it is leaving, stops taking connections, finishes what it
 //! has, and only then is over.
 //!
 //! Endpoints of a Service change some time after a Pod was told to end, and until then new
@@ -15,7 +15,7 @@ use futures::{Stream, StreamExt, stream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
-/// How far the end of the service has come.
+/// Phases of the end of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// It has not begun.
@@ -28,10 +28,9 @@ pub enum Phase {
     Over,
 }
 
-/// How the service ended.
+/// Outcome of the end of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drained {
-    /// Everything was finished.
     Complete,
     /// Something was still open at the deadline.
     TimedOut,
@@ -122,7 +121,7 @@ impl Drain {
 }
 
 impl Shutdown {
-    /// How far the end has come.
+    /// The current phase.
     pub fn phase(&self) -> Phase {
         *self.phase.borrow()
     }

@@ -22,7 +22,7 @@ pub struct ApiError {
     connection: Connection,
 }
 
-/// What becomes of the connection after an answer.
+/// Fate of the connection after an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Connection {
     Stays,
@@ -67,7 +67,6 @@ impl ApiError {
         self
     }
 
-    /// The HTTP status.
     pub const fn status(&self) -> StatusCode {
         self.status
     }
@@ -104,9 +103,7 @@ pub enum ServerError {
     /// The address is taken, or is none of this machine.
     #[error("{address} cannot be bound")]
     Bind {
-        /// The address.
         address: SocketAddr,
-        /// Why not.
         #[source]
         source: io::Error,
     },

@@ -35,7 +35,7 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// The protocol below HTTP.
 #[derive(Debug, Clone)]
 pub enum Transport {
-    /// Nothing: HTTP/1.1.
+    /// No protocol between TCP and HTTP/1.1.
     Plain,
     /// TLS with these certificates: HTTP/2 or HTTP/1.1, as the client likes.
     Tls(Arc<CertificateStore>),
@@ -130,7 +130,7 @@ impl Accepting {
         self.connections.wait().await;
     }
 
-    /// Accepts for ever.
+    /// Accepts connections until the service drains.
     async fn accept(&self, socket: &TcpListener) {
         loop {
             let permit = Arc::clone(&self.permits).acquire_owned().await;

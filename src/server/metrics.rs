@@ -42,12 +42,10 @@ impl Metrics {
         self.requests.path(path)
     }
 
-    /// Counters of connections.
     pub(super) const fn connections(&self) -> &ConnectionMetrics {
         &self.connections
     }
 
-    /// Counters of certificates.
     pub(crate) const fn certificates(&self) -> &CertificateMetrics {
         &self.certificates
     }

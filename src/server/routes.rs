@@ -3,8 +3,8 @@
 //!
 //! Over its concurrency limit a path goes on answering, at once and with 200: the handler is told
 //! to fail open ([`Load::Shed`]), which leaves the cluster to go on as if the service were not
-//! there. Beyond a multiple of the limit, requests wait unread for a moment and are then refused, so
-//! that nobody waits behind clients that withhold their bodies. What all bodies take together is
+//! there. Beyond a multiple of the limit, requests wait unread for a moment and are then refused,
+//! so that nobody waits behind clients that withhold their bodies. What all bodies take together is
 //! bounded by the [`BodyBudget`].
 
 use std::any::Any;

@@ -9,7 +9,6 @@ use std::time::Duration;
 pub struct Settings {
     /// Webhook and extender, over TLS.
     pub https: SocketAddr,
-    /// Probes and metrics.
     pub http: SocketAddr,
     /// The dashboard; without authentication, so on loopback.
     pub dashboard: SocketAddr,
@@ -25,12 +24,12 @@ pub struct ListenerSettings {
     pub name: &'static str,
     /// Connections open at a time.
     pub max_connections: NonZeroUsize,
-    /// How long a TLS handshake may take.
+    /// Time limit of a TLS handshake.
     pub handshake_timeout: Duration,
-    /// How long a request head may take to arrive; at least this long, at most twice.
+    /// Time limit of a request head; between this long and twice as long.
     pub header_timeout: Duration,
-    /// How long a connection may be without a request. Longer than clients keep theirs (90 s in
-    /// Go), so that it is the client that closes.
+    /// Time for which a connection may be without a request. Longer than clients keep theirs (90 s
+    /// in Go), so that it is the client that closes.
     pub idle_timeout: Duration,
 }
 
@@ -53,7 +52,7 @@ impl ListenerSettings {
     }
 }
 
-/// How long the phases last.
+/// Lengths of the phases of the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrainSettings {
     /// From the signal until no more connections are accepted.

@@ -1,5 +1,5 @@
-//! Parts that run beside the listeners: watches, measuring, election, writer, rounds, certificates, and
-//! the watch on the configuration file.
+//! Parts that run beside the listeners: watches, measuring, election, writer, rounds, certificates,
+//! and the watch on the configuration file.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use crate::config::{Config, Writes};
 use crate::controller::scaling::{self, Past, Scaling};
 use crate::controller::{Elector, Leadership, Rounds, WriteQueue, WriteSwitch, Writer};
 
-/// How often the configuration file is read again: kubelet itself takes up to a minute to bring a
-/// changed ConfigMap, and the kill switch should not add to that.
+/// Pause between two looks at the configuration file: kubelet itself takes up to a minute to bring
+/// a changed ConfigMap, and the kill switch should not add to that.
 const RELOAD: Duration = Duration::from_secs(1);
 
-/// How often it is looked whether all stores have been filled.
+/// Pause between two looks whether all stores have been filled.
 const SYNC: Duration = Duration::from_millis(100);
 
 /// Starts everything that lasts until `cancel`, and gives the source of the certificates.

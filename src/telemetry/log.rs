@@ -12,7 +12,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
-/// Why logging could not be set up.
+/// A log that could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The filter does not parse.
@@ -36,7 +36,7 @@ impl LogError {
     }
 }
 
-/// Which events are logged: a level, or levels by target.
+/// A filter of events: a level, or levels by target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogFilter {
     text: String,
@@ -89,12 +89,10 @@ pub enum LogFormat {
     Text,
 }
 
-/// What is logged and how.
+/// Filter and form of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogSettings {
-    /// Which events.
     pub filter: LogFilter,
-    /// In which form.
     pub format: LogFormat,
 }
 

@@ -1,4 +1,4 @@
-//! What goes wrong at the edge of the service, done to it for real: overload, broken clients,
+//! Faults at the edge of the service, done to it for real: overload, broken clients,
 //! certificates of strangers, bugs, and the end of the process under load.
 
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests too

@@ -50,7 +50,7 @@ impl Installation {
         self.bundle = next;
     }
 
-    /// How long the authority of the served certificate has been published; `None` for the first
+    /// Time since the authority of the served certificate was published; `None` for the first
     /// of all, which has no predecessor that clients could know instead.
     fn signer_published_for(&self, now: Timestamp) -> Option<SignedDuration> {
         let signer = self.bundle.leaf.signer.to_vec();

@@ -19,7 +19,7 @@ use evenkeel_core::units::{Amount, Resource, Resources};
 
 type Times = HashMap<Box<str>, Timestamp>;
 
-/// What the answers read so far have brought.
+/// Measurements out of the answers that have been read so far.
 pub(super) struct Gathered {
     now: Timestamp,
     window: SignedDuration,

@@ -2,19 +2,17 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-/// Equidistant times.
+/// Times at equal distances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
-    /// The first.
     pub first: Timestamp,
-    /// The distance.
     pub step: SignedDuration,
-    /// How many there are; at least one.
+    /// Number of times; at least one.
     pub points: u32,
 }
 
 impl Grid {
-    /// The last.
+    /// The last of the times.
     #[must_use]
     pub fn last(&self) -> Timestamp {
         let steps = i32::try_from(self.points.saturating_sub(1)).unwrap_or(i32::MAX);

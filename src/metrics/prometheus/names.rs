@@ -56,7 +56,7 @@ pub enum NodeLabel {
 }
 
 impl NodeLabel {
-    /// What `$node` stands for in a query.
+    /// The labels that `$node` stands for in a query.
     pub(super) fn grouping(&self) -> Cow<'_, str> {
         match self {
             Self::Automatic => "node, instance".into(),

@@ -1,4 +1,4 @@
-//! What Prometheus is asked, for all nodes or all Pods at once.
+//! Queries to Prometheus, each for all nodes or all Pods at once.
 //!
 //! The defaults read node_exporter for nodes and kubelet's cAdvisor for Pods and local storage.
 //! Each aggregates by `max` over the labels that name a device or container before it adds up,
@@ -154,9 +154,9 @@ impl NodeQuery {
 /// All queries of a round; `None` where a resource is not to be measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queries {
-    /// What each node uses.
+    /// Usage of each node.
     pub nodes: Resources<Option<NodeQuery>>,
-    /// What each Pod uses, with the labels `namespace` and `pod`.
+    /// Usage of each Pod, with the labels `namespace` and `pod`.
     pub pods: Resources<Option<Box<str>>>,
     /// The speed of each node's network interfaces in bytes per second.
     pub network_capacity: Option<Box<str>>,

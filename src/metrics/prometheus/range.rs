@@ -1,4 +1,4 @@
-//! What the Pods of each workload used together in the past, by range queries.
+//! Usage of all Pods of each workload together, in the past, by range queries.
 //!
 //! A Pod that is gone is known to Prometheus by its name alone, so the workload is read off the
 //! name: `NAME-HASH-SUFFIX` of a Deployment, in the alphabet that Kubernetes makes such endings of,
@@ -20,7 +20,6 @@ use evenkeel_core::units::Resource;
 /// A workload as its Pods' names tell it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WorkloadName {
-    /// The namespace.
     pub namespace: Box<str>,
     /// Kind and name, as in `Deployment/web`.
     pub workload: Box<str>,
@@ -67,7 +66,7 @@ pub fn by_workload(pods: &str, namespaces: &[&str]) -> String {
 }
 
 impl PrometheusSource {
-    /// What the Pods of each workload used together, at each time of `grid`; `None` where this
+    /// Usage of all Pods of each workload together, at each time of `grid`; `None` where this
     /// resource of Pods is not measured.
     ///
     /// # Errors

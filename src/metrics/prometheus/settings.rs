@@ -9,13 +9,11 @@ use super::queries::Queries;
 /// Address, queries, and names of nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Where Prometheus is.
     pub connection: Connection,
     /// The span that rates are taken over, in place of `$window`: at least four scrape intervals,
     /// so that a failed scrape leaves enough points.
     pub window: SignedDuration,
-    /// How series name their node.
+    /// The label by which series name their node.
     pub node_label: NodeLabel,
-    /// What is asked.
     pub queries: Queries,
 }

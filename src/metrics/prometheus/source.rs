@@ -61,7 +61,7 @@ impl PrometheusSource {
         }
     }
 
-    /// What a round asks of this resource of the Pods.
+    /// The query of a round for this resource of the Pods.
     pub(super) fn pod_query(&self, resource: Resource) -> Option<&str> {
         let mut steps = self.steps.iter();
         let step = steps.find(|step| step.query == Query::Pod(resource))?;

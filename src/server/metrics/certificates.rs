@@ -9,7 +9,7 @@ use prometheus_client::registry::Unit;
 use super::shared::ReasonLabel;
 use crate::telemetry::Registry;
 
-/// What is counted of certificates.
+/// Counters of certificates.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CertificateMetrics {
     not_after: Gauge,

@@ -19,7 +19,7 @@ struct ListenerReasonLabel {
     reason: &'static str,
 }
 
-/// What is counted of connections.
+/// Counters of connections.
 #[derive(Debug, Clone, Default)]
 pub(in crate::server) struct ConnectionMetrics {
     open: Family<ListenerLabel, Gauge>,

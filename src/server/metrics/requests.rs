@@ -181,7 +181,6 @@ pub(in crate::server) struct PathMetrics {
     pub shed: Counter,
     /// Requests whose client left.
     pub cancelled: Counter,
-    /// Handlers that panicked.
     pub panics: Counter,
     /// Requests that did not even get their turn to be shed.
     pub overloaded: Counter,
@@ -193,7 +192,6 @@ impl PathMetrics {
         Open::new(self.in_flight.clone())
     }
 
-    /// Counts an answer.
     pub fn answered(&self, status: StatusCode, after: Duration) {
         let class = Class::of(status);
         for (counter, counted) in self.requests.iter().zip(Class::ALL) {
