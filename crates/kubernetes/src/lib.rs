@@ -20,6 +20,8 @@ pub mod namespace_policy;
 pub mod node;
 pub mod plan;
 pub mod pod;
+pub mod pod_facts;
+pub mod pod_metrics;
 pub mod requests;
 pub mod resource_list;
 pub mod scaled_object;
