@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Secret, Service};
-use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::core::DynamicObject;
 use kube::{Api, Client};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -29,6 +29,7 @@ use crate::server::tls::{
 };
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::{ca_bundle, certificate_secret};
 
 /// Pause between two looks at the Secret while there is nothing to serve with.
@@ -243,7 +244,10 @@ impl SecretKeeper {
             return Ok(());
         };
         // Read as it stands: its list is written back whole, also with fields of versions to come.
-        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &webhooks());
+        let api: Api<DynamicObject> = Api::all_with(
+            self.client.clone(),
+            &Kind::MutatingWebhookConfiguration.api_resource(),
+        );
         let Some(configuration) = api.get_opt(WEBHOOK).await? else {
             return Ok(());
         };
@@ -276,14 +280,6 @@ impl SecretKeeper {
             warn!(%error, suppressed, "the certificates could not be looked after");
         }
     }
-}
-
-fn webhooks() -> ApiResource {
-    let (group, kind) = (
-        "admissionregistration.k8s.io",
-        "MutatingWebhookConfiguration",
-    );
-    ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind))
 }
 
 #[cfg(test)]

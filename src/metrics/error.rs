@@ -38,15 +38,10 @@ pub enum MetricsError {
     Transport(#[source] Box<dyn Error + Send + Sync>),
     /// The server sends the caller elsewhere, which is not followed: a login page or a wrong URL.
     #[error("HTTP {status}: redirected to {location:?}; set the URL of the API itself")]
-    Redirect {
-        status: u16,
-        location: String,
-    },
+    Redirect { status: u16, location: String },
     /// The server does not let the caller in (401, 403).
     #[error("HTTP {status}: not allowed; check the bearer token and its rights")]
-    Unauthorized {
-        status: u16,
-    },
+    Unauthorized { status: u16 },
     /// The API is not served there (404).
     #[error("HTTP 404: not served there: {excerpt}")]
     NotServed {
@@ -85,9 +80,7 @@ pub enum MetricsError {
     },
     /// The answer is marked incomplete or doubtful, so a missing node may be anything.
     #[error("answer with a warning: {first}")]
-    Warnings {
-        first: String,
-    },
+    Warnings { first: String },
     /// The answer is longer than allowed.
     #[error("answer longer than {} bytes", limit.0)]
     TooLarge {

@@ -35,13 +35,9 @@ pub enum Finding {
         of: usize,
     },
     /// A resource that is measured of no node at all, while others are.
-    ResourceUnmeasured {
-        resource: Resource,
-    },
+    ResourceUnmeasured { resource: Resource },
     /// Measured names that are no node's.
-    Unmatched {
-        names: Vec<String>,
-    },
+    Unmatched { names: Vec<String> },
     /// A label whose values are the names of nodes.
     UseLabel {
         label: String,

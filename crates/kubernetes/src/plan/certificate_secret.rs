@@ -6,7 +6,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::{Operation, Purpose, Target, Write};
+use super::write::{Operation, Purpose, Write};
+use crate::kinds::Kind;
+use crate::object_ref::ObjectRef;
 
 /// Contents by file name.
 pub type Files = BTreeMap<String, Vec<u8>>;
@@ -41,7 +43,7 @@ pub fn replace(namespace: &str, name: &str, resource_version: &str, files: &File
 fn write(namespace: &str, name: &str, operation: Operation) -> Write {
     Write {
         purpose: Purpose::Certificates,
-        target: Target::Secret(namespace.to_owned(), name.to_owned()),
+        target: ObjectRef::in_namespace(Kind::Secret, namespace, name),
         operation,
     }
 }
