@@ -29,7 +29,7 @@ impl Bundle {
     ///
     /// # Errors
     ///
-    /// Where a key or a certificate cannot be made.
+    /// A key or a certificate cannot be made.
     pub fn generate(
         now: Timestamp,
         names: &Names,
@@ -84,7 +84,7 @@ impl Bundle {
     ///
     /// # Errors
     ///
-    /// Where the key or the certificate cannot be made.
+    /// The key or the certificate cannot be made.
     pub fn issue_scheduler_client(
         &self,
         now: Timestamp,
