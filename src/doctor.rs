@@ -9,7 +9,6 @@ mod checks;
 mod finding;
 pub mod gather;
 mod observation;
-mod page;
 mod trust;
 
 pub use checks::check;
@@ -17,4 +16,3 @@ pub use finding::{Finding, Severity};
 pub use observation::{
     Observation, PodOfDryRun, Replica, Right, Seen, ServedCertificate, Unseen, WebhookTrial,
 };
-pub use page::Page;

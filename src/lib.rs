@@ -6,14 +6,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod api;
 pub mod cli;
 pub mod cluster;
 pub mod config;
 pub mod controller;
+pub mod dashboard;
 pub mod doctor;
 pub mod metrics;
-#[cfg(feature = "sandbox")]
-pub mod plot;
 pub mod server;
 pub mod service;
 pub mod telemetry;

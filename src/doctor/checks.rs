@@ -15,9 +15,10 @@ mod waiting;
 mod webhook;
 mod writing;
 
+use super::Finding;
 use super::observation::{Observation, Replica, Seen, Unseen};
-use super::{Finding, Page};
 use crate::config::{Config, ConfigError, Serving};
+use crate::metrics::exposition::Exposition;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 
 /// What a check found; the finding that its subject could not be looked at is the error.
@@ -68,7 +69,7 @@ struct Sight<'a> {
     /// The configuration in force; `None` where there is none to be read.
     configured: Option<Result<Config, ConfigError>>,
     /// What each replica exports, as far as it was seen.
-    pages: Vec<(&'a str, Page)>,
+    pages: Vec<(&'a str, Exposition)>,
 }
 
 impl<'a> Sight<'a> {
@@ -92,7 +93,7 @@ impl<'a> Sight<'a> {
     }
 
     /// What each replica exports: at least one page.
-    fn pages(&self, id: &'static str, subject: &str) -> Result<&[(&'a str, Page)], Finding> {
+    fn pages(&self, id: &'static str, subject: &str) -> Result<&[(&'a str, Exposition)], Finding> {
         if !self.pages.is_empty() {
             return Ok(&self.pages);
         }
@@ -130,9 +131,9 @@ fn replicas(seen: &Observation) -> &[Replica] {
 }
 
 /// What was exported, by the names of the Pods, or by that of the program where it is in none.
-fn pages(seen: &Observation) -> Vec<(&str, Page)> {
+fn pages(seen: &Observation) -> Vec<(&str, Exposition)> {
     let outside = seen.outside.there();
-    let outside = outside.map(|text| (outside::NAME, Page::parse(text)));
+    let outside = outside.map(|text| (outside::NAME, Exposition::parse(text)));
     replicas(seen)
         .iter()
         .filter_map(page)
@@ -140,9 +141,9 @@ fn pages(seen: &Observation) -> Vec<(&str, Page)> {
         .collect()
 }
 
-fn page(replica: &Replica) -> Option<(&str, Page)> {
+fn page(replica: &Replica) -> Option<(&str, Exposition)> {
     let name = replica.pod.metadata.name.as_deref()?;
-    Some((name, Page::parse(replica.metrics.there()?)))
+    Some((name, Exposition::parse(replica.metrics.there()?)))
 }
 
 /// How many findings name before they count the rest.

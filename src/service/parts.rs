@@ -9,7 +9,7 @@ use crate::config::{Config, Writes};
 use crate::controller::scaling::{Samples, Traces};
 use crate::controller::{self, WriteSwitch};
 use crate::metrics;
-use crate::server::{self, Readiness, api};
+use crate::server::{self, Readiness, handlers};
 use evenkeel_clock::Clock;
 
 /// What the service is made of.
@@ -19,7 +19,7 @@ pub(super) struct Parts {
     pub(super) namespace: String,
     pub(super) identity: String,
     pub(super) cluster: ClusterState,
-    pub(super) api: api::Api,
+    pub(super) handlers: handlers::Handlers,
     pub(super) switch: WriteSwitch,
     pub(super) readiness: Readiness,
     pub(super) instruments: Instruments,
@@ -37,7 +37,7 @@ pub(super) struct Scaling {
 #[derive(Default)]
 pub(super) struct Instruments {
     pub(super) server: server::Metrics,
-    pub(super) api: api::Metrics,
+    pub(super) handlers: handlers::Metrics,
     pub(super) cluster: cluster::Metrics,
     pub(super) controller: controller::Metrics,
     pub(super) measuring: metrics::Metrics,
@@ -55,7 +55,11 @@ impl Parts {
             client: Client::try_from(kubernetes).context("the API server cannot be reached")?,
             namespace,
             identity: settings::identity(&config)?,
-            api: api::Api::new(cluster.clone(), policy, instruments.api.clone()),
+            handlers: handlers::Handlers::new(
+                cluster.clone(),
+                policy,
+                instruments.handlers.clone(),
+            ),
             cluster,
             switch: WriteSwitch::new(config.writes == Writes::Enabled),
             readiness: Readiness::default(),

@@ -16,7 +16,7 @@ use crate::controller::{certificates, leadership, scaling, writer};
 use crate::metrics::{metrics_api, poller, prometheus, replay};
 use crate::server::certificates::{Names, Validity};
 use crate::server::tls::{self, Authority, FileWatch, ServerFiles};
-use crate::server::{DrainSettings, ListenerSettings, api};
+use crate::server::{DrainSettings, ListenerSettings, handlers};
 use crate::telemetry::{LogFormat, LogSettings};
 use evenkeel_core::placement::node_table;
 use evenkeel_core::units::{Bytes, Ratio};
@@ -64,7 +64,7 @@ pub(super) fn listener(config: &Config) -> ListenerSettings {
     }
 }
 
-pub(super) fn api(config: &Config) -> api::Settings {
+pub(super) fn handlers(config: &Config) -> handlers::Settings {
     let server = &config.server;
     let count = |number: u32| {
         usize::try_from(number)
@@ -72,7 +72,7 @@ pub(super) fn api(config: &Config) -> api::Settings {
             .and_then(NonZeroUsize::new)
             .unwrap_or(NonZeroUsize::MIN)
     };
-    api::Settings {
+    handlers::Settings {
         admission_body: server.admission_body_limit,
         extender_body: server.extender_body_limit,
         admission_concurrency: count(server.admission_concurrency),

@@ -15,7 +15,6 @@ pub mod pki;
 pub mod process;
 mod programs;
 pub mod prometheus;
-pub mod scrape;
 mod volume;
 pub mod wait;
 

@@ -195,7 +195,10 @@ fn target(target: &Target) -> String {
             .wanted
             .map(|wanted| format!("{wanted} replicas wanted")),
         target.floor.map(|floor| format!("floor {floor}")),
-        target.step.as_ref().map(|step| format!("by {step}")),
+        target
+            .grounds
+            .as_ref()
+            .map(|grounds| format!("by {grounds}")),
     ];
     let known: Vec<String> = parts.into_iter().flatten().collect();
     format!("{name} {}", known.join(", "))

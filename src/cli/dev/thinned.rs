@@ -23,7 +23,7 @@ pub(super) struct Thinned {
 struct News {
     workload: String,
     replicas: (Option<u32>, Option<u32>),
-    step: Option<String>,
+    grounds: Option<String>,
     trusted: Option<bool>,
 }
 
@@ -68,7 +68,7 @@ fn news(target: &Target) -> News {
     News {
         workload: format!("{}/{}", target.namespace, target.workload),
         replicas: (target.wanted, target.floor),
-        step: target.step.clone(),
+        grounds: target.grounds.clone(),
         trusted: target.trust.map(|trust| trust.trusted),
     }
 }

@@ -1,22 +1,21 @@
-//! `evenkeel forecast plot`: one target's load, what was forecast of it, and the replicas that
-//! Evenkeel and a plain HPA have under it.
+//! `evenkeel forecast plot`: one target's load with its forecasts, and the replicas that Evenkeel
+//! and a plain HPA have under it.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
+use evenkeel_http_client::Uri;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use reqwest::Url;
 
 use super::file::{self, Unit, Wanted};
 use super::grid::{self, Gridded, Sample};
 use super::report::{Accuracy, Costs, Plot, base_unit, points};
 use super::values::{
-    Output, parse_duration, parse_output, parse_resource, parse_target, parse_zone,
+    Output, parse_duration, parse_output, parse_resource, parse_target, parse_url, parse_zone,
 };
 use super::{picture, service};
 use crate::cli::output::{self, Failure};
-use crate::plot::png;
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::{Quantity, Ratio, Resource, count_as_f64};
@@ -27,7 +26,7 @@ const EXAMPLES: &str = "\
 Examples:
   evenkeel forecast plot load.csv --request 500m --target 60% --min 2 --max 20 -o load.svg
   evenkeel forecast plot load.csv --request 500m --target 60% --min 2 --max 20 \\
-      --unit millicores --column web --model s-hpa --start-up 90s -o load.png -o json
+      --unit millicores --column web --model s-hpa --start-up 90s -o load.svg -o json
   evenkeel forecast plot shop/web --url http://127.0.0.1:8081 -o web.svg
 
 A file has a column of times (RFC 3339 with an offset, or seconds since 1970) and one or more of
@@ -54,8 +53,7 @@ pub(super) struct Args {
     #[arg(value_name = "FILE|NAMESPACE/NAME")]
     source: String,
 
-    /// table, json or yaml for the numbers, or a file to draw, which ends in .svg or .png; may be
-    /// repeated
+    /// table, json or yaml for the numbers, or a file to draw, which ends in .svg; may be repeated
     #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
     output: Vec<Output>,
 
@@ -82,8 +80,8 @@ pub(super) struct Args {
 #[command(next_help_heading = "A target of a running service")]
 struct Service {
     /// Where the service's API is
-    #[arg(long, value_name = "URL", conflicts_with_all = FILE_ONLY)]
-    url: Option<Url>,
+    #[arg(long, value_name = "URL", value_parser = parse_url, conflicts_with_all = FILE_ONLY)]
+    url: Option<Uri>,
 
     /// The kind of the target, where several have the name, such as HorizontalPodAutoscaler
     #[arg(long, value_name = "KIND", requires = "url")]
@@ -140,31 +138,28 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         Some(url) => of_service(args, url)?,
         None => of_file(args)?,
     };
-    let picture = |path: &Path, bytes: Vec<u8>| {
-        let written = std::fs::write(path, bytes);
-        written.map_err(|error| {
-            Failure::work(format_args!("cannot write {}: {error}", path.display()))
-        })
-    };
-    let svg = || picture::of(&plot, args.time_zone.clone()).svg();
     for wanted in &args.output {
         match wanted {
             Output::Numbers(format) => output::print(&plot, *format)?,
-            Output::Svg(path) => picture(path, svg().into_bytes())?,
-            Output::Png(path) => picture(path, png(&svg()).map_err(Failure::work)?)?,
+            Output::Svg(path) => {
+                let svg = picture::svg(&plot, args.time_zone.clone());
+                std::fs::write(path, svg).map_err(|error| {
+                    Failure::work(format_args!("cannot write {}: {error}", path.display()))
+                })?;
+            }
         }
     }
     Ok(())
 }
 
-fn of_service(args: &Args, url: &Url) -> Result<Plot, Failure> {
+fn of_service(args: &Args, url: &Uri) -> Result<Plot, Failure> {
     let (namespace, name) = args.source.split_once('/').ok_or_else(|| {
         Failure::call(format_args!(
             "{:?} is not accepted with --url: NAMESPACE/NAME",
             args.source
         ))
     })?;
-    service::plot(&service::Which {
+    service::plot(&service::Query {
         url,
         namespace,
         name,

@@ -2,7 +2,7 @@
 
 use super::{Finding, Found, Sight, named};
 use crate::config::Source;
-use crate::doctor::Page;
+use crate::metrics::exposition::Exposition;
 use evenkeel_core::units::{Resource, Resources};
 use evenkeel_kubernetes::annotations::{DISK_IO_CAPACITY, NETWORK_CAPACITY};
 
@@ -18,7 +18,7 @@ struct Measured {
 }
 
 impl Measured {
-    fn of(page: &Page, resource: Resource) -> Self {
+    fn of(page: &Exposition, resource: Resource) -> Self {
         let nodes =
             |labels: &[(&str, &str)]| page.sum("evenkeel_metrics_nodes", labels).unwrap_or(0.0);
         let resource = ("resource", resource.as_str());
@@ -41,7 +41,7 @@ pub(super) fn fresh(sight: &Sight<'_>) -> Found {
     }
     // The replica that knows least speaks for all: it may be the one that is asked.
     let least = Resources::from_fn(|resource| {
-        let of_page = |(_, page): &(&str, Page)| Measured::of(page, resource);
+        let of_page = |(_, page): &(&str, Exposition)| Measured::of(page, resource);
         let least = |a: Measured, b: Measured| if b.fresh < a.fresh { b } else { a };
         pages.iter().map(of_page).reduce(least)
     });
@@ -187,7 +187,7 @@ pub(super) fn capacity(sight: &Sight<'_>) -> Found {
     let mut found = Vec::new();
     for (resource, annotation, example, field) in fields {
         let labels = [("resource", resource.as_str())];
-        let known = |(_, page): &(&str, Page)| {
+        let known = |(_, page): &(&str, Exposition)| {
             Some((
                 page.sum("evenkeel_nodes_with_capacity", &labels)?,
                 page.sum("evenkeel_metrics_nodes", &labels)?,

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::{Finding, Found, Sight, about, count};
-use crate::server::paths;
+use crate::api;
 use evenkeel_kubernetes::annotations::RELAX_AFTER;
 use evenkeel_kubernetes::extender::REFUSAL;
 use evenkeel_kubernetes::pod::Pod;
@@ -37,7 +37,7 @@ pub(super) fn check(sight: &Sight<'_>) -> Found {
         "{} and `curl 'localhost:8081{}?namespace={namespace}&pod={name}'` tell why; add nodes, \
          raise scheduling.headroom, or kubectl annotate namespace {namespace} {RELAX_AFTER}=5m",
         sight.kubectl("port-forward deploy/evenkeel 8081"),
-        paths::EXPLAIN
+        api::EXPLAIN
     );
     Ok(vec![if waited > LONG {
         Finding::warning(REFUSED, what, fix)

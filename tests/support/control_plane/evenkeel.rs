@@ -4,13 +4,14 @@
 use std::path::Path;
 use std::process::Command;
 
+use evenkeel::metrics::exposition::Exposition;
 use serde_json::{Value, json};
 
+use super::free_port;
 use super::manifests::NAMESPACE;
 use super::process::{Process, Signal, report};
 use super::volume::Volume;
 use super::wait::{eventually, holds};
-use super::{free_port, scrape};
 
 /// One replica.
 #[derive(Debug)]
@@ -87,7 +88,8 @@ impl Evenkeel {
         let url = format!("http://127.0.0.1:{}/metrics", self.http);
         let answer = self.client.get(url).send().await;
         let text = answer.expect("metrics are answered").text().await;
-        scrape::sum(&text.expect("metrics are text"), name, labels).unwrap_or(0.0)
+        let page = Exposition::parse(&text.expect("metrics are text"));
+        page.sum(name, labels).unwrap_or(0.0)
     }
 
     /// Sends a signal.

@@ -224,7 +224,7 @@ fn web() -> Target {
         current: Some(5),
         wanted: Some(6),
         min: Some(2),
-        step: Some("forecast".to_owned()),
+        grounds: Some("forecast".to_owned()),
         reason: None,
         floor: Some(6),
         load: Some(2.14),
