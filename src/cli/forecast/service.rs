@@ -20,7 +20,7 @@ use crate::api::history::History;
 use crate::api::scaling::{TargetList, TargetStatus};
 use crate::cli::output::Failure;
 use evenkeel_core::units::Resource;
-use evenkeel_sandbox::simulate::target::GRID;
+use evenkeel_sandbox::target::GRID;
 
 /// Time limit of one answer.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -11,8 +11,8 @@ use evenkeel_core::forecast::Series;
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::{Ratio, count_as_f64};
-use evenkeel_sandbox::simulate::scrape::Timing;
-use evenkeel_sandbox::simulate::target::{self, Cost, GRID, Target};
+use evenkeel_sandbox::scrape::Timing;
+use evenkeel_sandbox::target::{self, Cost, GRID, Target};
 
 /// A load that was measured lags already; the HPA sees it at the next tick.
 const MEASURED: Timing = Timing {
