@@ -11,7 +11,6 @@ use serde::Serialize;
 use crate::cluster::owners::Owner;
 use evenkeel_kubernetes::extender::explain::{Explanation, Resourced};
 
-/// The answer.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodExplanation {
@@ -43,7 +42,6 @@ pub enum Verdict {
     Filtered {
         /// Nodes that were asked about.
         asked: usize,
-        /// Nodes that passed.
         passed: usize,
         /// Number of nodes that each resource refused.
         refused_by: Vec<(&'static str, usize)>,

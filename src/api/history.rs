@@ -7,7 +7,6 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct History {
     /// Distance of the points in seconds; steps without any value are left out.

@@ -38,7 +38,7 @@ The exit code is 1 when a request failed or was answered wrongly.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// What is asked
+    /// Kind of the requests
     #[arg(value_enum)]
     what: What,
 
@@ -46,11 +46,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
 
-    /// How long requests fall due and are counted
+    /// Time in which requests fall due and are counted
     #[arg(long, value_name = "DURATION", default_value = "10s")]
     duration: SignedDuration,
 
-    /// How long requests fall due before that
+    /// Time before that in which requests fall due and are not counted
     #[arg(long, value_name = "DURATION", default_value = "1s")]
     warm_up: SignedDuration,
 
@@ -69,7 +69,7 @@ pub(super) struct Args {
     #[command(flatten)]
     remote: Remote,
 
-    /// How the result is printed
+    /// Format of the result
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
@@ -99,9 +99,9 @@ struct Remote {
 enum What {
     /// AdmissionReviews of a 5 KB Pod
     Admission,
-    /// The extender's filter
+    /// The extender's filter verb
     Filter,
-    /// The extender's prioritize
+    /// The extender's prioritize verb
     Prioritize,
 }
 

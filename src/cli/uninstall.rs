@@ -1,5 +1,5 @@
-//! `evenkeel uninstall`: takes back what Evenkeel wrote on objects that are not its own, and says
-//! what else of it is in the cluster.
+//! `evenkeel uninstall`: takes back Evenkeel's writes on objects of others, and lists its own
+//! objects in the cluster.
 
 use std::io::{self, Write};
 
@@ -43,15 +43,15 @@ pub(super) struct Args {
     #[command(flatten)]
     cluster: Cluster,
 
-    /// How the findings are printed
+    /// Format of the findings
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
 
-/// What is printed.
+/// Everything of Evenkeel that is left in a cluster.
 #[derive(Debug, Serialize)]
 struct Left {
-    /// Whether anything was to be changed.
+    /// Nothing was changed: only looked at.
     check: bool,
     #[serde(flatten)]
     inventory: Inventory,
@@ -145,7 +145,7 @@ impl Mark {
         matches!(self.outcome, Some(Outcome::LeftAlone | Outcome::Failed(_)))
     }
 
-    /// What is on the object, a line each.
+    /// Evenkeel's marks on the object, a line each.
     fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let (Some(user), Some(now)) = (self.user_bounds, self.bounds_now) {
@@ -163,7 +163,7 @@ impl Mark {
         lines
     }
 
-    /// What was done, or is to be done.
+    /// Action that was taken, or is to be taken.
     fn next(&self) -> String {
         match &self.outcome {
             Some(Outcome::Restored) if self.user_bounds.is_some() => {

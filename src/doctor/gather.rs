@@ -25,7 +25,7 @@ use crate::server::certificates::SERVER_CERTIFICATE;
 use evenkeel_kubernetes::watched::{WatchedNamespace, WatchedNode, WatchedPod};
 use read::Reader;
 
-/// What Evenkeel's own objects are called.
+/// Name of Evenkeel's own objects.
 const NAME: &str = "evenkeel";
 const EXTENDER: &str = "evenkeel-extender";
 const SECOND_SCHEDULER: &str = "evenkeel-scheduler";

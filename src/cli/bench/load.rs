@@ -39,9 +39,9 @@ pub(super) struct Load {
     pub(super) rate: u32,
     /// Connections that share them, each with one request at a time.
     pub(super) connections: usize,
-    /// How long requests fall due before any of them is counted.
+    /// Time in which requests fall due before any of them is counted.
     pub(super) warm_up: Duration,
-    /// How long requests fall due and are counted.
+    /// Time in which requests fall due and are counted.
     pub(super) duration: Duration,
 }
 

@@ -15,10 +15,10 @@ use crate::server;
 use evenkeel_sandbox::engine::lag::Lags;
 use evenkeel_sandbox::engine::summary::Summary;
 
-/// How often the view is drawn and keys are looked at.
+/// Interval at which the view is drawn and keys are looked at.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What a run came to.
+/// Result of a run.
 pub(super) struct Ran {
     pub(super) summary: Summary,
     pub(super) lags: Lags,

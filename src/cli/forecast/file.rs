@@ -1,4 +1,4 @@
-//! A load in a CSV file: which column is which, and what stands in them.
+//! Reads a load from a CSV file: finds the columns, and reads their times and values.
 //!
 //! Nothing is guessed where two readings are possible: a number is refused with the line, the column
 //! and what is accepted, and so is a cpu load that makes sense in millicores only and does not say
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use super::grid::Sample;
 use crate::cli::output::{self, Failure};
 
-/// What the column of times may be called, in small letters.
+/// Accepted names of the column of times, in small letters.
 const TIMES: [&str; 6] = ["timestamp", "time", "date", "datetime", "at", "ts"];
 /// From here on a number of seconds is thousands of years ahead, and one of milliseconds is not.
 const MILLISECONDS: f64 = 1e11;
@@ -50,7 +50,7 @@ impl Unit {
     }
 }
 
-/// What is read of a file.
+/// The part of a file that is wanted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
     pub column: Option<&'a str>,
@@ -64,12 +64,12 @@ pub(super) fn read(path: &Path, wanted: &Wanted<'_>) -> Result<Vec<Sample>, Fail
     parse(&text, wanted).map_err(|error| Failure::call(format_args!("{}: {error}", path.display())))
 }
 
-/// Where the two columns stand.
+/// Positions of the two columns.
 #[derive(Debug, Clone)]
 struct Columns {
     time: usize,
     value: usize,
-    /// What a field's column is called in messages.
+    /// Names of the columns in messages.
     names: Vec<String>,
 }
 

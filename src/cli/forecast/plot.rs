@@ -65,7 +65,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", value_parser = parse_resource)]
     resource: Option<Resource>,
 
-    /// How long a new Pod takes until it is ready [default: 40s; with --url what the service saw]
+    /// Time that a new Pod takes until it is ready [default: 40s; with --url as the service saw it]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     start_up: Option<SignedDuration>,
 
@@ -79,7 +79,7 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "A target of a running service")]
 struct Service {
-    /// Where the service's API is
+    /// Address of the service's dashboard
     #[arg(long, value_name = "URL", value_parser = parse_url, conflicts_with_all = FILE_ONLY)]
     url: Option<Uri>,
 
@@ -88,7 +88,7 @@ struct Service {
     kind: Option<String>,
 }
 
-/// What the service knows itself.
+/// Flags for facts that a running service knows itself.
 const FILE_ONLY: [&str; 9] = [
     "request", "target", "min", "max", "model", "unit", "column", "from", "to",
 ];
@@ -96,7 +96,7 @@ const FILE_ONLY: [&str; 9] = [
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "A file")]
 struct File {
-    /// What one Pod requests, such as 500m or 1Gi
+    /// Request of one Pod, such as 500m or 1Gi
     #[arg(long, value_name = "QUANTITY")]
     request: Option<Quantity>,
 
@@ -104,19 +104,20 @@ struct File {
     #[arg(long, value_name = "PERCENT", value_parser = parse_target)]
     target: Option<Ratio>,
 
-    /// The fewest replicas
+    /// Smallest number of replicas
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..))]
     min: i32,
 
-    /// The most replicas
+    /// Largest number of replicas
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(i32).range(1..=100_000))]
     max: Option<i32>,
 
-    /// What forecasts: auto and s-hpa as the service does; tes, naive or seasonal-naive alone
+    /// Model of the forecasts: auto and s-hpa as the service uses them; tes, naive or
+    /// seasonal-naive alone
     #[arg(long, value_name = "NAME", default_value_t)]
     model: Model,
 
-    /// What the values are in; needed where it is in doubt
+    /// Unit of the values; needed where it is in doubt
     #[arg(long, value_enum, value_name = "UNIT")]
     unit: Option<Unit>,
 
@@ -124,11 +125,11 @@ struct File {
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 
-    /// Leave out what was before
+    /// Leave out earlier samples
     #[arg(long, value_name = "TIME", value_parser = file::time)]
     from: Option<Timestamp>,
 
-    /// Leave out what came after
+    /// Leave out later samples
     #[arg(long, value_name = "TIME", value_parser = file::time)]
     to: Option<Timestamp>,
 }
@@ -196,7 +197,7 @@ fn of_file(args: &Args) -> Result<Plot, Failure> {
     Ok(report(args, &target, &gridded, &outcome))
 }
 
-/// What is scaled, and the base units in one unit of the file.
+/// Target of the simulation, and the number of base units in one unit of the file.
 fn target(args: &Args) -> Result<(Target, f64), Failure> {
     let File {
         request,
@@ -320,7 +321,7 @@ fn named(model: Model, last: Option<&str>) -> String {
     }
 }
 
-/// What the file does not say and the figures depend on.
+/// Properties of the data that the figures depend on.
 fn notes(gridded: &Gridded) -> Vec<String> {
     let mut notes = Vec::new();
     if gridded.step > GRID {
@@ -337,10 +338,10 @@ fn notes(gridded: &Gridded) -> Vec<String> {
     notes
 }
 
-/// From here on a run takes long enough to be told of its progress, in ticks.
+/// Ticks from which on a run takes long enough to show its progress.
 const LONG: usize = 20_000;
 
-/// A line on the terminal that says how far it is.
+/// Shows the progress in a line on the terminal.
 fn progress(gridded: &Gridded) -> impl FnMut(f64) + use<> {
     let long = gridded.load.values().len() >= LONG;
     let shown = long && std::io::stderr().is_terminal();

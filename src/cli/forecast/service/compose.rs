@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Answer, Query};
+use super::ask::{Answer, Query};
 use crate::api::history::HistoryPoint;
 use crate::api::scaling::{ForecastTrust, LoadStatus, TargetStatus};
 use crate::cli::forecast::report::{Accuracy, Costs, Plot, Point, base_unit};
