@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::api::history::{ForecastBand, HistoryPoint};
-use evenkeel_core::scaling::history::Resolution;
+use evenkeel_core::forecast::Resolution;
 use evenkeel_core::units::{Resource, narrowed};
 
 /// The past that is kept: 30 minutes.
