@@ -26,7 +26,7 @@ use self::comparison::Comparison;
 use self::lines::Lines;
 use self::objects::{Notation, Objects};
 use self::picture::Pictured;
-use self::run::Ran;
+use self::run::RunResult;
 use self::show::Show;
 use self::terminal::View;
 use super::output::{self, Failure};
@@ -158,7 +158,7 @@ fn on_terminal() -> bool {
 }
 
 /// Compares the run with one of the same length without Evenkeel.
-fn compare(options: &Options, Ran { summary, lags }: Ran) -> Comparison {
+fn compare(options: &Options, RunResult { summary, lags }: RunResult) -> Comparison {
     let seconds = SignedDuration::try_from_secs_f64(summary.seconds);
     let lag = lags.summary();
     let mut plain = options.plain(lags);

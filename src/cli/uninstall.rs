@@ -50,7 +50,7 @@ pub(super) struct Args {
 
 /// Everything of Evenkeel that is left in a cluster.
 #[derive(Debug, Serialize)]
-struct Left {
+struct Leftovers {
     /// Nothing was changed: only looked at.
     check: bool,
     #[serde(flatten)]
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     left.verdict()
 }
 
-async fn look_and_act(args: &Args) -> Result<Left, Failure> {
+async fn look_and_act(args: &Args) -> Result<Leftovers, Failure> {
     let client = args.cluster.connect().await.map_err(Failure::Call)?;
     let version = client.apiserver_version().await;
     version
@@ -81,7 +81,7 @@ async fn look_and_act(args: &Args) -> Result<Left, Failure> {
             mark.outcome = Some(uninstall::restore(&client, mark, clock::now()).await);
         }
     }
-    Ok(Left {
+    Ok(Leftovers {
         check: args.check,
         inventory,
     })
@@ -112,7 +112,7 @@ async fn mind_leader(client: &Client, args: &Args) -> Result<(), Failure> {
     )))
 }
 
-impl Left {
+impl Leftovers {
     fn verdict(&self) -> Result<(), Failure> {
         let Inventory {
             marks,
@@ -213,7 +213,7 @@ fn shown(object: &Object) -> String {
     }
 }
 
-impl Report for Left {
+impl Report for Leftovers {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let Inventory {
             marks,

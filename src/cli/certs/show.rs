@@ -48,7 +48,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, Serialize)]
-struct Shown {
+struct CertificateList {
     certificates: Vec<Certificate>,
 }
 
@@ -84,7 +84,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         .collect();
     let failure = (!invalid.is_empty())
         .then(|| Failure::work(format_args!("not valid now: {}", invalid.join(", "))));
-    output::print(&Shown { certificates }, output)?;
+    output::print(&CertificateList { certificates }, output)?;
     failure.map_or(Ok(()), Err)
 }
 
@@ -224,7 +224,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-impl Report for Shown {
+impl Report for CertificateList {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let header = ["Found in", "Subject", "Issuer", "Ends", "Valid"];
         let mut table = style.table(header.map(Cell::new));

@@ -19,7 +19,7 @@ use evenkeel_sandbox::engine::summary::Summary;
 const TICK: Duration = Duration::from_millis(100);
 
 /// Result of a run.
-pub(super) struct Ran {
+pub(super) struct RunResult {
     pub(super) summary: Summary,
     pub(super) lags: Lags,
 }
@@ -30,7 +30,7 @@ pub(super) async fn run(
     options: &Options,
     duration: Option<Duration>,
     show: &mut dyn Show,
-) -> Result<Option<Ran>, Failure> {
+) -> Result<Option<RunResult>, Failure> {
     let mut signals = server::signals()?;
     let events = Events::default();
     let mut happened = events.subscribe();
@@ -72,7 +72,7 @@ pub(super) async fn run(
         }
     }
     show.leave();
-    let ran = Ran {
+    let ran = RunResult {
         summary: cluster.summary(),
         lags: cluster.lags(),
     };

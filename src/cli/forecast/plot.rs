@@ -8,7 +8,7 @@ use evenkeel_http_client::Uri;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::file::{self, Unit, Wanted};
+use super::file::{self, Selection, Unit};
 use super::grid::{self, Gridded, Sample};
 use super::report::{Accuracy, Costs, Plot, base_unit, points};
 use super::values::{
@@ -178,7 +178,7 @@ fn of_file(args: &Args) -> Result<Plot, Failure> {
             path.display()
         )));
     }
-    let wanted = Wanted {
+    let wanted = Selection {
         column: args.file.column.as_deref(),
         from: args.file.from,
         to: args.file.to,
