@@ -10,8 +10,13 @@ use axum::http::{Request, StatusCode};
 use bytes::Bytes;
 use evenkeel::api::EXPLAIN;
 use evenkeel::cluster::ClusterState;
+<<<<<<< HEAD
 use evenkeel::cluster::{Kind, Settings};
 use evenkeel::dashboard;
+=======
+use evenkeel::cluster::{Settings, WATCHED};
+use evenkeel::server::api::{self, Api};
+>>>>>>> main
 use evenkeel::server::certificates::{Bundle, Names, Validity};
 use evenkeel::server::handlers::{self, Handlers};
 use evenkeel::server::tls::{
@@ -64,7 +69,7 @@ pub fn unlisted(expects_metrics: bool) -> ClusterState {
 
 /// Everything there is has been listed.
 pub fn listed(cluster: &ClusterState) {
-    for kind in Kind::ALL {
+    for kind in WATCHED {
         cluster.set_synced(kind);
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct Evidence<'a> {
     /// The configuration in force; `None` where there is none to be read.
     pub(super) configured: Option<Result<Config, ConfigError>>,
     /// Metrics of each replica, as far as they were read.
-    pages: Vec<(&'a str, Exposition)>,
+    pub(super) pages: Vec<(&'a str, Exposition)>,
 }
 
 impl<'a> Evidence<'a> {

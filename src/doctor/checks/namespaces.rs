@@ -1,14 +1,19 @@
 //! Namespaces: those that opted in, annotations on them and on nodes that are not understood, and
 //! the label that mirrors the opt-in.
 
+<<<<<<< HEAD
 use super::evidence::{Evidence, Found};
 use super::webhook;
 use super::wording::{count, named};
 use crate::doctor::Finding;
+=======
+use super::{Finding, Found, Sight, count, named, webhook};
+use evenkeel_core::units::Resources;
+>>>>>>> main
 use evenkeel_kubernetes::annotations::{ENABLED, InvalidAnnotation};
 use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::node::node_capacity;
+use evenkeel_kubernetes::node::node_facts;
 use evenkeel_kubernetes::watched::Namespace;
 
 const OPTED_IN: &str = "opted-in";
@@ -51,7 +56,7 @@ pub(super) fn annotations(evidence: &Evidence<'_>) -> Found {
         });
     let nodes = evidence.seen.nodes.look(ANNOTATIONS, "the nodes")?;
     let of_nodes = nodes.into_iter().flatten().flat_map(|node| {
-        let (_, invalid) = node_capacity(node);
+        let (_, invalid) = node_facts(node, &Resources::default());
         refused("node", &node.metadata, invalid)
     });
     let mut found: Vec<Finding> = of_namespaces.chain(of_nodes).collect();

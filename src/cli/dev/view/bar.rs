@@ -4,7 +4,7 @@
 //! however few cells there are. What is over the line has a `!` behind its figure: not everybody
 //! sees a colour.
 
-use crate::cli::dev::canvas::{Canvas, Tone};
+use crate::cli::dev::canvas::{Canvas, Place, Tone};
 use crate::cli::output::percent;
 use evenkeel_core::units::Amount;
 
