@@ -10,13 +10,8 @@ use axum::http::{Request, StatusCode};
 use bytes::Bytes;
 use evenkeel::api::EXPLAIN;
 use evenkeel::cluster::ClusterState;
-<<<<<<< HEAD
-use evenkeel::cluster::{Kind, Settings};
-use evenkeel::dashboard;
-=======
 use evenkeel::cluster::{Settings, WATCHED};
-use evenkeel::server::api::{self, Api};
->>>>>>> main
+use evenkeel::dashboard;
 use evenkeel::server::certificates::{Bundle, Names, Validity};
 use evenkeel::server::handlers::{self, Handlers};
 use evenkeel::server::tls::{

@@ -1,15 +1,11 @@
 //! Namespaces: those that opted in, annotations on them and on nodes that are not understood, and
 //! the label that mirrors the opt-in.
 
-<<<<<<< HEAD
 use super::evidence::{Evidence, Found};
 use super::webhook;
 use super::wording::{count, named};
 use crate::doctor::Finding;
-=======
-use super::{Finding, Found, Sight, count, named, webhook};
 use evenkeel_core::units::Resources;
->>>>>>> main
 use evenkeel_kubernetes::annotations::{ENABLED, InvalidAnnotation};
 use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;

@@ -44,13 +44,8 @@ pub(super) async fn filter(
     handlers
         .metrics
         .extender(Verb::Filter, verdict(&filtered), &call);
-<<<<<<< HEAD:src/server/handlers/extender.rs
     handlers.metrics.verdicts(&filtered.refused);
-    handlers.explain_failure(Verb::Filter, filtered.unjudged, &call);
-=======
-    api.metrics.verdicts(&filtered.refused);
-    api.explain_failure(Verb::Filter, filtered.exemption, &call);
->>>>>>> main:src/server/api/schedule.rs
+    handlers.explain_failure(Verb::Filter, filtered.exemption, &call);
     if let OptIn::In(_) = snapshot.opt_in(request.pod.namespace()) {
         handlers
             .decisions
@@ -86,19 +81,11 @@ pub(super) async fn prioritize(
         handlers.reserve(&request, best, demand, &call);
     }
     let outcome = prioritized
-<<<<<<< HEAD:src/server/handlers/extender.rs
-        .unjudged
-        .map_or("scored", judgement::Pass::as_str);
-    handlers.metrics.extender(Verb::Prioritize, outcome, &call);
-    handlers.explain_failure(Verb::Prioritize, prioritized.unjudged, &call);
-    if prioritized.unjudged.is_none() {
-=======
         .exemption
         .map_or("scored", judgement::Exemption::as_str);
-    api.metrics.extender(Verb::Prioritize, outcome, &call);
-    api.explain_failure(Verb::Prioritize, prioritized.exemption, &call);
+    handlers.metrics.extender(Verb::Prioritize, outcome, &call);
+    handlers.explain_failure(Verb::Prioritize, prioritized.exemption, &call);
     if prioritized.exemption.is_none() {
->>>>>>> main:src/server/api/schedule.rs
         // A node that is not known has no score, so that few have to be looked for.
         let scores = prioritized.scores.iter().enumerate();
         let without = scores.filter(|(_, score)| **score == 0);

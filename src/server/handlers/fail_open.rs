@@ -53,13 +53,8 @@ pub(super) const fn failed_review(outcome: Outcome) -> Option<&'static str> {
     }
 }
 
-<<<<<<< HEAD:src/server/handlers/fail_open.rs
 /// Cause of a placement that should have been judged and was not.
-pub(super) const fn failed_judgement(why: Pass) -> Option<&'static str> {
-=======
-/// Why a placement that should have been judged was not.
 pub(super) const fn failed_judgement(why: Exemption) -> Option<&'static str> {
->>>>>>> main:src/server/api/fail_open.rs
     match why {
         Exemption::NamespaceUnknown | Exemption::NotSynced | Exemption::NoMetrics => {
             Some(why.as_str())
