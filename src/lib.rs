@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod api;
+pub mod certificates;
 pub mod cli;
 pub mod cluster;
 pub mod config;

@@ -9,10 +9,10 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use bytes::Bytes;
 use evenkeel::api::EXPLAIN;
+use evenkeel::certificates::{Bundle, Names, Validity};
 use evenkeel::cluster::ClusterState;
 use evenkeel::cluster::{Settings, WATCHED};
 use evenkeel::dashboard;
-use evenkeel::server::certificates::{Bundle, Names, Validity};
 use evenkeel::server::handlers::{self, Handlers};
 use evenkeel::server::tls::{
     Authority, CertificateStore, Change, ClientAuthorities, Peer, ServerCertificate,

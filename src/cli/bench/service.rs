@@ -13,9 +13,9 @@ use tokio::runtime::Runtime;
 
 use super::bodies::{NAMESPACE, node_name};
 use super::load::Target;
+use crate::certificates::{Bundle, Names, Validity};
 use crate::cluster::{self, ClusterState};
 use crate::config::{Config, Sources};
-use crate::server::certificates::{Bundle, Names, Validity};
 use crate::server::handlers::{self, Handlers};
 use crate::server::tls::{CertificateStore, Change, ServerCertificate};
 use crate::server::{Drain, DrainSettings, Listener, ListenerSettings, Metrics, Transport};

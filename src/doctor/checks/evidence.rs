@@ -1,6 +1,7 @@
 //! An observation with the facts that several checks derive from it.
 
-use crate::config::{Config, ConfigError, Serving};
+use crate::certificates::Serving;
+use crate::config::{Config, ConfigError};
 use crate::doctor::Finding;
 use crate::doctor::observation::{Observation, Replica, Seen, Unseen};
 use crate::metrics::exposition::Exposition;

@@ -10,8 +10,8 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use super::evidence::{Evidence, Found};
 use super::outside;
 use super::wording::named;
-use crate::config::Source;
 use crate::doctor::Finding;
+use crate::metrics::Source;
 
 /// The port of webhook and extender, and its name in the Deployment.
 const HTTPS: (i32, &str) = (8443, "https");
@@ -103,8 +103,12 @@ fn prometheus(evidence: &Evidence<'_>, ours: &[(&str, &NetworkPolicySpec)]) -> O
     let Source::Prometheus(prometheus) = &evidence.config()?.metrics.source else {
         return None;
     };
-    let url: reqwest::Url = prometheus.url.parse().ok()?;
-    let port = i32::from(url.port_or_known_default()?);
+    let url = &prometheus.connection.url;
+    let port = match (url.port_u16(), url.scheme_str()) {
+        (Some(port), _) => i32::from(port),
+        (None, Some("https")) => 443,
+        (None, _) => 80,
+    };
     let mut bounded = ours
         .iter()
         .filter(|(_, spec)| concerns(spec, "Egress"))
