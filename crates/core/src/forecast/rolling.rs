@@ -31,7 +31,7 @@ impl<M: PointModel> Rolling<M> {
     /// Learns the errors of `horizon` steps and, below, of powers of two: enough for one horizon,
     /// in little memory.
     #[must_use]
-    pub fn towards(model: M, horizon: NonZeroUsize) -> Self {
+    pub(super) fn towards(model: M, horizon: NonZeroUsize) -> Self {
         Self::with(model, Widths::towards(horizon))
     }
 
@@ -112,8 +112,8 @@ impl<M: PointModel> Model for Rolling<M> {
     }
 }
 
-/// Replaces what no load can be: below zero by 0, not finite by the last observation. Returns how
-/// many were replaced.
+/// Replaces values that no load can have: below zero by 0, not finite by the last observation.
+/// Returns the number of values replaced.
 fn bound(means: &mut [f64], last: f64) -> usize {
     let mut clamped = 0;
     for mean in means {
