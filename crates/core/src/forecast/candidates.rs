@@ -59,7 +59,7 @@ impl ModelSet {
 pub(crate) struct Candidates {
     set: ModelSet,
     horizon: NonZeroUsize,
-    candidates: Box<[Candidate]>,
+    members: Box<[Candidate]>,
     chosen: Option<Choice>,
 }
 
@@ -98,7 +98,7 @@ impl Candidates {
         Self {
             set,
             horizon,
-            candidates: set.models(horizon).into_iter().map(candidate).collect(),
+            members: set.models(horizon).into_iter().map(candidate).collect(),
             chosen: None,
         }
     }
@@ -111,9 +111,9 @@ impl Candidates {
     /// Chooses as `before` did, where that model is among these too.
     pub(crate) fn keep_choice_of(&mut self, before: &Self) {
         self.chosen = before.chosen.and_then(|choice| {
-            let name = before.candidates.get(choice.index)?.model.name();
+            let name = before.members.get(choice.index)?.model.name();
             let named = |candidate: &Candidate| candidate.model.name() == name;
-            let index = self.candidates.iter().position(named)?;
+            let index = self.members.iter().position(named)?;
             Some(Choice { index, ..choice })
         });
     }
@@ -136,7 +136,7 @@ impl Candidates {
     /// Takes the observation of the step at `context.origin`, `None` where it is missing, and scores
     /// the forecasts of it.
     pub(crate) fn observe(&mut self, observation: Option<f64>, context: &Context<'_>) {
-        for Candidate { model, card } in &mut self.candidates {
+        for Candidate { model, card } in &mut self.members {
             model.observe(observation, context);
             let forecast = model.forecast(self.horizon.get(), context);
             card.record(observation, forecast.ok().as_ref());
@@ -166,7 +166,7 @@ impl Candidates {
             scored.unwrap_or_default()
         };
         let index = self.chosen.map_or_else(nearest, |choice| choice.index);
-        let candidate = &self.candidates[index];
+        let candidate = &self.members[index];
         let accuracy = candidate.card.accuracy();
         Selected {
             model: candidate.model.name(),
@@ -178,25 +178,25 @@ impl Candidates {
 
     /// The models that cannot forecast yet.
     pub(crate) fn not_ready(&self, context: &Context<'_>) -> Vec<NotReady> {
-        let forecasts = self.candidates.iter().map(|one| one.forecast(1, context));
+        let forecasts = self.members.iter().map(|one| one.forecast(1, context));
         forecasts.filter_map(Result::err).collect()
     }
 
     /// The memory of the models in bytes, themselves included.
     pub(crate) fn bytes(&self) -> usize {
         let of_one = |Candidate { model, card }: &Candidate| model.bytes() + card.heap_bytes();
-        let models: usize = self.candidates.iter().map(of_one).sum();
-        size_of::<Self>() + size_of_val(&*self.candidates) + models
+        let models: usize = self.members.iter().map(of_one).sum();
+        size_of::<Self>() + size_of_val(&*self.members) + models
     }
 
     /// The model with the lowest error among those that pass `filter`.
     fn best(&self, filter: impl Fn(&usize) -> bool) -> Option<usize> {
-        let indices = (0..self.candidates.len()).filter(filter);
+        let indices = (0..self.members.len()).filter(filter);
         indices.min_by(|&a, &b| self.mase(a).total_cmp(&self.mase(b)))
     }
 
     fn accuracy(&self, index: usize) -> Accuracy {
-        self.candidates[index].card.accuracy()
+        self.members[index].card.accuracy()
     }
 
     /// The error to choose by; without one a model comes last.

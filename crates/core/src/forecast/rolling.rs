@@ -265,7 +265,9 @@ mod tests {
         #[test]
         fn forecasts_are_finite_not_negative_and_nested(values in loads(), horizon in 0_usize..9) {
             for mut followed in models() {
-                values.iter().for_each(|&value| followed.observe(value));
+                for &value in &values {
+                    followed.observe(value);
+                }
                 let Ok(forecast) = followed.forecast(horizon) else { continue };
                 prop_assert_eq!(forecast.steps.len(), horizon);
                 for step in forecast.steps {
