@@ -2,13 +2,16 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::accept::Form;
-use super::error::ApiError;
-use super::patch::apply::Applier;
-use super::query::{FieldValidation, Query};
-use super::resource::{Resource, Subresource};
-use super::state::Api;
-use super::store::{Key, Stored};
+use crate::error::ApiError;
+use crate::patch::apply::Applier;
+use crate::resources::resource::Resource;
+use crate::resources::resource::Subresource;
+use crate::state::Api;
+use crate::store::Key;
+use crate::store::Stored;
+use crate::wire::accept::Form;
+use crate::wire::query::FieldValidation;
+use crate::wire::query::Query;
 
 /// The manager of fields that says nothing of itself.
 const UNKNOWN: &str = "unknown";
@@ -74,7 +77,7 @@ impl Call {
             pins_version: false,
             is_patch: false,
             is_apply: false,
-            agent: "evenkeel".to_owned(),
+            agent: "kube-apiserver".to_owned(),
             warnings: Mutex::new(Vec::new()),
         }
     }
@@ -96,7 +99,7 @@ impl Call {
     pub(crate) fn current(&self) -> Result<Arc<Stored>, ApiError> {
         let key = self.key();
         let found = self.api.store.get(&self.resource.collection, &key);
-        found.ok_or_else(|| ApiError::not_found(&self.resource, &key.name))
+        found.ok_or_else(|| self.resource.not_found(&key.name))
     }
 
     /// Who writes, for `managedFields`.

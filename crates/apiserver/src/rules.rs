@@ -16,9 +16,9 @@ mod workload;
 
 use serde_json::Value;
 
-use super::error::Cause;
+use crate::error::Cause;
 
-pub(crate) use self::pod_update::resize;
+pub(crate) use crate::rules::pod_update::resize;
 
 /// The rules of a kind; each is a pure function of objects that were decoded.
 #[derive(Debug, Clone, Copy)]

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::error::ApiError;
-use super::meta;
+use crate::error::ApiError;
+use crate::meta;
 
 /// Fields that are `false` where they are missing.
 const FLAGS: [&str; 2] = ["/spec/unschedulable", "/spec/hostNetwork"];

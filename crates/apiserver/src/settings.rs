@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::metrics::ResourceMetrics;
 use crate::clock;
+use crate::usage::ResourceMetrics;
 
 /// Tells the time that objects are stamped with.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;

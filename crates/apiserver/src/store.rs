@@ -7,69 +7,23 @@
 
 mod change;
 mod collection;
+mod object;
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
-use super::meta;
+use crate::meta;
 
 pub(crate) use self::change::{Change, ChangeKind};
 use self::collection::Collection;
 pub(crate) use self::collection::Expired;
+pub(crate) use self::object::{Key, Stored};
 
 /// Versions below are never given out, so that no client takes one for "any".
 const FIRST_VERSION: u64 = 100;
-
-/// Namespace (empty for cluster-scoped objects) and name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Key {
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-}
-
-impl Key {
-    pub(crate) fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
-        Self {
-            namespace: namespace.into(),
-            name: name.into(),
-        }
-    }
-}
-
-/// One version of an object.
-#[derive(Debug)]
-pub(crate) struct Stored {
-    pub(crate) value: Value,
-    pub(crate) version: u64,
-    json: OnceLock<Bytes>,
-}
-
-impl Stored {
-    fn new(mut value: Value, version: u64) -> Arc<Self> {
-        meta::child(&mut value, "metadata")["resourceVersion"] = version.to_string().into();
-        Arc::new(Self {
-            value,
-            version,
-            json: OnceLock::new(),
-        })
-    }
-
-    /// The object as JSON, made at the first call.
-    pub(crate) fn json(&self) -> Bytes {
-        self.json
-            .get_or_init(|| self.value.to_string().into())
-            .clone()
-    }
-
-    /// Where it stands.
-    pub(crate) fn key(&self) -> Key {
-        Key::new(meta::namespace(&self.value), meta::name(&self.value))
-    }
-}
 
 /// What a write takes for granted about the object that it replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,10 +9,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::fields::{self, Fields};
-use super::merge_keys::{self, ListKind};
-use crate::error::{ApiError, Cause, Reason};
+use crate::error::ApiError;
+use crate::error::Cause;
+use crate::error::Reason;
 use crate::meta;
+use crate::patch::fields;
+use crate::patch::fields::Fields;
+use crate::patch::merge_keys::ListKind;
+use crate::patch::merge_keys::Position;
 
 /// The manager of what was there before anybody applied.
 const BEFORE: &str = "before-first-apply";
@@ -113,7 +117,7 @@ impl Applier<'_> {
             .map(|position| others.remove(position));
         self.settle(before, wanted, &wish, &mut others)?;
         let mut object = before.clone();
-        merge(&mut object, wanted, ("", ""), self.builtin);
+        merge(&mut object, wanted, Position::new("", "", self.builtin));
         let given_up = own.iter().flat_map(|own| own.fields.difference(&wish));
         for path in given_up {
             let wanted_still = wish.iter().any(|other| other.starts_with(path));
@@ -267,36 +271,25 @@ fn bounded(mut all: Vec<Manager>) -> Vec<Manager> {
     all
 }
 
-/// Merges what is wanted into the object: maps by field, keyed lists by item, the rest as a whole.
-fn merge(target: &mut Value, wanted: &Value, (parent, name): (&str, &str), builtin: bool) {
+/// Merges an applied configuration into the object: maps by field, keyed lists by item, the rest
+/// as a whole.
+fn merge(target: &mut Value, wanted: &Value, at: Position<'_>) {
     match wanted {
         Value::Object(fields) => {
             if !target.is_object() {
                 *target = json!({});
             }
             for (key, value) in fields {
-                merge(&mut target[key.as_str()], value, (name, key), builtin);
+                merge(&mut target[key.as_str()], value, at.child(key));
             }
         }
-        Value::Array(items) => {
-            let metadata = parent == "metadata";
-            let kind = if builtin || metadata {
-                merge_keys::of(parent, name)
-            } else {
-                ListKind::Atomic
-            };
-            merge_list(target, items, kind, ((parent, name), builtin));
-        }
+        Value::Array(items) => merge_list(target, items, at),
         scalar => *target = scalar.clone(),
     }
 }
 
-fn merge_list(
-    target: &mut Value,
-    items: &[Value],
-    kind: ListKind,
-    (place, builtin): ((&str, &str), bool),
-) {
+fn merge_list(target: &mut Value, items: &[Value], at: Position<'_>) {
+    let kind = at.list_kind();
     let list = match target {
         Value::Array(list) if kind != ListKind::Atomic => list,
         _ => {
@@ -312,7 +305,7 @@ fn merge_list(
             _ => *existing == item,
         });
         match existing {
-            Some(existing) => merge(existing, item, place, builtin),
+            Some(existing) => merge(existing, item, at),
             None => list.push(item.clone()),
         }
     }

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::pod_spec::{self, CONTAINERS};
 use crate::error::Cause;
 use crate::meta;
+use crate::rules::pod_spec;
+use crate::rules::pod_spec::CONTAINERS;
 
 /// Seconds that a Pod stays on a node that is not ready or not reachable.
 const PATIENCE: u64 = 300;

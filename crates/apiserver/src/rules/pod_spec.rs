@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::names;
 use crate::error::Cause;
 use crate::meta;
+use crate::rules::names;
 use evenkeel_quantity::Quantity;
 
 /// The lists of containers that a spec can have.

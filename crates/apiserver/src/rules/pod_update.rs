@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use super::pod::qos_class;
-use super::pod_spec::{self, CONTAINERS};
 use crate::error::Cause;
 use crate::meta;
+use crate::rules::pod::qos_class;
+use crate::rules::pod_spec;
+use crate::rules::pod_spec::CONTAINERS;
 
 const UPDATE: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 const RESIZE: &str = "only cpu and memory resources are mutable";

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::pod_spec;
 use crate::error::Cause;
 use crate::meta;
+use crate::rules::pod_spec;
 use crate::selector::Selection;
 
 fn template(object: &mut Value) -> &mut Value {

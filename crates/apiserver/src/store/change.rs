@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Stored;
+use crate::store::object::Stored;
 
 /// What happened to the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
