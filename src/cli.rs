@@ -10,9 +10,11 @@ mod certs;
 mod classify;
 mod cluster_file;
 mod connect;
+#[cfg(feature = "sandbox")]
 pub mod dev;
 mod doctor;
 mod figures;
+#[cfg(feature = "sandbox")]
 mod forecast;
 mod output;
 mod pod_file;
@@ -51,6 +53,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(Box<serve::Args>),
+    #[cfg(feature = "sandbox")]
     Dev(Box<dev::Args>),
     Classify(classify::Args),
     Score(score::Args),
@@ -58,6 +61,7 @@ enum Command {
     Certs(certs::Args),
     Bench(bench::Args),
     Doctor(doctor::Args),
+    #[cfg(feature = "sandbox")]
     Forecast(forecast::Args),
     Uninstall(uninstall::Args),
 }
@@ -83,6 +87,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Serve(args) => serve::run(*args),
+        #[cfg(feature = "sandbox")]
         Command::Dev(args) => dev::run(*args),
         Command::Classify(args) => classify::run(args),
         Command::Score(args) => score::run(args),
@@ -90,6 +95,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Certs(args) => certs::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
+        #[cfg(feature = "sandbox")]
         Command::Forecast(args) => forecast::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
     }

@@ -28,7 +28,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub(crate) use check::Checker;
-pub(crate) use environment::{environment, local_time_zone, no_colour};
+#[cfg(feature = "sandbox")]
+pub(crate) use environment::local_time_zone;
+pub(crate) use environment::{environment, no_colour};
 pub(crate) use profiles::parse_judgement;
 pub(crate) use value::Text;
 

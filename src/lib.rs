@@ -12,6 +12,7 @@ pub mod config;
 pub mod controller;
 pub mod doctor;
 pub mod metrics;
+#[cfg(feature = "sandbox")]
 pub mod plot;
 pub mod server;
 pub mod service;

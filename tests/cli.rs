@@ -9,10 +9,13 @@ mod benchmark;
 mod certificates;
 #[path = "cli/classify.rs"]
 mod classify;
+#[cfg(feature = "sandbox")]
 #[path = "cli/dev.rs"]
 mod dev;
+#[cfg(feature = "sandbox")]
 #[path = "cli/dev_terminal.rs"]
 mod dev_terminal;
+#[cfg(feature = "sandbox")]
 #[path = "cli/forecast.rs"]
 mod forecast;
 #[path = "cli/judgements.rs"]

@@ -32,8 +32,8 @@ use self::terminal::View;
 use super::output::{self, Failure};
 use crate::cli::dev::cluster::SPEED;
 use evenkeel_core::units::Ratio;
-use evenkeel_sandbox::Fault;
-use evenkeel_sandbox::simulate::Scenario;
+use evenkeel_sandbox::scenario::Scenario;
+use evenkeel_sandbox::scenario::faults::Fault;
 
 const EXAMPLES: &str = "\
 Examples:

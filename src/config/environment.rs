@@ -23,6 +23,7 @@ pub(crate) fn no_colour() -> bool {
 }
 
 /// The time zone of the machine, or that of TZ.
+#[cfg(feature = "sandbox")]
 pub(crate) fn local_time_zone() -> jiff::tz::TimeZone {
     jiff::tz::TimeZone::system()
 }

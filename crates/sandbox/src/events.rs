@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use serde::{Serialize, Serializer};
 use tokio::sync::broadcast;
 
-use crate::simulate::load::NodeUse;
+use crate::load::NodeUse;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Resource, Resources};
 

@@ -23,17 +23,17 @@ use super::objects::APP;
 use super::parts::Parts;
 use super::recorder::Recorder;
 use super::store::Stores;
-use super::world::{Bound, World};
 use super::{Events, Pace};
-use crate::simulate::lifecycle::{Lifecycle, Stage};
-use crate::simulate::plain;
+use crate::baseline;
+use crate::engine::lifecycle::{Lifecycle, Stage};
+use crate::engine::{Bound, World};
 use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes as kubernetes;
 use evenkeel_kubernetes::demand::demand;
 
 /// How often stages and loads are looked at, in the scenario: the step of the plain run.
-const STEP: SignedDuration = plain::STEP;
+const STEP: SignedDuration = baseline::STEP;
 /// The least and the most of it on the clock: what a machine can do, and what still looks smooth.
 const TICK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(100));
 

@@ -1,30 +1,31 @@
-//! `evenkeel dev`: a whole cluster on one machine, for people who want to see what Evenkeel does
-//! and for tests that need a cluster without machines.
+//! A Kubernetes cluster that is not there: workloads under a load, the machines that they run on,
+//! and the parts of a control plane that place and scale them.
 //!
-//! The service that runs in it is the one of `serve`; it meets this cluster over HTTP only and
-//! cannot tell it from a real one. Time of the scenario runs `speed` times as fast as the clock:
-//! traffic, start-up of Pods, scrapes and the HPA go by the former; objects, measurements and
-//! everything in the service carry the latter. So that the service sees as much of the scenario
-//! between two looks as it would of a real day, its intervals (metrics, maximum age, relaxing)
-//! are divided by the speed, down to what a loopback call takes.
+//! [`engine`] moves Pods and load in steps: [`machines`] lets it run at the pace of a clock behind
+//! an API server, and [`baseline`] runs it alone, as fast as it goes. Scheduler, kubelet and
+//! controllers talk to an API server over HTTP only, as those of a real cluster do.
 
 #![forbid(unsafe_code)]
 
+pub mod baseline;
 pub mod controllers;
+pub mod engine;
 pub mod events;
-pub mod faults;
 pub mod gate;
 pub mod kubelet;
-pub mod metrics;
+pub mod load;
 pub mod objects;
 pub mod pace;
 pub mod parts;
+pub mod prometheus;
 pub mod recorder;
+pub mod scenario;
 pub mod scheduler;
+pub mod scrape;
 pub mod simulate;
 pub mod store;
-pub mod world;
+pub mod target;
 
 pub use events::{Event, Events};
-pub use faults::Fault;
 pub use pace::Pace;
+pub use scenario::faults::Fault;

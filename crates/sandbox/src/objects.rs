@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Namespace, Node};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::simulate::scenario::{NodeShape, Scale, Workload};
+use crate::scenario::{NodeShape, Scale, Workload};
 use evenkeel_core::units::{Amount, BytesPerSecond, Resource, Resources};
 use evenkeel_kubernetes::annotations::{
     DISK_IO, DISK_IO_CAPACITY, ENABLED, NETWORK_CAPACITY, NETWORK_IO,
@@ -177,7 +177,7 @@ pub fn typed<T: DeserializeOwned>(value: Value) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Scenario;
+    use crate::scenario::Scenario;
     use evenkeel_kubernetes::demand::demand;
     use evenkeel_kubernetes::node::node_capacity;
 

@@ -9,6 +9,7 @@ mod binding;
 pub mod configuration;
 mod extender;
 mod landscape;
+pub mod plugins;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,8 +31,8 @@ use super::objects::stamp;
 use super::parts::Parts;
 use super::recorder::reference;
 use super::store::Stores;
-use crate::simulate::random::Random;
-use crate::simulate::scheduling::{
+use crate::load::random::Random;
+use crate::scheduler::plugins::{
     NodeRequest, PodRequest, Refusal, Window, best, refusals, scores, unschedulable,
 };
 use evenkeel_clock as clock;

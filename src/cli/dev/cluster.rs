@@ -34,16 +34,17 @@ pub use self::options::{Options, SPEED};
 use self::addresses::Addresses;
 use evenkeel_apiserver::{self as api, ApiServer};
 use evenkeel_clock::{self as clock, Clock};
+use evenkeel_sandbox::engine::World;
+use evenkeel_sandbox::engine::lag::Lags;
+use evenkeel_sandbox::engine::summary::Summary;
 use evenkeel_sandbox::events::Happened;
 use evenkeel_sandbox::gate::Gate;
 use evenkeel_sandbox::kubelet::{self, Kubelet, heartbeat};
-use evenkeel_sandbox::metrics::{self, Behaviour, ResourceReadings};
 use evenkeel_sandbox::parts::Parts;
+use evenkeel_sandbox::prometheus::{self, Behaviour, ResourceReadings};
 use evenkeel_sandbox::recorder::Recorder;
 use evenkeel_sandbox::scheduler::Scheduler;
-use evenkeel_sandbox::simulate::{Lags, Summary};
 use evenkeel_sandbox::store::Stores;
-use evenkeel_sandbox::world::World;
 use evenkeel_sandbox::{Event, Events, Pace, controllers};
 
 /// Where the service's own objects are.
@@ -121,7 +122,7 @@ impl Cluster {
         let gate = Gate::default();
         let called = addresses.called(&options, &gate, &mut tasks).await?;
         let behaviour = Behaviour::default();
-        let backend = metrics::serve(world.clone(), pace.clone(), behaviour.clone()).await;
+        let backend = prometheus::serve(world.clone(), pace.clone(), behaviour.clone()).await;
         let (prometheus, backend) = backend.map_err(|source| StartError::Io {
             what: "the metrics backend cannot listen",
             source,

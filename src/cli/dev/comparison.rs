@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::cli::figures;
 use crate::cli::output::{Report, Style, percent};
-use evenkeel_sandbox::simulate::Summary;
-use evenkeel_sandbox::simulate::lag::LagSummary;
+use evenkeel_sandbox::engine::lag::LagSummary;
+use evenkeel_sandbox::engine::summary::Summary;
 
 /// Both runs.
 #[derive(Debug, Serialize)]
@@ -228,7 +228,7 @@ impl Report for Comparison {
 mod tests {
     use super::*;
     use evenkeel_core::units::Resource;
-    use evenkeel_sandbox::simulate::summary::ResourceSummary;
+    use evenkeel_sandbox::engine::summary::ResourceSummary;
 
     fn summary(spread: f64, refused: usize, lost_share: f64) -> Summary {
         let part = |resource| ResourceSummary {

@@ -12,7 +12,8 @@ use evenkeel_sandbox::Events;
 use super::cluster::{Cluster, Options};
 use super::embedded;
 use crate::server;
-use evenkeel_sandbox::simulate::{Lags, Summary};
+use evenkeel_sandbox::engine::lag::Lags;
+use evenkeel_sandbox::engine::summary::Summary;
 
 /// How often the view is drawn and keys are looked at.
 const TICK: Duration = Duration::from_millis(100);

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use evenkeel_core::forecast::Series;
 use evenkeel_core::units::count_as_f64;
-use evenkeel_sandbox::simulate::target::GRID;
+use evenkeel_sandbox::target::GRID;
 
 /// As many missing samples in a row are a gap.
 const GAP: i64 = 3;

@@ -20,8 +20,8 @@ use crate::plot::png;
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::{Quantity, Ratio, Resource, count_as_f64};
-use evenkeel_sandbox::simulate::scrape::Timing;
-use evenkeel_sandbox::simulate::target::{self, GRID, Model, Outcome, Target};
+use evenkeel_sandbox::scrape::Timing;
+use evenkeel_sandbox::target::{self, GRID, Model, Outcome, Target};
 
 const EXAMPLES: &str = "\
 Examples:

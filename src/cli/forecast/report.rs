@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::output::{Report, Style, percent};
 use evenkeel_core::units::Resource;
-use evenkeel_sandbox::simulate::target::{Cost, Outcome};
+use evenkeel_sandbox::target::{Cost, Outcome};
 
 /// A plot.
 #[derive(Debug, Clone, Serialize)]
@@ -115,7 +115,7 @@ pub(super) const fn base_unit(resource: Resource) -> &'static str {
 
 /// The points of a simulated run.
 pub(super) fn points(outcome: &Outcome) -> Vec<Point> {
-    let of = |point: &evenkeel_sandbox::simulate::target::Point| Point {
+    let of = |point: &evenkeel_sandbox::target::Point| Point {
         at: point.at,
         load: point.load,
         forecast: point.forecast.map(|forecast| forecast.mean),

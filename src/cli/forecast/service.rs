@@ -19,8 +19,8 @@ use evenkeel_core::forecast::Series;
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::{Ratio, Resource, count_as_f64};
-use evenkeel_sandbox::simulate::scrape::Timing;
-use evenkeel_sandbox::simulate::target::{self, GRID, Target};
+use evenkeel_sandbox::scrape::Timing;
+use evenkeel_sandbox::target::{self, GRID, Target};
 
 /// How long the service may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -263,7 +263,7 @@ fn replica_set(deployment: &Deployment, hash: &str) -> ReplicaSet {
 mod tests {
     use super::*;
     use crate::objects;
-    use crate::simulate::Scenario;
+    use crate::scenario::Scenario;
 
     #[test]
     fn a_template_names_its_version_and_replicas_do_not_change_it() {

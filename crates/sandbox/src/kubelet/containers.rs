@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 
-use crate::world::Share;
+use crate::engine::Share;
 use evenkeel_core::units::{Amount, Quantity};
 
 /// The containers with their shares.

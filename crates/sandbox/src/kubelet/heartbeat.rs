@@ -12,9 +12,9 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 use tracing::debug;
 
+use crate::engine::World;
 use crate::objects::typed;
 use crate::store::Stores;
-use crate::world::World;
 use evenkeel_clock as clock;
 
 /// The namespace of nodes' Leases.

@@ -4,8 +4,8 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use crate::Pace;
+use crate::engine::lifecycle::{Lifecycle, Stage};
 use crate::objects::stamp;
-use crate::simulate::lifecycle::{Lifecycle, Stage};
 
 /// The status of a Pod in a stage.
 pub(super) fn status(pod: &Pod, stage: Stage, life: &Lifecycle, pace: &Pace) -> Value {
@@ -54,7 +54,7 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
-    use crate::simulate::scenario::Startup;
+    use crate::scenario::Startup;
     use evenkeel_core::units::Ratio;
     use evenkeel_kubernetes as kubernetes;
 

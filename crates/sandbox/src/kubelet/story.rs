@@ -2,8 +2,8 @@
 
 use k8s_openapi::api::core::v1::Pod;
 
+use crate::engine::lifecycle::Stage;
 use crate::recorder::{Recorder, reference};
-use crate::simulate::lifecycle::Stage;
 
 /// Tells of what a Pod has come to since `before`.
 pub(super) fn reached(recorder: &Recorder, pod: &Pod, before: Option<Stage>, now: Stage) {

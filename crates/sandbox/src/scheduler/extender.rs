@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tracing::debug;
 
 use super::configuration::{Error, Settings};
-use crate::simulate::scheduling::Refusal;
+use crate::scheduler::plugins::Refusal;
 
 /// The largest in-tree score by the largest of an extender.
 const SCALE: i64 = 10;

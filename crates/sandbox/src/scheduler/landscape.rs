@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::ResourceExt as _;
 
 use super::slim;
-use crate::simulate::scheduling::{NodeRequest, PodRequest};
+use crate::scheduler::plugins::{NodeRequest, PodRequest};
 use evenkeel_core::units::{Amount, Resources};
 use evenkeel_kubernetes as kubernetes;
 use evenkeel_kubernetes::requests;

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use jiff::SignedDuration;
 
-use super::scenario::Scale;
+use crate::scenario::Scale;
 use evenkeel_core::units::Amount;
 
 /// Ratios this near to 1 change nothing.

@@ -6,9 +6,9 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::{Options, StartError};
-use evenkeel_sandbox::Fault;
-use evenkeel_sandbox::faults::Kind;
 use evenkeel_sandbox::gate::Gate;
+use evenkeel_sandbox::scenario::faults::Fault;
+use evenkeel_sandbox::scenario::faults::Kind;
 
 /// Loopback addresses of the service.
 #[derive(Debug, Clone, Copy)]

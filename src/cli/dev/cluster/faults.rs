@@ -11,12 +11,12 @@ use tracing::warn;
 
 use evenkeel_apiserver::Control;
 use evenkeel_clock as clock;
-use evenkeel_sandbox::faults::{Fault, Kind};
+use evenkeel_sandbox::engine::World;
 use evenkeel_sandbox::gate::Gate;
-use evenkeel_sandbox::metrics::Behaviour;
 use evenkeel_sandbox::objects::{self, stamp};
-use evenkeel_sandbox::simulate::Scenario;
-use evenkeel_sandbox::world::World;
+use evenkeel_sandbox::prometheus::Behaviour;
+use evenkeel_sandbox::scenario::Scenario;
+use evenkeel_sandbox::scenario::faults::{Fault, Kind};
 use evenkeel_sandbox::{Event, Events, Pace};
 
 /// The taint of nodes that stopped answering.

@@ -17,11 +17,11 @@ use super::addresses::Addresses;
 use super::{NAMESPACE, Options, StartError};
 use evenkeel_clock as clock;
 use evenkeel_core::units::Resource;
-use evenkeel_sandbox::metrics::{NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
-use evenkeel_sandbox::simulate::Scenario;
-use evenkeel_sandbox::simulate::scenario::Workload;
-use evenkeel_sandbox::simulate::scrape::Timing;
-use evenkeel_sandbox::world::World;
+use evenkeel_sandbox::engine::World;
+use evenkeel_sandbox::prometheus::{NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
+use evenkeel_sandbox::scenario::Scenario;
+use evenkeel_sandbox::scenario::Workload;
+use evenkeel_sandbox::scrape::Timing;
 use evenkeel_sandbox::{Pace, objects};
 
 const WEBHOOK: &str = include_str!("../../../../webhook-config/mutating-webhook.yaml");

@@ -2,13 +2,13 @@
 //! have now can be seen beside what there is.
 
 use evenkeel_clock as clock;
+use evenkeel_sandbox::baseline::Baseline;
+use evenkeel_sandbox::engine::World;
 use evenkeel_sandbox::events::PlainReplicas;
-use evenkeel_sandbox::simulate::Plain;
-use evenkeel_sandbox::world::World;
 use evenkeel_sandbox::{Event, Events, Pace, kubelet};
 
 /// Runs for ever.
-pub(super) async fn run(mut plain: Plain, world: World, pace: Pace, events: Events) {
+pub(super) async fn run(mut plain: Baseline, world: World, pace: Pace, events: Events) {
     let mut ticks = kubelet::ticks(&pace);
     let mut told = Vec::new();
     loop {

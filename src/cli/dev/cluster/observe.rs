@@ -10,10 +10,10 @@ use kube::ResourceExt as _;
 use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes::annotations::{PROFILE, PROFILE_SOURCE};
+use evenkeel_sandbox::engine::World;
 use evenkeel_sandbox::objects::APP;
-use evenkeel_sandbox::simulate::Scenario;
+use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::store::Stores;
-use evenkeel_sandbox::world::World;
 use evenkeel_sandbox::{Event, Events, Pace};
 
 pub(super) async fn run(

@@ -6,10 +6,12 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use evenkeel_core::units::Ratio;
-use evenkeel_sandbox::Fault;
-use evenkeel_sandbox::faults::Kind;
-use evenkeel_sandbox::simulate::{Lags, Plain, Scenario, plain};
-use evenkeel_sandbox::world::World;
+use evenkeel_sandbox::baseline::{self, Baseline};
+use evenkeel_sandbox::engine::World;
+use evenkeel_sandbox::engine::lag::Lags;
+use evenkeel_sandbox::scenario::Scenario;
+use evenkeel_sandbox::scenario::faults::Fault;
+use evenkeel_sandbox::scenario::faults::Kind;
 
 /// How fast the scenario runs unless said otherwise: fast enough to see a day's rhythm, slow enough
 /// that the milliseconds of a control plane do not become minutes.
@@ -59,12 +61,12 @@ impl Options {
     /// lags as that of the run did and with the same lost nodes. Metrics and the API server have
     /// no faults there.
     #[must_use]
-    pub fn plain(&self, lags: Lags) -> Plain {
+    pub fn plain(&self, lags: Lags) -> Baseline {
         let lost = self
             .faults
             .iter()
             .filter(|fault| fault.kind == Kind::NodeLoss);
-        Plain::new(plain::Setting {
+        Baseline::new(baseline::Settings {
             scenario: self.scenario.clone(),
             seed: self.seed,
             line: self.line,

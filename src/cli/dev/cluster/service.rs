@@ -13,7 +13,7 @@ use std::time::Duration;
 use self::exposition::Exposition;
 use self::notices::Notices;
 use evenkeel_clock as clock;
-use evenkeel_sandbox::simulate::scrape::Timing;
+use evenkeel_sandbox::scrape::Timing;
 use evenkeel_sandbox::{Event, Events, Pace};
 
 /// The service is asked no more often than this, nor less often than the other, however fast the

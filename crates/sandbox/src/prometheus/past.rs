@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::{POD_METRICS, in_base_unit};
 use crate::Pace;
-use crate::simulate::scrape::Timing;
-use crate::world::World;
+use crate::engine::World;
+use crate::scrape::Timing;
 use evenkeel_clock as clock;
 use evenkeel_core::units::{Resource, Resources};
 

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::scenario::Startup;
+use crate::scenario::Startup;
 
 /// Where a Pod is in its life; times are those of the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::prophet::{Answer, MAX_AGE, Seen};
+use super::forecasting::{Answer, MAX_AGE, Seen};
 use super::{GRID, Target};
 use evenkeel_core::forecast::{
     Alpha, Forecaster, Naive, Rolling, Scorecard, SeasonalNaive, Series, Tes, Variant,

@@ -7,9 +7,11 @@
 
 use jiff::SignedDuration;
 
-use super::lifecycle::Stage;
-use super::random::Random;
-use super::scenario::{Traffic, Workload};
+use crate::engine::lifecycle::Stage;
+pub mod random;
+
+use self::random::Random;
+use crate::scenario::{Traffic, Workload};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// Noise changes this often: faster changes would vanish in the mean over a sample window.
@@ -134,9 +136,9 @@ impl NodeUse {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::scenario::Scenario;
-    use super::super::trace::Trace;
     use super::*;
+    use crate::scenario::Scenario;
+    use crate::scenario::trace::Trace;
 
     proptest! {
         #[test]

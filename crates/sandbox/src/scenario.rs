@@ -4,7 +4,9 @@
 //! A scenario is a YAML file ([`file`]) or the one compiled into the program. What stands here has
 //! been checked.
 
+pub mod faults;
 mod file;
+pub mod trace;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,14 +14,14 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
-use super::trace::Trace;
+use self::trace::Trace;
 use evenkeel_core::units::{Amount, Ratio, Resources};
 
 /// The scenario of a run that names none.
-const MIXED: &str = include_str!("../../../../examples/scenarios/mixed.yaml");
+const MIXED: &str = include_str!("../../../examples/scenarios/mixed.yaml");
 
 /// The one trace that it names.
-const SHOP: &str = include_str!("../../../../examples/traces/shop.csv");
+const SHOP: &str = include_str!("../../../examples/traces/shop.csv");
 
 /// Why a text is no scenario.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -4,7 +4,10 @@
 //! Kubelet reports to it which Pods it has; each tick computes loads, feeds the backends' counters
 //! and the recorder. Nothing here knows of the API.
 
+pub mod lag;
+pub mod lifecycle;
 mod pods;
+pub mod summary;
 mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,16 +17,17 @@ use jiff::SignedDuration;
 
 pub use self::pods::{Bound, Share};
 
+use self::lag::Lags;
 use self::pods::{Life, stranger};
+use self::summary::{Recorder, Summary};
 use self::wanted::Wanted;
-use super::Event;
-use super::events::{NodeLoads, WorkloadLoad};
-use crate::simulate::lifecycle::{Lifecycle, Stage};
-use crate::simulate::load::{self, NodeUse, Served, Used};
-use crate::simulate::random::Random;
-use crate::simulate::scenario::{NodeShape, Scenario, Workload};
-use crate::simulate::scrape::{Sample, Scraper, Timing};
-use crate::simulate::{Lags, Recorder, Summary};
+use crate::Event;
+use crate::engine::lifecycle::{Lifecycle, Stage};
+use crate::events::{NodeLoads, WorkloadLoad};
+use crate::load::random::Random;
+use crate::load::{self, NodeUse, Served, Used};
+use crate::scenario::{NodeShape, Scenario, Workload};
+use crate::scrape::{Sample, Scraper, Timing};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Ratio, Resources};
 

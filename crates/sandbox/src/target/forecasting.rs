@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::alone::{Alone, Single};
 use super::model::Model;
+use super::single::{Alone, Single};
 use super::{Expected, Forecasts, GRID, Target};
 use evenkeel_core::forecast::{Accuracy, Distrust, Models, Step, Trust};
 use evenkeel_core::scaling::hpa_aware::TOLERANCE;

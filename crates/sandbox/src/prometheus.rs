@@ -24,8 +24,8 @@ use tokio::net::TcpListener;
 
 use self::past::Past;
 use super::Pace;
-use super::world::{Share, World};
-use crate::simulate::scrape::{Sample, Timing};
+use crate::engine::{Share, World};
+use crate::scrape::{Sample, Timing};
 use evenkeel_apiserver::{Reading, ResourceMetrics, Usage};
 use evenkeel_clock as clock;
 use evenkeel_core::units::{Amount, Resource, Resources};
@@ -275,7 +275,8 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
-    use crate::simulate::{Scenario, autoscaler};
+    use crate::scenario::Scenario;
+    use crate::simulate::autoscaler;
     use evenkeel_core::units::Ratio;
 
     #[test]

@@ -4,10 +4,10 @@
 use jiff::SignedDuration;
 
 use super::{GRID, Target};
+use crate::load::Used;
+use crate::scenario::Scale;
+use crate::scrape::Scraper;
 use crate::simulate::autoscaler::{Autoscaler, PodReading};
-use crate::simulate::load::Used;
-use crate::simulate::scenario::Scale;
-use crate::simulate::scrape::Scraper;
 use evenkeel_core::scaling::hpa_aware::TOLERANCE;
 use evenkeel_core::units::{Amount, Ratio, Resources};
 

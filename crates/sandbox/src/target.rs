@@ -6,25 +6,25 @@
 //! [`evenkeel_core::scaling::decide`], which the service runs too, and the HPA looks at it one tick after it
 //! was decided. The load is shared by the Pods that are ready, whatever they request.
 
-mod alone;
+mod forecasting;
 mod model;
-mod prophet;
-mod side;
+mod replicas;
+mod single;
 
 pub use model::{Model, UnknownModel};
-pub use side::Cost;
+pub use replicas::Cost;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::autoscaler::SYNC;
-use super::scrape::Timing;
+use crate::scrape::Timing;
+use crate::simulate::autoscaler::SYNC;
 use evenkeel_core::forecast::{Accuracy, Interval, Series, Trust};
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::horizon::horizon;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::{Resource, count_as_f64};
-use prophet::{Prophet, Seen};
-use side::Side;
+use forecasting::{Prophet, Seen};
+use replicas::Side;
 
 /// The distance of a load's values: one tick of the service and of an HPA.
 pub const GRID: SignedDuration = SYNC;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use serde::Serialize;
 
-use super::load::NodeUse;
+use crate::load::NodeUse;
 use evenkeel_core::units::{Ratio, Resource, Resources};
 
 /// Follows a run.

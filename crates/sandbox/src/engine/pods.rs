@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use crate::simulate::lifecycle::Lifecycle;
-use crate::simulate::scenario::{Startup, Usage, Workload};
+use crate::engine::lifecycle::Lifecycle;
+use crate::scenario::{Startup, Usage, Workload};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Amount, Ratio, Resources};
 

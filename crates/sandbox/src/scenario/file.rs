@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 
 use super::{NodeShape, Scale, Scenario, ScenarioError, Startup, Traffic, Usage, Workload};
-use crate::simulate::trace::Trace;
+use crate::scenario::trace::Trace;
 use evenkeel_core::units::{Amount, BytesPerSecond, Quantity, Ratio, Resources};
 
 /// Kubelet's own default.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::SignedDuration;
 
-use crate::simulate::Lags;
+use super::lag::Lags;
 
 /// Namespace and name of a workload.
 type Name = (String, String);

@@ -8,15 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
-use super::autoscaler::{Autoscaler, PodReading};
-use super::lag::Lags;
-use super::lifecycle::{Lifecycle, Stage};
-use super::load::{self, NodeUse, Served, Used};
-use super::random::Random;
-use super::scenario::{NodeShape, Scenario, Workload};
-use super::scheduling::{self, NodeRequest, PodRequest};
-use super::scrape::{Scraper, Timing};
-use super::summary::{Recorder, Summary};
+use crate::engine::lag::Lags;
+use crate::engine::lifecycle::{Lifecycle, Stage};
+use crate::engine::summary::{Recorder, Summary};
+use crate::load::random::Random;
+use crate::load::{self, NodeUse, Served, Used};
+use crate::scenario::{NodeShape, Scenario, Workload};
+use crate::scheduler::plugins::{self as scheduling, NodeRequest, PodRequest};
+use crate::scrape::{Scraper, Timing};
+use crate::simulate::autoscaler::{Autoscaler, PodReading};
 use evenkeel_core::units::{Ratio, Resource};
 
 /// One step: shorter than anything that happens in a Pod's life.
@@ -27,7 +27,7 @@ const LOST: usize = 0;
 
 /// What a run is given.
 #[derive(Debug, Clone)]
-pub struct Setting {
+pub struct Settings {
     /// What happens.
     pub scenario: Scenario,
     /// What decides noise and ties.
@@ -58,8 +58,8 @@ struct Placed {
 }
 
 /// A run that goes on step by step.
-pub struct Plain {
-    setting: Setting,
+pub struct Baseline {
+    settings: Settings,
     next: SignedDuration,
     random: Random,
     recorder: Recorder,
@@ -75,28 +75,28 @@ pub struct Plain {
     decisions: u64,
 }
 
-impl Plain {
+impl Baseline {
     /// A run at its beginning.
     #[must_use]
-    pub fn new(setting: Setting) -> Self {
-        let workloads = &setting.scenario.workloads;
+    pub fn new(settings: Settings) -> Self {
+        let workloads = &settings.scenario.workloads;
         let autoscaler = |workload: &Workload| {
             let request = workload.demand[Resource::Cpu];
             workload.scale.map(|scale| Autoscaler::new(scale, request))
         };
         Self {
             next: SignedDuration::ZERO,
-            random: Random::new(setting.seed),
-            recorder: Recorder::new(setting.line),
+            random: Random::new(settings.seed),
+            recorder: Recorder::new(settings.line),
             pods: Vec::new(),
             made: vec![0; workloads.len()],
             images: BTreeSet::new(),
             wanted: workloads.iter().map(|workload| workload.replicas).collect(),
             autoscalers: workloads.iter().map(autoscaler).collect(),
             scraper: Scraper::new(Timing::default()),
-            next_sync: setting.lags.sync,
+            next_sync: settings.lags.sync,
             decisions: 0,
-            setting,
+            settings,
         }
     }
 
@@ -110,12 +110,12 @@ impl Plain {
 
     /// Keeps to other lags from now on.
     pub fn set_lags(&mut self, lags: Lags) {
-        self.setting.lags = lags;
+        self.settings.lags = lags;
     }
 
     /// What the HPAs of the workloads that have arrived want now, by namespace and name.
     pub fn replicas(&self) -> impl Iterator<Item = ((&str, &str), u32)> {
-        let workloads = self.setting.scenario.workloads.iter();
+        let workloads = self.settings.scenario.workloads.iter();
         let wanted = workloads.zip(&self.wanted).zip(&self.autoscalers);
         wanted
             .filter(|((workload, _), autoscaler)| {
@@ -139,19 +139,19 @@ impl Plain {
         self.schedule(at);
         self.measure(at);
         if at >= self.next_sync {
-            self.next_sync = self.next_sync.saturating_add(self.setting.lags.sync);
+            self.next_sync = self.next_sync.saturating_add(self.settings.lags.sync);
             self.scale(at);
         }
     }
 
     fn is_lost(&self, at: SignedDuration) -> bool {
-        let mut losses = self.setting.losses.iter();
+        let mut losses = self.settings.losses.iter();
         losses.any(|(from, until)| *from <= at && at < *until)
     }
 
     /// Makes and ends Pods until there are as many as wanted; the newest end first.
     fn control(&mut self, at: SignedDuration) {
-        for (index, workload) in self.setting.scenario.workloads.iter().enumerate() {
+        for (index, workload) in self.settings.scenario.workloads.iter().enumerate() {
             if workload.arrival > at {
                 continue;
             }
@@ -164,7 +164,7 @@ impl Plain {
             let have: BTreeSet<u32> = here.map(|pod| pod.ordinal).collect();
             for ordinal in (0..wanted).filter(|ordinal| !have.contains(ordinal)) {
                 let (namespace, name) = (&workload.namespace, &workload.name);
-                let lag = self.setting.lags.of(namespace, name, self.made[index]);
+                let lag = self.settings.lags.of(namespace, name, self.made[index]);
                 self.made[index] += 1;
                 self.pods.push(Pod {
                     workload: index,
@@ -186,7 +186,7 @@ impl Plain {
             if pod.placed.is_some() || pod.due >= at.saturating_add(STEP) {
                 continue;
             }
-            let workload = &self.setting.scenario.workloads[pod.workload];
+            let workload = &self.settings.scenario.workloads[pod.workload];
             let request = PodRequest {
                 requests: workload.demand,
                 ..PodRequest::default()
@@ -215,10 +215,10 @@ impl Plain {
             max_pods: shape.pods,
             ..NodeRequest::default()
         };
-        let mut nodes: Vec<NodeRequest> = self.setting.scenario.nodes.iter().map(empty).collect();
+        let mut nodes: Vec<NodeRequest> = self.settings.scenario.nodes.iter().map(empty).collect();
         for pod in &self.pods {
             if let Some(placed) = pod.placed {
-                nodes[placed.node].add(&self.setting.scenario.workloads[pod.workload].demand);
+                nodes[placed.node].add(&self.settings.scenario.workloads[pod.workload].demand);
             }
         }
         nodes
@@ -241,14 +241,14 @@ impl Plain {
             .iter()
             .filter_map(|pod| {
                 let Placed { node, life } = pod.placed?;
-                let workload = &self.setting.scenario.workloads[pod.workload];
+                let workload = &self.settings.scenario.workloads[pod.workload];
                 let noise = self.random.stream(&pod.name);
                 let used =
                     load::replica(workload, life.stage(at), &served[pod.workload], noise, at);
                 Some((pod, node, used))
             })
             .collect();
-        let shapes = self.setting.scenario.nodes.iter().enumerate();
+        let shapes = self.settings.scenario.nodes.iter().enumerate();
         let nodes: Vec<NodeUse> = shapes
             .map(|(index, shape)| {
                 let here = used.iter().filter(|(_, node, _)| *node == index);
@@ -270,7 +270,7 @@ impl Plain {
     }
 
     fn served(&self, index: usize, at: SignedDuration) -> Served {
-        let workload = &self.setting.scenario.workloads[index];
+        let workload = &self.settings.scenario.workloads[index];
         let traffic = workload.traffic.as_ref();
         let Some(traffic) = traffic.filter(|_| workload.arrival <= at) else {
             return Served::default();
@@ -280,7 +280,7 @@ impl Plain {
             .iter()
             .filter(|pod| pod.workload == index && pod.is_ready(at));
         let ready = u32::try_from(ready.count()).unwrap_or(u32::MAX);
-        let in_trace = at.saturating_add(self.setting.scenario.trace_offset);
+        let in_trace = at.saturating_add(self.settings.scenario.trace_offset);
         load::serve(traffic, in_trace, ready)
     }
 
@@ -289,7 +289,7 @@ impl Plain {
             let Some(autoscaler) = autoscaler else {
                 continue;
             };
-            if self.setting.scenario.workloads[index].arrival > at {
+            if self.settings.scenario.workloads[index].arrival > at {
                 continue;
             }
             let measured: BTreeMap<&String, f64> = self
@@ -333,8 +333,8 @@ fn place(pod: &PodRequest, nodes: &[NodeRequest], lost: bool, choice: f64) -> Op
 mod tests {
     use super::*;
 
-    fn setting(seed: u64) -> Setting {
-        Setting {
+    fn settings(seed: u64) -> Settings {
+        Settings {
             scenario: Scenario::mixed(),
             seed,
             line: Ratio::new(0.8).unwrap(),
@@ -343,35 +343,35 @@ mod tests {
         }
     }
 
-    fn summary(setting: Setting, hours: i64) -> Summary {
-        let mut plain = Plain::new(setting);
+    fn summary(settings: Settings, hours: i64) -> Summary {
+        let mut plain = Baseline::new(settings);
         plain.advance(SignedDuration::from_hours(hours));
         plain.summary()
     }
 
     #[test]
     fn the_same_seed_gives_the_same_run_and_another_seed_another() {
-        assert_eq!(summary(setting(1), 1), summary(setting(1), 1));
-        assert_ne!(summary(setting(1), 1), summary(setting(2), 1));
+        assert_eq!(summary(settings(1), 1), summary(settings(1), 1));
+        assert_ne!(summary(settings(1), 1), summary(settings(2), 1));
     }
 
     #[test]
     fn in_one_go_or_in_many_it_comes_to_the_same() {
-        let mut plain = Plain::new(setting(1));
+        let mut plain = Baseline::new(settings(1));
         for second in 0..=3600 {
             plain.advance(SignedDuration::from_secs(second));
         }
-        assert_eq!(plain.summary(), summary(setting(1), 1));
+        assert_eq!(plain.summary(), summary(settings(1), 1));
     }
 
     #[test]
     fn a_control_plane_that_lags_costs_requests() {
-        let mut late = setting(1);
+        let mut late = settings(1);
         for lag in [60, 60] {
             late.lags
                 .record("shop", "web", SignedDuration::from_secs(lag));
         }
-        let (late, prompt) = (summary(late, 1), summary(setting(1), 1));
+        let (late, prompt) = (summary(late, 1), summary(settings(1), 1));
         assert!(late.lost_share > prompt.lost_share);
         let longer = late.under_provisioned_seconds - prompt.under_provisioned_seconds;
         assert!(longer >= 55.0, "{longer}");
@@ -380,11 +380,11 @@ mod tests {
     #[test]
     fn a_lost_node_has_no_pods_until_it_is_back() {
         let minute = SignedDuration::from_mins;
-        let mut plain = Plain::new(Setting {
+        let mut plain = Baseline::new(Settings {
             losses: vec![(minute(5), minute(10))],
-            ..setting(1)
+            ..settings(1)
         });
-        let on_first = |plain: &Plain| {
+        let on_first = |plain: &Baseline| {
             let placed = plain.pods.iter().filter_map(|pod| pod.placed);
             placed.filter(|placed| placed.node == LOST).count()
         };
@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn by_default_nodes_run_over_the_line_in_what_the_default_scheduler_does_not_see() {
-        let summary = summary(setting(1), 6);
+        let summary = summary(settings(1), 6);
         let of = |resource: Resource| {
             let found = summary.resources.iter().find(|of| of.resource == resource);
             *found.unwrap()
@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn the_web_workload_follows_its_traffic() {
-        let mut plain = Plain::new(setting(3));
+        let mut plain = Baseline::new(settings(3));
         let scale = Scenario::mixed().workload("shop", "web").unwrap().scale;
         let scale = scale.unwrap();
         let mut counts = BTreeSet::new();

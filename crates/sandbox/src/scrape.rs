@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::SignedDuration;
 
-use super::load::Used;
+use crate::load::Used;
 use evenkeel_core::units::{Resource, Resources};
 
 /// When counters are read, and over which span rates are taken.

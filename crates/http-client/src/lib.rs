@@ -1,0 +1,99 @@
+//! A small HTTP/1.1 client on hyper and rustls, the libraries that kube's own client stands on.
+//!
+//! It follows no redirect and uses no proxy of the environment: either would send a bearer token
+//! somewhere that nobody configured. Every call has a time limit for the whole of the answer, and
+//! every body a size limit, so that a server that hangs or floods ends in an error of its own.
+
+mod error;
+mod response;
+mod tls;
+mod uri;
+
+pub use error::Error;
+pub use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
+pub use response::Response;
+pub use tls::{Identity, TlsError, Trust};
+pub use uri::{form, join};
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::ClientConfig;
+
+/// A pool of connections; clones share it.
+#[derive(Debug, Clone)]
+pub struct Client {
+    http: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+}
+
+impl Client {
+    /// A client that believes servers as `trust` says, and shows them `identity` where they ask
+    /// for a client certificate.
+    ///
+    /// # Errors
+    /// A certificate or key that cannot be used, or a system without a store of certificates.
+    pub fn new(trust: Trust<'_>, identity: Option<Identity<'_>>) -> Result<Self, TlsError> {
+        Ok(Self::with_tls(tls::config(trust, identity)?))
+    }
+
+    /// A client for `http://` addresses; over TLS it believes nobody.
+    #[must_use]
+    pub fn plain() -> Self {
+        Self::with_tls(tls::nobody())
+    }
+
+    fn with_tls(config: ClientConfig) -> Self {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(config)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        let http = legacy::Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .build(connector);
+        Self { http }
+    }
+
+    /// Sends `request`, whose address is absolute; `limit` is the time for all of it, the body of
+    /// the answer included.
+    ///
+    /// # Errors
+    /// No connection, no answer in time, or a connection that breaks.
+    pub async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+        limit: Duration,
+    ) -> Result<Response, Error> {
+        let mut deadline = Box::pin(tokio::time::sleep(limit));
+        let answer = tokio::select! {
+            biased;
+            answer = self.http.request(request) => answer.map_err(Error::of_request)?,
+            () = &mut deadline => return Err(Error::Timeout),
+        };
+        Ok(Response::new(answer, deadline))
+    }
+
+    /// Asks for `address` with GET, as [`Client::send`] does.
+    ///
+    /// # Errors
+    /// An address that is none, and those of [`Client::send`].
+    pub async fn get(
+        &self,
+        address: impl TryInto<Uri, Error: Into<http::Error>>,
+        limit: Duration,
+    ) -> Result<Response, Error> {
+        let request = Request::get(address).body(Full::default());
+        self.send(request.map_err(Error::Request)?, limit).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

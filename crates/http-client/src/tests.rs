@@ -1,0 +1,82 @@
+#![allow(clippy::unwrap_used)]
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+use super::*;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A server that reads one head and answers these bytes; it then stays silent or breaks off.
+async fn server(answer: &'static str, stays: bool) -> Uri {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let _ = stream.read(&mut [0; 4096]).await.unwrap();
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        if stays {
+            std::future::pending::<()>().await;
+        }
+    });
+    format!("http://{address}/").parse().unwrap()
+}
+
+#[tokio::test]
+async fn an_answer_is_read_up_to_its_limit() {
+    let answer = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello";
+    for (most, expected) in [(5, Some("hello")), (4, None)] {
+        let response = Client::plain().get(server(answer, true).await, LIMIT).await;
+        let text = response.unwrap().text(most).await;
+        assert_eq!(text.ok().as_deref(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_is_an_answer() {
+    let answer = "HTTP/1.1 302 Found\r\nlocation: http://elsewhere\r\ncontent-length: 0\r\n\r\n";
+    let response = Client::plain().get(server(answer, true).await, LIMIT).await;
+    assert_eq!(response.unwrap().status(), StatusCode::FOUND);
+}
+
+#[tokio::test]
+async fn each_fault_has_its_reason() {
+    let cut = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhe";
+    let endless = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n";
+    let short = Duration::from_millis(200);
+    for (answer, stays, limit, reason) in [
+        (cut, false, LIMIT, "Transport"),
+        (endless, true, short, "Timeout"),
+        (endless, true, LIMIT, "TooLarge"),
+    ] {
+        let response = Client::plain()
+            .get(server(answer, stays).await, limit)
+            .await;
+        let most = if reason == "TooLarge" { 2 } else { 100 };
+        let error = response.unwrap().bytes(most).await.unwrap_err();
+        assert_eq!(error.reason(), reason);
+    }
+    let hangs = Client::plain().get(server("", true).await, short).await;
+    assert_eq!(hangs.unwrap_err().reason(), "Timeout");
+    let refused = Client::plain().get("http://127.0.0.1:1/", LIMIT).await;
+    assert_eq!(refused.unwrap_err().reason(), "Connect");
+    let none = Client::plain().get("no address", LIMIT).await;
+    assert_eq!(none.unwrap_err().reason(), "Request");
+}
+
+#[test]
+fn a_base_keeps_its_path() {
+    let base: Uri = "https://metrics.example/prefix/".parse().unwrap();
+    assert_eq!(
+        join(&base, "api/v1/query", &[("a b", "1&2")]).unwrap(),
+        "https://metrics.example/prefix/api/v1/query?a+b=1%262"
+    );
+}
+
+#[test]
+fn a_file_without_certificate_is_refused() {
+    for pem in ["", "no certificate"] {
+        let client = Client::new(Trust::Authorities(pem.as_bytes()), None);
+        assert!(matches!(client, Err(TlsError::NoAuthority)));
+    }
+}
