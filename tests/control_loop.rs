@@ -16,6 +16,7 @@ mod scaling_loop {
     mod faults;
     mod floor;
     mod gate;
+    mod node_lifecycle;
     mod processes;
     mod world;
 }

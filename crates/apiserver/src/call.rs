@@ -16,7 +16,7 @@ use crate::wire::query::Query;
 /// The manager of fields that says nothing of itself.
 const UNKNOWN: &str = "unknown";
 
-/// Who asks. Every user may do everything; webhooks are told the name.
+/// The user who asks. Every user may do everything; webhooks are told the name.
 #[derive(Debug, Clone)]
 pub(crate) struct User {
     pub(crate) name: String,
@@ -49,13 +49,13 @@ pub(crate) struct Call {
     pub(crate) user: User,
     pub(crate) dry_run: bool,
     pub(crate) validation: FieldValidation,
-    /// Whether a version in the new object was set by the client, not carried over by a patch.
+    /// True where a version in the new object was set by the client, not carried over by a patch.
     pub(crate) pins_version: bool,
-    /// Whether the change came as a patch.
+    /// True where the change came as a patch.
     pub(crate) is_patch: bool,
-    /// Whether it is a server-side apply, which keeps its own books.
+    /// True for a server-side apply, which keeps its own `managedFields`.
     pub(crate) is_apply: bool,
-    /// The program that asks, for the books.
+    /// The program that asks, for `managedFields`.
     pub(crate) agent: String,
     warnings: Mutex<Vec<String>>,
 }
@@ -89,7 +89,7 @@ impl Call {
         self
     }
 
-    /// Where the object stands that the path names.
+    /// The namespace and name in the path, empty where it has none.
     pub(crate) fn key(&self) -> Key {
         let text = |part: &Option<String>| part.clone().unwrap_or_default();
         Key::new(text(&self.namespace), text(&self.name))
@@ -102,7 +102,7 @@ impl Call {
         found.ok_or_else(|| self.resource.not_found(&key.name))
     }
 
-    /// Who writes, for `managedFields`.
+    /// The manager that writes, for `managedFields`.
     pub(crate) fn applier<'a>(&'a self, subresource: &'a str) -> Applier<'a> {
         let names = [self.query.text("fieldManager"), &self.agent, UNKNOWN];
         let mut names = names.into_iter().filter(|name| !name.is_empty());
@@ -125,13 +125,13 @@ impl Call {
         stored.unwrap_or_else(|| Arc::clone(&self.resource))
     }
 
-    /// Something that the client shall read.
+    /// Adds a warning to the headers of the answer.
     pub(crate) fn warn(&self, warning: String) {
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         warnings.push(warning);
     }
 
-    /// What was warned of.
+    /// Takes the warnings that were collected.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *warnings)

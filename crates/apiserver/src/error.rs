@@ -1,4 +1,4 @@
-//! What the server answers when it does not do what was asked: a `Status` object worded the way
+//! Refusals: the `Status` object that answers a request that is not done, worded the way
 //! kube-apiserver words it, because kubectl prints the message and clients branch on the reason.
 
 use hyper::StatusCode;
@@ -35,7 +35,7 @@ pub(crate) enum Reason {
     InternalError,
     /// Kubernetes can do this and this server cannot.
     NotImplemented,
-    /// What would answer is not there.
+    /// A service that would answer is not there.
     ServiceUnavailable,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Cause {
     pub(crate) reason: &'static str,
     /// The path of the field.
     pub(crate) field: String,
-    /// What is wrong with it.
+    /// The mistake in words.
     pub(crate) message: String,
 }
 
@@ -124,7 +124,7 @@ impl Cause {
     }
 }
 
-/// A refused request.
+/// The refusal of a request, with everything that the client is told.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct ApiError {
@@ -210,22 +210,21 @@ impl ApiError {
         self.seconds
     }
 
-    /// The reason's word.
+    /// The reason as it stands in the `Status`, such as `NotFound`.
     pub(crate) const fn reason(&self) -> &'static str {
         self.why.wire().1
     }
 
-    /// What kind of refusal it is.
+    /// The reason as a member of the closed set.
     pub(crate) const fn kind(&self) -> Reason {
         self.why
     }
 
-    /// The HTTP status.
     pub(crate) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// The `Status` object.
+    /// The `Status` object that is answered.
     pub(crate) fn body(&self) -> Value {
         let mut body = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",

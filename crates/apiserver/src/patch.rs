@@ -80,7 +80,7 @@ impl Patch {
         Ok(object)
     }
 
-    /// Whether the patch itself speaks of the version, which then has to be the present one.
+    /// True where the patch itself names a resource version, which then has to be the present one.
     pub(crate) fn pins_version(&self) -> bool {
         match self {
             Self::Json(operations) => {

@@ -25,7 +25,7 @@ pub(crate) struct Schema {
 }
 
 const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
-/// What every object has, whatever its schema says.
+/// Fields that every object has, whatever its schema says.
 const ENVELOPE: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 impl Schema {
@@ -54,7 +54,7 @@ impl Schema {
         default(&self.root, object);
     }
 
-    /// What is wrong with the object.
+    /// Finds mistakes in the object.
     pub(crate) fn validate(&self, object: &Value, causes: &mut Vec<Cause>) {
         let mut validation = Validation {
             patterns: &self.patterns,

@@ -8,22 +8,22 @@ use crate::meta;
 /// Fields that are `false` where they are missing.
 const FLAGS: [&str; 2] = ["/spec/unschedulable", "/spec/hostNetwork"];
 
-/// What a list or watch is limited to.
+/// The label and field selectors of a list or watch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selection {
     labels: Vec<Requirement>,
     fields: Vec<FieldRequirement>,
 }
 
-/// One label rule.
+/// A requirement on the label of one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Requirement {
     key: String,
-    rule: Rule,
+    operator: Operator,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Rule {
+enum Operator {
     In(Vec<String>),
     NotIn(Vec<String>),
     Exists,
@@ -54,21 +54,21 @@ impl Selection {
         let mut labels: Vec<Requirement> = exact
             .map(|(key, value)| Requirement {
                 key: key.clone(),
-                rule: Rule::In(vec![value.as_str().unwrap_or_default().to_owned()]),
+                operator: Operator::In(vec![value.as_str().unwrap_or_default().to_owned()]),
             })
             .collect();
         for expression in meta::list(selector, "/matchExpressions") {
             let values = || strings(meta::list(expression, "/values"));
-            let rule = match meta::text(expression, "/operator") {
-                "In" => Rule::In(values()),
-                "NotIn" => Rule::NotIn(values()),
-                "Exists" => Rule::Exists,
-                "DoesNotExist" => Rule::Absent,
+            let operator = match meta::text(expression, "/operator") {
+                "In" => Operator::In(values()),
+                "NotIn" => Operator::NotIn(values()),
+                "Exists" => Operator::Exists,
+                "DoesNotExist" => Operator::Absent,
                 // Nothing has a label that is in no set: an operator unknown here selects nothing.
-                _ => Rule::In(Vec::new()),
+                _ => Operator::In(Vec::new()),
             };
             let key = meta::text(expression, "/key").to_owned();
-            labels.push(Requirement { key, rule });
+            labels.push(Requirement { key, operator });
         }
         Self {
             labels,
@@ -76,22 +76,22 @@ impl Selection {
         }
     }
 
-    /// Whether everything matches.
+    /// True where nothing is excluded.
     pub(crate) fn is_everything(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// Whether the object is selected.
+    /// True where all label and field requirements hold for the object.
     pub(crate) fn matches(&self, object: &Value) -> bool {
         self.matches_labels(meta::map(object, "/metadata/labels"))
             && self.fields.iter().all(|field| field.matches(object))
     }
 
-    /// Whether a set of labels is selected.
+    /// True where all label requirements hold for a set of labels.
     pub(crate) fn matches_labels(&self, labels: Option<&Map<String, Value>>) -> bool {
         self.labels.iter().all(|requirement| {
             let value = labels.and_then(|labels| labels.get(&requirement.key)?.as_str());
-            requirement.rule.accepts(value)
+            requirement.operator.accepts(value)
         })
     }
 }
@@ -112,19 +112,19 @@ pub(crate) fn to_text(selector: &Value) -> String {
 impl Requirement {
     fn to_text(&self) -> String {
         let key = &self.key;
-        match &self.rule {
-            Rule::In(values) if values.len() == 1 => format!("{key}={}", values[0]),
-            Rule::In(values) => format!("{key} in ({})", values.join(",")),
-            Rule::NotIn(values) => format!("{key} notin ({})", values.join(",")),
-            Rule::Exists => key.clone(),
-            Rule::Absent => format!("!{key}"),
-            Rule::Above(bound) => format!("{key}>{bound}"),
-            Rule::Below(bound) => format!("{key}<{bound}"),
+        match &self.operator {
+            Operator::In(values) if values.len() == 1 => format!("{key}={}", values[0]),
+            Operator::In(values) => format!("{key} in ({})", values.join(",")),
+            Operator::NotIn(values) => format!("{key} notin ({})", values.join(",")),
+            Operator::Exists => key.clone(),
+            Operator::Absent => format!("!{key}"),
+            Operator::Above(bound) => format!("{key}>{bound}"),
+            Operator::Below(bound) => format!("{key}<{bound}"),
         }
     }
 }
 
-impl Rule {
+impl Operator {
     fn accepts(&self, value: Option<&str>) -> bool {
         let within = |values: &[String]| value.is_some_and(|v| values.iter().any(|w| w == v));
         let number = || value.and_then(|v| v.parse::<i64>().ok());
@@ -185,13 +185,13 @@ fn terms(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn requirement(term: &str) -> Option<Requirement> {
-    let new = |key: &str, rule: Rule| {
+    let new = |key: &str, operator: Operator| {
         let key = key.trim();
         let clean =
             !key.is_empty() && !key.contains(|c: char| c.is_whitespace() || "()=!,".contains(c));
         clean.then(|| Requirement {
             key: key.to_owned(),
-            rule,
+            operator,
         })
     };
     if let Some(open) = term.find('(') {
@@ -202,24 +202,24 @@ fn requirement(term: &str) -> Option<Requirement> {
             .collect();
         let (key, operator) = term[..open].trim().rsplit_once(char::is_whitespace)?;
         return match operator {
-            "in" => new(key, Rule::In(values)),
-            "notin" => new(key, Rule::NotIn(values)),
+            "in" => new(key, Operator::In(values)),
+            "notin" => new(key, Operator::NotIn(values)),
             _ => None,
         };
     }
     let one = |value: &str| vec![value.trim().to_owned()];
     if let Some((key, value)) = term.split_once("!=") {
-        new(key, Rule::NotIn(one(value)))
+        new(key, Operator::NotIn(one(value)))
     } else if let Some((key, value)) = term.split_once("==").or(term.split_once('=')) {
-        new(key, Rule::In(one(value)))
+        new(key, Operator::In(one(value)))
     } else if let Some((key, value)) = term.split_once('>') {
-        new(key, Rule::Above(value.trim().parse().ok()?))
+        new(key, Operator::Above(value.trim().parse().ok()?))
     } else if let Some((key, value)) = term.split_once('<') {
-        new(key, Rule::Below(value.trim().parse().ok()?))
+        new(key, Operator::Below(value.trim().parse().ok()?))
     } else if let Some(key) = term.strip_prefix('!') {
-        new(key, Rule::Absent)
+        new(key, Operator::Absent)
     } else {
-        new(term, Rule::Exists)
+        new(term, Operator::Exists)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the requests share.
+//! The state that all requests share.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::settings::Settings;
 use crate::store::Store;
 use crate::usage::ResourceMetrics;
 
-/// The server's state.
+/// Objects, resources, identities, connections and settings of one server.
 pub(crate) struct Api {
     pub(crate) store: Store,
     pub(crate) registry: Registry,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// What a container or node used.
+/// The processor time and memory that a container or node used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
     /// The container; empty for a node.
@@ -25,13 +25,13 @@ pub struct Reading {
     pub name: String,
     /// The end of the window.
     pub timestamp: Timestamp,
-    /// Its length.
+    /// The length of the window.
     pub window: Duration,
     /// One for a node, one per container for a Pod.
     pub usage: Vec<Usage>,
 }
 
-/// Where the numbers come from.
+/// Tells the server what nodes and Pods use. It is asked anew for every request.
 pub trait ResourceMetrics: Send + Sync {
     /// All nodes that there are measurements of.
     fn nodes(&self) -> Vec<Reading>;

@@ -46,7 +46,7 @@ pub(crate) fn namespace_exists(call: &Call) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// What is added to a new object before webhooks see it.
+/// Completes a new object before webhooks see it.
 pub(crate) fn on_create(call: &Call, object: &mut Value) -> Result<(), ApiError> {
     match &*call.resource.collection {
         "pods" => {

@@ -19,12 +19,15 @@ use crate::resources::decode;
 use crate::resources::resource::Resource;
 
 use self::request::Webhook;
-pub(crate) use self::request::{Operation, Request};
+pub(crate) use self::request::{AdmissionRequest, Operation};
 
 const CONFIGURATIONS: &str = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
 
 /// Asks all webhooks that match; the object if any changed it.
-pub(crate) async fn mutate(call: &Call, request: &Request<'_>) -> Result<Option<Value>, ApiError> {
+pub(crate) async fn mutate(
+    call: &Call,
+    request: &AdmissionRequest<'_>,
+) -> Result<Option<Value>, ApiError> {
     let (configurations, _) = call.api.store.list(CONFIGURATIONS, None);
     if configurations.is_empty() || call.resource.group == "admissionregistration.k8s.io" {
         return Ok(None);
@@ -60,14 +63,14 @@ pub(crate) async fn mutate(call: &Call, request: &Request<'_>) -> Result<Option<
     Ok(object)
 }
 
-/// `None` when the webhook does not match, else whether it changed the object.
+/// Asks one webhook: `None` where it does not match, else true where it changed the object.
 async fn ask(
     call: &Call,
-    request: &Request<'_>,
+    request: &AdmissionRequest<'_>,
     webhook: &Webhook,
     object: &mut Option<Value>,
 ) -> Result<Option<bool>, ApiError> {
-    let now = Request {
+    let now = AdmissionRequest {
         object: object.as_ref(),
         ..*request
     };
@@ -78,8 +81,8 @@ async fn ask(
     let body = review::request(call, &seen_as, &now, &uid);
     let answer = caller::call(&call.api, webhook, &body).await;
     let outcome = answer.and_then(|answer| review::read(&answer, &uid));
-    let verdict = match outcome {
-        Ok(verdict) => verdict,
+    let response = match outcome {
+        Ok(response) => response,
         Err(failure) if webhook.value["failurePolicy"] == "Ignore" => {
             tracing::warn!(webhook = webhook.name, error = %failure, "admission webhook ignored");
             return Ok(Some(false));
@@ -91,13 +94,13 @@ async fn ask(
             )));
         }
     };
-    for warning in verdict.warnings {
+    for warning in response.warnings {
         call.warn(warning);
     }
-    if let Some(denied) = verdict.denied {
+    if let Some(denied) = response.denied {
         return Err(denied.into_error(&webhook.name));
     }
-    let (Some(patch), Some(before)) = (verdict.patch, object.as_ref()) else {
+    let (Some(patch), Some(before)) = (response.patch, object.as_ref()) else {
         return Ok(Some(false));
     };
     let after = patched(call, &seen_as, before, &patch)?;
@@ -120,7 +123,7 @@ fn patched(
     before: &Value,
     patch: &json_patch::Patch,
 ) -> Result<Value, ApiError> {
-    let mut object = seen_as.present(before);
+    let mut object = seen_as.to_served_version(before);
     json_patch::patch(&mut object, patch).map_err(|error| internal(&error.to_string()))?;
     if matching::is_binding(call) {
         return Ok(object);

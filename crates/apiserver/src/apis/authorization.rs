@@ -9,7 +9,6 @@ use crate::error::Cause;
 use crate::error::Reason;
 use crate::wire::reply::Reply;
 
-/// The group's name.
 pub(crate) const GROUP: &str = "authorization.k8s.io";
 
 /// The questions that are answered: plural and kind.
@@ -19,10 +18,10 @@ pub(crate) const REVIEWS: [(&str, &str); 3] = [
     ("selfsubjectrulesreviews", "SelfSubjectRulesReview"),
 ];
 
-/// Why everything is allowed.
+/// The explanation in every answer.
 const REASON: &str = "this API server authorises nobody and refuses nobody";
 
-/// Answers a question.
+/// Answers a review: yes.
 pub(crate) fn answer(method: &Method, plural: &str, mut review: Value) -> Result<Reply, ApiError> {
     let mut known = REVIEWS.into_iter();
     let (_, kind) = known

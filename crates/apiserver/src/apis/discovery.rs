@@ -261,7 +261,7 @@ fn legacy(entry: &Entry) -> Vec<Value> {
     std::iter::once(own).chain(parts).collect()
 }
 
-/// `/version`.
+/// The answer under `/version`.
 pub(crate) fn version() -> Reply {
     Reply::value(&json!({
         "major": MAJOR, "minor": MINOR, "gitVersion": format!("v{MAJOR}.{MINOR}.0+in-memory"),

@@ -15,9 +15,7 @@ use crate::usage::{Reading, Usage};
 use crate::wire::path::Target;
 use crate::wire::query::Query;
 
-/// The group's name.
 pub(crate) const GROUP: &str = "metrics.k8s.io";
-/// The group's version.
 pub(crate) const VERSION: &str = "v1beta1";
 
 /// Answers a GET below the group's version.

@@ -19,14 +19,14 @@ use crate::wire::protobuf;
 use crate::wire::protobuf::Shape;
 use crate::wire::reply::Reply;
 
-/// What every object has.
+/// The message of the metadata that every object has.
 const OBJECT_META: &str = "meta.ObjectMeta";
 
-/// What is said of a built-in kind.
-const NO_DESCRIPTIONS: &str = "The development API server knows the fields of this kind and their \
+/// The description of every built-in kind.
+const NO_DESCRIPTIONS: &str = "This API server knows the fields of this kind and their \
                                types. What they mean is described by a real API server.";
 
-/// Where the documents of the groups' versions are.
+/// The list of documents, one for each version of a group.
 pub(crate) fn index(api: &Api) -> Reply {
     let mut paths = Map::new();
     for (group, versions) in groups(api) {
@@ -92,7 +92,7 @@ fn schemas(api: &Api, entries: &[Entry]) -> BTreeMap<String, Value> {
         let name = protobuf::message_name(&version, &entry.kind);
         let mut schema = custom(api, entry)
             .or_else(|| builtin(&name, &mut wanted))
-            .unwrap_or_else(|| json!({"type": "object", "description": "The development API server does not tell the fields of this kind."}));
+            .unwrap_or_else(|| json!({"type": "object", "description": "This API server does not tell the fields of this kind."}));
         schema["x-kubernetes-group-version-kind"] = json!([gvk(entry)]);
         for field in ["apiVersion", "kind"] {
             schema["properties"][field] = json!({"type": "string"});

@@ -14,7 +14,7 @@ use hyper::http::request::Parts;
 use crate::error::{ApiError, Reason};
 use crate::meta;
 use crate::network::client::{CallError, Peer};
-use crate::network::endpoints::{self, Place};
+use crate::network::endpoints::{self, HostPort};
 use crate::state::Api;
 use crate::store::Key;
 use crate::wire::path::Target;
@@ -23,24 +23,24 @@ use crate::wire::reply::{Body, whole};
 /// As long as kube-apiserver lets any call take that is no watch.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where to, from a name such as `web`, `web:8080` or `http:web:metrics`.
+/// The parts of a name such as `web`, `web:8080` or `http:web:metrics`.
 #[derive(Debug, PartialEq, Eq)]
-struct Named<'a> {
+struct ProxyName<'a> {
     scheme: &'a str,
     name: &'a str,
     port: &'a str,
 }
 
-fn named(text: &str) -> Named<'_> {
+fn proxy_name(text: &str) -> ProxyName<'_> {
     let mut parts = text.splitn(3, ':');
     let (first, second, third) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
     match (second, third) {
-        (Some(name), Some(port)) => Named {
+        (Some(name), Some(port)) => ProxyName {
             scheme: first,
             name,
             port,
         },
-        (port, _) => Named {
+        (port, _) => ProxyName {
             scheme: "",
             name: first,
             port: port.unwrap_or_default(),
@@ -55,7 +55,7 @@ pub(crate) async fn answer(
     parts: &Parts,
     body: Bytes,
 ) -> Result<Response<Body>, ApiError> {
-    let Named { scheme, name, port } = named(target.name.as_deref().unwrap_or_default());
+    let ProxyName { scheme, name, port } = proxy_name(target.name.as_deref().unwrap_or_default());
     if !matches!(scheme, "" | "http") {
         return Err(ApiError::unsupported("a proxy over anything but http"));
     }
@@ -77,7 +77,7 @@ pub(crate) async fn answer(
 
 async fn pass_on(
     api: &Api,
-    place: &Place,
+    place: &HostPort,
     target: &Target,
     parts: &Parts,
     body: Bytes,
@@ -114,7 +114,7 @@ fn unreachable(why: &str) -> ApiError {
 }
 
 /// A Pod's address, with its first port unless one is named.
-fn of_pod(api: &Api, key: &Key, port: &str) -> Result<Place, ApiError> {
+fn of_pod(api: &Api, key: &Key, port: &str) -> Result<HostPort, ApiError> {
     let resource = api.registry.find("", "v1", "pods");
     let resource = resource.ok_or_else(ApiError::no_such_path)?;
     let pod = api.store.get("pods", key);
@@ -131,7 +131,7 @@ fn of_pod(api: &Api, key: &Key, port: &str) -> Result<Place, ApiError> {
         "" => first.and_then(|port| port.try_into().ok()),
         port => port.parse().ok(),
     };
-    Ok(Place {
+    Ok(HostPort {
         host: host.to_owned(),
         port: port.unwrap_or(80),
     })
@@ -149,7 +149,7 @@ mod tests {
             ("http:web:metrics", "http", "web", "metrics"),
             ("https:web:", "https", "web", ""),
         ] {
-            assert_eq!(named(text), Named { scheme, name, port }, "{text}");
+            assert_eq!(proxy_name(text), ProxyName { scheme, name, port }, "{text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What controllers of a real cluster do about things that end: dependents of objects that are
+//! The work of controllers of a real cluster when objects end: dependents of objects that are
 //! gone go too, namespaces are emptied, old Events are forgotten.
 
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::meta;
 use crate::resources::definition;
 use crate::state::Api;
 use crate::store::Key;
+use crate::store::Location;
 use crate::store::Notice;
-use crate::store::Place;
 use crate::store::Stored;
 use crate::verbs::delete;
 use crate::verbs::update::{self, Part};
@@ -24,7 +24,7 @@ use crate::wire::query::Propagation;
 
 const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
-/// How long Events are kept.
+/// The age at which Events are deleted.
 const EVENT_LIFE: SignedDuration = SignedDuration::from_hours(1);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -57,7 +57,7 @@ async fn handle(api: &Arc<Api>, notice: &Notice) {
         }
         finish_namespace(api, meta::namespace(&object.value)).await;
     } else if !meta::is_deleting(&object.value) {
-        release(api, &(Arc::clone(&notice.collection), object.key())).await;
+        release(api, &Location::new(&notice.collection, object.key())).await;
     } else if &*notice.collection == "namespaces" {
         let name = meta::name(&object.value);
         for place in api.store.in_namespace(name) {
@@ -65,20 +65,20 @@ async fn handle(api: &Arc<Api>, notice: &Notice) {
         }
         finish_namespace(api, name).await;
     } else {
-        dependents_first(api, &(Arc::clone(&notice.collection), object.key())).await;
+        dependents_first(api, &Location::new(&notice.collection, object.key())).await;
     }
 }
 
-fn call(api: &Arc<Api>, place: &Place) -> Option<Call> {
-    let resource = api.registry.of_collection(&place.0)?;
-    Some(Call::new(Arc::clone(api), resource).about(&place.1))
+fn call(api: &Arc<Api>, place: &Location) -> Option<Call> {
+    let resource = api.registry.of_collection(&place.collection)?;
+    Some(Call::new(Arc::clone(api), resource).about(&place.key))
 }
 
-fn current(api: &Api, place: &Place) -> Option<Arc<Stored>> {
-    api.store.get(&place.0, &place.1)
+fn current(api: &Api, place: &Location) -> Option<Arc<Stored>> {
+    api.store.get(&place.collection, &place.key)
 }
 
-async fn delete(api: &Arc<Api>, place: &Place, propagation: Option<Propagation>) {
+async fn delete(api: &Arc<Api>, place: &Location, propagation: Option<Propagation>) {
     let Some(call) = call(api, place) else { return };
     let options = DeleteOptions {
         propagation,
@@ -88,11 +88,11 @@ async fn delete(api: &Arc<Api>, place: &Place, propagation: Option<Propagation>)
     if let Err(error) = delete::delete(&call, &options).await
         && error.status() != 404
     {
-        tracing::warn!(%error, collection = %place.0, name = %place.1.name, "dependent not deleted");
+        tracing::warn!(%error, collection = %place.collection, name = %place.key.name, "dependent not deleted");
     }
 }
 
-async fn change(api: &Arc<Api>, place: &Place, edit: impl Fn(&mut Value) + Send + Sync) {
+async fn change(api: &Arc<Api>, place: &Location, edit: impl Fn(&mut Value) + Send + Sync) {
     let Some(call) = call(api, place) else { return };
     let edited = |object: &Value| {
         let mut object = object.clone();
@@ -102,19 +102,19 @@ async fn change(api: &Arc<Api>, place: &Place, edit: impl Fn(&mut Value) + Send 
     if let Err(error) = update::update(&call, Part::Whole, &edited).await
         && error.status() != 404
     {
-        tracing::warn!(%error, collection = %place.0, name = %place.1.name, "object not released");
+        tracing::warn!(%error, collection = %place.collection, name = %place.key.name, "object not released");
     }
 }
 
-/// Where the owners of an object are that there still are.
-fn owners(api: &Api, object: &Value) -> Vec<Place> {
+/// The places of the owners of an object that still exist.
+fn owners(api: &Api, object: &Value) -> Vec<Location> {
     let references = meta::list(object, "/metadata/ownerReferences").iter();
     references
         .filter_map(|reference| owner(api, object, reference))
         .collect()
 }
 
-fn owner(api: &Api, object: &Value, reference: &Value) -> Option<Place> {
+fn owner(api: &Api, object: &Value, reference: &Value) -> Option<Location> {
     let api_version = meta::text(reference, "/apiVersion");
     let resource = api
         .registry
@@ -124,16 +124,14 @@ fn owner(api: &Api, object: &Value, reference: &Value) -> Option<Place> {
     } else {
         ""
     };
-    let place = (
-        Arc::clone(&resource.collection),
-        Key::new(namespace, meta::text(reference, "/name")),
-    );
+    let key = Key::new(namespace, meta::text(reference, "/name"));
+    let place = Location::new(&resource.collection, key);
     let found = current(api, &place)?;
     (meta::uid(&found.value) == meta::text(reference, "/uid")).then_some(place)
 }
 
 /// Deletes an object whose owners are all gone; else takes the gone ones off its list.
-async fn release(api: &Arc<Api>, place: &Place) {
+async fn release(api: &Arc<Api>, place: &Location) {
     let Some(stored) = current(api, place) else {
         return;
     };
@@ -154,7 +152,7 @@ async fn release(api: &Arc<Api>, place: &Place) {
 }
 
 /// Sees to the dependents of an owner that waits for them.
-async fn dependents_first(api: &Arc<Api>, place: &Place) {
+async fn dependents_first(api: &Arc<Api>, place: &Location) {
     let Some(owner) = current(api, place) else {
         return;
     };
@@ -215,7 +213,7 @@ fn drop_instances(api: &Api, definition: &Value) {
 
 /// Lets a namespace go that is being deleted and is empty.
 async fn finish_namespace(api: &Arc<Api>, name: &str) {
-    let place: Place = (Arc::from("namespaces"), Key::new("", name));
+    let place = Location::new(&Arc::from("namespaces"), Key::new("", name));
     let Some(namespace) = current(api, &place) else {
         return;
     };

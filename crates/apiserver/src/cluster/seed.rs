@@ -13,7 +13,7 @@ use crate::verbs::create;
 
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
-/// Writes them.
+/// Writes them to an empty store.
 pub(crate) async fn write(api: &Arc<Api>) -> Result<(), ApiError> {
     for name in NAMESPACES {
         seed(api, "namespaces", json!({"metadata": {"name": name}})).await?;

@@ -19,7 +19,7 @@ const SLICES: &str = "endpointslices.discovery.k8s.io";
 
 /// A host and a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct HostPort {
     pub(crate) host: String,
     pub(crate) port: u16,
 }
@@ -28,8 +28,8 @@ pub(crate) struct Place {
 ///
 /// # Errors
 /// Where the name of the host is not known.
-pub(crate) async fn resolve(place: &Place) -> Result<Vec<SocketAddr>, String> {
-    let Place { host, port } = place;
+pub(crate) async fn resolve(place: &HostPort) -> Result<Vec<SocketAddr>, String> {
+    let HostPort { host, port } = place;
     let found = tokio::net::lookup_host((host.as_str(), *port)).await;
     let found = found.map_err(|error| format!("lookup {host}: {error}"))?;
     Ok(found.collect())
@@ -39,7 +39,7 @@ pub(crate) async fn resolve(place: &Place) -> Result<Vec<SocketAddr>, String> {
 ///
 /// # Errors
 /// Where there is no such Service or port, or no endpoint is ready.
-pub(crate) fn of_service(store: &Store, key: &Key, port: &str) -> Result<Place, String> {
+pub(crate) fn of_service(store: &Store, key: &Key, port: &str) -> Result<HostPort, String> {
     let name = &key.name;
     let service = store.get("services", key);
     let service = service.ok_or_else(|| format!("service {name:?} not found"))?;
@@ -50,7 +50,7 @@ pub(crate) fn of_service(store: &Store, key: &Key, port: &str) -> Result<Place, 
         let number = port["port"].as_u64().and_then(|port| port.try_into().ok());
         let host = meta::text(spec, "/externalName").to_owned();
         let port = number.ok_or_else(|| format!("service {name:?} has no such port"))?;
-        return Ok(Place { host, port });
+        return Ok(HostPort { host, port });
     }
     let (slices, _) = store.list(SLICES, Some(&key.namespace));
     let of_service =
@@ -82,13 +82,13 @@ fn service_port(spec: &Value, wanted: &str) -> Option<Value> {
 }
 
 /// The first endpoint of a slice that takes connections, at the port of that name.
-fn ready(slice: &Value, port: &str) -> Option<Place> {
+fn ready(slice: &Value, port: &str) -> Option<HostPort> {
     let mut ports = meta::list(slice, "/ports").iter();
     let port = ports.find(|listed| meta::text(listed, "/name") == port)?;
     let endpoints = meta::list(slice, "/endpoints").iter();
     let mut ready = endpoints.filter(|endpoint| endpoint["conditions"]["ready"] != false);
     let host = ready.find_map(|endpoint| endpoint["addresses"][0].as_str())?;
-    Some(Place {
+    Some(HostPort {
         host: host.to_owned(),
         port: port["port"].as_u64()?.try_into().ok()?,
     })

@@ -169,7 +169,7 @@ pub(super) fn display(path: &[Step]) -> String {
     text
 }
 
-/// The written form.
+/// The form in which `managedFields` holds them.
 pub(super) fn write(fields: &Fields) -> Value {
     let mut root = json!({});
     for path in fields {
@@ -184,7 +184,7 @@ pub(super) fn write(fields: &Fields) -> Value {
     root
 }
 
-/// From the written form.
+/// Reads the form that [`write`] makes.
 pub(super) fn read(written: &Value) -> Fields {
     let mut fields = Fields::new();
     descend(written, &mut Vec::new(), &mut fields);

@@ -1,7 +1,7 @@
 //! Which lists are merged by a key, and by which: the lists of objects and the lists of words that
 //! the built-in kinds mark so. All others are replaced as a whole.
 
-/// How the lists of a name are merged.
+/// The way in which a list is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListKind {
     /// Items are the same when these fields are; the first is the strategic merge key.

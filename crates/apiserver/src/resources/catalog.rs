@@ -366,7 +366,7 @@ fn volumes() -> Vec<Resource> {
 }
 
 impl ScalePaths {
-    /// Where the built-in workloads keep their replicas.
+    /// The paths at which the built-in workloads keep their replicas.
     fn workload() -> Self {
         Self {
             spec: "/spec/replicas".to_owned(),

@@ -9,14 +9,14 @@ use crate::meta;
 use crate::resources::resource::Conversion;
 use crate::resources::resource::Decoder;
 use crate::resources::resource::Generation;
-use crate::resources::resource::Names;
 use crate::resources::resource::Resource;
+use crate::resources::resource::ResourceNames;
 use crate::resources::resource::ScalePaths;
 use crate::resources::resource::Subresource;
 use crate::schema::Schema;
 use crate::table::column::Columns;
 use crate::table::column::CustomColumn;
-use crate::table::json_path::Path;
+use crate::table::json_path::JsonPath;
 
 /// The collection that definitions are stored in.
 pub(crate) const COLLECTION: &str = "customresourcedefinitions.apiextensions.k8s.io";
@@ -34,7 +34,7 @@ pub(crate) fn resources(definition: &Value) -> Vec<Resource> {
 fn resource(spec: &Value, version: &Value) -> Resource {
     let names = &spec["names"];
     let schema = Schema::new(version["schema"]["openAPIV3Schema"].clone());
-    let named = Names {
+    let named = ResourceNames {
         group: meta::text(spec, "/group"),
         version: meta::text(version, "/name"),
         kind: meta::text(names, "/kind"),
@@ -102,13 +102,13 @@ fn columns(version: &Value) -> Columns {
             name: meta::text(column, "/name").to_owned(),
             kind: meta::text(column, "/type").to_owned(),
             priority: meta::number(column, "/priority").unwrap_or_default(),
-            path: Path::parse(meta::text(column, "/jsonPath"))?,
+            path: JsonPath::parse(meta::text(column, "/jsonPath"))?,
         })
     });
     Columns::Custom(columns.collect())
 }
 
-/// What of a definition is not evaluated, as a warning for who creates it.
+/// The parts of a definition that are not evaluated, as a warning for whoever creates it.
 pub(crate) fn warning(definition: &Value) -> Option<String> {
     let versions = meta::list(definition, "/spec/versions").iter();
     let parts: BTreeSet<String> = versions
@@ -117,7 +117,7 @@ pub(crate) fn warning(definition: &Value) -> Option<String> {
     (!parts.is_empty()).then(|| {
         let parts: Vec<String> = parts.into_iter().collect();
         let parts = parts.join(" and ");
-        format!("the development API server does not evaluate {parts} of the schema")
+        format!("this API server does not evaluate {parts} of the schema")
     })
 }
 

@@ -17,7 +17,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("deprecatedCount", "count"),
 ];
 
-/// Between the two.
+/// The conversion between events.k8s.io/v1 and the stored core/v1.
 pub(crate) const CONVERSION: Conversion = Conversion {
     to_storage: |event| renamed(event, "v1", FIELDS.iter().copied()),
     from_storage: |event| {

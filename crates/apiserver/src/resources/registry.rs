@@ -11,7 +11,7 @@ use crate::store::Stored;
 /// Group, version and plural.
 type Name = (String, String, String);
 
-/// All served resources.
+/// All resources that are served now.
 #[derive(Debug)]
 pub(crate) struct Registry {
     builtin: Vec<Arc<Resource>>,

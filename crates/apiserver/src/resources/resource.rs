@@ -12,7 +12,7 @@ use crate::schema::Schema;
 use crate::table::builtin::NAME_AND_AGE;
 use crate::table::column::Columns;
 
-/// How objects of a resource are read and made uniform.
+/// The way in which objects of a resource are read and made uniform.
 #[derive(Debug, Clone)]
 pub(crate) enum Decoder {
     /// Through the Rust type of the kind: fields that it lacks are dropped, types are checked.
@@ -21,7 +21,7 @@ pub(crate) enum Decoder {
     Schema(Arc<Schema>),
 }
 
-/// Where a scalable resource keeps its numbers, as JSON pointers.
+/// The places at which a scalable resource keeps its numbers, as JSON pointers.
 #[derive(Debug, Clone)]
 pub(crate) struct ScalePaths {
     pub(crate) spec: String,
@@ -58,7 +58,7 @@ impl Subresource {
     }
 }
 
-/// What `metadata.generation` counts.
+/// The changes that `metadata.generation` counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Generation {
     /// The kind has none.
@@ -78,14 +78,14 @@ pub(crate) struct Conversion {
 
 /// The names that tell a resource from all others.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Names<'a> {
+pub(crate) struct ResourceNames<'a> {
     pub(crate) group: &'a str,
     pub(crate) version: &'a str,
     pub(crate) kind: &'a str,
     pub(crate) plural: &'a str,
 }
 
-/// A served resource.
+/// The description of a served resource.
 #[derive(Debug, Clone)]
 pub(crate) struct Resource {
     pub(crate) group: String,
@@ -119,7 +119,7 @@ impl Resource {
         kind: &str,
         plural: &str,
     ) -> Self {
-        let names = Names {
+        let names = ResourceNames {
             group,
             version,
             kind,
@@ -129,8 +129,8 @@ impl Resource {
     }
 
     /// A namespaced resource without subresources that is decoded as `decoder` says.
-    pub(crate) fn new(names: &Names<'_>, decoder: Decoder) -> Self {
-        let Names {
+    pub(crate) fn new(names: &ResourceNames<'_>, decoder: Decoder) -> Self {
+        let ResourceNames {
             group,
             version,
             kind,
@@ -226,12 +226,12 @@ impl Resource {
         self
     }
 
-    /// `pods`, `deployments.apps`.
+    /// The plural with its group, such as `pods` or `deployments.apps`.
     pub(crate) fn qualified(&self) -> String {
         qualify(&self.plural, &self.group)
     }
 
-    /// `v1`, `apps/v1`.
+    /// The `apiVersion` of its objects, such as `v1` or `apps/v1`.
     pub(crate) fn api_version(&self) -> String {
         api_version(&self.group, &self.version)
     }
@@ -242,18 +242,18 @@ impl Resource {
         all.find(|subresource| subresource.name() == name)
     }
 
-    /// Whether the status is written through its own path only.
+    /// True where the status is written through its own path only.
     pub(crate) fn has_status(&self) -> bool {
         self.subresources.contains(&Subresource::Status)
     }
 
-    /// Whether strategic merge patches are understood.
+    /// True for kinds with a Rust type, which take strategic merge patches.
     pub(crate) const fn is_builtin(&self) -> bool {
         matches!(self.decoder, Decoder::Typed(_))
     }
 
     /// An object as clients of this version see it.
-    pub(crate) fn present(&self, stored: &Value) -> Value {
+    pub(crate) fn to_served_version(&self, stored: &Value) -> Value {
         match self.conversion {
             Some(conversion) => {
                 let mut object = (conversion.from_storage)(stored.clone());

@@ -1,4 +1,4 @@
-//! What may change in a Pod: little by an update, resources by a resize.
+//! The changes that a Pod allows: few by an update, resources by a resize.
 
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ pub(super) fn validate(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Whether nothing but the containers' resources differs between two specs.
+/// True where nothing but the containers' resources differs between two specs.
 fn same_but_resources(old: &Value, new: &Value) -> bool {
     let without = |spec: &Value| {
         let mut spec = spec.clone();
@@ -58,7 +58,7 @@ fn same_but_resources(old: &Value, new: &Value) -> bool {
     without(old) == without(new)
 }
 
-/// What is wrong with a resize.
+/// Finds mistakes in a resize from `old` to `new`.
 pub(crate) fn resize(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     let supported = meta::list(old, "/status/containerStatuses")
         .iter()

@@ -85,7 +85,7 @@ pub(super) fn job_defaults(job: &mut Value) {
 }
 
 /// A Job selects its Pods by its UID.
-pub(super) fn job_begin(job: &mut Value) {
+pub(super) fn job_complete(job: &mut Value) {
     let uid = meta::uid(job).to_owned();
     let name = meta::name(job).to_owned();
     let spec = meta::child(job, "spec");

@@ -78,7 +78,7 @@ fn part(call: &Call) -> Result<Part, ApiError> {
 fn written(call: &Call, written: &Written) -> Reply {
     match written {
         Written::Stored(stored) => Reply::json(render::object(call, stored)),
-        Written::Would(value) => Reply::json(render::value(call, value, true)),
+        Written::DryRun(value) => Reply::json(render::value(call, value, true)),
     }
 }
 
@@ -217,8 +217,8 @@ async fn delete(call: &Arc<Call>, parts: &Parts, body: &Bytes) -> Result<Reply, 
     let options = DeleteOptions::read(&call.query, &body::read(&parts.headers, body)?)?;
     let one = refined(call, |call| call.dry_run = options.dry_run);
     match delete::delete(&one, &options).await? {
-        Deleted::Going(stored) => Ok(Reply::json(render::object(call, &stored))),
-        Deleted::Gone(last) => Ok(Reply::value(&delete::farewell(call, &last.value))),
+        Deleted::Terminating(stored) => Ok(Reply::json(render::object(call, &stored))),
+        Deleted::Removed(last) => Ok(Reply::value(&delete::removal_answer(call, &last.value))),
     }
 }
 

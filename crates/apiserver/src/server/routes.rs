@@ -23,10 +23,10 @@ use crate::wire::reply::{Body, Reply, refusal};
 /// As much as etcd takes, with room for encoding.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
-/// What calls can be passed on to.
+/// Resources that have a `proxy` subresource.
 const PROXIED: [&str; 2] = ["pods", "services"];
 
-/// Answers a request.
+/// Answers a request, after the delay that [`Control`](crate::Control) may have set.
 pub(super) async fn handle(api: &Arc<Api>, request: Request<Incoming>) -> Response<Body> {
     let delay = api.control.delay();
     if !delay.is_zero() {

@@ -48,8 +48,24 @@ impl Stored {
             .clone()
     }
 
-    /// Where it stands.
+    /// The namespace and name of the object.
     pub(crate) fn key(&self) -> Key {
         Key::new(meta::namespace(&self.value), meta::name(&self.value))
+    }
+}
+
+/// The place of an object in the store.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Location {
+    pub(crate) collection: Arc<str>,
+    pub(crate) key: Key,
+}
+
+impl Location {
+    pub(crate) fn new(collection: &Arc<str>, key: Key) -> Self {
+        Self {
+            collection: Arc::clone(collection),
+            key,
+        }
     }
 }

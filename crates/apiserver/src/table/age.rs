@@ -1,4 +1,4 @@
-//! How long ago, as kubectl writes it: coarser the longer it is.
+//! Ages as kubectl writes them, coarser the longer they are.
 
 use jiff::Timestamp;
 

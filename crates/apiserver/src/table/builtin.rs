@@ -35,7 +35,7 @@ const CONTAINERS: Column = Column::wide("Containers", template_containers);
 const IMAGES: Column = Column::wide("Images", template_images);
 const SELECTOR: Column = Column::wide("Selector", |o, _| selector(o, "/spec/selector"));
 
-/// What kinds without a table of their own show; kubectl calls the second column so too.
+/// The columns of kinds without a table of their own; kubectl calls the second one so too.
 pub(crate) const NAME_AND_AGE: Columns = Columns::Builtin(&[
     NAME,
     Column::text("Created At", |o, _| {

@@ -27,7 +27,7 @@ pub(super) fn count(object: &Value, pointer: &str) -> Value {
     meta::number(object, pointer).unwrap_or_default().into()
 }
 
-/// How many members a map or list has.
+/// The number of members of a map or list.
 pub(super) fn size(object: &Value, pointer: &str) -> Value {
     let size = match object.pointer(pointer) {
         Some(Value::Object(map)) => map.len(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::table::json_path::Path;
+use crate::table::json_path::JsonPath;
 use crate::table::{age, cells};
 
 /// One column of a built-in resource.
@@ -49,7 +49,7 @@ pub(crate) struct CustomColumn {
     pub(crate) name: String,
     pub(crate) kind: String,
     pub(crate) priority: i64,
-    pub(crate) path: Path,
+    pub(crate) path: JsonPath,
 }
 
 /// The columns of a resource.

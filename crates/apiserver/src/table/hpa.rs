@@ -39,7 +39,7 @@ pub(super) fn targets(hpa: &Value, _: Timestamp) -> Value {
     texts.join(", ").into()
 }
 
-/// `cpu: 40%/80%`.
+/// One metric as it is and as it shall be: `cpu: 40%/80%`.
 fn target(metric: &Value, current: Option<&Value>) -> String {
     let source = match meta::text(metric, "/type") {
         "Resource" => "resource",

@@ -3,9 +3,9 @@
 
 use serde_json::Value;
 
-/// A parsed path.
+/// The steps of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Path(Vec<Step>);
+pub(crate) struct JsonPath(Vec<Step>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Step {
@@ -14,7 +14,7 @@ enum Step {
     Where { field: String, value: String },
 }
 
-impl Path {
+impl JsonPath {
     /// `None` for what is beyond the forms above.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut steps = Vec::new();
@@ -98,15 +98,15 @@ mod tests {
                 "\"True\"",
             ),
         ] {
-            let path = Path::parse(path).expect(path);
+            let path = JsonPath::parse(path).expect(path);
             assert_eq!(
                 path.find(&object).map(Value::to_string).as_deref(),
                 Some(found)
             );
         }
-        let missing = Path::parse(".spec.none").expect("a path");
+        let missing = JsonPath::parse(".spec.none").expect("a path");
         assert_eq!(missing.find(&object), None);
-        assert_eq!(Path::parse("spec"), None);
-        assert_eq!(Path::parse(".a[*]"), None);
+        assert_eq!(JsonPath::parse("spec"), None);
+        assert_eq!(JsonPath::parse(".a[*]"), None);
     }
 }

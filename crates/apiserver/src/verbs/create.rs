@@ -16,7 +16,7 @@ use crate::verbs::steps::{self, Written};
 /// Generated names are drawn again this often when they are taken.
 const DRAWS: usize = 8;
 
-/// Creates an object.
+/// Creates an object from the body of a request.
 pub(crate) async fn create(call: &Call, body: Value) -> Result<Written, ApiError> {
     let mut object = steps::decode(call, body)?;
     steps::address(call, &mut object)?;
@@ -27,13 +27,13 @@ pub(crate) async fn create(call: &Call, body: Value) -> Result<Written, ApiError
     }
     plugins::namespace_exists(call)?;
     forget_system_fields(&mut object);
-    let mut object = steps::stored_form(call, object);
+    let mut object = steps::to_storage_version(call, object);
     (call.resource.rules.defaults)(&mut object);
     if !call.is_apply {
         apply::begin(&call.applier(""), &mut object, call.resource.has_status());
     }
     plugins::on_create(call, &mut object)?;
-    let request = webhooks::Request {
+    let request = webhooks::AdmissionRequest {
         operation: Operation::Create,
         object: Some(&object),
         old: None,
@@ -45,7 +45,7 @@ pub(crate) async fn create(call: &Call, body: Value) -> Result<Written, ApiError
     commit_new(call, object)
 }
 
-/// What only the server may set.
+/// Removes the metadata that only the server may set.
 fn forget_system_fields(object: &mut Value) {
     let metadata = meta::child(object, "metadata");
     for field in [
@@ -96,7 +96,7 @@ fn commit_new(call: &Call, mut object: Value) -> Result<Written, ApiError> {
         }
         let object = complete(call, object.clone())?;
         if call.dry_run {
-            return Ok(Written::Would(object));
+            return Ok(Written::DryRun(object));
         }
         let stored = call
             .api
@@ -120,7 +120,7 @@ fn commit_new(call: &Call, mut object: Value) -> Result<Written, ApiError> {
 /// The last steps that need the name.
 fn complete(call: &Call, mut object: Value) -> Result<Value, ApiError> {
     (call.resource.rules.defaults)(&mut object);
-    (call.resource.rules.begin)(&mut object);
+    (call.resource.rules.complete)(&mut object);
     plugins::allocate(call, &mut object);
     object = zero_values(call, object)?;
     steps::validate(call, &object, None)?;

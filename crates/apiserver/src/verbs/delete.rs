@@ -23,19 +23,19 @@ use crate::wire::query::Propagation;
 /// Somebody writing in between makes a deletion start over, this often.
 const ATTEMPTS: usize = 16;
 
-/// What became of an object.
+/// The result of a deletion.
 #[derive(Debug)]
 pub(crate) enum Deleted {
     /// It is gone; this was its last state.
-    Gone(Arc<Stored>),
+    Removed(Arc<Stored>),
     /// It goes when its kubelet or its finalizers are done.
-    Going(Arc<Stored>),
+    Terminating(Arc<Stored>),
 }
 
 /// Deletes the object that the call is about.
 pub(crate) async fn delete(call: &Call, options: &DeleteOptions) -> Result<Deleted, ApiError> {
     let current = call.current()?;
-    let request = webhooks::Request {
+    let request = webhooks::AdmissionRequest {
         operation: Operation::Delete,
         object: None,
         old: Some(&current.value),
@@ -87,14 +87,14 @@ fn attempt(call: &Call, options: &DeleteOptions, current: &Arc<Stored>) -> Optio
     let grace = grace(call, options, &object);
     hold(options.propagation, &mut object);
     let namespace = &**collection == "namespaces";
-    if grace == 0 && !meta::is_held(&object) && !namespace {
+    if grace == 0 && !meta::has_finalizers(&object) && !namespace {
         if options.dry_run {
-            return Some(Deleted::Gone(Arc::clone(current)));
+            return Some(Deleted::Removed(Arc::clone(current)));
         }
         let removed = store
             .remove(collection, &current.key(), current.version)
             .ok()?;
-        return Some(Deleted::Gone(removed));
+        return Some(Deleted::Removed(removed));
     }
     let metadata = meta::child(&mut object, "metadata");
     let pending = meta::number(metadata, "/deletionGracePeriodSeconds");
@@ -115,13 +115,13 @@ fn attempt(call: &Call, options: &DeleteOptions, current: &Arc<Stored>) -> Optio
         meta::child(&mut object, "status")["phase"] = "Terminating".into();
     }
     if options.dry_run || object == current.value {
-        return Some(Deleted::Going(Arc::clone(current)));
+        return Some(Deleted::Terminating(Arc::clone(current)));
     }
     let expected = Expected::Version(current.version);
     store
         .commit(collection, expected, object)
         .ok()
-        .map(Deleted::Going)
+        .map(Deleted::Terminating)
 }
 
 /// Seconds that the object may take to end: only Pods that a kubelet runs have any.
@@ -174,7 +174,7 @@ pub(crate) async fn delete_collection(
         }
         let one = Call::new(Arc::clone(&call.api), Arc::clone(&call.resource)).about(&stored.key());
         match delete(&one, options).await {
-            Ok(Deleted::Gone(last) | Deleted::Going(last)) => deleted.push(last),
+            Ok(Deleted::Removed(last) | Deleted::Terminating(last)) => deleted.push(last),
             Err(error) if error.status() == 404 => {}
             Err(error) => return Err(error),
         }
@@ -182,14 +182,14 @@ pub(crate) async fn delete_collection(
     Ok(deleted)
 }
 
-/// What the client is told about an object that is gone: the object itself where the real server
+/// The answer about an object that is gone: the object itself where the real server
 /// does so, else a `Status`.
-pub(crate) fn farewell(call: &Call, last: &Value) -> Value {
+pub(crate) fn removal_answer(call: &Call, last: &Value) -> Value {
     if matches!(
         &*call.resource.collection,
         "pods" | "serviceaccounts" | "persistentvolumeclaims"
     ) {
-        return call.resource.present(last);
+        return call.resource.to_served_version(last);
     }
     json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",

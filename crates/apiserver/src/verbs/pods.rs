@@ -26,7 +26,7 @@ pub(crate) async fn bind(call: &Call, binding: &Value) -> Result<(), ApiError> {
         };
         return Err(call.resource.invalid(&name, &[cause]));
     }
-    let request = webhooks::Request {
+    let request = webhooks::AdmissionRequest {
         operation: Operation::Create,
         object: Some(binding),
         old: None,
@@ -89,7 +89,7 @@ fn bound(call: &Call, pod: &Value, binding: &Value, node: &str) -> Result<Value,
 /// Deletes a Pod if its disruption budget allows that.
 pub(crate) async fn evict(call: &Call, eviction: &Value) -> Result<(), ApiError> {
     let pod = call.current()?;
-    let request = webhooks::Request {
+    let request = webhooks::AdmissionRequest {
         operation: Operation::Create,
         object: Some(eviction),
         old: None,

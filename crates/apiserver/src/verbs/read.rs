@@ -19,12 +19,12 @@ use crate::verbs::render::ListMeta;
 use crate::wire::query::At;
 use crate::wire::reply::Reply;
 
-/// One object.
+/// Answers the object that the path names.
 pub(crate) fn get(call: &Call) -> Result<Reply, ApiError> {
     Ok(Reply::json(render::object(call, &*call.current()?)))
 }
 
-/// What the request's selectors select.
+/// The label and field selectors of the request, and the name in its path.
 pub(crate) fn selection(call: &Call) -> Result<Selection, ApiError> {
     let fields = call.query.text("fieldSelector");
     selector::check_fields(fields, &call.resource.selectable)?;
@@ -42,7 +42,11 @@ pub(crate) fn selection(call: &Call) -> Result<Selection, ApiError> {
 /// The objects that match, perhaps a page of them.
 pub(crate) fn list(call: &Call) -> Result<Reply, ApiError> {
     let selection = selection(call)?;
-    let (objects, version, after) = state(call)?;
+    let Snapshot {
+        objects,
+        version,
+        after,
+    } = snapshot(call)?;
     let limit = call.query.number("limit")?.filter(|limit| *limit > 0);
     let limit = limit.and_then(|limit| usize::try_from(limit).ok());
     let mut matching = objects
@@ -69,9 +73,19 @@ pub(crate) fn list(call: &Call) -> Result<Reply, ApiError> {
     Ok(Reply::json(render::list(call, &page, &about)))
 }
 
-type State = (Vec<Arc<Stored>>, u64, Option<Key>);
+/// The objects of a collection at one version, of which a page begins behind `after`.
+struct Snapshot {
+    objects: Vec<Arc<Stored>>,
+    version: u64,
+    after: Option<Key>,
+}
 
-fn state(call: &Call) -> Result<State, ApiError> {
+fn snapshot(call: &Call) -> Result<Snapshot, ApiError> {
+    let first_page = |objects, version| Snapshot {
+        objects,
+        version,
+        after: None,
+    };
     let collection = &call.resource.collection;
     let namespace = call.namespace.as_deref();
     let store = &call.api.store;
@@ -86,7 +100,11 @@ fn state(call: &Call) -> Result<State, ApiError> {
                 "The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.",
             )
         })?;
-        return Ok((objects, version, Some(after)));
+        return Ok(Snapshot {
+            objects,
+            version,
+            after: Some(after),
+        });
     }
     let at = call.query.at()?;
     if let At::Exactly(version) = at {
@@ -94,13 +112,13 @@ fn state(call: &Call) -> Result<State, ApiError> {
             .list_at(collection, namespace, version)
             .map_err(|old| expired(version, old))?;
         not_ahead(call, version)?;
-        return Ok((objects, version, None));
+        return Ok(first_page(objects, version));
     }
     if let At::NotBefore(version) = at {
         not_ahead(call, version)?;
     }
     let (objects, version) = store.list(collection, namespace);
-    Ok((objects, version, None))
+    Ok(first_page(objects, version))
 }
 
 /// Refuses versions that no write has made yet.

@@ -10,7 +10,7 @@ use crate::meta;
 use crate::store::Stored;
 use crate::wire::accept::Form;
 
-/// What a list says about itself.
+/// The metadata of a list.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ListMeta {
     pub(crate) version: u64,
@@ -31,7 +31,7 @@ impl ListMeta {
     }
 }
 
-/// One object.
+/// Renders a stored object in the form of the call.
 pub(crate) fn object(call: &Call, stored: &Stored) -> Bytes {
     match call.form {
         Form::Object if call.resource.conversion.is_none() => stored.json(),
@@ -39,9 +39,9 @@ pub(crate) fn object(call: &Call, stored: &Stored) -> Bytes {
     }
 }
 
-/// One object that is not stored, in its stored form.
+/// Renders an object in its stored form that is not, or no longer, in the store.
 pub(crate) fn value(call: &Call, stored: &Value, with_columns: bool) -> Bytes {
-    let object = call.resource.present(stored);
+    let object = call.resource.to_served_version(stored);
     let shown = match call.form {
         Form::Object => object,
         Form::Metadata => partial(&object),
@@ -54,7 +54,7 @@ pub(crate) fn value(call: &Call, stored: &Value, with_columns: bool) -> Bytes {
     shown.to_string().into()
 }
 
-/// A list.
+/// Renders a list in the form of the call.
 pub(crate) fn list(call: &Call, objects: &[std::sync::Arc<Stored>], about: &ListMeta) -> Bytes {
     let metadata = about.to_value();
     match call.form {
@@ -74,7 +74,7 @@ pub(crate) fn list(call: &Call, objects: &[std::sync::Arc<Stored>], about: &List
             let now = call.api.now();
             let rows = objects
                 .iter()
-                .map(|stored| row(call, &call.resource.present(&stored.value), now));
+                .map(|stored| row(call, &call.resource.to_served_version(&stored.value), now));
             table(call, &metadata, &rows.collect(), true)
                 .to_string()
                 .into()

@@ -8,7 +8,7 @@ use crate::meta;
 use crate::patch::Patch;
 use crate::resources::resource::{Resource, ScalePaths};
 use crate::selector;
-use crate::verbs::update::{self, Change, Part};
+use crate::verbs::update::{self, Edit, Part};
 
 /// The `autoscaling/v1` Scale of an object.
 pub(crate) fn scale(resource: &Resource, object: &Value) -> Value {
@@ -50,7 +50,7 @@ pub(crate) fn scale(resource: &Resource, object: &Value) -> Value {
 }
 
 /// Changes the replicas through a Scale.
-pub(crate) async fn update_scale(call: &Call, change: Change<'_>) -> Result<Value, ApiError> {
+pub(crate) async fn update_scale(call: &Call, change: Edit<'_>) -> Result<Value, ApiError> {
     let resource = &call.resource;
     let paths = resource.scale.as_ref().ok_or_else(ApiError::no_such_path)?;
     let edited = |object: &Value| {

@@ -19,7 +19,7 @@ use crate::wire::query::FieldValidation;
 pub(crate) enum Written {
     Stored(Arc<Stored>),
     /// A dry run: what would have been stored.
-    Would(Value),
+    DryRun(Value),
 }
 
 impl Written {
@@ -27,7 +27,7 @@ impl Written {
     pub(crate) fn value(&self) -> &Value {
         match self {
             Self::Stored(stored) => &stored.value,
-            Self::Would(value) => value,
+            Self::DryRun(value) => value,
         }
     }
 }
@@ -52,7 +52,7 @@ pub(super) fn decode(call: &Call, value: Value) -> Result<Value, ApiError> {
 }
 
 /// An object in the version that is stored.
-pub(super) fn stored_form(call: &Call, object: Value) -> Value {
+pub(super) fn to_storage_version(call: &Call, object: Value) -> Value {
     let Some(conversion) = call.resource.conversion else {
         return object;
     };
@@ -61,7 +61,7 @@ pub(super) fn stored_form(call: &Call, object: Value) -> Value {
     object
 }
 
-/// What is wrong with an object, or with its change.
+/// Refuses an object that breaks a rule of its kind, or a change from `old` that does.
 pub(super) fn validate(call: &Call, object: &Value, old: Option<&Value>) -> Result<(), ApiError> {
     let resource = &call.resource;
     let mut causes: Vec<Cause> = Vec::new();
@@ -106,7 +106,7 @@ pub(super) fn address(call: &Call, object: &mut Value) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// What follows from a change in the definitions.
+/// Serves other resources from now on where the call changed a CustomResourceDefinition.
 pub(crate) fn committed(call: &Call) {
     if *call.resource.collection == *definition::COLLECTION {
         call.api.refresh_definitions();

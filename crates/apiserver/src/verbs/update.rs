@@ -36,7 +36,7 @@ pub(crate) enum Part {
     /// Everything but the status, where that has a path of its own.
     Main,
     Status,
-    /// A Pod's resources.
+    /// The resources of a Pod's containers.
     Resize,
     /// The finalizers of a Namespace.
     Finalize,
@@ -45,17 +45,13 @@ pub(crate) enum Part {
 }
 
 /// From the present state, as clients see it, to the one that is asked for.
-pub(crate) type Change<'a> = &'a (dyn Fn(&Value) -> Result<Value, ApiError> + Send + Sync);
+pub(crate) type Edit<'a> = &'a (dyn Fn(&Value) -> Result<Value, ApiError> + Send + Sync);
 
 /// Changes the object that the call is about.
-pub(crate) async fn update(
-    call: &Call,
-    part: Part,
-    change: Change<'_>,
-) -> Result<Written, ApiError> {
+pub(crate) async fn update(call: &Call, part: Part, change: Edit<'_>) -> Result<Written, ApiError> {
     for _ in 0..ATTEMPTS {
         let current = call.current()?;
-        let asked = change(&call.resource.present(&current.value))?;
+        let asked = change(&call.resource.to_served_version(&current.value))?;
         let pinned = check_version(call, &asked, &current)?;
         match attempt(call, part, &current, asked).await? {
             Some(written) => return Ok(written),
@@ -66,7 +62,7 @@ pub(crate) async fn update(
     Err(call.resource.modified(&call.key().name))
 }
 
-/// Whether the change is bound to a version, which then has to be the present one. A patch that
+/// True where the change is bound to a version, which then has to be the present one. A patch that
 /// does not speak of the version leaves it as it was, which is no binding.
 fn check_version(call: &Call, asked: &Value, current: &Stored) -> Result<bool, ApiError> {
     let name = meta::name(&current.value);
@@ -103,12 +99,12 @@ async fn attempt(
     let old = &current.value;
     let mut object = steps::decode(call, asked)?;
     steps::address(call, &mut object)?;
-    let object = steps::stored_form(call, object);
+    let object = steps::to_storage_version(call, object);
     let mut object = combine(call, part, old, object);
     (call.resource.rules.defaults)(&mut object);
     track(call, part, old, &mut object);
     let managers = object["metadata"].get("managedFields").cloned();
-    let request = webhooks::Request {
+    let request = webhooks::AdmissionRequest {
         operation: Operation::Update,
         object: Some(&object),
         old: Some(old),
@@ -124,7 +120,7 @@ async fn attempt(
         return Ok(Some(Written::Stored(Arc::clone(current))));
     }
     if call.dry_run {
-        return Ok(Some(Written::Would(object)));
+        return Ok(Some(Written::DryRun(object)));
     }
     let collection = &call.resource.collection;
     let expected = Expected::Version(current.version);
@@ -258,10 +254,10 @@ fn count(call: &Call, old: &Value, new: &mut Value) {
     }
 }
 
-/// Whether deletion has begun and nothing is left to wait for.
+/// True where deletion has begun and nothing is left to wait for.
 fn is_finished(object: &Value) -> bool {
     let waits =
         meta::number(object, "/metadata/deletionGracePeriodSeconds").unwrap_or_default() > 0;
     let kept = object["kind"] == "Namespace" && !meta::list(object, "/spec/finalizers").is_empty();
-    meta::is_deleting(object) && !meta::is_held(object) && !waits && !kept
+    meta::is_deleting(object) && !meta::has_finalizers(object) && !waits && !kept
 }

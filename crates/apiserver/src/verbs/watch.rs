@@ -1,7 +1,7 @@
 //! Watches: what there is, then what changes, a JSON object a line.
 //!
 //! A watch holds a version, reads the changes after it from the store's log and waits to be woken.
-//! What it reads is shared with all other watches; one that is too slow is told 410 like any other
+//! The log is shared by all watches; one that is too slow is told 410 like any other
 //! whose version is too old.
 
 use std::convert::Infallible;
@@ -28,7 +28,7 @@ use crate::verbs::render;
 use crate::wire::accept::Form;
 use crate::wire::reply::Reply;
 
-/// How long a watch lasts when the client does not say.
+/// The duration of a watch for which the client names none.
 const DEFAULT_LIFE: Duration = Duration::from_secs(30 * 60);
 
 struct Watch {
@@ -44,7 +44,7 @@ struct Watch {
     over: bool,
 }
 
-/// Starts a watch.
+/// Answers with a stream of changes, after the present objects where those are asked for.
 pub(crate) fn watch(call: Arc<Call>) -> Result<Reply, ApiError> {
     let selection = read::selection(&call)?;
     let life = call.query.timeout()?.unwrap_or(DEFAULT_LIFE);

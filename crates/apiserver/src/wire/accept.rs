@@ -13,7 +13,7 @@ pub(crate) enum Form {
     Object,
     /// Rows and columns for people.
     Table,
-    /// `PartialObjectMetadata`.
+    /// `PartialObjectMetadata` objects or a list of them.
     Metadata,
 }
 
@@ -61,7 +61,7 @@ fn form(entry: &str) -> Option<Form> {
     }
 }
 
-/// Whether aggregated discovery is asked for: its version, such as `v2`.
+/// The version of aggregated discovery that is asked for, such as `v2`; `None` for the legacy form.
 pub(crate) fn discovery(header: &str) -> Option<&'static str> {
     let wants = |version: &str| {
         header.split(',').any(|entry| {

@@ -1,4 +1,4 @@
-//! What a URL path asks for.
+//! URL paths of the API, parsed.
 
 /// An object or a collection, perhaps of a part of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -9,31 +9,35 @@ pub(crate) struct Target {
     pub(crate) plural: String,
     pub(crate) name: Option<String>,
     pub(crate) subresource: Option<String>,
-    /// What follows `proxy`.
+    /// The path behind `proxy`.
     pub(crate) tail: Option<String>,
 }
 
-/// What a path leads to.
+/// The part of the API that a path leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Route {
-    /// `/livez`, `/readyz`, `/healthz`.
+    /// The health endpoints `/livez`, `/readyz` and `/healthz`.
     Health,
-    /// `/version`.
     Version,
     /// `/api`: the versions of the core group, or all of it in the aggregated form.
     Core,
     /// `/apis`: the other groups.
     Groups,
-    /// `/apis/apps`.
+    /// The versions of one group, such as `/apis/apps`.
     Group(String),
     /// `/api/v1`, `/apis/apps/v1`: the resources of a group's version.
-    Resources { group: String, version: String },
-    /// `/openapi/v2`.
+    Resources {
+        group: String,
+        version: String,
+    },
     OpenApiV2,
-    /// `/openapi/v3`.
+    /// The list of documents under `/openapi/v3`.
     OpenApiIndex,
-    /// `/openapi/v3/apis/apps/v1`.
-    OpenApi { group: String, version: String },
+    /// One document, such as `/openapi/v3/apis/apps/v1`.
+    OpenApi {
+        group: String,
+        version: String,
+    },
     /// Anything below a group's version.
     Target(Target),
 }

@@ -11,7 +11,7 @@ use crate::error::Cause;
 use crate::error::Reason;
 use crate::meta;
 
-/// What to do about fields that a kind does not have.
+/// The treatment of fields that a kind does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -25,7 +25,7 @@ pub(crate) enum FieldValidation {
 pub(crate) enum At {
     /// Any, which here is the newest.
     Newest,
-    /// Exactly this version.
+    /// The state at exactly this version.
     Exactly(u64),
     /// This version or a later one.
     NotBefore(u64),
@@ -64,7 +64,7 @@ impl Query {
         }
     }
 
-    /// Whether nothing shall be written.
+    /// True where nothing shall be written.
     pub(crate) fn dry_run(&self) -> Result<bool, ApiError> {
         match self.text("dryRun") {
             "" => Ok(false),
@@ -75,7 +75,7 @@ impl Query {
         }
     }
 
-    /// What is to happen to unknown fields.
+    /// The treatment of unknown fields that the request asks for.
     pub(crate) fn field_validation(&self) -> Result<FieldValidation, ApiError> {
         match self.text("fieldValidation") {
             "Ignore" => Ok(FieldValidation::Ignore),
@@ -109,7 +109,7 @@ impl Query {
         }
     }
 
-    /// How long a watch may last.
+    /// The longest duration of a watch.
     pub(crate) fn timeout(&self) -> Result<Option<Duration>, ApiError> {
         Ok(self.number("timeoutSeconds")?.map(Duration::from_secs))
     }
@@ -120,7 +120,7 @@ fn invalid_option(why: &str) -> ApiError {
     ApiError::new(Reason::Invalid, message)
 }
 
-/// What a deletion is asked to respect, from the query and from the body, which wins.
+/// The options of a deletion, from the query and from the body, which wins.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DeleteOptions {
     pub(crate) grace: Option<i64>,
@@ -130,7 +130,7 @@ pub(crate) struct DeleteOptions {
     pub(crate) dry_run: bool,
 }
 
-/// What becomes of an object's dependents.
+/// The fate of an object's dependents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Propagation {
     Orphan,

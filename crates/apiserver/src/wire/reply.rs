@@ -33,7 +33,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// 200 with JSON.
+    /// 200 with a body that is JSON.
     pub(crate) fn json(body: Bytes) -> Self {
         Self {
             status: StatusCode::OK,

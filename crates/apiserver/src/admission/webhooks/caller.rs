@@ -15,7 +15,7 @@ use crate::admission::webhooks::request::{Failure, Webhook};
 use crate::clock;
 use crate::meta;
 use crate::network::client::{Client, Peer, Trust};
-use crate::network::endpoints::{self, Place};
+use crate::network::endpoints::{self, HostPort};
 use crate::state::Api;
 use crate::store::{Key, Store};
 
@@ -23,7 +23,7 @@ use crate::store::{Key, Store};
 const MOST_CALLS: usize = 11;
 
 /// The server of a webhook and the URL it is called by.
-struct Endpoint {
+struct Destination {
     url: Uri,
     peer: Peer,
 }
@@ -34,17 +34,17 @@ struct Endpoint {
 /// Where the webhook cannot be reached in time or answers with an error.
 pub(super) async fn call(api: &Api, webhook: &Webhook, body: &str) -> Result<Bytes, Failure> {
     let seconds = webhook.value["timeoutSeconds"].as_u64().unwrap_or(10);
-    let endpoint = endpoint(&api.store, &webhook.value["clientConfig"], seconds).await?;
+    let destination = destination(&api.store, &webhook.value["clientConfig"], seconds).await?;
     let deadline = clock::instant() + Duration::from_secs(seconds);
-    let calls = calls(&api.client, &endpoint, body);
-    let failed = |why: String| Failure(format!("Post \"{}\": {why}", endpoint.url));
+    let calls = calls(&api.client, &destination, body);
+    let failed = |why: String| Failure(format!("Post \"{}\": {why}", destination.url));
     match tokio::time::timeout_at(deadline.into(), calls).await {
         Ok(answer) => answer.map_err(failed),
         Err(_) => Err(failed("context deadline exceeded".to_owned())),
     }
 }
 
-async fn endpoint(store: &Store, config: &Value, seconds: u64) -> Result<Endpoint, Failure> {
+async fn destination(store: &Store, config: &Value, seconds: u64) -> Result<Destination, Failure> {
     let authorities = STANDARD
         .decode(meta::text(config, "/caBundle"))
         .map_err(|error| Failure(format!("caBundle is not base64: {error}")))?;
@@ -65,15 +65,15 @@ async fn endpoint(store: &Store, config: &Value, seconds: u64) -> Result<Endpoin
         addresses: endpoints::resolve(&place).await.map_err(Failure)?,
         tls: Some(trust),
     };
-    Ok(Endpoint { url, peer })
+    Ok(Destination { url, peer })
 }
 
-fn by_url(url: &str) -> Result<(Place, String), Failure> {
+fn by_url(url: &str) -> Result<(HostPort, String), Failure> {
     let parsed: Uri = url
         .parse()
         .map_err(|error| Failure(format!("{url:?} is no URL: {error}")))?;
     let host = parsed.host().unwrap_or_default().trim_matches(['[', ']']);
-    let place = Place {
+    let place = HostPort {
         host: host.to_owned(),
         port: parsed.port_u16().unwrap_or(443),
     };
@@ -81,7 +81,7 @@ fn by_url(url: &str) -> Result<(Place, String), Failure> {
 }
 
 /// A Service is called under its cluster name, wherever its connections end.
-fn by_service(store: &Store, service: &Value) -> Result<(Place, String), Failure> {
+fn by_service(store: &Store, service: &Value) -> Result<(HostPort, String), Failure> {
     let text = |field: &str| meta::text(service, field);
     let (namespace, name, path) = (text("/namespace"), text("/name"), text("/path"));
     let port = service["port"].as_u64().unwrap_or(443);
@@ -94,12 +94,12 @@ fn by_service(store: &Store, service: &Value) -> Result<(Place, String), Failure
     ))
 }
 
-async fn calls(client: &Client, endpoint: &Endpoint, body: &str) -> Result<Bytes, String> {
-    let path = endpoint
+async fn calls(client: &Client, destination: &Destination, body: &str) -> Result<Bytes, String> {
+    let path = destination
         .url
         .path_and_query()
         .map_or("/", |path| path.as_str());
-    let host = endpoint.url.authority().map_or("", |host| host.as_str());
+    let host = destination.url.authority().map_or("", |host| host.as_str());
     for _ in 0..MOST_CALLS {
         let request = Request::post(path)
             .header(USER_AGENT, "kube-apiserver-admission")
@@ -108,7 +108,7 @@ async fn calls(client: &Client, endpoint: &Endpoint, body: &str) -> Result<Bytes
             .body(Full::from(body.to_owned()))
             .map_err(|error| error.to_string())?;
         let response = client
-            .send(&endpoint.peer, host, request)
+            .send(&destination.peer, host, request)
             .await
             .map_err(|error| error.to_string())?;
         let status = response.status();

@@ -1,10 +1,10 @@
-//! Which requests a webhook wants to see.
+//! Selection of the webhooks that want to see a request.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::admission::webhooks::request::Request;
+use crate::admission::webhooks::request::AdmissionRequest;
 use crate::call::Call;
 use crate::meta;
 use crate::resources::resource::Resource;
@@ -17,7 +17,7 @@ use crate::store::Key;
 /// exact matches, another one of the same objects.
 pub(super) fn matched(
     call: &Call,
-    request: &Request<'_>,
+    request: &AdmissionRequest<'_>,
     webhook: &Value,
 ) -> Option<Arc<Resource>> {
     let selected = namespace_matches(call, request, &webhook["namespaceSelector"])
@@ -34,7 +34,12 @@ pub(super) fn matched(
     versions.into_iter().find(wants).filter(|_| selected)
 }
 
-fn rule_matches(call: &Call, resource: &Resource, request: &Request<'_>, rule: &Value) -> bool {
+fn rule_matches(
+    call: &Call,
+    resource: &Resource,
+    request: &AdmissionRequest<'_>,
+    rule: &Value,
+) -> bool {
     let has = |list: &str, word: &str| {
         meta::list(rule, list)
             .iter()
@@ -69,7 +74,7 @@ fn resource_matches(wanted: &str, plural: &str, subresource: Option<Subresource>
     (wanted == "*" || wanted == plural) && part_matches
 }
 
-fn namespace_matches(call: &Call, request: &Request<'_>, selector: &Value) -> bool {
+fn namespace_matches(call: &Call, request: &AdmissionRequest<'_>, selector: &Value) -> bool {
     let selection = Selection::from_object(selector);
     if selection.is_everything() {
         return true;
@@ -85,13 +90,13 @@ fn namespace_matches(call: &Call, request: &Request<'_>, selector: &Value) -> bo
     found.is_some_and(|namespace| selection.matches(&namespace.value))
 }
 
-fn object_matches(request: &Request<'_>, selector: &Value) -> bool {
+fn object_matches(request: &AdmissionRequest<'_>, selector: &Value) -> bool {
     let selection = Selection::from_object(selector);
     let mut objects = [request.object, request.old].into_iter().flatten();
     selection.is_everything() || objects.any(|object| selection.matches(object))
 }
 
-/// Whether the object is a Binding or an Eviction, not one of the resource's kind.
+/// True where the object is a Binding or an Eviction, not one of the resource's kind.
 pub(super) fn is_binding(call: &Call) -> bool {
     matches!(
         call.subresource,

@@ -25,7 +25,7 @@ impl Operation {
 /// The operation with the object after and before it; the kind is that of the call, or of its
 /// subresource.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Request<'a> {
+pub(crate) struct AdmissionRequest<'a> {
     pub(crate) operation: Operation,
     pub(crate) object: Option<&'a Value>,
     pub(crate) old: Option<&'a Value>,

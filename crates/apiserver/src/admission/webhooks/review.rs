@@ -1,13 +1,13 @@
-//! The AdmissionReview that is sent, and what the answer says.
+//! The AdmissionReview that is sent, and the one that is answered.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use json_patch::Patch;
 use serde_json::{Value, json};
 
+use crate::admission::webhooks::request::AdmissionRequest;
 use crate::admission::webhooks::request::Failure;
 use crate::admission::webhooks::request::Operation;
-use crate::admission::webhooks::request::Request;
 use crate::call::Call;
 use crate::error::ApiError;
 use crate::error::Reason;
@@ -17,8 +17,13 @@ use crate::resources::resource::Subresource;
 
 /// The body that asks: compact JSON with `<`, `>` and `&` escaped and a newline at the end, as Go's
 /// encoder writes it.
-pub(super) fn request(call: &Call, seen_as: &Resource, request: &Request<'_>, uid: &str) -> String {
-    let shown = |object: Option<&Value>| object.map(|object| seen_as.present(object));
+pub(super) fn request(
+    call: &Call,
+    seen_as: &Resource,
+    request: &AdmissionRequest<'_>,
+    uid: &str,
+) -> String {
+    let shown = |object: Option<&Value>| object.map(|object| seen_as.to_served_version(object));
     let mut asked = json!({
         "uid": uid, "kind": kind(call, seen_as), "resource": plural(seen_as),
         "requestKind": kind(call, &call.resource), "requestResource": plural(&call.resource),
@@ -99,9 +104,9 @@ fn escaped(json: &str) -> String {
     text
 }
 
-/// What an answer says.
+/// The decision of a webhook.
 #[derive(Debug)]
-pub(super) struct Verdict {
+pub(super) struct AdmissionResponse {
     pub(super) denied: Option<Denial>,
     pub(super) patch: Option<Patch>,
     pub(super) warnings: Vec<String>,
@@ -145,7 +150,7 @@ impl Denial {
 }
 
 /// Reads an answer to the question with this UID.
-pub(super) fn read(body: &[u8], uid: &str) -> Result<Verdict, Failure> {
+pub(super) fn read(body: &[u8], uid: &str) -> Result<AdmissionResponse, Failure> {
     let review: Value = serde_json::from_slice(body).map_err(|error| {
         Failure(format!(
             "couldn't get version/kind; json parse error: {error}"
@@ -167,7 +172,7 @@ pub(super) fn read(body: &[u8], uid: &str) -> Result<Verdict, Failure> {
     let warnings = meta::list(response, "/warnings")
         .iter()
         .filter_map(Value::as_str);
-    Ok(Verdict {
+    Ok(AdmissionResponse {
         denied: (!allowed).then(|| Denial::read(&response["status"])),
         patch: patch(response)?,
         warnings: warnings.map(str::to_owned).collect(),
@@ -197,7 +202,7 @@ fn patch(response: &Value) -> Result<Option<Patch>, Failure> {
 mod tests {
     use super::*;
 
-    fn answer(response: &Value) -> Result<Verdict, Failure> {
+    fn answer(response: &Value) -> Result<AdmissionResponse, Failure> {
         let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
             "response": response});
         read(review.to_string().as_bytes(), "u")
@@ -228,10 +233,10 @@ mod tests {
             assert!(answer(&response).is_ok(), "{patch}");
         }
         let denied = |status: Value| {
-            let verdict = answer(&json!({"uid": "u", "allowed": false, "status": status}));
-            verdict
+            let response = answer(&json!({"uid": "u", "allowed": false, "status": status}));
+            response
                 .ok()
-                .and_then(|verdict| verdict.denied)
+                .and_then(|response| response.denied)
                 .expect("denied")
                 .into_error("w")
         };

@@ -16,7 +16,7 @@ pub(super) struct Field {
     pub(super) kind: &'static str,
 }
 
-/// How often a field is there.
+/// The number of values of a field and the way they are nested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     One,

@@ -1,21 +1,22 @@
-//! What only the embedded server can be asked: its faults, its history, its metrics, its refusals.
+//! Behaviour that only the server in memory has: its faults, its history, its metrics, its refusals.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_apiserver::{Reading, ResourceMetrics, Settings, Usage};
-use evenkeel_clock as clock;
-use evenkeel_core::units::Ratio;
-use evenkeel_sandbox::store::Stores;
-use evenkeel_sandbox::{Events, Pace, controllers};
-use kube::Client;
+use http_body_util::Full;
+use hyper::{Request, Response};
+use jiff::Timestamp;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
-use super::lists;
-use crate::support::control_plane::wait::eventually;
-use crate::support::dev_api::{
-    ask, create, deployment, get, namespace, patch, path, pod, refusal, settings, with_settings,
+use crate::cases::lists;
+use crate::support::client::{
+    ask, create, deployment, get, namespace, path, pod, refusal, settings, with_settings,
 };
+use crate::support::control_plane::wait::eventually;
+use crate::support::http;
 
 #[test]
 fn old_versions_are_gone() {
@@ -53,14 +54,12 @@ fn a_restart_cuts_watches_and_keeps_objects() {
         create(client, &maps, &json!({"metadata": {"name": "kept"}})).await;
         server.control().restart(Duration::from_millis(300));
         eventually("the server to be away", async || {
-            let away = tokio::net::TcpStream::connect(server.address())
-                .await
-                .is_err();
+            let away = TcpStream::connect(server.address()).await.is_err();
             away.then_some(()).ok_or("it still listens".to_owned())
         })
         .await;
         eventually("the server to be back", async || {
-            let found = tokio::net::TcpStream::connect(server.address()).await;
+            let found = TcpStream::connect(server.address()).await;
             found.map(drop).map_err(|error| error.to_string())
         })
         .await;
@@ -84,7 +83,7 @@ impl ResourceMetrics for Fixed {
         vec![Reading {
             namespace: "default".to_owned(),
             name: "a".to_owned(),
-            timestamp: clock::now(),
+            timestamp: Timestamp::UNIX_EPOCH,
             window: Duration::from_secs(15),
             usage: vec![usage],
         }]
@@ -164,8 +163,14 @@ fn tokens_can_be_asked_for() {
     };
     with_settings(closed, async |server, client| {
         get(client, "/api/v1/namespaces/default").await;
-        let bare = reqwest::get(format!("{}/api/v1/namespaces", server.url())).await;
-        assert_eq!(bare.expect("an answer").status(), 401);
+        let mut bare = TcpStream::connect(server.address())
+            .await
+            .expect("it listens");
+        let request = b"GET /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        bare.write_all(request).await.expect("it reads");
+        let mut answer = String::new();
+        bare.read_to_string(&mut answer).await.expect("it answers");
+        assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
     });
 }
 
@@ -181,7 +186,7 @@ fn match_conditions_are_refused() {
         let path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
         let (status, _, message) = refusal(ask(client, "POST", path, &configuration).await);
         assert_eq!(status, 422);
-        let words = "webhooks[0].matchConditions: Forbidden: the development API server does not \
+        let words = "webhooks[0].matchConditions: Forbidden: this API server does not \
                      evaluate CEL";
         assert!(message.contains(words), "{message}");
     });
@@ -215,22 +220,14 @@ fn questions_about_rights_are_answered() {
 #[test]
 fn calls_are_passed_on_to_services() {
     with_settings(settings(), async |_, client| {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-            .await
-            .expect("a port");
-        let port = listener.local_addr().expect("an address").port();
-        let echo = axum::Router::new().fallback(async |uri: axum::http::Uri| uri.to_string());
-        tokio::spawn(async move { axum::serve(listener, echo).await });
+        let echo = |path: String, _| async move { Response::new(Full::from(path)) };
+        let port = http::serve(None, echo).await.port();
         let namespace = namespace(client).await;
         let service = json!({"metadata": {"name": "echo"},
             "spec": {"ports": [{"name": "web", "port": 80}]}});
         create(client, &path(&namespace, "v1/services"), &service).await;
         let url = format!("/api/v1/namespaces/{namespace}/services/echo:web/proxy/a/b?c=d");
-        let asked = || {
-            axum::http::Request::get(&url)
-                .body(Vec::new())
-                .expect("a request")
-        };
+        let asked = || Request::get(&url).body(Vec::new()).expect("a request");
         let away = client
             .request_text(asked())
             .await
@@ -252,7 +249,7 @@ fn calls_are_passed_on_to_services() {
     });
 }
 
-/// What is accepted and not evaluated is said to whoever defines it.
+/// Whoever defines rules that are accepted and not evaluated is told so.
 #[test]
 fn rules_in_cel_are_warned_of() {
     with_settings(settings(), async |_, client| {
@@ -265,7 +262,7 @@ fn rules_in_cel_are_warned_of() {
             "versions": [{"name": "v1", "served": true, "storage": true,
                 "schema": {"openAPIV3Schema": schema}}]}});
         let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-        let request = axum::http::Request::post(path)
+        let request = Request::post(path)
             .header("content-type", "application/json")
             .body(kube::client::Body::from(
                 definition.to_string().into_bytes(),
@@ -277,88 +274,5 @@ fn rules_in_cel_are_warned_of() {
         let words = "does not evaluate format uri and x-kubernetes-validations of the schema";
         let warning = warning.to_str().expect("text");
         assert!(warning.contains(words), "{warning}");
-    });
-}
-
-/// A node whose Lease was last renewed long ago, with a Pod that tolerates nothing for long.
-async fn silent_node(client: &Client) -> String {
-    let node = json!({"metadata": {"name": "silent"}, "status": {"conditions": [
-        {"type": "Ready", "status": "True"}]}});
-    create(client, "/api/v1/nodes", &node).await;
-    let lease = json!({"metadata": {"name": "silent"}, "spec": {"holderIdentity": "silent",
-        "leaseDurationSeconds": 40, "renewTime": "2020-01-01T00:00:00.000000Z"}});
-    let leases = path("kube-node-lease", "coordination.k8s.io/v1/leases");
-    create(client, &leases, &lease).await;
-    let pods = path("default", "v1/pods");
-    let mut given = pod("there");
-    given["spec"]["nodeName"] = "silent".into();
-    given["spec"]["tolerations"] = json!([{"key": "node.kubernetes.io/unreachable",
-        "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}]);
-    create(client, &pods, &given).await;
-    format!("{leases}/silent")
-}
-
-/// Whether the node answers, as the node controller has it.
-fn is_marked(node: &Value) -> bool {
-    let taints = node["spec"]["taints"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
-    let unreachable = |taint: &Value| taint["key"] == "node.kubernetes.io/unreachable";
-    node["status"]["conditions"][0]["status"] == "Unknown" && taints.iter().any(unreachable)
-}
-
-#[test]
-fn silent_nodes_are_marked_and_left_until_they_answer() {
-    with_settings(settings(), async |_, client| {
-        let lease = silent_node(client).await;
-        let mut tasks = tokio::task::JoinSet::new();
-        let stores = Stores::start(client, &mut tasks);
-        let pace = Pace::new(Ratio::new(1.0).expect("a speed"));
-        pace.begin(clock::now());
-        controllers::start(client, &stores, &pace, &Events::default(), &mut tasks);
-        let node = async || get(client, "/api/v1/nodes/silent").await;
-        eventually("the node to be marked", async || {
-            let node = node().await;
-            is_marked(&node).then_some(()).ok_or(node.to_string())
-        })
-        .await;
-        let there = format!("{}/there", path("default", "v1/pods"));
-        eventually("the Pod to be evicted", async || {
-            let pod = get(client, &there).await;
-            let going = pod["metadata"]["deletionTimestamp"].is_string();
-            going.then_some(()).ok_or(pod.to_string())
-        })
-        .await;
-        let events = path("default", "v1/events");
-        eventually("the Event", async || {
-            let told = get(
-                client,
-                &format!("{events}?fieldSelector=reason=NodeNotReady"),
-            )
-            .await;
-            let some = told["items"]
-                .as_array()
-                .is_some_and(|items| !items.is_empty());
-            some.then_some(()).ok_or(told.to_string())
-        })
-        .await;
-        let now = clock::now().strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
-        let renewed = json!({"spec": {"renewTime": now}});
-        assert_eq!(patch(client, &lease, "merge", &renewed).await.0, 200);
-        let ready = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
-        let status = "/api/v1/nodes/silent/status";
-        assert_eq!(
-            patch(client, status, "strategic-merge", &ready).await.0,
-            200
-        );
-        eventually("the taint to go", async || {
-            let node = node().await;
-            let taints = node["spec"]["taints"].to_string();
-            let gone = !taints.contains("unreachable");
-            gone.then_some(()).ok_or(taints)
-        })
-        .await;
-        tasks.shutdown().await;
     });
 }

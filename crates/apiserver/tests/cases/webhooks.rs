@@ -1,16 +1,17 @@
-//! What an API server does with the answers of a mutating webhook.
+//! Mutating webhooks: the effects of their answers, their order, their addresses, their matching.
 
 use std::sync::atomic::Ordering;
 
 use kube::Client;
 use serde_json::{Value, json};
 
+use crate::support::client::{ask, create, namespace, patch, path, pod};
 use crate::support::control_plane::wait::{eventually, holds};
-use crate::support::dev_api::{ask, create, hook, namespace, patch, path, pod};
+use crate::support::webhook::{self as hook, Hook};
 
 const CONFIGURATIONS: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 
-/// What becomes of the Pod.
+/// The fate of the Pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Marked,
@@ -49,7 +50,7 @@ const CASES: &[(&str, Outcome, Outcome)] = &[
     ),
 ];
 
-fn webhooks(hook: &hook::Hook, namespace: &str) -> Value {
+fn webhooks(hook: &Hook, namespace: &str) -> Value {
     let one = |case: &str, policy: &str| {
         json!({
             "name": format!("{case}.{}.test.dev", policy.to_lowercase()),

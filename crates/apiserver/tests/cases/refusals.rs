@@ -1,11 +1,11 @@
-//! What is refused, and in which words.
+//! Refusals and their words.
 
 use kube::Client;
 use serde_json::Value;
 
-use crate::support::dev_api::{ask, create, namespace, path, pod, refusal};
+use crate::support::client::{ask, create, namespace, path, pod, refusal};
 
-const CASES: &str = include_str!("../fixtures/dev/refusals.json");
+const CASES: &str = include_str!("../fixtures/refusals.json");
 
 pub async fn are_worded_alike(client: &Client) {
     let namespace = namespace(client).await;

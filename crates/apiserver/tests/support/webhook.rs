@@ -4,29 +4,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::routing::post;
-use axum::{Json, Router};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::service::TowerToHyperService;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{Response, StatusCode};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-/// A running webhook.
+use super::http;
+
+/// A webhook that runs until the runtime ends.
 pub struct Hook {
-    /// `https://127.0.0.1:port`.
+    /// The URL `https://127.0.0.1:port`.
     pub url: String,
     /// Trust in it, as `caBundle` wants it.
     pub bundle: String,
-    /// How many reviews it got.
+    /// The number of reviews that it got.
     pub calls: Arc<AtomicU32>,
 }
 
@@ -38,31 +35,14 @@ pub async fn start() -> Hook {
 /// Starts one that is known by a name.
 pub async fn start_as(name: &str) -> Hook {
     let (tls, bundle) = certificate(name);
-    let listener = TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port is free");
-    let url = format!("https://{}", listener.local_addr().expect("it is bound"));
     let calls = Arc::new(AtomicU32::new(0));
-    let router = Router::new()
-        .route("/{case}", post(answer))
-        .with_state(Arc::clone(&calls));
-    let tls = TlsAcceptor::from(tls);
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let (tls, router) = (tls.clone(), router.clone());
-            tokio::spawn(async move {
-                let Ok(stream) = tls.accept(stream).await else {
-                    return;
-                };
-                let service = TowerToHyperService::new(router);
-                let builder = Builder::new(TokioExecutor::new());
-                // Clients that hang up are none of its business.
-                let _ = builder
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await;
-            });
-        }
-    });
+    let counted = Arc::clone(&calls);
+    let answer = move |path: String, body: Bytes| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        answer(path, body)
+    };
+    let address = http::serve(Some(TlsAcceptor::from(tls)), answer).await;
+    let url = format!("https://{address}");
     Hook { url, bundle, calls }
 }
 
@@ -110,14 +90,12 @@ fn response(case: &str) -> Value {
     }
 }
 
-async fn answer(
-    State(calls): State<Arc<AtomicU32>>,
-    Path(case): Path<String>,
-    Json(review): Json<Value>,
-) -> (StatusCode, HeaderMap, Json<Value>) {
-    calls.fetch_add(1, Ordering::SeqCst);
-    let mut response = response(&case);
-    response["uid"] = match case.as_str() {
+async fn answer(path: String, body: Bytes) -> Response<Full<Bytes>> {
+    let path = path.split('?').next().unwrap_or_default();
+    let case = path.rsplit('/').next().unwrap_or_default();
+    let review: Value = serde_json::from_slice(&body).expect("a review");
+    let mut response = response(case);
+    response["uid"] = match case {
         "wrong-uid" => json!("another"),
         _ => review["request"]["uid"].clone(),
     };
@@ -130,9 +108,9 @@ async fn answer(
     if case == "slow" {
         tokio::time::sleep(Duration::from_secs(3)).await;
     }
-    let status = match case.as_str() {
-        "fails" => StatusCode::INTERNAL_SERVER_ERROR,
-        _ => StatusCode::OK,
-    };
-    (status, HeaderMap::new(), Json(answer))
+    let mut answer = Response::new(Full::from(answer.to_string()));
+    if case == "fails" {
+        *answer.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    }
+    answer
 }

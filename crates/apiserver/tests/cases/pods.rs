@@ -1,11 +1,11 @@
-//! What happens to a Pod between its creation and its end.
+//! Pods between their creation and their end: binding, eviction, resizing.
 
 use kube::Client;
 use serde_json::{Value, json};
 
-use crate::conformance::objects::assert_has;
+use crate::cases::objects::assert_has;
+use crate::support::client::{ask, create, get, gone, namespace, patch, path, pod, refusal};
 use crate::support::control_plane::wait::{eventually, holds};
-use crate::support::dev_api::{ask, create, get, gone, namespace, patch, path, pod, refusal};
 
 async fn bind(client: &Client, pods: &str, name: &str) -> (u16, Value) {
     let binding = json!({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name},

@@ -3,7 +3,7 @@
 use kube::Client;
 use serde_json::{Value, json};
 
-use crate::support::dev_api::{ask, create, deployment, get, namespace, patch, path, refusal};
+use crate::support::client::{ask, create, deployment, get, namespace, patch, path, refusal};
 
 async fn paused(client: &Client) -> String {
     let collection = path(&namespace(client).await, "apps/v1/deployments");

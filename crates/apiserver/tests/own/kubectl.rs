@@ -1,4 +1,4 @@
-//! kubectl on the embedded server, where it is installed.
+//! kubectl on the server in memory, where it is installed.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_apiserver::{Reading, ResourceMetrics, Settings, Usage};
-use evenkeel_clock as clock;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::support::dev_api::{create, settings, with_settings};
+use crate::support::client::{create, settings, with_settings};
 
-const DEPLOYMENT: &str = include_str!("../fixtures/dev/deployment.yaml");
+const DEPLOYMENT: &str = include_str!("../fixtures/deployment.yaml");
 
 /// One kubectl with its own home and the server's kubeconfig.
 struct Kubectl<'a> {
@@ -32,7 +32,7 @@ impl Kubectl<'_> {
         command
     }
 
-    /// What it prints, and whether it succeeded.
+    /// Runs a command: its success and everything that it prints.
     async fn try_run(&self, arguments: &str, input: &str) -> (bool, String) {
         let mut command = self.command(arguments);
         let input = input.to_owned();
@@ -80,7 +80,7 @@ impl Flat {
         vec![Reading {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
-            timestamp: clock::now(),
+            timestamp: Timestamp::UNIX_EPOCH,
             window: Duration::from_secs(15),
             usage: vec![Usage {
                 name: "app".to_owned(),

@@ -29,7 +29,7 @@ const CONTROLLERS: [&str; 11] = [
     "horizontal-pod-autoscaler-controller",
 ];
 
-/// What every start needs to know.
+/// The means of every start.
 pub struct Launch<'a> {
     pub assets: &'a Assets,
     pub folder: &'a Path,
@@ -74,7 +74,7 @@ impl Launch<'_> {
                 "--unsafe-no-fsync".to_owned(),
             ],
         );
-        await_healthy(&mut etcd, &format!("{client}/health")).await;
+        await_healthy(&mut etcd, &client, "/health").await;
         etcd
     }
 
@@ -145,7 +145,12 @@ impl Launch<'_> {
                 format!("--flex-volume-plugin-dir={}", self.path("flexvolume")),
             ],
         );
-        await_healthy(&mut manager, &format!("https://127.0.0.1:{port}/healthz")).await;
+        await_healthy(
+            &mut manager,
+            &format!("https://127.0.0.1:{port}"),
+            "/healthz",
+        )
+        .await;
         manager
     }
 
@@ -167,7 +172,12 @@ impl Launch<'_> {
                 "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics".to_owned(),
             ],
         );
-        await_healthy(&mut scheduler, &format!("https://127.0.0.1:{port}/readyz")).await;
+        await_healthy(
+            &mut scheduler,
+            &format!("https://127.0.0.1:{port}"),
+            "/readyz",
+        )
+        .await;
         scheduler
     }
 
@@ -182,23 +192,21 @@ impl Launch<'_> {
     }
 }
 
-/// Waits until `url` answers 200; the certificates there are self-signed.
-async fn await_healthy(process: &mut Process, url: &str) {
-    let client = reqwest::Client::builder()
-        .tls_danger_accept_invalid_certs(true)
-        .build()
-        .expect("an HTTP client is made");
-    eventually(&format!("{url} is healthy"), async || {
+/// Waits until `path` of the server at `url` answers 200; its certificate is self-signed.
+async fn await_healthy(process: &mut Process, url: &str, path: &str) {
+    let mut config = kube::Config::new(url.parse().expect("a URL"));
+    config.accept_invalid_certs = true;
+    let client = Client::try_from(config).expect("a client is made");
+    eventually(&format!("{url}{path} is healthy"), async || {
         process.assert_running();
-        let answer = client.get(url).send().await;
-        let status = answer.map_err(|error| error.to_string())?.status();
-        holds(status.is_success(), || status.to_string())
+        let answer = client.request_text(http_get(path)).await;
+        answer.map(drop).map_err(|error| error.to_string())
     })
     .await;
 }
 
-fn http_get(path: &str) -> axum::http::Request<Vec<u8>> {
-    axum::http::Request::get(path)
+fn http_get(path: &str) -> hyper::Request<Vec<u8>> {
+    hyper::Request::get(path)
         .body(Vec::new())
         .expect("the path is valid")
 }

@@ -1,18 +1,19 @@
-//! What an API server does, told once and asked of two: the embedded one of `evenkeel dev` always,
-//! and a real one where `KUBEBUILDER_ASSETS` is set. Only if both agree is the embedded one worth
-//! testing anything on.
+//! The behaviour of a Kubernetes API server, stated once and asked of two: the server in memory
+//! always, and a real kube-apiserver with its etcd where `KUBEBUILDER_ASSETS` names the folder with
+//! their programs. Where both agree, a test that passes on the one passes on the other.
 
-#[allow(dead_code)] // other test programs use the rest of the harness
+#[allow(dead_code)] // test programs of other packages use the rest
 mod support {
+    pub mod client;
     pub mod control_plane;
-    pub mod dev_api;
+    pub mod http;
+    pub mod tally;
+    pub mod webhook;
 }
 
-mod conformance {
+mod cases {
     pub mod custom;
-    pub mod embedded;
     pub mod endings;
-    pub mod kubectl;
     pub mod lists;
     pub mod objects;
     pub mod patches;
@@ -21,26 +22,44 @@ mod conformance {
     pub mod webhooks;
 }
 
-/// Each case as two tests.
+/// Tests of the server in memory alone.
+mod own {
+    mod examples;
+    mod kubectl;
+    mod server;
+}
+
+/// Makes two tests of each case.
 macro_rules! conformance {
     ($($module:ident::$case:ident),* $(,)?) => {
-        mod embedded {
+        const CASES: usize = [$(stringify!($case)),*].len();
+
+        mod in_memory {
+            use crate::support::tally::Tally;
+
+            static TALLY: Tally = Tally::new("the server in memory", super::CASES);
             $(
                 #[test]
                 fn $case() {
-                    crate::support::dev_api::with_embedded(async |client| {
-                        crate::conformance::$module::$case(client).await;
+                    let _case = TALLY.begin();
+                    crate::support::client::with_embedded(async |client| {
+                        crate::cases::$module::$case(client).await;
                     });
                 }
             )*
         }
 
         mod real {
+            use crate::support::tally::Tally;
+
+            static TALLY: Tally = Tally::new("a real control plane", super::CASES);
             $(
                 #[test]
                 fn $case() {
-                    crate::support::dev_api::with_real(async |client| {
-                        crate::conformance::$module::$case(client).await;
+                    let mut case = None;
+                    crate::support::client::with_real(async |client| {
+                        case = Some(TALLY.begin());
+                        crate::cases::$module::$case(client).await;
                     });
                 }
             )*

@@ -12,7 +12,7 @@ pub use rustix::process::Signal;
 
 use super::wait::eventually;
 
-/// A running program.
+/// A program that runs as a child process.
 #[derive(Debug)]
 pub struct Process {
     name: String,
@@ -45,7 +45,6 @@ impl Process {
         }
     }
 
-    /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, signal).unwrap_or_else(|error| panic!("{}: {error}", self.name));
@@ -72,7 +71,6 @@ impl Process {
         }
     }
 
-    /// The whole log.
     pub fn log(&self) -> String {
         let bytes = std::fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()

@@ -3,8 +3,8 @@
 use kube::Client;
 use serde_json::{Value, json};
 
+use crate::support::client::{ask, create, get, gone, namespace, patch, path};
 use crate::support::control_plane::wait::{eventually, holds};
-use crate::support::dev_api::{ask, create, get, gone, namespace, patch, path};
 
 fn map(name: &str) -> Value {
     json!({"metadata": {"name": name, "labels": {"l": "x"}}})

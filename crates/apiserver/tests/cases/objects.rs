@@ -1,9 +1,9 @@
-//! What the server makes of an object that it is given.
+//! Objects as the server stores them: defaults, names, generations, status, scale.
 
 use kube::Client;
 use serde_json::{Value, json};
 
-use crate::support::dev_api::{ask, create, deployment, get, namespace, patch, path, pod};
+use crate::support::client::{ask, create, deployment, get, namespace, patch, path, pod};
 
 /// Asserts that everything in `expected` is in `object`.
 pub fn assert_has(object: &Value, expected: &Value) {

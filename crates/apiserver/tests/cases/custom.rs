@@ -3,9 +3,9 @@
 use kube::Client;
 use serde_json::{Value, json};
 
-use crate::conformance::objects::assert_has;
+use crate::cases::objects::assert_has;
+use crate::support::client::{ask, create, get, get_as, gone, namespace, patch, path};
 use crate::support::control_plane::wait::{eventually, holds};
-use crate::support::dev_api::{ask, create, get, get_as, gone, namespace, patch, path};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 

@@ -9,11 +9,11 @@ use kube::runtime::{WatchStreamExt as _, reflector, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 
+use crate::support::client::{ask, create, get, get_as, namespace, patch, path, pod};
 use crate::support::control_plane::wait::{eventually, holds};
-use crate::support::dev_api::{ask, create, get, get_as, namespace, patch, path, pod};
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
-const COLUMNS: &str = include_str!("../fixtures/dev/columns.json");
+const COLUMNS: &str = include_str!("../fixtures/columns.json");
 
 fn map(name: &str, label: &str) -> Value {
     json!({"metadata": {"name": name, "labels": {"l": label}}})
@@ -136,7 +136,7 @@ pub async fn reflectors_follow(client: &Client) {
     follow(client, false).await;
 }
 
-/// Whether a reflector comes to hold what there is, from a list or from a watch alone.
+/// A reflector comes to hold all objects, from a list or from a watch alone.
 pub async fn follow(client: &Client, streaming: bool) {
     let namespace = namespace(client).await;
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), &namespace);

@@ -46,7 +46,7 @@ async fn see(client: Client, pod: Pod) {
     }
 }
 
-/// Whether the Pod has not started, or its resources were changed since.
+/// True where the Pod has not started, or its resources were changed since.
 fn needs_status(pod: &Pod) -> bool {
     let Some(status) = &pod.status else {
         return true;
@@ -80,7 +80,7 @@ fn containers(pod: &Pod) -> impl Iterator<Item = (&str, Value)> {
 }
 
 fn status(pod: &Pod) -> Value {
-    let now = evenkeel_clock::now().to_string();
+    let now = now();
     let conditions = ["Initialized", "Ready", "ContainersReady", "PodScheduled"]
         .map(|kind| json!({"type": kind, "status": "True", "lastTransitionTime": now}));
     let containers: Vec<Value> = containers(pod)
@@ -105,4 +105,12 @@ fn status(pod: &Pod) -> Value {
         "conditions": conditions,
         "containerStatuses": containers,
     }})
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "what a kubelet writes is true now"
+)]
+fn now() -> String {
+    jiff::Timestamp::now().to_string()
 }

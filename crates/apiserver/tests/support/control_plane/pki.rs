@@ -11,7 +11,7 @@ use rcgen::{
 };
 use serde_json::{Value, json};
 
-/// What the API server's certificate is valid for: loopback, and what Pods would call it.
+/// The names that the API server's certificate is valid for: loopback, and those that Pods use.
 const SERVER_NAMES: [&str; 6] = [
     "localhost",
     "127.0.0.1",
