@@ -82,6 +82,22 @@ impl Call {
         }
     }
 
+    /// The same request without its warnings, to be told apart by more than the client said.
+    pub(crate) fn derived(&self) -> Self {
+        Self {
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+            subresource: self.subresource,
+            query: self.query.clone(),
+            form: self.form,
+            user: self.user.clone(),
+            dry_run: self.dry_run,
+            validation: self.validation,
+            agent: self.agent.clone(),
+            ..Self::new(Arc::clone(&self.api), Arc::clone(&self.resource))
+        }
+    }
+
     /// The same about one object.
     pub(crate) fn about(mut self, key: &Key) -> Self {
         self.namespace = (!key.namespace.is_empty()).then(|| key.namespace.clone());

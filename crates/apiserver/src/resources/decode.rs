@@ -179,7 +179,7 @@ fn quantity(value: &mut Value) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog;
+    use crate::resources::catalog;
     use serde_json::json;
 
     fn read(value: Value) -> Result<(Value, Vec<String>), ApiError> {

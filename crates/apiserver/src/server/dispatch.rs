@@ -100,37 +100,17 @@ async fn bind(call: &Arc<Call>, parts: &Parts, body: &Bytes) -> Result<Reply, Ap
     let binding = body::read(&parts.headers, body)?;
     let name = call.name.clone().or_else(|| name_in(&binding));
     let name = name.ok_or_else(|| ApiError::bad_request("metadata.name is required"))?;
-    let mut one = Call::new(Arc::clone(&call.api), Arc::clone(&call.resource));
-    one.namespace.clone_from(&call.namespace);
+    let mut one = call.derived();
     one.name = Some(name);
-    one.subresource = call.subresource;
-    one.dry_run = call.dry_run;
-    one.user.clone_from(&call.user);
-    one.agent.clone_from(&call.agent);
     pods::bind(&one, &binding).await?;
     Ok(success(StatusCode::CREATED))
-}
-
-/// The same call, knowing more of the change.
-fn refined(call: &Call, edit: impl FnOnce(&mut Call)) -> Call {
-    let mut refined = Call::new(Arc::clone(&call.api), Arc::clone(&call.resource));
-    refined.namespace.clone_from(&call.namespace);
-    refined.name.clone_from(&call.name);
-    refined.subresource = call.subresource;
-    refined.query = call.query.clone();
-    refined.form = call.form;
-    refined.user.clone_from(&call.user);
-    refined.agent.clone_from(&call.agent);
-    refined.dry_run = call.dry_run;
-    refined.validation = call.validation;
-    edit(&mut refined);
-    refined
 }
 
 async fn replace(call: &Arc<Call>, parts: &Parts, body: &Bytes) -> Result<Reply, ApiError> {
     let object = body::read(&parts.headers, body)?;
     let pinned = !meta::version(&object).is_empty();
-    let one = refined(call, |call| call.pins_version = pinned);
+    let mut one = call.derived();
+    one.pins_version = pinned;
     let replacement = |_: &Value| Ok(object.clone());
     if call.subresource == Some(Subresource::Scale) {
         let scale = scale::update_scale(&one, &replacement).await?;
@@ -150,11 +130,10 @@ fn pass_warnings(from: &Call, to: &Call) {
 async fn patch(call: &Arc<Call>, parts: &Parts, body: &Bytes) -> Result<Reply, ApiError> {
     let media = header(&parts.headers, CONTENT_TYPE);
     let patch = Patch::read(media, body, call.resource.is_builtin())?;
-    let one = refined(call, |call| {
-        call.is_patch = true;
-        call.is_apply = matches!(patch, Patch::Apply(_));
-        call.pins_version = patch.pins_version();
-    });
+    let mut one = call.derived();
+    one.is_patch = true;
+    one.is_apply = matches!(patch, Patch::Apply(_));
+    one.pins_version = patch.pins_version();
     if call.subresource == Some(Subresource::Scale) {
         let change = |scale: &Value| scale::patched_scale(&patch, scale);
         let scale = scale::update_scale(&one, &change).await?;
@@ -192,7 +171,8 @@ async fn apply(call: &Call, wanted: &Value) -> Result<Reply, ApiError> {
         Err(error) => return Err(error),
     };
     if !exists {
-        let mut strict = refined(call, |one| one.is_apply = true);
+        let mut strict = call.derived();
+        strict.is_apply = true;
         // The body is decoded as it came, so that unknown fields are found before the merge.
         strict.validation = strictness(call);
         let object = applier.apply(None, wanted)?;
@@ -215,7 +195,8 @@ fn strictness(call: &Call) -> FieldValidation {
 
 async fn delete(call: &Arc<Call>, parts: &Parts, body: &Bytes) -> Result<Reply, ApiError> {
     let options = DeleteOptions::read(&call.query, &body::read(&parts.headers, body)?)?;
-    let one = refined(call, |call| call.dry_run = options.dry_run);
+    let mut one = call.derived();
+    one.dry_run = options.dry_run;
     match delete::delete(&one, &options).await? {
         Deleted::Terminating(stored) => Ok(Reply::json(render::object(call, &stored))),
         Deleted::Removed(last) => Ok(Reply::value(&delete::removal_answer(call, &last.value))),

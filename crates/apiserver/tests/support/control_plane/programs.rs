@@ -11,7 +11,7 @@ use super::Ports;
 use super::assets::Assets;
 use super::pki::{self, Authority, certificate_user};
 use super::process::Process;
-use super::wait::{eventually, holds};
+use super::wait::eventually;
 
 /// The controllers that tests live on. Node lifecycle is not among them, so that nodes need no
 /// heartbeat, and neither are those that only cost time here.
