@@ -34,7 +34,7 @@ use super::leadership::Leadership;
 use super::queue::WriteQueue;
 use crate::cluster::ClusterState;
 use evenkeel_clock::{self as clock, Clock};
-use evenkeel_core::scaling::history::Resolution;
+use evenkeel_core::forecast::Resolution;
 use evenkeel_kubernetes::plan::scaling::Settings as PlanSettings;
 use evenkeel_kubernetes::plan::{Operation, Write};
 
@@ -140,10 +140,12 @@ impl Scaling {
         let (has_past, traces) = (self.past.is_some(), self.traces.clone());
         let worked = work(targets, move |targets| {
             targets::in_time_of(&clock, &mut view.targets);
+            let shared = Arc::clone(&targets.shared);
             let tick = Tick {
                 now,
                 clock,
                 settings: settings.plan,
+                shared: &shared,
                 sample: sample.as_deref(),
                 decides,
                 leads: leads.as_deref(),

@@ -1,0 +1,482 @@
+//! The recent past of one load of one target, in as little memory as it can be told in.
+//!
+//! Three rings, each addressed by the time itself: a slot's place is its number since the epoch
+//! modulo the length, so nothing is stored but the values and the newest slot. A coarser slot is
+//! the mean of the finer ones in it once at least half of them are there, and is computed anew with
+//! each of them, so that the order in which samples come does not matter.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::series::Series;
+use crate::units::{Amount, count_as_f64, narrowed};
+
+/// A grid that the past is kept on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resolution {
+    /// 15 seconds for 30 minutes.
+    Fine,
+    /// 1 minute for 3 hours.
+    Minute,
+    /// 5 minutes for 2 days.
+    FiveMinutes,
+}
+
+impl Resolution {
+    /// All resolutions, the finest first.
+    pub const ALL: [Self; 3] = [Self::Fine, Self::Minute, Self::FiveMinutes];
+
+    const fn seconds(self) -> i64 {
+        match self {
+            Self::Fine => 15,
+            Self::Minute => 60,
+            Self::FiveMinutes => 300,
+        }
+    }
+
+    /// The distance of the steps.
+    pub const fn step(self) -> SignedDuration {
+        SignedDuration::from_secs(self.seconds())
+    }
+
+    /// How many steps are kept.
+    pub const fn length(self) -> usize {
+        match self {
+            Self::Fine => 120,
+            Self::Minute => 180,
+            Self::FiveMinutes => 576,
+        }
+    }
+
+    const fn offset(self) -> usize {
+        match self {
+            Self::Fine => 0,
+            Self::Minute => Self::Fine.length(),
+            Self::FiveMinutes => Self::Fine.length() + Self::Minute.length(),
+        }
+    }
+
+    /// The number of the slot that holds `time`, counted from the epoch.
+    fn slot(self, time: Timestamp) -> i64 {
+        time.as_second().div_euclid(self.seconds())
+    }
+
+    /// The slot that holds the fine slot `fine`.
+    const fn of_fine(self, fine: i64) -> i64 {
+        fine.div_euclid(self.seconds() / Self::Fine.seconds())
+    }
+
+    /// The length as slots are counted.
+    fn slots(self) -> i64 {
+        i64::try_from(self.length()).expect("the rings are short")
+    }
+
+    fn place(self, slot: i64) -> usize {
+        let place = slot.rem_euclid(self.slots());
+        self.offset() + usize::try_from(place).expect("a remainder is not negative and short")
+    }
+}
+
+/// How many values a history has.
+pub const VALUES: usize = Resolution::FiveMinutes.offset() + Resolution::FiveMinutes.length();
+
+/// A slot without a value; never seen outside.
+const GAP: f32 = f32::NAN;
+
+/// Why a sample is not kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SampleError {
+    /// It is from a time that has not come.
+    #[error("the sample is from the future")]
+    Future,
+    /// It is from before the ring.
+    #[error("the sample is older than the history")]
+    TooOld,
+    /// It is no number that a load can be.
+    #[error("the sample is not a finite number of at least 0")]
+    NotALoad,
+}
+
+impl SampleError {
+    /// The kind of error, for conditions, Events and metrics.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Future => "Future",
+            Self::TooOld => "TooOld",
+            Self::NotALoad => "NotALoad",
+        }
+    }
+}
+
+/// The past of one load.
+#[derive(Debug, Clone)]
+pub struct History {
+    values: Box<[f32]>,
+    /// The newest 15-second slot that has been written; the rings end with the slot it lies in.
+    newest: Option<i64>,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self {
+            values: vec![GAP; VALUES].into(),
+            newest: None,
+        }
+    }
+}
+
+impl History {
+    /// The memory of one history, itself included.
+    pub const BYTES: usize = size_of::<Self>() + VALUES * size_of::<f32>();
+
+    /// Takes a sample of the time `at`. Of several in one slot the last one taken counts. Constant
+    /// time: after an outage the rings are cleared once at most.
+    ///
+    /// # Errors
+    /// Samples more than one slot ahead of `now`, older than the finest ring, or not a load.
+    pub fn insert(&mut self, at: Timestamp, value: f64, now: Timestamp) -> Result<(), SampleError> {
+        let value = load(value)?;
+        let slot = Resolution::Fine.slot(at);
+        self.make_room(slot, Resolution::Fine, now)?;
+        self.values[Resolution::Fine.place(slot)] = value;
+        self.summarise(slot, Resolution::Fine, Resolution::Minute);
+        let minute = Resolution::Minute.slot(at);
+        self.summarise(minute, Resolution::Minute, Resolution::FiveMinutes);
+        Ok(())
+    }
+
+    /// Takes a value of a coarser past from elsewhere, such as a database; what has been measured
+    /// here already stays. Returns whether it filled a gap.
+    ///
+    /// # Errors
+    /// As [`Self::insert`], by the ring of `resolution`.
+    pub fn refill(
+        &mut self,
+        resolution: Resolution,
+        at: Timestamp,
+        value: f64,
+        now: Timestamp,
+    ) -> Result<bool, SampleError> {
+        let value = load(value)?;
+        let slot = resolution.slot(at);
+        self.make_room(slot, resolution, now)?;
+        let held = &mut self.values[resolution.place(slot)];
+        let gap = held.is_nan();
+        if gap {
+            *held = value;
+        }
+        Ok(gap)
+    }
+
+    /// The past in one resolution, up to the newest step that is over in it; `None` before the
+    /// first sample.
+    #[must_use]
+    pub fn series(&self, resolution: Resolution) -> Option<Series> {
+        let end = self
+            .newest?
+            .checked_add(1)?
+            .checked_mul(Resolution::Fine.seconds())?;
+        let after = end.div_euclid(resolution.seconds());
+        // The ring's oldest slot is taken by the step that is not over yet.
+        let over = i64::from(end.rem_euclid(resolution.seconds()) != 0);
+        let slots = after - resolution.slots() + over..after;
+        let start = Timestamp::from_second(slots.start.checked_mul(resolution.seconds())?).ok()?;
+        let values = slots.map(|slot| self.get(resolution, slot)).collect();
+        Series::new(start, resolution.step(), values).ok()
+    }
+
+    /// The time of the newest 15-second step that has been written; `None` before the first sample.
+    #[must_use]
+    pub fn newest(&self) -> Option<Timestamp> {
+        let second = self.newest?.checked_mul(Resolution::Fine.seconds())?;
+        Timestamp::from_second(second).ok()
+    }
+
+    /// The value of the 15-second step that holds `time`.
+    #[must_use]
+    pub fn value(&self, time: Timestamp) -> Option<f64> {
+        self.get(Resolution::Fine, Resolution::Fine.slot(time))
+    }
+
+    /// The value of a slot; `None` for a gap and for what is not in the ring, whose place another
+    /// slot has.
+    fn get(&self, resolution: Resolution, slot: i64) -> Option<f64> {
+        let newest = resolution.of_fine(self.newest?);
+        let value = self.values[resolution.place(slot)];
+        let held = slot <= newest && slot > newest - resolution.slots();
+        (held && !value.is_nan()).then(|| f64::from(value))
+    }
+
+    /// Moves the rings on to hold `slot`, where it is not in them yet.
+    fn make_room(
+        &mut self,
+        slot: i64,
+        resolution: Resolution,
+        now: Timestamp,
+    ) -> Result<(), SampleError> {
+        if slot > resolution.slot(now) + 1 {
+            return Err(SampleError::Future);
+        }
+        let fine = slot * (resolution.seconds() / Resolution::Fine.seconds());
+        let newest = *self.newest.get_or_insert(fine);
+        if fine > newest {
+            for ring in Resolution::ALL {
+                self.clear_between(ring, newest, fine);
+            }
+            self.newest = Some(fine);
+        }
+        if slot <= resolution.of_fine(newest) - resolution.slots() {
+            return Err(SampleError::TooOld);
+        }
+        Ok(())
+    }
+
+    /// Empties the slots of one ring after that of `old` up to that of `new`, both in fine slots.
+    fn clear_between(&mut self, ring: Resolution, old: i64, new: i64) {
+        let (old, new) = (ring.of_fine(old), ring.of_fine(new));
+        for slot in (old + 1).max(new - ring.slots() + 1)..=new {
+            self.values[ring.place(slot)] = GAP;
+        }
+    }
+
+    /// Computes the coarse slot around the slot `inner` of the finer ring.
+    fn summarise(&mut self, inner: i64, fine: Resolution, coarse: Resolution) {
+        let per = coarse.seconds() / fine.seconds();
+        let outer = inner.div_euclid(per);
+        let (mut sum, mut count) = (0.0, 0_usize);
+        for value in (outer * per..(outer + 1) * per).filter_map(|slot| self.get(fine, slot)) {
+            sum += value;
+            count += 1;
+        }
+        let enough = i64::try_from(2 * count).is_ok_and(|twice| twice >= per);
+        let mean = narrowed(sum / count_as_f64(count.max(1))).filter(|_| enough);
+        if let Some(mean) = mean {
+            self.values[coarse.place(outer)] = mean;
+        }
+    }
+
+    /// The load at `time`, as far as the 5-minute ring knows it. A step's mean is that of its
+    /// middle; in between, and over fewer than 3 missing steps, the load lies on the line.
+    #[must_use]
+    pub fn at(&self, time: Timestamp) -> Option<f64> {
+        const RING: Resolution = Resolution::FiveMinutes;
+        let from_middle = time.as_second() - RING.seconds() / 2;
+        let slot = from_middle.div_euclid(RING.seconds());
+        let held = |slot| Some((slot, self.get(RING, slot)?));
+        let (left, before) = (0..3).map(|back| slot - back).find_map(held)?;
+        let ahead = from_middle - left * RING.seconds();
+        if ahead == 0 {
+            return Some(before);
+        }
+        let (right, after) = (slot + 1..left + 4).find_map(held)?;
+        let seconds = |seconds: i64| Amount::new(seconds.unsigned_abs()).as_f64();
+        let share = seconds(ahead) / seconds((right - left) * RING.seconds());
+        Some(before * (1.0 - share) + after * share)
+    }
+
+    /// The first time from `time` on of which [`Self::at`] knows the load.
+    #[must_use]
+    pub fn known_from(&self, time: Timestamp) -> Option<Timestamp> {
+        const RING: Resolution = Resolution::FiveMinutes;
+        if self.at(time).is_some() {
+            return Some(time);
+        }
+        let newest = RING.of_fine(self.newest?);
+        let from = (newest - RING.slots() + 1).max(RING.slot(time));
+        let middle = |slot: i64| slot * RING.seconds() + RING.seconds() / 2;
+        let known =
+            |slot: &i64| middle(*slot) >= time.as_second() && self.get(RING, *slot).is_some();
+        let first = (from..=newest).find(known)?;
+        Timestamp::from_second(middle(first)).ok()
+    }
+}
+
+fn load(value: f64) -> Result<f32, SampleError> {
+    let load = narrowed(value).filter(|value| *value >= 0.0);
+    load.ok_or(SampleError::NotALoad)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::forecast::series::Usable;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn filled(seconds: impl IntoIterator<Item = i64>) -> History {
+        let mut history = History::default();
+        for second in seconds {
+            let value = f64::from(i32::try_from(second / 15).unwrap());
+            history.insert(at(second), value, at(second)).unwrap();
+        }
+        history
+    }
+
+    fn known(history: &History, resolution: Resolution) -> Vec<(i64, f64)> {
+        let series = history.series(resolution).unwrap();
+        let times =
+            (series.start().as_second()..).step_by(resolution.seconds().try_into().unwrap());
+        let values = times.zip(series.values());
+        values
+            .filter_map(|(time, value)| value.map(|value| (time, value)))
+            .collect()
+    }
+
+    #[test]
+    fn ten_thousand_targets_of_two_series_fit_their_budget() {
+        let megabytes = 20_000 * History::BYTES / 1_000_000;
+        assert!(megabytes <= 71, "{megabytes} MB");
+    }
+
+    #[test]
+    fn each_ring_holds_its_span_and_ends_with_what_is_over() {
+        let history = filled((0..86_400 * 3).step_by(15));
+        for (resolution, seconds) in Resolution::ALL.into_iter().zip([1_800, 10_800, 172_800]) {
+            let series = history.series(resolution).unwrap();
+            assert_eq!(series.values().len(), resolution.length());
+            assert_eq!(series.start().as_second(), 86_400 * 3 - seconds);
+            assert!(
+                series.values().iter().all(Option::is_some),
+                "{resolution:?}"
+            );
+        }
+        let history = filled((0..86_400 * 3 + 30).step_by(15));
+        let fine = history.series(Resolution::Fine).unwrap();
+        assert_eq!(fine.end().as_second(), 86_400 * 3 + 15);
+        for resolution in [Resolution::Minute, Resolution::FiveMinutes] {
+            let series = history.series(resolution).unwrap();
+            assert_eq!(series.values().len(), resolution.length() - 1);
+            assert!(
+                series.values().iter().all(Option::is_some),
+                "{resolution:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_coarse_step_is_the_mean_of_the_finer_once_half_of_them_are_there() {
+        let history = filled([0, 15, 60, 120, 135, 150, 165, 300]);
+        assert_eq!(known(&history, Resolution::Minute), [(0, 0.5), (120, 9.5)]);
+        assert_eq!(known(&history, Resolution::FiveMinutes), []);
+        let history = filled([0, 15, 60, 75, 120, 135, 300]);
+        assert_eq!(known(&history, Resolution::FiveMinutes), [(0, 4.5)]);
+    }
+
+    #[test]
+    fn an_outage_is_a_gap_and_what_is_older_than_the_ring_is_gone() {
+        let mut history = filled((0..600).step_by(15));
+        history.insert(at(900), 1.0, at(900)).unwrap();
+        let series = history.series(Resolution::Fine).unwrap();
+        assert_eq!(
+            series.usable(),
+            Usable {
+                values: vec![1.0],
+                missing: 0
+            }
+        );
+        history.insert(at(100_000), 2.0, at(100_000)).unwrap();
+        assert_eq!(known(&history, Resolution::Fine), [(99_990, 2.0)]);
+        assert_eq!(
+            known(&history, Resolution::FiveMinutes),
+            [(0, 9.5), (300, 29.5)]
+        );
+    }
+
+    #[test]
+    fn what_is_no_load_of_this_time_is_refused_and_changes_nothing() {
+        let mut history = filled([3600]);
+        for (second, value, reason) in [
+            (3600 + 31, 1.0, "Future"),
+            (1_800, 1.0, "TooOld"),
+            (3600, -1.0, "NotALoad"),
+            (3600, f64::NAN, "NotALoad"),
+            (3600, 1e300, "NotALoad"),
+        ] {
+            let refused = history.insert(at(second), value, at(3600)).unwrap_err();
+            assert_eq!(refused.reason(), reason);
+        }
+        assert_eq!(known(&history, Resolution::Fine), [(3600, 240.0)]);
+    }
+
+    #[test]
+    fn a_refill_fills_gaps_only() {
+        let mut history = filled([3600, 3615]);
+        let now = at(3615);
+        for (second, value, fills) in [(3600, 7.0, false), (3000, 7.0, true), (3000, 8.0, false)] {
+            let refilled = history.refill(Resolution::Fine, at(second), value, now);
+            assert_eq!(refilled, Ok(fills));
+        }
+        let old = at(3600 - 86_400);
+        let refilled = history.refill(Resolution::FiveMinutes, old, 9.0, now);
+        assert_eq!(refilled, Ok(true));
+        assert_eq!(
+            known(&history, Resolution::FiveMinutes),
+            [(3600 - 86_400, 9.0)]
+        );
+        assert_eq!(
+            known(&history, Resolution::Fine),
+            [(3000, 7.0), (3600, 240.0), (3615, 241.0)]
+        );
+    }
+
+    #[test]
+    fn a_day_back_lies_on_the_line_between_the_middles() {
+        let mut history = History::default();
+        let now = at(9000);
+        for slot in [0_i32, 1, 4, 8] {
+            let (start, value) = (at(i64::from(slot) * 300), f64::from(slot) * 300.0 + 150.0);
+            let refilled = history.refill(Resolution::FiveMinutes, start, value, now);
+            refilled.unwrap();
+        }
+        for (second, value) in [
+            (149, None),
+            (150, Some(150.0)),
+            (300, Some(300.0)),
+            (1000, Some(1000.0)),
+            (1350, Some(1350.0)),
+            (1351, None),
+            (2550, Some(2550.0)),
+            (2551, None),
+        ] {
+            let found = history.at(at(second));
+            assert_eq!(found.map(f64::round), value, "{second}");
+        }
+        for (second, known) in [
+            (0, Some(150)),
+            (200, Some(200)),
+            (1400, Some(2550)),
+            (2600, None),
+        ] {
+            assert_eq!(history.known_from(at(second)), known.map(at), "{second}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_samples_does_not_matter(
+            mut seconds in prop::collection::vec(0_i64..1700, 1..80), swaps in any::<u64>()
+        ) {
+            let (now, mut forward, mut shuffled) =
+                (at(1700), History::default(), History::default());
+            seconds.sort_unstable();
+            let insert = |history: &mut History, second: i64| {
+                let value = f64::from(i32::try_from(second / 15).unwrap());
+                history.insert(at(second), value, now).unwrap();
+            };
+            for &second in &seconds {
+                insert(&mut forward, second);
+            }
+            seconds.sort_by_key(|&second| (second.unsigned_abs() + 1).wrapping_mul(swaps | 1));
+            for &second in &seconds {
+                insert(&mut shuffled, second);
+            }
+            for resolution in Resolution::ALL {
+                prop_assert_eq!(forward.series(resolution), shuffled.series(resolution));
+            }
+        }
+    }
+}

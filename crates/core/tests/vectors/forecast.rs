@@ -1,0 +1,168 @@
+//! Smoothing, D-HPA and the HPA-aware count against an independent implementation.
+
+use evenkeel_core::forecast::{AdaptiveAlpha, Alpha, Coefficients, PointModel, Tes, Variant};
+use evenkeel_core::scaling::Bounds;
+use evenkeel_core::scaling::ds_hpa::DynamicThreshold;
+use evenkeel_core::scaling::hpa_aware::{PodCapacity, Thresholds, replicas};
+use evenkeel_core::units::Ratio;
+use serde::Deserialize;
+
+use super::files;
+
+fn assert_close(found: f64, expected: f64, absolute: f64, what: &str) {
+    assert!(
+        (found - expected).abs() <= 1e-9 * expected.abs() + absolute,
+        "{what}: {found}, expected {expected}"
+    );
+}
+
+#[derive(Deserialize)]
+struct BrownCase {
+    name: String,
+    alpha: f64,
+    y: Vec<f64>,
+    s1: f64,
+    s2: f64,
+    s3: f64,
+    brown: Parabola,
+    paper: Parabola,
+}
+
+#[derive(Deserialize)]
+struct Parabola {
+    a: f64,
+    b: f64,
+    c: f64,
+    forecast: Vec<f64>,
+}
+
+#[test]
+fn smoothing_gives_the_coefficients_and_forecasts_expected() {
+    for case in files::cases::<BrownCase>("forecast/brown_tes") {
+        for (variant, expected) in [(Variant::Brown, &case.brown), (Variant::Paper, &case.paper)] {
+            let what = format!("{} at {} as {variant:?}", case.name, case.alpha);
+            let mut model = Tes::new(Alpha::new(case.alpha).expect(&what), variant);
+            case.y.iter().for_each(|&value| model.observe(value));
+            let smoothed = model.brown().smoothed();
+            for (found, expected) in smoothed.into_iter().zip([case.s1, case.s2, case.s3]) {
+                assert_close(found, expected, 1e-9, &what);
+            }
+            let Coefficients { a, b, c } = model.brown().coefficients(variant);
+            let coefficients = [(a, expected.a), (b, expected.b), (c, expected.c)];
+            let mut means = vec![0.0; expected.forecast.len()];
+            model.predict(&mut means);
+            let means = means.into_iter().zip(expected.forecast.iter().copied());
+            for (found, expected) in coefficients.into_iter().chain(means) {
+                assert_close(found, expected, 1e-9, &what);
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct AlphaCase {
+    name: String,
+    x: Vec<f64>,
+    mean: f64,
+    population_sd: f64,
+    mean_last5: f64,
+    alpha_raw: Option<f64>,
+}
+
+#[test]
+fn the_adaptive_factor_is_the_one_expected() {
+    for case in files::cases::<AlphaCase>("forecast/adaptive_alpha") {
+        let name = &case.name;
+        let found = AdaptiveAlpha::of(&case.x);
+        assert_close(found.mean, case.mean, 1e-12, name);
+        assert_close(found.deviation, case.population_sd, 1e-9, name);
+        assert_close(found.recent, case.mean_last5, 1e-12, name);
+        assert_eq!(found.raw.is_some(), case.alpha_raw.is_some(), "{name}");
+        if let (Some(found), Some(expected)) = (found.raw, case.alpha_raw) {
+            assert_close(found, expected, 1e-9, name);
+        }
+        assert!(
+            (Alpha::LEAST..=Alpha::MOST).contains(&found.alpha()),
+            "{name}"
+        );
+    }
+}
+
+#[derive(Deserialize)]
+struct ThresholdCase {
+    name: String,
+    #[serde(rename = "T")]
+    target: f64,
+    x: Vec<f64>,
+    current: i32,
+    mean: f64,
+    growth: f64,
+    t_down: f64,
+    desired: i32,
+}
+
+#[test]
+fn d_hpa_lowers_its_target_as_expected() {
+    let tolerance = Ratio::new(0.1).expect("finite");
+    for case in files::cases::<ThresholdCase>("forecast/dhpa_threshold") {
+        let what = format!("{} at {}", case.name, case.target);
+        let target = Ratio::new(case.target).expect(&what);
+        let capacity = PodCapacity::new(1.0, target).expect(&what);
+        let of_one_pod = DynamicThreshold::of(&case.x, 1, capacity).expect(&what);
+        assert_close(of_one_pod.mean, case.mean, 1e-12, &what);
+        assert_close(of_one_pod.growth, case.growth, 1e-12, &what);
+        assert_close(of_one_pod.target, case.t_down, 1e-12, &what);
+        assert_eq!(
+            of_one_pod.desired(case.current, tolerance),
+            case.desired,
+            "{what}"
+        );
+    }
+}
+
+#[derive(Deserialize)]
+struct AwareCase {
+    name: String,
+    current: i32,
+    min: i32,
+    max: i32,
+    tolerance: f64,
+    resources: Vec<OnePod>,
+    desired: i32,
+    max_threshold: f64,
+    min_threshold: f64,
+    literal: f64,
+    replicas: i32,
+}
+
+#[derive(Deserialize)]
+struct OnePod {
+    used: f64,
+    requested: f64,
+    target: f64,
+}
+
+#[test]
+fn the_hpa_aware_count_is_the_one_expected() {
+    for case in files::cases::<AwareCase>("forecast/hpa_aware") {
+        let name = &case.name;
+        let desired = case.resources.iter().map(|resource| {
+            let target = Ratio::new(resource.target).expect(name);
+            let capacity = PodCapacity::new(resource.requested, target).expect(name);
+            capacity.desired(case.current, resource.used)
+        });
+        let desired = desired.max().expect(name);
+        assert_eq!(desired, case.desired, "{name}");
+        let bounds = Bounds::new(case.min, case.max).expect(name);
+        let thresholds = Thresholds::new(bounds, case.tolerance);
+        assert_close(thresholds.max, case.max_threshold, 0.0, name);
+        assert_close(thresholds.min, case.min_threshold, 0.0, name);
+        let literal = thresholds.limit(case.current, desired);
+        assert_close(literal, case.literal, 0.0, name);
+        assert_eq!(
+            replicas(case.current, desired, bounds),
+            case.replicas,
+            "{name}"
+        );
+    }
+}

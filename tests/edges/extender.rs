@@ -1,0 +1,473 @@
+//! Every recorded call of kube-scheduler gets the right answer from the real router.
+
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::support::answering::{
+    Answer, Asked, Certificates, EXTENDER_BODY, add_namespace, cluster, policy,
+};
+use crate::support::hostile;
+use crate::support::recorded::{Recorded, requests};
+use axum::http::StatusCode;
+use evenkeel::cluster::ClusterState;
+use evenkeel::server::paths::{FILTER, PRIORITIZE};
+use evenkeel_clock as clock;
+use evenkeel_core::placement::usage::{Measurement, UsageSample};
+use evenkeel_core::units::{Amount, Resources};
+use evenkeel_kubernetes::extender::REFUSAL;
+use jiff::SignedDuration;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const NAMESPACE: &str = "e2e-extender";
+
+/// Nodes of the cluster; those of the recorded calls are among them.
+const NODES: usize = 300;
+
+/// Every fourth node has no network left: 85 % of 1 Gbit/s are used.
+fn is_full(name: &str) -> bool {
+    let number = name
+        .strip_prefix("node-")
+        .and_then(|number| number.parse::<usize>().ok());
+    number.is_some_and(|number| number < NODES && number.is_multiple_of(4))
+}
+
+/// 300 nodes of 16 cores and 64 GiB, filled more the higher their number.
+fn nodes() -> ClusterState {
+    let cluster = cluster(true);
+    let now = clock::now();
+    let mut measured = HashMap::new();
+    for number in 0..NODES {
+        let name = format!("node-{number:04}");
+        let node = json!({
+            "metadata": {"name": name, "annotations": {
+                "evenkeel.dev/network-capacity": "1Gbps", "evenkeel.dev/disk-io-capacity": "100MB/s"}},
+            "status": {
+                "allocatable": {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "100Gi"},
+                "conditions": [{"type": "Ready", "status": "True"}]},
+        });
+        cluster.apply_node(&serde_json::from_value(node).unwrap(), now);
+        let number = u64::try_from(number).unwrap();
+        let network = if is_full(&name) {
+            106_250_000
+        } else {
+            10_000_000
+        };
+        let used = [1000 + 10 * number, 8 << 30, network, 5_000_000, 10 << 30];
+        let used = Resources::new(used).map(|value| {
+            let value = Amount::new(value);
+            Some(Measurement {
+                value,
+                at: now,
+                window: SignedDuration::ZERO,
+            })
+        });
+        measured.insert(name.into(), used);
+    }
+    let sample = UsageSample {
+        nodes: measured,
+        ..UsageSample::default()
+    };
+    cluster.apply_sample(Arc::new(sample), now);
+    cluster
+}
+
+fn opted_in() -> ClusterState {
+    let cluster = nodes();
+    add_namespace(&cluster, NAMESPACE, &[("evenkeel.dev/enabled", "true")]);
+    cluster
+}
+
+fn asked_names(call: &Value) -> Vec<String> {
+    let text = |name: &Value| name.as_str().unwrap().to_owned();
+    if let Some(names) = call["NodeNames"].as_array() {
+        return names.iter().map(text).collect();
+    }
+    let items = call["Nodes"]["items"].as_array().unwrap();
+    items
+        .iter()
+        .map(|node| text(&node["metadata"]["name"]))
+        .collect()
+}
+
+/// The nodes that an answer to filter lets pass; the rest of it is held to the protocol.
+fn passed(call: &Value, answer: &Answer) -> Vec<String> {
+    assert_eq!(answer.status, StatusCode::OK, "{answer:?}");
+    assert!(!answer.retry_after);
+    let body: Value = serde_json::from_slice(&answer.body).unwrap();
+    let members: Vec<&String> = body.as_object().unwrap().keys().collect();
+    let known = [
+        "Error",
+        "FailedAndUnresolvableNodes",
+        "FailedNodes",
+        "NodeNames",
+        "Nodes",
+    ];
+    assert!(
+        members
+            .iter()
+            .all(|member| known.contains(&member.as_str())),
+        "{members:?}"
+    );
+    assert_eq!(body["FailedNodes"], json!({}));
+    assert_eq!(body["Error"], "");
+    let passed = asked_names(&body);
+    let refused = body["FailedAndUnresolvableNodes"].as_object().unwrap();
+    assert!(refused.values().all(|text| text == REFUSAL));
+    assert!(!REFUSAL.contains('%') && !REFUSAL.contains(|c: char| c.is_ascii_digit()));
+    // Each node is in one of the two, and those that pass stand in the order asked.
+    let asked = asked_names(call);
+    let kept: Vec<String> = asked
+        .iter()
+        .filter(|name| !refused.contains_key(*name))
+        .cloned()
+        .collect();
+    assert_eq!(passed, kept);
+    assert_eq!(asked.len(), passed.len() + refused.len());
+    if call["NodeNames"].is_null() {
+        assert_eq!(body["NodeNames"], Value::Null);
+        let sent = call["Nodes"]["items"].as_array().unwrap().iter();
+        let echoed: Vec<&Value> = sent
+            .filter(|node| !refused.contains_key(node["metadata"]["name"].as_str().unwrap()))
+            .collect();
+        let items: Vec<&Value> = body["Nodes"]["items"].as_array().unwrap().iter().collect();
+        assert_eq!(items, echoed, "nodes are echoed untouched");
+    } else {
+        assert_eq!(body["Nodes"], Value::Null);
+    }
+    passed
+}
+
+/// The scores of an answer to prioritize, in the order asked.
+fn scores(call: &Value, answer: &Answer) -> Vec<u64> {
+    assert_eq!(answer.status, StatusCode::OK, "{answer:?}");
+    let body: Vec<Value> = serde_json::from_slice(&answer.body).unwrap();
+    let hosts: Vec<&str> = body
+        .iter()
+        .map(|score| score["Host"].as_str().unwrap())
+        .collect();
+    assert_eq!(hosts, asked_names(call));
+    let scores: Vec<u64> = body
+        .iter()
+        .map(|score| score["Score"].as_u64().unwrap())
+        .collect();
+    assert!(scores.iter().all(|score| *score <= 10), "{scores:?}");
+    scores
+}
+
+async fn send(service: &Asked, recorded: &Recorded) -> Answer {
+    let body = recorded.body.clone();
+    service
+        .send(&recorded.target, &recorded.headers, body)
+        .await
+}
+
+fn calls(target: &str) -> Vec<Recorded> {
+    let verb = target.rsplit('/').next();
+    let calls = requests("extender")
+        .into_iter()
+        .filter(|call| call.target.rsplit('/').next() == verb);
+    let calls: Vec<Recorded> = calls.collect();
+    assert!(!calls.is_empty());
+    calls
+}
+
+fn is_daemon_set(call: &Value) -> bool {
+    let owners = call["Pod"]["metadata"]["ownerReferences"].as_array();
+    owners.is_some_and(|owners| owners.iter().any(|owner| owner["kind"] == "DaemonSet"))
+}
+
+#[tokio::test]
+async fn nodes_without_headroom_are_refused_in_both_forms() {
+    for recorded in calls(FILTER) {
+        let call = recorded.json();
+        let service = Asked::new(opted_in(), policy());
+        let passed = passed(&call, &send(&service, &recorded).await);
+        let namespace = call["Pod"]["metadata"]["namespace"].as_str().unwrap();
+        let judged = namespace == NAMESPACE && !is_daemon_set(&call);
+        let asked = asked_names(&call);
+        let expected: Vec<String> = asked
+            .into_iter()
+            .filter(|name| !(judged && is_full(name)))
+            .collect();
+        assert_eq!(passed, expected, "{}", recorded.name);
+    }
+}
+
+#[tokio::test]
+async fn every_asked_node_is_scored() {
+    for recorded in calls(PRIORITIZE) {
+        let call = recorded.json();
+        let cluster = opted_in();
+        let service = Asked::new(cluster.clone(), policy());
+        let scores = scores(&call, &send(&service, &recorded).await);
+        if call["Pod"]["metadata"]["namespace"] == NAMESPACE && scores.len() > 1 {
+            let best = scores.iter().max();
+            assert_eq!(best, Some(&10), "{}", recorded.name);
+            assert!(scores.iter().min() < best, "{}", recorded.name);
+            // The Pod is counted where it will most likely go.
+            assert_eq!(cluster.in_flight(), 1, "{}", recorded.name);
+        }
+        // Asked once more, it is not counted twice, and the answer is the same.
+        assert_eq!(
+            self::scores(&call, &send(&service, &recorded).await),
+            scores
+        );
+        assert!(cluster.in_flight() <= 1);
+    }
+}
+
+#[tokio::test]
+async fn elsewhere_every_node_passes_with_no_preference() {
+    for annotations in [None, Some(vec![("evenkeel.dev/enabled", "yes")])] {
+        let cluster = nodes();
+        if let Some(annotations) = &annotations {
+            add_namespace(&cluster, NAMESPACE, annotations);
+        }
+        let service = Asked::new(cluster.clone(), policy());
+        for recorded in calls(FILTER) {
+            let call = recorded.json();
+            assert_eq!(
+                passed(&call, &send(&service, &recorded).await),
+                asked_names(&call)
+            );
+        }
+        for recorded in calls(PRIORITIZE) {
+            let scores = scores(&recorded.json(), &send(&service, &recorded).await);
+            assert!(scores.iter().all(|score| *score == 0), "{}", recorded.name);
+        }
+        assert_eq!(cluster.in_flight(), 0);
+    }
+}
+
+fn call_of(target: &str, name: &str) -> Value {
+    let found = calls(target).into_iter().find(|call| call.name == name);
+    found.unwrap_or_else(|| panic!("{name} is recorded")).json()
+}
+
+#[tokio::test]
+async fn the_only_node_left_counts_the_pod_at_once() {
+    let mut call = call_of(FILTER, "filter-3-node-names");
+    call["NodeNames"] = json!(["node-0004", "node-0005", "node-0008"]);
+    let cluster = opted_in();
+    let service = Asked::new(cluster.clone(), policy());
+    let answer = service.post(FILTER, call.to_string()).await;
+    assert_eq!(passed(&call, &answer), ["node-0005"]);
+    let detail = cluster.node_detail("node-0005").unwrap();
+    assert_eq!(detail.pods_in_flight, 1);
+    assert_eq!(detail.in_flight.values()[0], Amount::new(100));
+
+    // Two that pass leave the choice to prioritize, and take back what was counted.
+    call["NodeNames"] = json!(["node-0005", "node-0006"]);
+    let answer = service.post(FILTER, call.to_string()).await;
+    assert_eq!(passed(&call, &answer).len(), 2);
+    assert_eq!(cluster.in_flight(), 0);
+}
+
+#[tokio::test]
+async fn a_burst_does_not_overfill_the_node_that_looked_idle() {
+    let cluster = opted_in();
+    let service = Asked::new(cluster.clone(), policy());
+    let mut chosen = HashMap::new();
+    for pod in 0..12 {
+        let mut call = call_of(PRIORITIZE, "prioritize-10-node-names");
+        call["Pod"]["metadata"]["uid"] = format!("burst-{pod}").into();
+        call["Pod"]["metadata"]["name"] = format!("burst-{pod}").into();
+        // 5 of 16 cores: two of them fill a node.
+        call["Pod"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "5".into();
+        let filtered = service.post(FILTER, call.to_string()).await;
+        let left = passed(&call, &filtered);
+        if left.is_empty() {
+            break;
+        }
+        call["NodeNames"] = json!(left);
+        let scores = scores(&call, &service.post(PRIORITIZE, call.to_string()).await);
+        // The first of equals, as it is counted until its binding is seen.
+        let best = (0..left.len())
+            .min_by_key(|node| Reverse(scores[*node]))
+            .unwrap();
+        *chosen.entry(left[best].clone()).or_insert(0) += 1;
+    }
+    assert!(chosen.len() >= 6, "{chosen:?}");
+    assert!(chosen.values().all(|pods| *pods <= 2), "{chosen:?}");
+}
+
+#[tokio::test]
+async fn nodes_that_are_not_known_pass_and_are_scored_zero() {
+    let mut call = call_of(FILTER, "filter-3-node-names");
+    call["NodeNames"] = json!(["new-1", "node-0004", "node-0001", "node-0250"]);
+    let service = Asked::new(opted_in(), policy());
+    let answer = service.post(FILTER, call.to_string()).await;
+    assert_eq!(passed(&call, &answer), ["new-1", "node-0001", "node-0250"]);
+    let scores = scores(&call, &service.post(PRIORITIZE, call.to_string()).await);
+    assert_eq!(scores[0], 0);
+    assert!(scores.contains(&10));
+}
+
+#[tokio::test]
+async fn only_the_scheduler_may_ask_where_its_authority_is_known() {
+    let recorded = calls(FILTER)
+        .into_iter()
+        .find(|call| call.client_certificate)
+        .unwrap();
+    let certificates = Certificates::new(true);
+    let scheduler = Asked::by(opted_in(), policy(), &certificates, true);
+    let answer = send(&scheduler, &recorded).await;
+    assert!(!passed(&recorded.json(), &answer).is_empty());
+
+    let nobody = Asked::by(opted_in(), policy(), &certificates, false);
+    let answer = send(&nobody, &recorded).await;
+    assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+    let stranger = Asked::by_client_of(
+        &Certificates::new(true),
+        opted_in(),
+        policy(),
+        &certificates,
+    );
+    let answer = send(&stranger, &recorded).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn verbs_that_are_not_offered_are_refused() {
+    let service = Asked::new(opted_in(), policy());
+    let offered = [FILTER, PRIORITIZE];
+    let others = requests("extender")
+        .into_iter()
+        .filter(|r| !offered.contains(&r.target.as_str()));
+    for recorded in others {
+        let answer = send(&service, &recorded).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", recorded.name);
+    }
+}
+
+/// A call about a Pod with this name and UID.
+fn call(namespace: &str, name: &str, uid: &str, nodes: &[&str]) -> String {
+    let metadata = json!({"name": name, "namespace": namespace, "uid": uid});
+    let container = json!({"resources": {"requests": {"cpu": "1"}}});
+    json!({"Pod": {"metadata": metadata, "spec": {"containers": [container]}}, "NodeNames": nodes})
+        .to_string()
+}
+
+#[tokio::test]
+async fn what_is_explained_is_the_newest_pod_of_the_name_and_of_opted_in_namespaces_only() {
+    let cluster = opted_in();
+    add_namespace(&cluster, "elsewhere", &[]);
+    let service = Asked::new(cluster, policy());
+    let nodes = ["node-0001", "node-0002"];
+    for path in [FILTER, PRIORITIZE] {
+        for namespace in [NAMESPACE, "elsewhere", "never-seen"] {
+            let answer = service.post(path, call(namespace, "p", "1", &nodes)).await;
+            assert_eq!(answer.status, StatusCode::OK);
+        }
+    }
+    for namespace in ["elsewhere", "never-seen"] {
+        let (status, _) = service.explain(namespace, "p").await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "{namespace}");
+    }
+    for (uid, prioritized) in [("1", true), ("2", false)] {
+        service
+            .post(FILTER, call(NAMESPACE, "p", uid, &nodes[..1]))
+            .await;
+        let (status, body) = service.explain(NAMESPACE, "p").await;
+        assert_eq!(status, StatusCode::OK);
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["lastFilter"]["asked"], 1, "{body}");
+        // The second Pod has not been scored, whatever became of the first.
+        assert_eq!(body["lastPrioritize"].is_object(), prioritized, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn nodes_that_are_not_known_are_counted_once_they_are_to_choose_from() {
+    let service = Asked::new(opted_in(), policy());
+    let counted = |count| format!("evenkeel_extender_nodes_unknown_total {count}\n");
+    for (path, nodes, count) in [
+        (FILTER, &["node-0001", "new", "newer"][..], 0),
+        (PRIORITIZE, &["node-0001", "new", "newer"], 2),
+        (PRIORITIZE, &["node-0001", "node-0002"], 2),
+        // The only node that passes is not asked about again.
+        (FILTER, &["node-0004", "new"], 3),
+    ] {
+        service.post(path, call(NAMESPACE, "p", "1", nodes)).await;
+        let page = service.page();
+        assert!(page.contains(&counted(count)), "{path} {nodes:?}: {page}");
+    }
+}
+
+#[tokio::test]
+async fn hostile_bodies_get_a_clear_refusal() {
+    let service = Asked::new(opted_in(), policy());
+    for path in [FILTER, PRIORITIZE] {
+        let wrong = [
+            json!({"Pod": {}, "NodeNames": [1]}),
+            json!({"Pod": {}, "NodeNames": "node"}),
+            json!({"Pod": 5, "NodeNames": []}),
+            json!({"Pod": {}, "Nodes": {"items": [{"metadata": {"name": 5}}]}}),
+            json!({"Pod": {}, "Nodes": {"items": [5]}}),
+            json!({"Pod": {}}),
+        ];
+        let wrong = wrong.map(|body| ("of the wrong type", body.to_string().into_bytes()));
+        for (name, body) in hostile::no_requests().into_iter().chain(wrong) {
+            let text = String::from_utf8_lossy(&body[..body.len().min(80)]).into_owned();
+            let answer = service.post(path, body).await;
+            assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{name}: {text}");
+            assert!(!answer.retry_after);
+        }
+        let large = vec![b' '; usize::try_from(EXTENDER_BODY).unwrap() + 1];
+        assert_eq!(
+            service.post(path, large).await.status,
+            StatusCode::PAYLOAD_TOO_LARGE
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_no_rule_reads_may_be_odd() {
+    let service = Asked::new(opted_in(), policy());
+    let call = call_of(FILTER, "filter-3-node-names");
+    let text = call.to_string();
+    for (from, to) in [
+        (
+            r#""NodeNames":"#,
+            format!(r#""Odd":{},"NodeNames":"#, hostile::nested()),
+        ),
+        (r#""NodeNames":"#, r#""Odd":1e400,"NodeNames":"#.to_owned()),
+        (
+            r#""spec":{"#,
+            format!(r#""spec":{{"odd":{},"#, hostile::nested()),
+        ),
+    ] {
+        let body = text.replacen(from, &to, 1);
+        assert_ne!(body, text);
+        let answer = service.post(FILTER, body).await;
+        assert_eq!(passed(&call, &answer), ["node-0002", "node-0001"]);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn any_damage_gets_an_answer(damage in hostile::damage(), which: prop::sample::Index, filter: bool) {
+        thread_local! {
+            static SERVICE: Asked = Asked::new(opted_in(), policy());
+            static RECORDED: Vec<Recorded> = requests("extender")
+                .into_iter()
+                .filter(|recorded| recorded.body.len() < 20_000)
+                .collect();
+        }
+        let body = RECORDED.with(|recorded| hostile::damaged(&which.get(recorded).body, &damage));
+        let path = if filter { FILTER } else { PRIORITIZE };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let answer = SERVICE.with(|service| runtime.block_on(service.post(path, body)));
+        prop_assert!(answer.status == StatusCode::OK || answer.status.is_client_error(), "{:?}", answer);
+        prop_assert!(!answer.retry_after);
+        if answer.status == StatusCode::OK {
+            prop_assert!(serde_json::from_slice::<Value>(&answer.body).is_ok());
+        }
+    }
+}

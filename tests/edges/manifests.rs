@@ -1,0 +1,673 @@
+//! Holds what is installed against the code: paths, ports, names, rights and configuration.
+//!
+//! The manifests are read as they stand in the repository. The overlays are built with `kubectl
+//! kustomize`, which needs no cluster; where there is no kubectl, those tests say so and do nothing.
+
+#![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
+
+mod read;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use evenkeel::cluster::access::{ACCESS, Need, Scope};
+use evenkeel::config::{Config, Serving, Sources};
+use serde_json::{Value, json};
+
+use read::{base, built, documents, environment, find, named, overlays, root, strings, text};
+
+/// What the manifests have to agree with the code on.
+mod code {
+    pub(super) const NAMESPACE: &str = "evenkeel-system";
+    pub(super) const LIVEZ: &str = "/livez";
+    pub(super) const READYZ: &str = "/readyz";
+    pub(super) const METRICS: &str = "/metrics";
+
+    pub(super) use evenkeel::server::paths::{FILTER, MUTATE, PRIORITIZE};
+    pub(super) use evenkeel_kubernetes::annotations::{
+        BOUNDS, ENABLED, HEADROOM_RETURNED, SCALING_STATUS,
+    };
+}
+
+/// What stands for an installation's own values in the scheduler's configuration.
+const PLACEHOLDERS: [&str; 4] = ["EXTENDER_IP", "CA_DATA", "CERT_DATA", "KEY_DATA"];
+
+fn configuration(objects: &[Value]) -> Config {
+    let sources = Sources {
+        file: Some(root().join("deploy/base/config.yaml")),
+        environment: environment(find(objects, "Deployment", "evenkeel")),
+        flags: Vec::new(),
+    };
+    Config::load(&sources).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn container(deployment: &Value) -> &Value {
+    &deployment["spec"]["template"]["spec"]["containers"][0]
+}
+
+#[test]
+fn the_webhook_leads_to_the_path_and_port_that_are_served() {
+    let objects = base();
+    let webhook = find(&objects, "MutatingWebhookConfiguration", "evenkeel");
+    let webhook = &webhook["webhooks"][0];
+    let service = &webhook["clientConfig"]["service"];
+    assert_eq!(
+        service,
+        &json!({"namespace": code::NAMESPACE, "name": "evenkeel", "port": 443, "path": code::MUTATE})
+    );
+    for name in ["evenkeel", "evenkeel-extender"] {
+        let service = find(&objects, "Service", name);
+        let port = &service["spec"]["ports"][0];
+        assert_eq!(port["port"], 443, "{name}");
+        assert_eq!(port["targetPort"], "https", "{name}");
+    }
+}
+
+#[test]
+fn the_webhook_can_stop_no_pod() {
+    let objects = base();
+    let webhook = find(&objects, "MutatingWebhookConfiguration", "evenkeel");
+    let mut webhook = webhook["webhooks"][0].clone();
+    let fields = webhook.as_object_mut().unwrap();
+    fields.remove("clientConfig");
+    assert_eq!(
+        webhook,
+        json!({
+            "name": "pods.evenkeel.dev",
+            "rules": [{
+                "operations": ["CREATE"],
+                "apiGroups": [""],
+                "apiVersions": ["v1"],
+                "resources": ["pods"],
+                "scope": "Namespaced",
+            }],
+            "matchPolicy": "Equivalent",
+            "namespaceSelector": {"matchExpressions": [{
+                "key": "kubernetes.io/metadata.name",
+                "operator": "NotIn",
+                "values": ["kube-system", code::NAMESPACE],
+            }]},
+            "failurePolicy": "Ignore",
+            "timeoutSeconds": 1,
+            "sideEffects": "None",
+            "reinvocationPolicy": "IfNeeded",
+            "admissionReviewVersions": ["v1"],
+        })
+    );
+}
+
+#[test]
+fn the_scheduler_calls_the_paths_that_are_served() {
+    let mut config = text("webhook-config/scheduler-config.yaml");
+    let uncommented: String = config
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'))
+        .collect();
+    for placeholder in PLACEHOLDERS {
+        assert_eq!(uncommented.matches(placeholder).count(), 1, "{placeholder}");
+        config = config.replace(placeholder, "10.0.0.1");
+    }
+    let config: Value = serde_saphyr::from_str(&config).unwrap();
+    let extender = &config["extenders"][0];
+    let path = |verb: &str| {
+        let prefix = extender["urlPrefix"].as_str().unwrap();
+        let path = prefix
+            .strip_prefix("https://10.0.0.1")
+            .expect("the Service's port is 443");
+        format!("{path}/{}", extender[verb].as_str().unwrap())
+    };
+    assert_eq!(path("filterVerb"), code::FILTER);
+    assert_eq!(path("prioritizeVerb"), code::PRIORITIZE);
+    assert_eq!(config["percentageOfNodesToScore"], 100);
+    let expected = json!({
+        "weight": 5, "nodeCacheCapable": true, "ignorable": true, "httpTimeout": "200ms",
+        "enableHTTPS": true,
+    });
+    for (field, value) in expected.as_object().unwrap() {
+        assert_eq!(&extender[field], value, "{field}");
+    }
+    let name = format!("evenkeel-extender.{}.svc", code::NAMESPACE);
+    assert_eq!(extender["tlsConfig"]["serverName"], name);
+}
+
+#[test]
+fn the_unfilled_scheduler_configuration_is_no_valid_one() {
+    use base64::Engine;
+    let config: Value =
+        serde_saphyr::from_str(&text("webhook-config/scheduler-config.yaml")).unwrap();
+    let data = config["extenders"][0]["tlsConfig"]["caData"]
+        .as_str()
+        .unwrap();
+    let decoded = base64::engine::general_purpose::STANDARD.decode(data);
+    assert!(
+        decoded.is_err(),
+        "kube-scheduler would start and trust nobody or anybody: {data}"
+    );
+}
+
+#[test]
+fn both_scheduler_configurations_differ_only_in_where_the_scheduler_runs() {
+    let read = |path| -> Value { serde_saphyr::from_str(&text(path)).unwrap() };
+    let mut shipped = read("webhook-config/scheduler-config.yaml");
+    let mut second = read("deploy/components/second-scheduler/scheduler-config.yaml");
+    for config in [&mut shipped, &mut second] {
+        let fields = config.as_object_mut().unwrap();
+        for own in ["clientConnection", "leaderElection", "profiles"] {
+            fields.remove(own);
+        }
+        let extender = config["extenders"][0].as_object_mut().unwrap();
+        let prefix = extender.remove("urlPrefix").unwrap();
+        let path = prefix
+            .as_str()
+            .unwrap()
+            .rsplit('/')
+            .next()
+            .unwrap()
+            .to_owned();
+        assert_eq!(path, "scheduler");
+        let tls = extender["tlsConfig"].as_object_mut().unwrap();
+        tls.retain(|field, _| field == "serverName");
+    }
+    assert_eq!(shipped, second);
+}
+
+#[test]
+fn the_containers_ports_are_those_of_the_configuration() {
+    let objects = base();
+    let config = configuration(&objects);
+    let deployment = find(&objects, "Deployment", "evenkeel");
+    let ports = &container(deployment)["ports"];
+    assert_eq!(
+        ports,
+        &json!([
+            {"name": "https", "containerPort": config.server.https.port()},
+            {"name": "http", "containerPort": config.server.http.port()},
+        ])
+    );
+    let metrics = find(&objects, "Service", "evenkeel-metrics");
+    let port = &metrics["spec"]["ports"][0];
+    assert_eq!(port["port"], config.server.http.port());
+    assert_eq!(port["targetPort"], "http");
+    assert!(config.server.dashboard.ip().is_loopback());
+}
+
+#[test]
+fn kubelet_probes_the_paths_that_are_served() {
+    let objects = base();
+    let container = container(find(&objects, "Deployment", "evenkeel"));
+    for (probe, path) in [
+        ("livenessProbe", code::LIVEZ),
+        ("readinessProbe", code::READYZ),
+    ] {
+        let expected = json!({"path": path, "port": "http"});
+        assert_eq!(container[probe]["httpGet"], expected, "{probe}");
+    }
+    let monitor = &documents("deploy/components/prometheus-operator/service-monitor.yaml")[0];
+    assert_eq!(monitor["spec"]["endpoints"][0]["path"], code::METRICS);
+    assert_eq!(monitor["spec"]["endpoints"][0]["port"], "http");
+}
+
+#[test]
+fn the_grace_period_covers_the_drain() {
+    let objects = base();
+    let pod = &find(&objects, "Deployment", "evenkeel")["spec"]["template"]["spec"];
+    let before = pod["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"].as_i64();
+    let drain = configuration(&objects).server.drain_timeout.as_secs();
+    let grace = pod["terminationGracePeriodSeconds"].as_i64().unwrap();
+    assert!(
+        grace >= before.unwrap() + drain + 5,
+        "{grace} s for {before:?} s + {drain} s"
+    );
+}
+
+#[test]
+fn pods_have_no_privileges() {
+    let second = documents("deploy/components/second-scheduler/deployment.yaml");
+    let objects = base();
+    let deployments = [find(&objects, "Deployment", "evenkeel"), &second[0]];
+    for deployment in deployments {
+        let pod = &deployment["spec"]["template"]["spec"];
+        assert_eq!(
+            pod["securityContext"],
+            json!({
+                "runAsNonRoot": true, "runAsUser": 65532, "runAsGroup": 65532, "fsGroup": 65532,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            })
+        );
+        assert_eq!(
+            pod["containers"][0]["securityContext"],
+            json!({
+                "allowPrivilegeEscalation": false,
+                "readOnlyRootFilesystem": true,
+                "capabilities": {"drop": ["ALL"]},
+            })
+        );
+        for field in ["hostNetwork", "hostPID", "hostIPC", "initContainers"] {
+            assert!(pod[field].is_null(), "{field}");
+        }
+        assert_eq!(pod["priorityClassName"], "system-cluster-critical");
+    }
+    let namespace = find(&objects, "Namespace", code::NAMESPACE);
+    let level = &namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"];
+    assert_eq!(level, "restricted");
+}
+
+#[test]
+fn the_image_is_of_this_version() {
+    let objects = base();
+    let image = container(find(&objects, "Deployment", "evenkeel"))["image"].as_str();
+    let tag = image.unwrap().rsplit_once(':').unwrap().1;
+    assert_eq!(tag, env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn the_configuration_is_where_the_service_looks_for_it() {
+    let objects = base();
+    let deployment = find(&objects, "Deployment", "evenkeel");
+    let container = container(deployment);
+    assert_eq!(
+        container["args"],
+        json!(["serve", "--config", "/etc/evenkeel/config.yaml"])
+    );
+    let mount = named(&container["volumeMounts"], "config");
+    assert_eq!(mount["mountPath"], "/etc/evenkeel");
+    assert!(
+        mount["subPath"].is_null(),
+        "a subPath mount never sees a change"
+    );
+    let volume = named(&deployment["spec"]["template"]["spec"]["volumes"], "config");
+    assert_eq!(volume["configMap"]["name"], "evenkeel");
+    let kustomization = &documents("deploy/base/kustomization.yaml")[0];
+    let generator = named(&kustomization["configMapGenerator"], "evenkeel");
+    assert_eq!(generator["files"], json!(["config.yaml"]));
+    assert_eq!(generator["options"]["disableNameSuffixHash"], true);
+}
+
+#[test]
+fn the_configuration_is_accepted_and_names_the_objects_that_are_installed() {
+    let objects = base();
+    let config = configuration(&objects);
+    assert!(
+        config.unknown_variables.is_empty(),
+        "{:?}",
+        config.unknown_variables
+    );
+    let Serving::SelfManaged(own) = &config.certificates.serving else {
+        panic!("the base makes its own certificates");
+    };
+    for service in &own.services {
+        find(&objects, "Service", service);
+    }
+    let names: Vec<_> = access(Need::SelfManagedCertificates)
+        .into_iter()
+        .filter(|right| !right.name.is_empty())
+        .map(|right| (right.resource, right.name))
+        .collect();
+    for service in &own.services {
+        assert!(
+            names.contains(&("services".to_owned(), service.clone())),
+            "{service}"
+        );
+    }
+    assert!(names.contains(&("secrets".to_owned(), own.secret_name.clone())));
+    let leases = access(Need::Always);
+    let lease = &config.leader_election.lease_name;
+    assert!(
+        leases
+            .iter()
+            .any(|right| right.resource == "leases" && right.name == *lease)
+    );
+}
+
+/// One verb on one resource, by one name or (empty) by all.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Right {
+    scope: Scope,
+    group: String,
+    resource: String,
+    name: String,
+    verb: String,
+}
+
+/// The rights that the code says it needs for `need`.
+fn access(need: Need) -> BTreeSet<Right> {
+    let mut rights = BTreeSet::new();
+    for access in ACCESS.iter().filter(|access| access.need == need) {
+        let names = if access.names.is_empty() {
+            &[""]
+        } else {
+            access.names
+        };
+        for name in names {
+            rights.extend(access.verbs.iter().map(|verb| Right {
+                scope: access.scope,
+                group: access.group.to_owned(),
+                resource: access.resource.to_owned(),
+                name: (*name).to_owned(),
+                verb: (*verb).to_owned(),
+            }));
+        }
+    }
+    rights
+}
+
+/// The rights that are bound to Evenkeel's ServiceAccount.
+fn granted(objects: &[Value]) -> BTreeSet<Right> {
+    let account = json!({
+        "kind": "ServiceAccount", "namespace": code::NAMESPACE, "name": "evenkeel",
+    });
+    let mut rights = BTreeSet::new();
+    for binding in objects {
+        let scope = match binding["kind"].as_str() {
+            Some("ClusterRoleBinding") => Scope::Cluster,
+            Some("RoleBinding") => Scope::OwnNamespace,
+            _ => continue,
+        };
+        if !binding["subjects"].as_array().unwrap().contains(&account) {
+            continue;
+        }
+        if scope == Scope::OwnNamespace {
+            assert_eq!(binding["metadata"]["namespace"], code::NAMESPACE);
+        }
+        let role = &binding["roleRef"];
+        let role = find(
+            objects,
+            role["kind"].as_str().unwrap(),
+            role["name"].as_str().unwrap(),
+        );
+        for rule in role["rules"].as_array().unwrap() {
+            rights.extend(rule_rights(scope, rule));
+        }
+    }
+    rights
+}
+
+fn rule_rights(scope: Scope, rule: &Value) -> Vec<Right> {
+    let mut names = strings(&rule["resourceNames"]);
+    if names.is_empty() {
+        names.push(String::new());
+    }
+    let mut rights = Vec::new();
+    for group in strings(&rule["apiGroups"]) {
+        for resource in strings(&rule["resources"]) {
+            for name in &names {
+                rights.extend(strings(&rule["verbs"]).into_iter().map(|verb| Right {
+                    scope,
+                    group: group.clone(),
+                    resource: resource.clone(),
+                    name: name.clone(),
+                    verb,
+                }));
+            }
+        }
+    }
+    rights
+}
+
+#[test]
+fn granted_is_what_the_code_calls_and_nothing_else() {
+    let mut needed = access(Need::Always);
+    needed.extend(access(Need::SelfManagedCertificates));
+    let granted = granted(&base());
+    let missing: Vec<_> = needed.difference(&granted).collect();
+    let surplus: Vec<_> = granted.difference(&needed).collect();
+    assert!(
+        missing.is_empty() && surplus.is_empty(),
+        "missing {missing:#?} surplus {surplus:#?}"
+    );
+}
+
+#[test]
+fn writes_are_narrowed_to_what_is_written() {
+    let objects = base();
+    let policy = &find(&objects, "ValidatingAdmissionPolicy", "evenkeel-writes")["spec"];
+    let user = format!("system:serviceaccount:{}:evenkeel", code::NAMESPACE);
+    let condition = &policy["matchConditions"][0]["expression"];
+    assert!(condition.as_str().unwrap().contains(&user));
+    let patched: BTreeSet<_> = access(Need::Always)
+        .into_iter()
+        .filter(|right| right.verb == "patch")
+        .map(|right| (right.group, right.resource))
+        .collect();
+    let rules = policy["matchConstraints"]["resourceRules"].as_array();
+    let guarded = rules.unwrap().iter().flat_map(|rule| {
+        let group = strings(&rule["apiGroups"]).remove(0);
+        let of_group = move |resource| (group.clone(), resource);
+        strings(&rule["resources"]).into_iter().map(of_group)
+    });
+    assert_eq!(patched, guarded.collect());
+    let variable = |name: &str| {
+        let expression = &named(&policy["variables"], name)["expression"];
+        let words = expression.as_str().unwrap().split('"').skip(1).step_by(2);
+        let resources: BTreeSet<_> = patched.iter().map(|(_, name)| name.as_str()).collect();
+        words
+            .filter(|word| !resources.contains(word))
+            .collect::<BTreeSet<_>>()
+    };
+    assert_eq!(variable("ownLabels"), BTreeSet::from([code::ENABLED]));
+    let annotations = [code::HEADROOM_RETURNED, code::BOUNDS, code::SCALING_STATUS];
+    assert_eq!(variable("ownAnnotations"), BTreeSet::from(annotations));
+    let bounds = [
+        "minReplicas",
+        "maxReplicas",
+        "minReplicaCount",
+        "maxReplicaCount",
+    ];
+    assert_eq!(variable("bounds"), BTreeSet::from(bounds));
+    let binding = find(
+        &objects,
+        "ValidatingAdmissionPolicyBinding",
+        "evenkeel-writes",
+    );
+    assert_eq!(binding["spec"]["policyName"], "evenkeel-writes");
+    assert_eq!(binding["spec"]["validationActions"], json!(["Deny"]));
+}
+
+#[test]
+fn every_selector_finds_the_pods() {
+    let objects = base();
+    let deployment = &find(&objects, "Deployment", "evenkeel")["spec"];
+    let labels = &deployment["template"]["metadata"]["labels"];
+    let pod = &deployment["template"]["spec"];
+    assert_eq!(&deployment["selector"]["matchLabels"], labels);
+    for name in ["evenkeel", "evenkeel-extender", "evenkeel-metrics"] {
+        assert_eq!(
+            &find(&objects, "Service", name)["spec"]["selector"],
+            labels,
+            "{name}"
+        );
+    }
+    let budget = find(&objects, "PodDisruptionBudget", "evenkeel");
+    assert_eq!(&budget["spec"]["selector"]["matchLabels"], labels);
+    let policy = find(&objects, "NetworkPolicy", "evenkeel");
+    assert_eq!(&policy["spec"]["podSelector"]["matchLabels"], labels);
+    for spread in pod["topologySpreadConstraints"].as_array().unwrap() {
+        assert_eq!(&spread["labelSelector"]["matchLabels"], labels);
+    }
+    assert_eq!(deployment["replicas"], 2);
+    assert_eq!(budget["spec"]["maxUnavailable"], 1);
+}
+
+#[test]
+fn the_network_policy_admits_callers_that_no_selector_matches() {
+    let objects = base();
+    let ingress = &find(&objects, "NetworkPolicy", "evenkeel")["spec"]["ingress"];
+    let rules = ingress.as_array().unwrap();
+    let open = rules.iter().find(|rule| rule["from"].is_null()).unwrap();
+    assert_eq!(open["ports"], json!([{"port": "https", "protocol": "TCP"}]));
+    let closed = rules.iter().find(|rule| !rule["from"].is_null()).unwrap();
+    assert_eq!(
+        closed["ports"],
+        json!([{"port": "http", "protocol": "TCP"}])
+    );
+    assert_eq!(rules.len(), 2);
+}
+
+#[test]
+fn every_overlay_builds() {
+    for overlay in overlays() {
+        let Some(objects) = built(&overlay) else {
+            return;
+        };
+        find(&objects, "Deployment", "evenkeel");
+        find(&objects, "MutatingWebhookConfiguration", "evenkeel");
+        let config = configuration(&objects);
+        let unknown = &config.unknown_variables;
+        assert!(unknown.is_empty(), "{overlay}: {unknown:?}");
+    }
+}
+
+#[test]
+fn the_top_folder_installs_the_base() {
+    let Some(objects) = built("deploy") else {
+        return;
+    };
+    let kinds = |objects: &[Value]| -> BTreeSet<(String, String)> {
+        let name = |object: &Value| object["metadata"]["name"].as_str().unwrap().to_owned();
+        objects
+            .iter()
+            .map(|object| (object["kind"].as_str().unwrap().to_owned(), name(object)))
+            .collect()
+    };
+    let mut expected = kinds(&base());
+    expected.insert(("ConfigMap".to_owned(), "evenkeel".to_owned()));
+    assert_eq!(kinds(&objects), expected);
+    let config = find(&objects, "ConfigMap", "evenkeel")["data"]["config.yaml"].as_str();
+    assert_eq!(config, Some(text("deploy/base/config.yaml").as_str()));
+}
+
+#[test]
+fn with_cert_manager_evenkeel_has_no_right_to_secrets() {
+    let Some(objects) = built("deploy/overlays/cert-manager") else {
+        return;
+    };
+    assert_eq!(granted(&objects), access(Need::Always));
+}
+
+#[test]
+fn with_cert_manager_the_configured_files_are_mounted() {
+    let Some(objects) = built("deploy/overlays/cert-manager") else {
+        return;
+    };
+    let config = configuration(&objects);
+    let Serving::Files(files) = &config.certificates.serving else {
+        panic!("cert-manager gives files");
+    };
+    let deployment = find(&objects, "Deployment", "evenkeel");
+    let volumes = &deployment["spec"]["template"]["spec"]["volumes"];
+    let mounts = container(deployment)["volumeMounts"].as_array().unwrap();
+    let mounted: BTreeSet<PathBuf> = mounts
+        .iter()
+        .flat_map(|mount| {
+            let volume = named(volumes, mount["name"].as_str().unwrap());
+            let folder = PathBuf::from(mount["mountPath"].as_str().unwrap());
+            let items = volume["secret"]["items"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            items
+                .into_iter()
+                .map(move |item| folder.join(item["path"].as_str().unwrap()))
+        })
+        .collect();
+    let authority = config
+        .certificates
+        .scheduler_ca
+        .clone()
+        .expect("callers are authenticated");
+    let expected = [files.certificate.clone(), files.key.clone(), authority];
+    assert_eq!(mounted, BTreeSet::from(expected));
+    for volume in volumes.as_array().unwrap() {
+        if let Some(secret) = volume["secret"]["secretName"].as_str() {
+            let issued = objects.iter().any(|object| {
+                object["kind"] == "Certificate" && object["spec"]["secretName"] == secret
+            });
+            assert!(issued, "{secret} is nobody's");
+        }
+    }
+}
+
+#[test]
+fn with_cert_manager_the_certificate_carries_the_names_that_are_called() {
+    let Some(objects) = built("deploy/overlays/cert-manager") else {
+        return;
+    };
+    let webhook = find(&objects, "MutatingWebhookConfiguration", "evenkeel");
+    let source = webhook["metadata"]["annotations"]["cert-manager.io/inject-ca-from"].as_str();
+    let (namespace, name) = source.unwrap().split_once('/').unwrap();
+    assert_eq!(namespace, code::NAMESPACE);
+    let certificate = find(&objects, "Certificate", name);
+    let names = strings(&certificate["spec"]["dnsNames"]);
+    for service in ["evenkeel", "evenkeel-extender"] {
+        assert!(
+            names.contains(&format!("{service}.{}.svc", code::NAMESPACE)),
+            "{names:?}"
+        );
+    }
+    let client = find(&objects, "Certificate", "evenkeel-scheduler-client");
+    assert_ne!(
+        certificate["spec"]["issuerRef"], client["spec"]["issuerRef"],
+        "the serving certificate must not open the extender's paths"
+    );
+}
+
+#[test]
+fn the_narrowed_webhook_still_leaves_out_the_excluded_namespaces() {
+    let Some(objects) = built("deploy/overlays/narrowed-webhook") else {
+        return;
+    };
+    let narrowed = find(&objects, "MutatingWebhookConfiguration", "evenkeel");
+    let mut selector = narrowed["webhooks"][0]["namespaceSelector"].clone();
+    let label = selector.as_object_mut().unwrap().remove("matchLabels");
+    assert_eq!(label, Some(json!({code::ENABLED: "true"})));
+    let base = base();
+    let plain = find(&base, "MutatingWebhookConfiguration", "evenkeel");
+    assert_eq!(selector, plain["webhooks"][0]["namespaceSelector"]);
+}
+
+#[test]
+fn the_second_scheduler_serves_the_name_that_admission_sets() {
+    let Some(objects) = built("deploy/overlays/second-scheduler") else {
+        return;
+    };
+    let map = objects.iter().find(|object| {
+        let name = object["metadata"]["name"].as_str().unwrap();
+        object["kind"] == "ConfigMap" && name.starts_with("evenkeel-scheduler-config-")
+    });
+    let file = map.unwrap()["data"]["scheduler-config.yaml"]
+        .as_str()
+        .unwrap();
+    let config: Value = serde_saphyr::from_str(file).unwrap();
+    let variables = environment(find(&objects, "Deployment", "evenkeel"));
+    let set = variables
+        .iter()
+        .find(|(name, _)| name == "EVENKEEL_ADMISSION_SCHEDULER_NAME");
+    assert_eq!(
+        config["profiles"][0]["schedulerName"],
+        set.unwrap().1.as_str()
+    );
+    let lease = &config["leaderElection"];
+    assert_eq!(lease["resourceNamespace"], code::NAMESPACE);
+    let role = find(&objects, "Role", "evenkeel-scheduler");
+    assert_eq!(
+        role["rules"][1]["resourceNames"],
+        json!([lease["resourceName"]])
+    );
+}
+
+#[test]
+fn alerts_use_metrics_that_the_readme_explains() {
+    let alerts = text("deploy/prometheus/alerts.yaml");
+    let explained = text("README.md");
+    let names: BTreeSet<_> = alerts
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .filter(|word| word.starts_with("evenkeel_"))
+        .collect();
+    assert!(names.len() > 4, "{names:?}");
+    for name in names {
+        assert!(
+            explained.contains(&format!("`{name}`")),
+            "{name} is not in the README"
+        );
+    }
+}

@@ -1,0 +1,389 @@
+//! Prometheus slow, down, and answering nonsense, over real sockets: each fault ends in time,
+//! with a reason of its own, and takes no more of the round with it than it must.
+
+#![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
+
+use crate::support::metrics_stand_in as stand_in;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::support::metrics_stand_in::{Reply, StandIn, start, vector};
+use evenkeel::metrics::prometheus::{
+    Connection, Grid, NodeLabel, PrometheusSource, Queries, Settings, WorkloadName,
+};
+use evenkeel::metrics::{DropCause, MetricsError, MetricsSource, Round};
+use evenkeel_clock as clock;
+use evenkeel_core::units::{Amount, Bytes, Resource};
+use jiff::SignedDuration;
+use tokio::net::TcpListener;
+
+/// For servers that answer: never met, however busy the machine.
+const PATIENT: Duration = Duration::from_secs(60);
+
+/// For servers that hang: waited for in full.
+const HASTY: Duration = Duration::from_secs(2);
+
+fn settings(url: &reqwest::Url) -> Settings {
+    // The first to install it wins; the others find it there.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Settings {
+        connection: Connection {
+            url: url.clone(),
+            bearer_token_file: None,
+            ca_file: None,
+            timeout: PATIENT,
+            body_limit: Bytes(1 << 20),
+        },
+        window: SignedDuration::from_mins(2),
+        node_label: NodeLabel::Automatic,
+        queries: Queries::default(),
+    }
+}
+
+async fn sample(stand_in: &StandIn, timeout: Duration) -> Result<Round, MetricsError> {
+    let mut settings = settings(&stand_in.url);
+    settings.connection.timeout = timeout;
+    let source = PrometheusSource::new(settings);
+    source.sample(clock::now()).await
+}
+
+/// One node, one Pod, and what else the form says, as a sound Prometheus would answer.
+fn sound(form: &str) -> Reply {
+    let now = clock::now().as_second().to_string();
+    if form.contains("timestamp") {
+        vector(&[(r#""node":"a","instance":"1.2.3.4:9100""#, &now)])
+    } else if form.contains("container_") && !form.contains("instance") {
+        vector(&[(r#""namespace":"n","pod":"p""#, "1")])
+    } else {
+        vector(&[(r#""instance":"1.2.3.4:9100""#, "2")])
+    }
+}
+
+#[tokio::test]
+async fn a_sound_server_is_asked_by_post_thirteen_times() {
+    let stand_in = start(sound).await;
+    let round = sample(&stand_in, PATIENT).await.unwrap();
+    assert_eq!(round.failures().count(), 0);
+    let node = round.usage.nodes["a"].map(|measured| measured.map(|m| m.value.get()));
+    assert_eq!(
+        node.values(),
+        &[Some(2000), Some(2), Some(2), Some(2), Some(2)]
+    );
+    assert_eq!(round.usage.network_capacity["a"], Amount::new(2));
+    assert_eq!(round.usage.pods.len(), 1);
+    let heads = stand_in.asked.heads.lock().unwrap();
+    assert_eq!(heads.len(), 13);
+    assert!(
+        heads
+            .iter()
+            .all(|head| *head == ("POST /api/v1/query".to_owned(), None))
+    );
+}
+
+#[tokio::test]
+async fn a_server_behind_a_prefix_is_asked_there() {
+    let stand_in = start(sound).await;
+    let mut url = stand_in.url.clone();
+    url.set_path("/prometheus/");
+    let source = PrometheusSource::new(settings(&url));
+    source.sample(clock::now()).await.unwrap();
+    let heads = stand_in.asked.heads.lock().unwrap();
+    assert_eq!(heads[0].0, "POST /prometheus/api/v1/query");
+}
+
+#[tokio::test]
+async fn every_fault_has_its_own_reason() {
+    let json_error = r#"{"status":"error","errorType":"execution","error":"many-to-many"}"#;
+    let partial = r#"{"status":"success","data":{"resultType":"vector","result":[]},"warnings":["store x is down"]}"#;
+    let matrix = r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#;
+    let answer = |status, body: &str| Reply::Answer(status, body.to_owned());
+    for (reply, reason, text) in [
+        (answer(500, "boom"), "HttpStatus", "HTTP 500: boom"),
+        (answer(503, ""), "HttpStatus", "HTTP 503"),
+        (answer(422, json_error), "QueryRefused", "many-to-many"),
+        (answer(200, json_error), "QueryRefused", "many-to-many"),
+        (answer(401, "no"), "Unauthorized", "bearer token"),
+        (answer(403, "no"), "Unauthorized", "bearer token"),
+        (
+            answer(404, "404 page not found"),
+            "NotServed",
+            "page not found",
+        ),
+        (answer(200, "garbage"), "Malformed", "garbage"),
+        (answer(200, "<html>Sign in</html>"), "Malformed", "Sign in"),
+        (answer(200, &partial[..50]), "Malformed", "EOF"),
+        (answer(200, ""), "Malformed", "EOF"),
+        (answer(200, partial), "Warnings", "store x is down"),
+        (answer(200, matrix), "ResultType", "matrix"),
+        (
+            Reply::Redirect("http://login.example/".into()),
+            "Redirect",
+            "login.example",
+        ),
+        (Reply::BreakOff, "Transport", ""),
+        (Reply::Hang, "Timeout", ""),
+        (Reply::Flood(50 << 20), "TooLarge", "1048576"),
+    ] {
+        let hangs = matches!(reply, Reply::Hang);
+        let stand_in = start(move |_| reply.clone()).await;
+        let error = sample(&stand_in, if hangs { HASTY } else { PATIENT })
+            .await
+            .unwrap_err();
+        assert_eq!(error.reason(), reason, "{error}");
+        assert!(error.to_string().contains(text), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_down_is_told_from_one_that_is_slow() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let source = PrometheusSource::new(settings(&url.parse().unwrap()));
+    let error = source.sample(clock::now()).await.unwrap_err();
+    assert_eq!(error.reason(), "Connect", "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_is_asked_twice_and_not_thirteen_times() {
+    let stand_in = start(|_| Reply::Hang).await;
+    sample(&stand_in, HASTY).await.unwrap_err();
+    assert_eq!(stand_in.asked.forms.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_flood_is_not_read_to_its_end() {
+    let stand_in = start(|form| {
+        if form.contains("timestamp") {
+            sound(form)
+        } else {
+            Reply::Flood(1 << 30)
+        }
+    })
+    .await;
+    let round = sample(&stand_in, PATIENT).await.unwrap();
+    assert!(
+        round
+            .failures()
+            .all(|(_, error)| error.reason() == "TooLarge")
+    );
+    let queries = 11;
+    let taken = stand_in.asked.flooded.load(Ordering::Relaxed);
+    assert!(taken < queries * (64 << 20), "{taken}");
+}
+
+#[tokio::test]
+async fn one_failing_query_leaves_only_its_part_absent() {
+    let stand_in = start(|form| {
+        if form.contains("node_memory_MemTotal") {
+            Reply::Hang
+        } else {
+            sound(form)
+        }
+    })
+    .await;
+    let round = sample(&stand_in, HASTY).await.unwrap();
+    let failures: Vec<_> = round
+        .failures()
+        .map(|(query, error)| (query.as_str(), error.reason()))
+        .collect();
+    assert_eq!(failures, [("nodeMemory", "Timeout")]);
+    let node = &round.usage.nodes["a"];
+    assert!(node[Resource::Memory].is_none());
+    for resource in [
+        Resource::Cpu,
+        Resource::NetworkIo,
+        Resource::DiskIo,
+        Resource::Disk,
+    ] {
+        assert!(node[resource].is_some(), "{resource}");
+    }
+}
+
+#[tokio::test]
+async fn values_that_cannot_be_believed_are_left_out_and_counted() {
+    let stand_in = start(|form| {
+        if form.contains("node_cpu_seconds_total") {
+            vector(&[
+                (r#""node":"a""#, "NaN"),
+                (r#""node":"a","instance":"x""#, "+Inf"),
+                (r#""node":"b""#, "1"),
+                (r#""node":"b","instance":"y""#, "1"),
+            ])
+        } else {
+            sound(form)
+        }
+    })
+    .await;
+    let round = sample(&stand_in, PATIENT).await.unwrap();
+    assert!(round.usage.nodes["a"][Resource::Cpu].is_none());
+    assert!(!round.usage.nodes.contains_key("b"));
+    let report = round
+        .reports
+        .iter()
+        .find(|report| report.query.as_str() == "nodeCpu")
+        .unwrap();
+    for cause in [
+        DropCause::NotANumber,
+        DropCause::Infinite,
+        DropCause::Ambiguous,
+    ] {
+        assert_eq!(report.dropped.count(cause), 1, "{cause:?}");
+    }
+}
+
+/// A range answer with these series: labels as JSON members, and the points.
+fn matrix(series: &[(&str, &str)]) -> Reply {
+    let series: Vec<String> = series
+        .iter()
+        .map(|(labels, points)| format!(r#"{{"metric":{{{labels}}},"values":[{points}]}}"#))
+        .collect();
+    let list = series.join(",");
+    Reply::Answer(
+        200,
+        format!(r#"{{"status":"success","data":{{"resultType":"matrix","result":[{list}]}}}}"#),
+    )
+}
+
+#[tokio::test]
+async fn the_past_is_asked_for_by_post_and_taken_only_where_it_was_asked_for() {
+    let web = r#""namespace":"shop","workload":"Deployment/web""#;
+    let stand_in = start(move |form| {
+        assert!(
+            form.contains("&start=1000.500&end=1030.500&step=15000ms&timeout="),
+            "{form}"
+        );
+        // Of the second before, of one that was asked for, of none, and of times to come.
+        matrix(&[(
+            web,
+            r#"[985.5,"1"],[1000.5,"2"],[1015.5,"NaN"],[4102444800,"9"]"#,
+        )])
+    })
+    .await;
+    let source = PrometheusSource::new(settings(&stand_in.url));
+    let grid = Grid {
+        first: jiff::Timestamp::from_millisecond(1_000_500).unwrap(),
+        step: SignedDuration::from_secs(15),
+        points: 3,
+    };
+    let asked = source
+        .workload_sums(Resource::Memory, &["shop"], grid)
+        .await;
+    let found = asked.unwrap().unwrap();
+    let name = WorkloadName {
+        namespace: "shop".into(),
+        workload: "Deployment/web".into(),
+    };
+    assert_eq!(found.sums[&name], [(grid.first, 2.0)]);
+    assert_eq!(found.dropped.count(DropCause::Misdated), 2);
+    assert_eq!(found.dropped.count(DropCause::NotANumber), 1);
+    let heads = stand_in.asked.heads.lock().unwrap();
+    assert_eq!(heads[0].0, "POST /api/v1/query_range");
+}
+
+#[tokio::test]
+async fn a_range_that_is_refused_floods_or_hangs_ends_with_its_reason() {
+    for (reply, reason) in [
+        (vector(&[]), "ResultType"),
+        (Reply::Hang, "Timeout"),
+        (Reply::Flood(50 << 20), "TooLarge"),
+        (Reply::BreakOff, "Transport"),
+    ] {
+        let hangs = matches!(reply, Reply::Hang);
+        let stand_in = start(move |_| reply.clone()).await;
+        let mut settings = settings(&stand_in.url);
+        settings.connection.timeout = if hangs { HASTY } else { PATIENT };
+        let source = PrometheusSource::new(settings);
+        let grid = Grid {
+            first: clock::now(),
+            step: SignedDuration::from_secs(15),
+            points: 1,
+        };
+        let asked = source.workload_sums(Resource::Cpu, &[], grid).await;
+        assert_eq!(asked.unwrap().unwrap_err().reason(), reason);
+    }
+}
+
+#[tokio::test]
+async fn the_token_is_read_anew_and_never_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    let stand_in = start(|_| Reply::Answer(401, String::new())).await;
+    let mut settings = settings(&stand_in.url);
+    settings.connection.bearer_token_file = Some(file.clone());
+    let source = PrometheusSource::new(settings);
+    let missing = source.sample(clock::now()).await.unwrap_err();
+    assert_eq!(missing.reason(), "Credentials");
+    for token in ["first", "second"] {
+        std::fs::write(&file, format!("{token}\n")).unwrap();
+        let error = source.sample(clock::now()).await.unwrap_err();
+        assert!(!format!("{error:?} {error}").contains(token));
+        let heads = stand_in.asked.heads.lock().unwrap();
+        let sent = heads.last().unwrap().1.as_deref();
+        assert_eq!(sent, Some(&*format!("Bearer {token}")));
+    }
+    for unusable in ["", " \n", "two\nlines"] {
+        std::fs::write(&file, unusable).unwrap();
+        let error = source.sample(clock::now()).await.unwrap_err();
+        assert_eq!(error.reason(), "Credentials", "{unusable:?}");
+        assert!(!error.to_string().contains("lines"));
+    }
+}
+
+#[tokio::test]
+async fn only_a_server_of_the_given_authority_is_believed_and_the_file_may_change() {
+    let (good, bad) = (certificate(), certificate());
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ca.crt");
+    let mut settings = settings(&serve_tls(&good).await);
+    settings.connection.ca_file = Some(file.clone());
+    let source = PrometheusSource::new(settings);
+    for (pem, outcome) in [
+        (bad.cert.pem(), Some("Connect")),
+        (good.cert.pem(), None),
+        ("no certificate".to_owned(), Some("ClientSetup")),
+        (bad.cert.pem(), Some("Connect")),
+    ] {
+        std::fs::write(&file, pem).unwrap();
+        let error = source.sample(clock::now()).await.err();
+        let reason = error.as_ref().map(MetricsError::reason);
+        assert_eq!(reason, outcome, "{error:?}");
+    }
+}
+
+fn certificate() -> rcgen::CertifiedKey<rcgen::KeyPair> {
+    rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap()
+}
+
+/// A sound stand-in over TLS.
+async fn serve_tls(identity: &rcgen::CertifiedKey<rcgen::KeyPair>) -> reqwest::Url {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(identity.signing_key.serialize_der());
+    let tls = rustls::ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(vec![identity.cert.der().clone()], key.unwrap())
+        .unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(tls));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let router = stand_in::router(Arc::new(sound), Arc::default());
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let service = hyper_util::service::TowerToHyperService::new(router.clone());
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                // Callers that do not trust the certificate break off here.
+                let Ok(stream) = acceptor.accept(stream).await else {
+                    return;
+                };
+                let stream = hyper_util::rt::TokioIo::new(stream);
+                let _ = hyper::server::conn::http1::Builder::new()
+                    .serve_connection(stream, service)
+                    .await;
+            });
+        }
+    });
+    format!("https://localhost:{port}").parse().unwrap()
+}

@@ -1,0 +1,327 @@
+//! The default queries against a real Prometheus that scrapes node_exporter, cAdvisor and
+//! kube-state-metrics as the usual charts label them, played by an exporter whose figures are
+//! known. Where there is no `prometheus` on the PATH the test says that it is ignored.
+
+#![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
+
+use crate::support::metrics_exporter as exporter;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::support::metrics_exporter::Exporter;
+use crate::support::metrics_server::Prometheus;
+use evenkeel::metrics::prometheus::{
+    Connection, Grid, NodeLabel, PrometheusSource, Queries, Settings, WorkloadName,
+};
+use evenkeel::metrics::self_check::{Finding, NodeIdentity};
+use evenkeel::metrics::{MetricsSource, Round};
+use evenkeel_clock as clock;
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::units::{Bytes, Resource, Resources};
+use jiff::SignedDuration;
+
+/// How long a condition is waited for; only a broken program takes so long.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// How far a measured figure may be from the true one: scrapes of a busy machine come late.
+const TOLERANCE: f64 = 0.1;
+
+/// Rates are taken over so much: ten scrapes.
+const WINDOW: SignedDuration = SignedDuration::from_secs(10);
+
+/// Node 1 as kube-prometheus-stack labels it (by address only, and scraped by a second job as
+/// well), node 2 as the plain Prometheus chart does, node 3 relabelled as by kube-prometheus.
+fn configuration(exporter: SocketAddr) -> String {
+    let mut text =
+        "global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs:\n".to_owned();
+    for (job, path, labels) in [
+        (
+            "node-exporter",
+            "node/1",
+            "{instance: '10.0.0.1:9100', pod: ne-1}",
+        ),
+        ("service-endpoints", "node/1", "{instance: '10.0.0.1:9100'}"),
+        (
+            "service-endpoints-2",
+            "node/2",
+            "{instance: '10.0.0.2:9100', node: node-2}",
+        ),
+        ("relabelled", "node/3", "{instance: node-3}"),
+        (
+            "kubelet",
+            "cadvisor/1",
+            "{instance: '10.0.0.1:10250', node: node-1}",
+        ),
+        (
+            "nodes-cadvisor-2",
+            "cadvisor/2",
+            "{instance: node-2, kubernetes_io_hostname: node-2}",
+        ),
+        ("nodes-cadvisor-3", "cadvisor/3", "{instance: node-3}"),
+        ("kube-state-metrics", "state", "{}"),
+    ] {
+        writeln!(
+            text,
+            "- {{job_name: {job}, metrics_path: /{path}, honor_labels: true, \
+             static_configs: [{{targets: ['{exporter}'], labels: {labels}}}]}}"
+        )
+        .unwrap();
+    }
+    text
+}
+
+fn source(prometheus: &Prometheus) -> PrometheusSource {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    PrometheusSource::new(Settings {
+        connection: Connection {
+            url: prometheus.url.clone(),
+            bearer_token_file: None,
+            ca_file: None,
+            timeout: PATIENCE,
+            body_limit: Bytes(1 << 20),
+        },
+        window: WINDOW,
+        node_label: NodeLabel::Automatic,
+        queries: Queries::default(),
+    })
+}
+
+/// Samples until `wanted` is content, and says at the end what it last missed.
+async fn until(
+    source: &PrometheusSource,
+    prometheus: &Prometheus,
+    mut wanted: impl FnMut(&Round) -> Result<(), String>,
+) -> Round {
+    let begun = clock::instant();
+    loop {
+        let missing = match source.sample(clock::now()).await {
+            Ok(round) => match wanted(&round) {
+                Ok(()) => return round,
+                Err(missing) => missing,
+            },
+            Err(error) => error.to_string(),
+        };
+        assert!(
+            begun.elapsed() < PATIENCE,
+            "{missing}\n{}",
+            prometheus.log()
+        );
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+fn near(what: &str, measured: Option<u64>, truth: f64) -> Result<(), String> {
+    let exact = u32::try_from(measured.ok_or_else(|| format!("{what} is absent"))?);
+    let measured = f64::from(exact.map_err(|_| format!("{what} is out of range"))?);
+    if (measured - truth).abs() <= truth * TOLERANCE {
+        Ok(())
+    } else {
+        Err(format!("{what} is {measured}, not {truth}"))
+    }
+}
+
+/// Every figure of every node and Pod is what the exporter plays.
+fn true_figures(round: &Round) -> Result<(), String> {
+    for number in 1..=3 {
+        let node = format!("node-{number}");
+        let row = round
+            .usage
+            .nodes
+            .get(&*node)
+            .ok_or_else(|| format!("no {node}"))?;
+        let truth = Resources::new([
+            1000.0 * exporter::busy_cores(number),
+            exporter::memory(number),
+            1.5 * exporter::received(number),
+            2.0 * (1.0 + 1.0 / 3.0) * exporter::written(number),
+            2.0 * 4e7,
+        ]);
+        for (resource, truth) in truth.iter() {
+            let measured = row[resource].map(|measured| measured.value.get());
+            near(&format!("{resource} of {node}"), measured, *truth)?;
+        }
+        let speed = round.usage.network_capacity.get(&*node);
+        near("speed", speed.map(|speed| speed.get()), exporter::SPEED)?;
+        for (pod, network) in [("web", Some(1e5)), ("host", None)] {
+            true_pod(round, &format!("{pod}-{number}"), network)?;
+        }
+    }
+    Ok(())
+}
+
+fn true_pod(round: &Round, name: &str, network: Option<f64>) -> Result<(), String> {
+    let pod = PodName::new("shop", name);
+    let row = round
+        .usage
+        .pods
+        .get(&pod)
+        .ok_or_else(|| format!("no {name}"))?;
+    let truth = Resources::new([Some(400.0), Some(2e8), network, Some(3e5), Some(4e7)]);
+    for (resource, truth) in truth.iter() {
+        let measured = row[resource].map(evenkeel_core::units::Amount::get);
+        match truth {
+            Some(truth) => near(&format!("{resource} of {name}"), measured, *truth)?,
+            None if measured.is_some() => return Err(format!("{resource} of {name} is counted")),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_default_queries_measure_a_real_prometheus() {
+    let (address, exporter) = exporter::start().await;
+    let Some(prometheus) = Prometheus::start(&configuration(address)) else {
+        println!("ignored: no `prometheus` on the PATH");
+        return;
+    };
+    let source = source(&prometheus);
+    let round = until(&source, &prometheus, true_figures).await;
+    assert_eq!(round.failures().count(), 0);
+    assert_eq!(round.usage.nodes.len(), 3, "{:?}", round.usage.nodes.keys());
+    for report in &round.reports {
+        let dropped: u64 = report.dropped.iter().map(|(_, count)| count).sum();
+        assert_eq!(dropped, 0, "{report:?}");
+    }
+    nodes_nobody_scrapes_are_found(&source, &round).await;
+    workloads_are_summed_by_the_names_of_their_pods(&source, &prometheus).await;
+
+    counters_that_begin_anew_are_no_load(&source, &prometheus, &exporter).await;
+
+    exporter.gone.lock().unwrap().push(2);
+    a_dead_node_ages_and_then_is_absent(&source, &prometheus, &exporter).await;
+}
+
+/// A counter that falls is no negative use and no peak: `rate` goes on from zero.
+async fn counters_that_begin_anew_are_no_load(
+    source: &PrometheusSource,
+    prometheus: &Prometheus,
+    exporter: &Exporter,
+) {
+    let begun = clock::instant();
+    exporter.restarted.lock().unwrap().insert(1, begun);
+    let web = PodName::new("shop", "web-1");
+    until(source, prometheus, |round| {
+        let used = round
+            .usage
+            .pods
+            .get(&web)
+            .and_then(|row| row[Resource::Cpu]);
+        let used = used.map_or(0, evenkeel_core::units::Amount::get);
+        assert!(used <= 520, "{used} of 400 after a restart");
+        // All of the window lies after it.
+        if begun.elapsed() < WINDOW.unsigned_abs() + Duration::from_secs(2) {
+            return Err("the window holds the restart".to_owned());
+        }
+        near("cpu of web-1", Some(used), 400.0)
+    })
+    .await;
+}
+
+/// What was last measured of a dead node stays for a window, with the time of its scrape.
+async fn a_dead_node_ages_and_then_is_absent(
+    source: &PrometheusSource,
+    prometheus: &Prometheus,
+    exporter: &Exporter,
+) {
+    // Prometheus moves the time of a scrape by milliseconds, to make its intervals even.
+    let rounding = SignedDuration::from_millis(100);
+    let web = PodName::new("shop", "web-2");
+    let mut aged = false;
+    let round = until(source, prometheus, |round| {
+        let at = |node| Some(round.usage.nodes.get(node)?[Resource::Cpu]?.at);
+        if let (Some(dead), Some(alive)) = (at("node-2"), at("node-1")) {
+            let read_at = exporter.read_at.lock().unwrap()[&2];
+            assert!(
+                dead <= read_at + rounding,
+                "newer than the scrape that brought it"
+            );
+            aged |= alive.duration_since(dead) >= SignedDuration::from_secs(3);
+        }
+        if round.usage.nodes.contains_key("node-2") || round.usage.pods.contains_key(&web) {
+            return Err("node-2 or its Pod is still there".to_owned());
+        }
+        Ok(())
+    })
+    .await;
+    assert!(
+        aged,
+        "the dead node's values never looked older than the others'"
+    );
+    assert_eq!(round.usage.nodes.len(), 2);
+}
+
+/// `web-1` to `web-3` look like a StatefulSet's Pods, the others of a Deployment by its ending.
+async fn workloads_are_summed_by_the_names_of_their_pods(
+    source: &PrometheusSource,
+    prometheus: &Prometheus,
+) {
+    let name = |workload: &str| WorkloadName {
+        namespace: "shop".into(),
+        workload: workload.into(),
+    };
+    let begun = clock::instant();
+    loop {
+        let grid = Grid {
+            first: clock::now() - SignedDuration::from_secs(2),
+            step: SignedDuration::from_secs(1),
+            points: 3,
+        };
+        let asked = source.workload_sums(Resource::Cpu, &["shop"], grid).await;
+        let found = asked.unwrap().unwrap();
+        let dropped: u64 = found.dropped.iter().map(|(_, count)| count).sum();
+        assert_eq!(dropped, 0, "{found:?}");
+        let wanted = [("StatefulSet/web", 1200.0), ("Deployment/api", 1500.0)];
+        let near = wanted.iter().all(|(workload, truth)| {
+            let points = found
+                .sums
+                .get(&name(workload))
+                .map_or(&[][..], Vec::as_slice);
+            points.len() == 3
+                && points
+                    .iter()
+                    .all(|(_, sum)| (sum - truth).abs() < truth * TOLERANCE)
+        });
+        if near {
+            break;
+        }
+        assert!(
+            begun.elapsed() < PATIENCE,
+            "{found:?}\n{}",
+            prometheus.log()
+        );
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let elsewhere = Grid {
+        first: clock::now(),
+        step: SignedDuration::from_secs(1),
+        points: 1,
+    };
+    let asked = source
+        .workload_sums(Resource::Cpu, &["other"], elsewhere)
+        .await;
+    let found = asked.unwrap().unwrap();
+    assert!(found.sums.is_empty() && found.series == 1, "{found:?}");
+}
+
+async fn nodes_nobody_scrapes_are_found(source: &PrometheusSource, round: &Round) {
+    let nodes: Vec<NodeIdentity> = (1..=4)
+        .map(|number| NodeIdentity {
+            name: format!("node-{number}"),
+            addresses: vec![("InternalIP".to_owned(), format!("10.0.0.{number}"))],
+        })
+        .collect();
+    let findings = source.self_check(&nodes, round).await.unwrap();
+    let unmeasured = Finding::Unmeasured {
+        nodes: vec!["node-4".to_owned()],
+        of: 4,
+    };
+    assert_eq!(findings, [unmeasured]);
+    let series = source.probe().await.unwrap();
+    assert!(
+        series
+            .iter()
+            .any(|labels| labels.get("nodename").is_some_and(|n| n == "Node-1"))
+    );
+}

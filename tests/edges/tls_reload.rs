@@ -1,0 +1,323 @@
+//! Certificates change while the server serves, and no client notices but by the certificate.
+
+#![allow(clippy::unwrap_used)] // the helpers of tests are tests too
+
+use crate::support::server_fixture as fixture;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::support::server_client::{Connection, Http, Trust};
+use crate::support::server_fixture::{Options, Running, bundle, change, until};
+use evenkeel::server::certificates::{Bundle, Names, Validity, next};
+use evenkeel::server::tls::{
+    Authority, CertificateFiles, CertificateStore, FileWatch, ServerFiles,
+};
+use evenkeel::server::{Drain, Metrics, Shutdown};
+use jiff::{SignedDuration, Timestamp};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+
+const LOOK: Duration = Duration::from_millis(5);
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+
+/// A Secret as the kubelet mounts it: files that are symlinks into `..data`, which is a symlink
+/// to a directory with a time in its name.
+struct Mount {
+    folder: TempDir,
+    swaps: usize,
+}
+
+impl Mount {
+    fn new(bundle: &Bundle) -> Self {
+        let mut mount = Self {
+            folder: tempfile::tempdir().unwrap(),
+            swaps: 0,
+        };
+        mount.swap(bundle);
+        for file in bundle.encode().keys() {
+            symlink(format!("..data/{file}"), mount.path().join(file)).unwrap();
+        }
+        mount
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// What the kubelet does: a new directory, a new symlink to it, renamed over the old one, and
+    /// the old directory removed.
+    fn swap(&mut self, bundle: &Bundle) {
+        self.swaps += 1;
+        let old = fs::read_link(self.path().join("..data"));
+        let stamp = format!("..2026_03_01_12_00_{:02}.{}", self.swaps, self.swaps);
+        let data = self.path().join(&stamp);
+        fs::create_dir(&data).unwrap();
+        for (file, contents) in bundle.encode() {
+            fs::write(data.join(file), contents).unwrap();
+        }
+        let temporary = self.path().join("..data_tmp");
+        symlink(&stamp, &temporary).unwrap();
+        fs::rename(&temporary, self.path().join("..data")).unwrap();
+        if let Ok(old) = old {
+            fs::remove_dir_all(self.path().join(old)).unwrap();
+        }
+    }
+
+    fn files(&self) -> CertificateFiles {
+        let file = |name| self.path().join(name);
+        CertificateFiles {
+            server: Some(ServerFiles {
+                certificate: file("tls.crt"),
+                key: file("tls.key"),
+            }),
+            authorities: [(Authority::Scheduler, file("scheduler-ca.crt"))].into(),
+        }
+    }
+}
+
+/// A server that watches the files of a mount. What keeps the watch running is dropped with it.
+struct Watched {
+    server: Running,
+    watch: JoinHandle<()>,
+    drain: Drain,
+}
+
+async fn serve_files(files: CertificateFiles, bundle: Bundle) -> Watched {
+    let mut watch = FileWatch::new(files, LOOK);
+    let initial = watch.load().await.unwrap().expect("the first look");
+    let metrics = Metrics::default();
+    let store = Arc::new(CertificateStore::new(initial, metrics.clone()).unwrap());
+    let server = Running::start_with(store, metrics, bundle, Options::default()).await;
+    let drain = Drain::new(Options::default().drain);
+    let shutdown: Shutdown = drain.observer();
+    let store = Arc::clone(&server.store);
+    Watched {
+        server,
+        watch: tokio::spawn(async move { watch.run(&store, shutdown).await }),
+        drain,
+    }
+}
+
+fn leaf(bundle: &Bundle) -> Vec<u8> {
+    CertificateDer::from_pem_slice(bundle.server_certificate().as_bytes())
+        .unwrap()
+        .to_vec()
+}
+
+/// Another certificate of the same authority.
+fn reissued(bundle: &Bundle, address: u8) -> Bundle {
+    let names = fixture::names().with_address([10, 0, 0, address].into());
+    next(evenkeel_clock::now(), bundle, &names, &Validity::default())
+        .unwrap()
+        .expect("other names need another certificate")
+}
+
+async fn shown(server: &Running, trust: &Trust) -> Vec<u8> {
+    Connection::open(server.address, trust, Http::One)
+        .await
+        .expect("a handshake")
+        .certificate
+}
+
+/// Clients that call until they are told to stop.
+struct Load {
+    stop: Arc<AtomicBool>,
+    answered: Arc<AtomicUsize>,
+    clients: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    /// For each protocol two clients that keep their connection and one that never does.
+    fn start(server: &Running, trust: &Trust) -> Self {
+        let mut load = Self {
+            stop: Arc::default(),
+            answered: Arc::default(),
+            clients: Vec::new(),
+        };
+        for http in Http::BOTH {
+            for keeps in [true, true, false] {
+                let client = call_on(
+                    (server.address, trust.clone(), http),
+                    keeps,
+                    (Arc::clone(&load.stop), Arc::clone(&load.answered)),
+                );
+                load.clients.push(tokio::spawn(client));
+            }
+        }
+        load
+    }
+
+    /// Waits for a number of answers more.
+    async fn go_on(&self, answers: usize) {
+        let goal = self.answered.load(Ordering::Relaxed) + answers;
+        until("answers", || self.answered.load(Ordering::Relaxed) >= goal).await;
+    }
+
+    /// Ends the clients, each of which fails where a handshake or a request of it did.
+    async fn finish(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for client in self.clients {
+            client.await.expect("no handshake and no request fails");
+        }
+    }
+}
+
+async fn call_on(
+    (address, trust, http): (std::net::SocketAddr, Trust, Http),
+    keeps: bool,
+    (stop, answered): (Arc<AtomicBool>, Arc<AtomicUsize>),
+) {
+    let mut open = None;
+    while !stop.load(Ordering::Relaxed) {
+        let mut connection = match open.take() {
+            Some(connection) => connection,
+            None => Connection::open(address, &trust, http).await.unwrap(),
+        };
+        let answer = connection.post("/mutate", "{}").await.unwrap();
+        assert_eq!(answer.text(), "2 bytes");
+        assert!(!answer.closes());
+        answered.fetch_add(1, Ordering::Relaxed);
+        if keeps {
+            open = Some(connection);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_kubelet_swaps_the_secret_twice_under_load() {
+    let first = bundle();
+    let mut mount = Mount::new(&first);
+    let Watched {
+        server,
+        drain: _running,
+        ..
+    } = serve_files(mount.files(), first.clone()).await;
+    let trust = Trust::only(first.ca_bundle());
+    let load = Load::start(&server, &trust);
+    load.go_on(50).await;
+    assert_eq!(shown(&server, &trust).await, leaf(&first));
+    for swap in 1..=2 {
+        let renewed = reissued(&first, swap);
+        mount.swap(&renewed);
+        let reloads = u64::from(swap);
+        server
+            .metric_reaches("evenkeel_tls_certificate_reloads_total", reloads)
+            .await;
+        assert_eq!(shown(&server, &trust).await, leaf(&renewed), "swap {swap}");
+        load.go_on(50).await;
+    }
+    load.finish().await;
+    let failed = "evenkeel_tls_handshake_failures_total";
+    let page = evenkeel::telemetry::encode(&server.registry).unwrap();
+    assert!(
+        !page.contains(&format!("{failed}{{")),
+        "no handshake failed: {page}"
+    );
+}
+
+#[tokio::test]
+async fn a_half_written_pair_keeps_the_old_one_until_it_is_whole() {
+    let first = bundle();
+    let folder = tempfile::tempdir().unwrap();
+    let write = |file: &str, contents: &str| fs::write(folder.path().join(file), contents).unwrap();
+    write("tls.crt", &first.server_certificate());
+    write("tls.key", &first.server_key());
+    let files = CertificateFiles {
+        server: Some(ServerFiles {
+            certificate: folder.path().join("tls.crt"),
+            key: folder.path().join("tls.key"),
+        }),
+        ..CertificateFiles::default()
+    };
+    let Watched {
+        server,
+        drain: _running,
+        ..
+    } = serve_files(files, first.clone()).await;
+    let trust = Trust::only(first.ca_bundle());
+    let renewed = reissued(&first, 1);
+    let whole = renewed.server_certificate();
+    let failures = |reason: &str| {
+        format!("evenkeel_tls_certificate_reload_failures_total{{reason=\"{reason}\"}}")
+    };
+    for (contents, reason) in [
+        (&whole[..whole.len() / 2], "InvalidPem"),
+        ("", "NoCertificate"),
+        (whole.as_str(), "KeyMismatch"),
+    ] {
+        write("tls.crt", contents);
+        server.metric_reaches(&failures(reason), 1).await;
+        assert_eq!(shown(&server, &trust).await, leaf(&first), "{reason}");
+    }
+    fs::remove_file(folder.path().join("tls.crt")).unwrap();
+    server.metric_reaches(&failures("FileUnreadable"), 1).await;
+    assert_eq!(shown(&server, &trust).await, leaf(&first));
+    write("tls.crt", &whole);
+    write("tls.key", &renewed.server_key());
+    server
+        .metric_reaches("evenkeel_tls_certificate_reloads_total", 1)
+        .await;
+    assert_eq!(shown(&server, &trust).await, leaf(&renewed));
+}
+
+#[tokio::test]
+async fn files_that_cannot_be_served_with_are_refused_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let mount = Mount::new(&bundle());
+    let mut files = mount.files();
+    files.authorities = [(Authority::Scheduler, folder.path().join("none"))].into();
+    let error = FileWatch::new(files, LOOK).load().await.unwrap_err();
+    assert_eq!(error.reason(), "FileUnreadable");
+    assert!(error.to_string().contains("none"), "{error}");
+}
+
+#[tokio::test]
+async fn the_watch_ends_when_the_service_drains() {
+    let first = bundle();
+    let mount = Mount::new(&first);
+    let Watched { watch, drain, .. } = serve_files(mount.files(), first).await;
+    drop(drain);
+    tokio::time::timeout(fixture::PATIENCE, watch)
+        .await
+        .expect("the watch ends")
+        .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_with_the_bundle_of_half_a_year_ago_is_served_for_eleven_years() {
+    let validity = Validity::default();
+    let names: Names = fixture::names();
+    let start: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+    let mut bundle = Bundle::generate(start, &names, &validity).unwrap();
+    let metrics = Metrics::default();
+    let store = Arc::new(CertificateStore::new(change(&bundle), metrics.clone()).unwrap());
+    let options = Options::default();
+    let server = Running::start_with(store, metrics, bundle.clone(), options).await;
+    let mut published = vec![(start, bundle.ca_bundle())];
+    let mut authorities = 1;
+    for day in (0..11 * 365).step_by(9) {
+        let now = start + DAY * day;
+        if let Some(due) = next(now, &bundle, &names, &validity).unwrap() {
+            server.store.replace(change(&due));
+            published.push((now, due.ca_bundle()));
+            authorities += usize::from(!bundle.ca_bundle().contains(&due.ca_bundle()));
+            bundle = due;
+        }
+        // What a client learnt half a year ago; at first, what there was from the beginning.
+        let (_, known) = published
+            .iter()
+            .rev()
+            .find(|(at, _)| *at + validity.overlap() <= now)
+            .unwrap_or(&published[0]);
+        let trust = Trust::only(known.as_str()).at(now);
+        let certificate = shown(&server, &trust).await;
+        assert_eq!(certificate, leaf(&bundle), "day {day}");
+    }
+    assert!(authorities > 1, "the authority was replaced");
+}

@@ -1,0 +1,12 @@
+//! The scaling loop whole: the service as it is composed, against an API server and a Prometheus
+//! that are broken on purpose, in a time that runs faster; and two of its processes, one of which
+//! is paused, killed or cut off.
+
+#![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
+
+mod controllers;
+mod faults;
+mod floor;
+mod gate;
+mod processes;
+mod world;

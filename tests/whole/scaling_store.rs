@@ -1,0 +1,275 @@
+//! The watches that scaling reads, on a running API server: the embedded one of `evenkeel dev`
+//! always, and a real one where `KUBEBUILDER_ASSETS` is set.
+
+use std::time::Duration;
+
+use crate::support::control_plane::wait::{eventually, holds};
+use crate::support::dev_api::{
+    ask, create, deployment, gone, namespace, patch, path, with_embedded, with_real,
+};
+use evenkeel::cluster::{ClusterState, Metrics, Settings, watch};
+use evenkeel::telemetry;
+use evenkeel_core::placement::node_table;
+use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::plan::scaling::Observed;
+use kube::Client;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+#[test]
+fn embedded_targets_follow_their_objects() {
+    with_embedded(async |client| targets_follow_their_objects(client, false).await);
+}
+
+#[test]
+fn real_targets_follow_their_objects() {
+    with_real(async |client| targets_follow_their_objects(client, true).await);
+}
+
+#[test]
+fn embedded_scaled_objects_come_and_go_with_keda() {
+    with_embedded(async |client| scaled_objects_come_and_go_with_keda(client).await);
+}
+
+#[test]
+fn real_scaled_objects_come_and_go_with_keda() {
+    with_real(async |client| scaled_objects_come_and_go_with_keda(client).await);
+}
+
+/// The watches with what they fill, until dropped.
+struct Watched {
+    state: ClusterState,
+    metrics: Metrics,
+    namespace: String,
+    _tasks: JoinSet<()>,
+}
+
+impl Watched {
+    async fn start(client: &Client) -> Self {
+        let namespace = namespace(client).await;
+        let state = ClusterState::new(Settings {
+            table: node_table::Settings::default(),
+            default_capacity: Resources::default(),
+            caps_as_demand: false,
+            expects_metrics: false,
+        });
+        let (metrics, mut tasks) = (Metrics::default(), JoinSet::new());
+        let often = Duration::from_millis(200);
+        watch::start(client, &state, &metrics, often, &mut tasks);
+        let watched = Self {
+            state,
+            metrics,
+            namespace,
+            _tasks: tasks,
+        };
+        watched.opt_in(client, "true").await;
+        watched
+    }
+
+    async fn opt_in(&self, client: &Client, enabled: &str) {
+        let path = format!("/api/v1/namespaces/{}", self.namespace);
+        let change = json!({"metadata": {"annotations": {"evenkeel.dev/enabled": enabled}}});
+        let (status, answer) = patch(client, &path, "merge", &change).await;
+        assert_eq!(status, 200, "{answer}");
+    }
+
+    fn targets(&self) -> Vec<Observed> {
+        let mut targets = self.state.scaling_view().targets;
+        targets.retain(|target| *target.namespace == *self.namespace);
+        targets
+    }
+
+    /// Waits until the namespace's only target is so.
+    async fn one(&self, what: &str, is: impl Fn(&Observed) -> bool) {
+        eventually(what, async || {
+            let targets = self.targets();
+            let fits = matches!(targets.as_slice(), [one] if is(one));
+            holds(fits, || format!("{targets:#?}"))
+        })
+        .await;
+    }
+
+    async fn synced(&self) {
+        eventually("everything is listed", async || {
+            holds(self.state.scaling_view().synced, || "not yet".to_owned())
+        })
+        .await;
+    }
+
+    /// Interruptions of the watch of a kind.
+    fn errors(&self, kind: &str) -> usize {
+        let mut registry = telemetry::registry();
+        self.metrics.register(&mut registry);
+        let page = telemetry::encode(&registry).expect("the metrics can be shown");
+        let wanted = format!("kind=\"{kind}\",outcome=\"error\"");
+        page.lines().filter(|line| line.contains(&wanted)).count()
+    }
+}
+
+async fn change(client: &Client, path: &str, change: &Value) {
+    let (status, answer) = patch(client, path, "merge", change).await;
+    assert_eq!(status, 200, "{path}: {answer}");
+}
+
+fn hpa(annotations: &Value) -> Value {
+    json!({
+        "metadata": {"name": "web", "annotations": annotations},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": 2, "maxReplicas": 9,
+            "metrics": [{"type": "Resource", "resource": {"name": "cpu",
+                "target": {"type": "Utilization", "averageUtilization": 60}}}],
+            "behavior": {"scaleUp": {
+                "policies": [{"type": "Pods", "value": 2, "periodSeconds": 15}]}},
+        },
+    })
+}
+
+/// An object of `apps/v1` or a Pod that is controlled by `owner`.
+fn owned(mut object: Value, owner: &Value, kind: &str) -> Value {
+    object["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "apps/v1", "kind": kind, "controller": true,
+        "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"]}]);
+    object
+}
+
+/// A Deployment of one Pod.
+fn web() -> Value {
+    let mut web = deployment("web");
+    web["spec"]["replicas"] = json!(1);
+    web["spec"]["template"]["spec"]["containers"][0]["resources"] =
+        json!({"requests": {"cpu": "250m"}});
+    web
+}
+
+/// What the controllers of a Deployment would make of it.
+async fn roll_out(client: &Client, namespace: &str, web: &Value) {
+    let mut set = owned(self::web(), web, "Deployment");
+    set["metadata"]["name"] = json!("web-1");
+    let set = create(client, &path(namespace, "apps/v1/replicasets"), &set).await;
+    let mut pod = set["spec"]["template"].clone();
+    pod["metadata"]["name"] = json!("web-1-a");
+    let pod = owned(pod, &set, "ReplicaSet");
+    create(client, &path(namespace, "v1/pods"), &pod).await;
+}
+
+/// `controllers` is whether the cluster runs those of Deployments and ReplicaSets.
+async fn targets_follow_their_objects(client: &Client, controllers: bool) {
+    let watched = Watched::start(client).await;
+    watched.synced().await;
+    let at = |resource: &str| path(&watched.namespace, resource);
+    create(
+        client,
+        &at("autoscaling/v2/horizontalpodautoscalers"),
+        &hpa(&json!({})),
+    )
+    .await;
+    watched.one("the HPA", |one| one.autoscaler.is_some()).await;
+    let web = create(client, &at("apps/v1/deployments"), &web()).await;
+    watched
+        .one("the Deployment", |one| one.workload.is_some())
+        .await;
+    if !controllers {
+        roll_out(client, &watched.namespace, &web).await;
+    }
+    watched
+        .one("the Pod of the ReplicaSet", |one| {
+            let request = one
+                .pods
+                .members
+                .first()
+                .map(|pod| pod.requests[Resource::Cpu]);
+            request == Some(Some(Amount::new(250)))
+        })
+        .await;
+    let one = watched.targets().remove(0);
+    let spec = &one.autoscaler.as_ref().expect("the HPA").spec;
+    assert_eq!((spec.min_replicas, spec.max_replicas), (Some(2), 9));
+    assert_eq!((spec.metrics.resources.len(), spec.metrics.others), (1, 0));
+    let behavior = spec.behavior.as_ref().expect("its behavior");
+    assert_eq!(behavior.scale_up.policies.len(), 1);
+    follow_changes(client, &watched).await;
+}
+
+/// What becomes of the target when its objects change one by one.
+async fn follow_changes(client: &Client, watched: &Watched) {
+    let at = |resource: &str| path(&watched.namespace, resource);
+    let hpa = format!("{}/web", at("autoscaling/v2/horizontalpodautoscalers"));
+    let other = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet", "name": "db"}}});
+    change(client, &hpa, &other).await;
+    watched
+        .one("no Pod of another workload", |one| {
+            &*one.reference.kind == "StatefulSet" && one.pods.members.is_empty()
+        })
+        .await;
+    watched.opt_in(client, "false").await;
+    let none = async || holds(watched.targets().is_empty(), || "a target".to_owned());
+    eventually("no target where nobody has opted in", none).await;
+    let ours = json!({"metadata": {"annotations": {"evenkeel.dev/scaling-status": "{}"}}});
+    change(client, &hpa, &ours).await;
+    watched
+        .one("a target that carries what was written", |one| {
+            !one.namespace_policy.enabled
+        })
+        .await;
+    ask(client, "DELETE", &hpa, &Value::Null).await;
+    eventually("no target without its HPA", none).await;
+    let deployment = format!("{}/web", at("apps/v1/deployments"));
+    let asks = json!({"metadata": {"annotations": {"evenkeel.dev/predict": "auto"}}});
+    change(client, &deployment, &asks).await;
+    watched.opt_in(client, "true").await;
+    watched
+        .one("the Deployment by itself", |one| {
+            one.autoscaler.is_none() && one.pods.members.len() == 1
+        })
+        .await;
+}
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+fn definition() -> Value {
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    json!({"metadata": {"name": "scaledobjects.keda.sh"}, "spec": {
+        "group": "keda.sh", "scope": "Namespaced",
+        "names": {"kind": "ScaledObject", "plural": "scaledobjects"},
+        "versions": [{"name": "v1alpha1", "served": true, "storage": true,
+            "schema": {"openAPIV3Schema": schema}}],
+    }})
+}
+
+async fn scaled_objects_come_and_go_with_keda(client: &Client) {
+    let watched = Watched::start(client).await;
+    watched.synced().await;
+    assert_eq!(
+        watched.errors("scaledobject"),
+        0,
+        "a cluster without KEDA is none"
+    );
+    create(client, DEFINITIONS, &definition()).await;
+    let objects = path(&watched.namespace, "keda.sh/v1alpha1/scaledobjects");
+    let object = json!({
+        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+        "metadata": {"name": "web", "annotations": {"evenkeel.dev/bounds": "{}"}},
+        "spec": {"scaleTargetRef": {"name": "web"}, "minReplicaCount": 3},
+    });
+    eventually("the resource to be served", async || {
+        let (status, answer) = ask(client, "POST", &objects, &object).await;
+        holds(status == 201, || answer.to_string())
+    })
+    .await;
+    watched
+        .one("the ScaledObject", |one| {
+            let object = one.scaled_object.as_ref();
+            object.is_some_and(|object| object.spec.min_replica_count == Some(3))
+        })
+        .await;
+    watched.synced().await;
+    let definition = format!("{DEFINITIONS}/scaledobjects.keda.sh");
+    ask(client, "DELETE", &definition, &Value::Null).await;
+    gone(client, &definition).await;
+    eventually("no ScaledObject without KEDA", async || {
+        holds(watched.targets().is_empty(), || "one".to_owned())
+    })
+    .await;
+    watched.synced().await;
+}

@@ -1,0 +1,532 @@
+//! `evenkeel uninstall`: every kind of leftover is planted on the embedded API server and found,
+//! and what was written on other objects is taken back.
+
+#![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
+
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::support::dev_api::{ask, create, get, patch, path, settings, with_settings};
+use axum::http::{Method, Request};
+use evenkeel::uninstall;
+use evenkeel_apiserver::ApiServer;
+use evenkeel_core::scaling::ownership::{Contribution, Contributor, ObjectBounds, Ownership};
+use jiff::{SignedDuration, Timestamp};
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+
+const OWN: &str = "evenkeel-system";
+
+/// How a call of the program ended.
+struct Called {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Called {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).expect(&self.stderr)
+    }
+
+    /// The objects of a list, as `Kind namespace/name`.
+    fn objects(&self, list: &str) -> Vec<String> {
+        let objects = self.json()[list].as_array().unwrap().clone();
+        let text = |field: &Value| field.as_str().map(ToOwned::to_owned);
+        let named = |object: &Value| {
+            let place = text(&object["namespace"]).map_or(String::new(), |place| place + "/");
+            format!(
+                "{} {place}{}",
+                text(&object["kind"]).unwrap(),
+                text(&object["name"]).unwrap()
+            )
+        };
+        objects.iter().map(named).collect()
+    }
+}
+
+/// Calls the program against the server, while that goes on answering.
+async fn evenkeel(server: &ApiServer, arguments: &[&str]) -> Called {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), server.kubeconfig()).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+    command
+        .arg("uninstall")
+        .args(arguments)
+        .arg("--kubeconfig")
+        .arg(file.path())
+        .env_clear();
+    let output = tokio::task::spawn_blocking(move || command.output())
+        .await
+        .unwrap()
+        .unwrap();
+    drop(file);
+    Called {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// The record of a floor of 6 above the user's 2 to 10.
+fn record() -> String {
+    let now = Timestamp::UNIX_EPOCH;
+    let user = ObjectBounds {
+        min: Some(2),
+        max: 10,
+    };
+    let floor = Contribution {
+        min: Some(6),
+        max: None,
+        until: now + SignedDuration::from_mins(10),
+    };
+    let mut record = Ownership::of_user(user);
+    record.contribute(Contributor::Prediction, Some(floor), now);
+    record.settle(now);
+    record.to_annotation().unwrap()
+}
+
+fn autoscaler(name: &str, record: &str) -> Value {
+    json!({
+        "metadata": {"name": name, "annotations": {
+            "evenkeel.dev/bounds": record, "evenkeel.dev/scaling-status": "{}", "evenkeel.dev/scaling": "floor"}},
+        "spec": {"minReplicas": 6, "maxReplicas": 10,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}}})
+}
+
+/// A kind of which the embedded server knows nothing.
+fn definition([group, version, kind, plural]: [&str; 4], scope: &str) -> Value {
+    json!({"metadata": {"name": format!("{plural}.{group}")}, "spec": {
+        "group": group, "scope": scope, "names": {"kind": kind, "plural": plural},
+        "versions": [{"name": version, "served": true, "storage": true, "schema": {
+            "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}})
+}
+
+async fn define(client: &Client, names: [&str; 4], scope: &str) {
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    create(client, definitions, &definition(names, scope)).await;
+    let [group, version, _, plural] = names;
+    let served = format!("/apis/{group}/{version}/{plural}");
+    crate::support::control_plane::wait::eventually("the kind to be served", async || {
+        let (status, answer) = ask(client, "GET", &served, &Value::Null).await;
+        crate::support::control_plane::wait::holds(status == 200, || answer.to_string())
+    })
+    .await;
+}
+
+const KEDA: [&str; 4] = ["keda.sh", "v1alpha1", "ScaledObject", "scaledobjects"];
+const HPAS: &str = "autoscaling/v2/horizontalpodautoscalers";
+
+fn one(autoscaler: &str) -> String {
+    format!("{}/{autoscaler}", path("shop", HPAS))
+}
+
+/// What Evenkeel writes on objects that are not its own, one of each kind.
+async fn plant_marks(client: &Client) {
+    let status = json!({"evenkeel.dev/scaling-status": "{}"});
+    create(
+        client,
+        "/api/v1/namespaces",
+        &json!({"metadata": {"name": "shop",
+        "annotations": {"evenkeel.dev/enabled": "true"},
+        "labels": {"evenkeel.dev/enabled": "true"}}}),
+    )
+    .await;
+    create(
+        client,
+        "/api/v1/nodes",
+        &json!({"metadata": {"name": "node-1", "annotations": {
+        "evenkeel.dev/headroom-returned": "2026-03-01T08:00:00Z",
+        "evenkeel.dev/network-capacity": "10Gbps"}}}),
+    )
+    .await;
+    create(client, &path("shop", HPAS), &autoscaler("web", &record())).await;
+    define(client, KEDA, "Namespaced").await;
+    create(client, &path("shop", "keda.sh/v1alpha1/scaledobjects"), &json!({
+        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+        "metadata": {"name": "queue", "annotations": {"evenkeel.dev/bounds": record()}},
+        "spec": {"minReplicaCount": 6, "maxReplicaCount": 10, "scaleTargetRef": {"name": "queue"}}})).await;
+    let mut deployment = crate::support::dev_api::deployment("cart");
+    deployment["metadata"]["annotations"] = status.clone();
+    create(client, &path("shop", "apps/v1/deployments"), &deployment).await;
+    let mut set = deployment;
+    set["metadata"]["name"] = json!("store");
+    set["spec"]["serviceName"] = json!("store");
+    create(client, &path("shop", "apps/v1/statefulsets"), &set).await;
+}
+
+const MARKED: [&str; 6] = [
+    "HorizontalPodAutoscaler shop/web",
+    "ScaledObject shop/queue",
+    "Deployment shop/cart",
+    "StatefulSet shop/store",
+    "Namespace shop",
+    "Node node-1",
+];
+
+/// The documents of the shipped manifests.
+fn manifests() -> Vec<Value> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = [
+        "deploy/base",
+        "deploy/components/second-scheduler",
+        "webhook-config",
+        "certs",
+    ];
+    let mut documents = Vec::new();
+    for folder in folders {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            let parts = text.split("\n---\n");
+            documents.extend(parts.filter_map(|part| serde_saphyr::from_str::<Value>(part).ok()));
+        }
+    }
+    let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
+        "namespace": OWN, "name": "evenkeel", "labels": {"app.kubernetes.io/name": "evenkeel"}}});
+    documents.push(config);
+    documents
+}
+
+/// A mode such as 0440 is read as a float, which the API server takes for no integer.
+fn without_modes(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.remove("defaultMode");
+            fields.values_mut().for_each(without_modes);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_modes),
+        _ => {}
+    }
+}
+
+const OTHERS: [([&str; 4], &str); 4] = [
+    (
+        [
+            "admissionregistration.k8s.io",
+            "v1",
+            "ValidatingAdmissionPolicy",
+            "validatingadmissionpolicies",
+        ],
+        "Cluster",
+    ),
+    (
+        [
+            "admissionregistration.k8s.io",
+            "v1",
+            "ValidatingAdmissionPolicyBinding",
+            "validatingadmissionpolicybindings",
+        ],
+        "Cluster",
+    ),
+    (
+        ["cert-manager.io", "v1", "Certificate", "certificates"],
+        "Namespaced",
+    ),
+    (["cert-manager.io", "v1", "Issuer", "issuers"], "Namespaced"),
+];
+
+/// Creates the installation's own objects, and returns them as they are to be named.
+async fn plant_installation(client: &Client) -> Vec<String> {
+    for (names, scope) in OTHERS {
+        define(client, names, scope).await;
+    }
+    create(
+        client,
+        "/api/v1/namespaces",
+        &json!({"metadata": {"name": OWN, "labels": {"app.kubernetes.io/name": "evenkeel"}}}),
+    )
+    .await;
+    let mut planted = vec![format!("Namespace {OWN}")];
+    let mut documents = manifests();
+    documents.push(
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": OWN,
+        "name": "evenkeel-certificates", "labels": {"app.kubernetes.io/name": "evenkeel"}}}),
+    );
+    documents.push(
+        json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"namespace": OWN, "name": "evenkeel"}, "spec": {"holderIdentity": ""}}),
+    );
+    documents.push(json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        "metadata": {"name": "v1alpha1.metrics.evenkeel.dev"}, "spec": {
+            "group": "metrics.evenkeel.dev", "version": "v1alpha1", "groupPriorityMinimum": 100, "versionPriority": 100,
+            "service": {"namespace": OWN, "name": "evenkeel"}}}));
+    for mut document in documents {
+        without_modes(&mut document);
+        let (Some(kind), Some(version)) =
+            (document["kind"].as_str(), document["apiVersion"].as_str())
+        else {
+            continue;
+        };
+        let metadata = &document["metadata"];
+        let Some(name) = metadata["name"].as_str().filter(|_| kind != "Namespace") else {
+            continue;
+        };
+        let place = metadata["namespace"].as_str();
+        let url = url(version, kind, place);
+        let (status, answer) = ask(client, "POST", &url, &document).await;
+        assert!([200, 201].contains(&status), "{kind} {name}: {answer}");
+        let place = place.map_or(String::new(), |place| format!("{place}/"));
+        planted.push(format!("{kind} {place}{name}"));
+    }
+    planted.sort();
+    planted.dedup();
+    planted
+}
+
+fn url(version: &str, kind: &str, namespace: Option<&str>) -> String {
+    let plural = match kind.to_lowercase() {
+        policy if policy.ends_with('y') => policy.trim_end_matches('y').to_owned() + "ies",
+        other => other + "s",
+    };
+    let group = if version == "v1" {
+        "/api/v1".to_owned()
+    } else {
+        format!("/apis/{version}")
+    };
+    match namespace {
+        Some(namespace) => format!("{group}/namespaces/{namespace}/{plural}"),
+        None => format!("{group}/{plural}"),
+    }
+}
+
+#[test]
+fn nothing_is_found_where_nothing_is() {
+    with_settings(settings(), async |server, _| {
+        let called = evenkeel(server, &["--check"]).await;
+        assert_eq!(called.code, 0, "{}{}", called.stdout, called.stderr);
+        assert!(
+            called.stdout.contains("Nothing is left"),
+            "{}",
+            called.stdout
+        );
+    });
+}
+
+#[test]
+fn everything_that_is_left_is_listed_and_nothing_is_changed() {
+    with_settings(settings(), async |server, client| {
+        plant_marks(client).await;
+        let planted = plant_installation(client).await;
+        let called = evenkeel(server, &["--check", "-o", "json"]).await;
+        assert_eq!(called.code, 1, "{}", called.stderr);
+        assert_eq!(called.objects("marks"), MARKED);
+        let mut found = called.objects("objects");
+        found.sort();
+        assert_eq!(found, planted);
+        let web = &called.json()["marks"][0];
+        assert_eq!(web["userBounds"], json!({"min": 2, "max": 10}));
+        assert_eq!(web["boundsNow"], json!({"min": 6, "max": 10}));
+        let yours = called.objects("yours");
+        assert_eq!(
+            yours,
+            [
+                "HorizontalPodAutoscaler shop/web",
+                "Namespace shop",
+                "Node node-1"
+            ]
+        );
+        assert_eq!(called.json()["unseen"], json!([]));
+        let web = get(client, &one("web")).await;
+        assert_eq!(web["spec"]["minReplicas"], 6, "only looked at");
+        let text = evenkeel(server, &["--check"]).await.stdout;
+        for part in [
+            "bounds 6 to 10, the user's 2 to 10",
+            "label evenkeel.dev/enabled",
+            "kubectl delete -k deploy/",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    });
+}
+
+#[test]
+fn what_was_written_is_taken_back_and_what_users_wrote_stays() {
+    with_settings(settings(), async |server, client| {
+        plant_marks(client).await;
+        let called = evenkeel(server, &["-o", "json"]).await;
+        assert_eq!(called.code, 0, "{}{}", called.stdout, called.stderr);
+        for mark in called.json()["marks"].as_array().unwrap() {
+            assert_eq!(mark["outcome"], "restored", "{mark}");
+        }
+        let web = get(client, &one("web")).await;
+        assert_eq!(web["spec"]["minReplicas"], 2);
+        assert_eq!(
+            web["metadata"]["annotations"],
+            json!({"evenkeel.dev/scaling": "floor"})
+        );
+        let queue = get(
+            client,
+            &format!("{}/queue", path("shop", "keda.sh/v1alpha1/scaledobjects")),
+        )
+        .await;
+        assert_eq!(queue["spec"]["minReplicaCount"], 2);
+        let shop = get(client, "/api/v1/namespaces/shop").await;
+        assert_eq!(
+            shop["metadata"]["annotations"]["evenkeel.dev/enabled"],
+            "true"
+        );
+        assert_eq!(
+            shop["metadata"]["labels"]["evenkeel.dev/enabled"],
+            Value::Null
+        );
+        let again = evenkeel(server, &["--check", "-o", "json"]).await;
+        assert_eq!(
+            (again.code, again.objects("marks")),
+            (0, vec![]),
+            "{}",
+            again.stdout
+        );
+        assert_eq!(
+            again.objects("yours").len(),
+            3,
+            "information, and no reason to fail"
+        );
+    });
+}
+
+#[test]
+fn a_damaged_record_is_named_and_left_alone() {
+    with_settings(settings(), async |server, client| {
+        create(
+            client,
+            "/api/v1/namespaces",
+            &json!({"metadata": {"name": "shop"}}),
+        )
+        .await;
+        create(client, &path("shop", HPAS), &autoscaler("web", &record())).await;
+        create(
+            client,
+            &path("shop", HPAS),
+            &autoscaler("torn", "{\"user\":"),
+        )
+        .await;
+        let called = evenkeel(server, &[]).await;
+        assert_eq!(called.code, 1);
+        assert!(
+            called.stderr.contains("1 object could not be put back"),
+            "{}",
+            called.stderr
+        );
+        assert!(
+            called.stdout.contains("HorizontalPodAutoscaler shop/torn"),
+            "{}",
+            called.stdout
+        );
+        let torn = get(client, &one("torn")).await;
+        assert_eq!(torn["spec"]["minReplicas"], 6);
+        assert_eq!(
+            torn["metadata"]["annotations"]["evenkeel.dev/bounds"],
+            "{\"user\":"
+        );
+        let web = get(client, &one("web")).await;
+        assert_eq!(web["spec"]["minReplicas"], 2, "the others are put back");
+    });
+}
+
+async fn hold_lease(client: &Client, renewed: Timestamp) {
+    create(
+        client,
+        "/api/v1/namespaces",
+        &json!({"metadata": {"name": OWN}}),
+    )
+    .await;
+    let leases = format!("/apis/coordination.k8s.io/v1/namespaces/{OWN}/leases");
+    create(
+        client,
+        &leases,
+        &json!({"metadata": {"name": "evenkeel"}, "spec": {
+        "holderIdentity": "evenkeel-7d9-abc", "leaseDurationSeconds": 1,
+        "renewTime": format!("{renewed:.6}")}}),
+    )
+    .await;
+}
+
+#[test]
+fn beside_a_living_leader_nothing_is_written_unless_forced() {
+    with_settings(settings(), async |server, client| {
+        // So far ahead that it is alive however long the test takes.
+        hold_lease(
+            client,
+            evenkeel_clock::now() + SignedDuration::from_hours(1),
+        )
+        .await;
+        create(client, &path(OWN, HPAS), &autoscaler("web", &record())).await;
+        let called = evenkeel(server, &[]).await;
+        assert_eq!(called.code, 1);
+        for part in [
+            "evenkeel-7d9-abc",
+            "scale deploy/evenkeel --replicas=0",
+            "writes: disabled",
+            "--force",
+        ] {
+            assert!(called.stderr.contains(part), "{part}: {}", called.stderr);
+        }
+        let web = format!("{}/web", path(OWN, HPAS));
+        assert_eq!(get(client, &web).await["spec"]["minReplicas"], 6);
+        let forced = evenkeel(server, &["--force"]).await;
+        assert_eq!(forced.code, 0, "{}", forced.stderr);
+        assert!(
+            forced.stderr.contains("leads and will write anew"),
+            "{}",
+            forced.stderr
+        );
+        assert_eq!(get(client, &web).await["spec"]["minReplicas"], 2);
+    });
+}
+
+#[test]
+fn an_abandoned_lease_is_nobodys() {
+    with_settings(settings(), async |server, client| {
+        hold_lease(
+            client,
+            evenkeel_clock::now() - SignedDuration::from_hours(1),
+        )
+        .await;
+        let called = evenkeel(server, &[]).await;
+        assert_eq!(called.code, 0, "{}", called.stderr);
+    });
+}
+
+/// A client before whose first patch somebody else raises `maxReplicas`.
+fn outrun(client: &Client, object: String) -> Client {
+    let (inner, raced) = (client.clone(), Arc::new(AtomicBool::new(false)));
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let (inner, object) = (inner.clone(), object.clone());
+        let first = request.method() == Method::PATCH && !raced.swap(true, Ordering::SeqCst);
+        async move {
+            if first {
+                let edit = json!({"spec": {"maxReplicas": 12}});
+                let (status, answer) = patch(&inner, &object, "merge", &edit).await;
+                assert_eq!(status, 200, "{answer}");
+            }
+            inner.send(request).await
+        }
+    });
+    Client::new(service, "default")
+}
+
+#[test]
+fn an_edit_that_comes_between_is_kept() {
+    with_settings(settings(), async |_, client| {
+        create(
+            client,
+            "/api/v1/namespaces",
+            &json!({"metadata": {"name": "shop"}}),
+        )
+        .await;
+        create(client, &path("shop", HPAS), &autoscaler("web", &record())).await;
+        let web = one("web");
+        let now = evenkeel_clock::now();
+        let found = uninstall::gather(client, OWN, now).await;
+        let slow = outrun(client, web.clone());
+        let outcome = uninstall::restore(&slow, &found.marks[0], now).await;
+        assert_eq!(outcome, uninstall::Outcome::Restored);
+        let spec = get(client, &web).await["spec"].clone();
+        assert_eq!(
+            (&spec["minReplicas"], &spec["maxReplicas"]),
+            (&json!(2), &json!(12))
+        );
+    });
+}
