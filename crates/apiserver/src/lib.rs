@@ -31,13 +31,9 @@
 //!
 //! # Layout
 //!
-//! One generic [store] and one table of [resources] carry all kinds; what is particular to a kind
-//! is in [rules]. A request goes through `server` (socket, routes) to one of the `verbs`, or to
-//! one of the `apis` that are computed.
-//!
-//! [store]: https://docs.rs/crate/evenkeel-apiserver/latest/source/src/store.rs
-//! [resources]: https://docs.rs/crate/evenkeel-apiserver/latest/source/src/resources/catalog.rs
-//! [rules]: https://docs.rs/crate/evenkeel-apiserver/latest/source/src/rules.rs
+//! One generic store and one table of resources (`resources/catalog.rs`) carry all kinds; the
+//! particulars of a kind are in `rules`. A request goes through `server` (socket, routes) to one of
+//! the `verbs`, or to one of the `apis` that are computed and not stored.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs, unreachable_pub)]
