@@ -179,7 +179,7 @@ mod tests {
     use super::*;
     use crate::scenario::Scenario;
     use evenkeel_kubernetes::demand::demand;
-    use evenkeel_kubernetes::node::node_capacity;
+    use evenkeel_kubernetes::node::node_facts;
 
     #[test]
     fn what_evenkeel_reads_of_the_objects_is_what_the_scenario_says() {
@@ -200,8 +200,9 @@ mod tests {
                 &mut object,
                 &node_status(shape, true, jiff::Timestamp::UNIX_EPOCH),
             );
-            let (capacity, invalid) = node_capacity(&serde_json::from_value(object).unwrap());
-            assert_eq!(capacity, shape.capacity.map(Some));
+            let node = serde_json::from_value(object).unwrap();
+            let (facts, invalid) = node_facts(&node, &Resources::default());
+            assert_eq!(facts.capacity, shape.capacity.map(Some));
             assert!(invalid.is_empty());
         }
     }

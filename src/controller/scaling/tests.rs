@@ -1,7 +1,9 @@
 use serde_json::json;
 
 use super::*;
-use evenkeel_kubernetes::plan::{Purpose, Target};
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::object_ref::ObjectRef;
+use evenkeel_kubernetes::plan::Purpose;
 
 fn at(millisecond: i64) -> Timestamp {
     Timestamp::from_millisecond(millisecond).unwrap()
@@ -47,8 +49,8 @@ fn every_step_is_measured_and_decisions_keep_their_interval() {
 fn events_carry_the_time_of_the_cluster() {
     let clock = Clock::accelerated(10.0, at(0));
     let event = |time: &str| Write {
-        purpose: Purpose::Notice,
-        target: Target::Node("a".to_owned()),
+        purpose: Purpose::AnnotationWarning,
+        target: ObjectRef::of_cluster(Kind::Node, "a"),
         operation: Operation::Create(json!({"eventTime": time, "note": "n"})),
     };
     let told = in_real_time(&clock, event("1970-01-01T00:01:40.000000Z"));
