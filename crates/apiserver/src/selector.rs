@@ -4,8 +4,8 @@ use evenkeel_label_selector::Selector;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde_json::{Map, Value};
 
-use super::error::ApiError;
-use super::meta;
+use crate::error::ApiError;
+use crate::meta;
 
 /// Fields that are `false` where they are missing.
 const FLAGS: [&str; 2] = ["/spec/unschedulable", "/spec/hostNetwork"];
