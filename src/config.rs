@@ -58,7 +58,7 @@ pub struct Config {
     /// Addresses to listen on, and the end of the service.
     pub server: crate::server::Settings,
     /// Bounds of the requests that are taken.
-    pub api: crate::server::api::Settings,
+    pub handlers: crate::server::handlers::Settings,
     pub certificates: crate::certificates::Settings,
     /// Rules by which Pods are placed.
     pub policy: Policy,
@@ -182,11 +182,11 @@ impl Config {
         let policy = policy.check(check);
         let metrics = metrics.check(max_age, check);
         let leader_election = leader_election.check(check);
-        let (server, api) = server.check(check);
+        let (server, handlers) = server.check(check);
         Self {
             writes: *writes,
             server,
-            api,
+            handlers,
             certificates: certificates.check(check),
             scaling: scaling.check(max_age, check),
             cluster: cluster_settings(&policy, &metrics, scheduling.in_flight_timeout(check)),
