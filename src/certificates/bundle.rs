@@ -53,11 +53,6 @@ impl Bundle {
         &self.leaf
     }
 
-    /// The authorities by which kube-scheduler is known, oldest first.
-    pub fn scheduler_authorities(&self) -> &[Arc<SigningAuthority>] {
-        &self.scheduler
-    }
-
     /// The `caBundle` of the webhook configuration and `caData` of the extender: all authorities
     /// that clients must trust, as PEM.
     pub fn ca_bundle(&self) -> String {
