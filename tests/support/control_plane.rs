@@ -10,6 +10,7 @@ pub mod evenkeel;
 pub mod manifests;
 pub mod nodes;
 pub mod objects;
+pub mod page;
 pub mod prometheus;
 pub mod scrape;
 mod volume;
