@@ -12,5 +12,4 @@ pub mod nodes;
 pub mod objects;
 pub mod page;
 pub mod prometheus;
-pub mod scrape;
 mod volume;
