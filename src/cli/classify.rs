@@ -137,7 +137,7 @@ fn classify(manifest: PodManifest, snapshot: Option<&Snapshot>, policy: &Policy)
         ));
     }
     let mean = snapshot.map_or_else(reference_node, |snapshot| snapshot.nodes.mean());
-    let class = profile::classify(&asked.amounts, &mean, threshold);
+    let class = profile::classify(&asked.amounts, &mean.free(), threshold);
     let declared = pod.declared_profile();
     let known = declared.filter(|name| policy.profiles.get(name).is_some());
     if let (Some(given), None) = (declared, known) {
