@@ -1,7 +1,7 @@
-//! What the annotations of an autoscaler or a workload say of how it is scaled.
+//! The annotations by which users say how an autoscaler or a workload is scaled.
 //!
 //! Each object is read by itself; which of several objects comes first is decided where they are
-//! brought together. A value that is not accepted counts as not said.
+//! brought together. A value that is not accepted counts as absent.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -9,26 +9,27 @@ use std::str::FromStr;
 use super::annotations::{
     InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, Reader, SCALE_DOWN, SCALING, TARGET,
 };
+use evenkeel_core::scaling::signal::{ResourceName, Signal};
 use evenkeel_core::scaling::{Mode, ScaleDown};
-use evenkeel_core::units::{Ratio, Resource};
+use evenkeel_core::units::Ratio;
 
-/// What the load of a target is predicted with.
+/// The models that a target's load is predicted with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Predict {
-    /// The model that has lately been the best.
+    /// The model that has lately been the best of all.
     #[default]
     Auto,
-    /// DS-HPA.
+    /// DS-HPA (`DS-HPA`).
     DsHpa,
-    /// Nothing.
+    /// No model: nothing is predicted.
     Off,
 }
 
 impl Predict {
-    /// All choices.
+    /// All choices of the user.
     pub const ALL: [Self; 3] = [Self::Auto, Self::DsHpa, Self::Off];
 
-    /// What is accepted, for messages.
+    /// The accepted values, for messages.
     pub const ACCEPTED: &str = "auto, ds-hpa or off";
 
     /// The word in annotations and configuration.
@@ -46,7 +47,7 @@ impl Predict {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{given:?} is not accepted: {accepted}", accepted = Predict::ACCEPTED)]
 pub struct UnknownPredict {
-    /// The word as given.
+    /// The refused word.
     pub given: String,
 }
 
@@ -78,17 +79,17 @@ impl Default for TargetUtilisation {
 }
 
 impl TargetUtilisation {
-    /// What is accepted, for messages.
+    /// The accepted values, for messages.
     const ACCEPTED: &str =
         "whole percents of cpu, memory or both, such as cpu=80% or cpu=80%,memory=70%";
 
-    /// The share for a resource; `None` where it does not count.
+    /// The share for a signal; `None` where the target does not scale by it.
     #[must_use]
-    pub fn of(&self, resource: Resource) -> Option<Ratio> {
-        match resource {
-            Resource::Cpu => self.cpu,
-            Resource::Memory => self.memory,
-            Resource::NetworkIo | Resource::DiskIo | Resource::Disk => None,
+    pub fn of(&self, signal: &Signal) -> Option<Ratio> {
+        match signal {
+            Signal::Resource(ResourceName::Cpu) => self.cpu,
+            Signal::Resource(ResourceName::Memory) => self.memory,
+            _ => None,
         }
     }
 
@@ -125,17 +126,17 @@ fn number(digits: &str) -> Option<i32> {
 /// The scaling annotations of one object; `None` where it does not say.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ScalingPolicy {
-    /// What its load is predicted with.
+    /// The models that the load is predicted with.
     pub predict: Option<Predict>,
-    /// How decisions act.
+    /// How decisions act on the target.
     pub scaling: Option<Mode>,
     /// The least replicas of a workload without an autoscaler.
     pub min_replicas: Option<i32>,
     /// The most replicas of a workload without an autoscaler.
     pub max_replicas: Option<i32>,
-    /// What the Pods of a workload without an autoscaler are to use.
+    /// The share of their requests that the Pods of a workload without an autoscaler are to use.
     pub target: Option<TargetUtilisation>,
-    /// What may take replicas away.
+    /// Whether a forecast may take replicas away.
     pub scale_down: Option<ScaleDown>,
 }
 
@@ -163,7 +164,20 @@ impl ScalingPolicy {
         (policy, invalid)
     }
 
-    /// Whether it makes a target of a workload that no autoscaler scales.
+    /// The policy of two objects of which the first counts before the second.
+    #[must_use]
+    pub(crate) fn or(self, second: Self) -> Self {
+        Self {
+            predict: self.predict.or(second.predict),
+            scaling: self.scaling.or(second.scaling),
+            min_replicas: self.min_replicas.or(second.min_replicas),
+            max_replicas: self.max_replicas.or(second.max_replicas),
+            target: self.target.or(second.target),
+            scale_down: self.scale_down.or(second.scale_down),
+        }
+    }
+
+    /// True where the policy makes a target of a workload that no autoscaler scales.
     #[must_use]
     pub const fn asks_for_scaling(&self) -> bool {
         self.predict.is_some() || self.scaling.is_some()
@@ -338,9 +352,7 @@ mod tests {
     #[test]
     fn the_default_target_is_that_of_an_hpa_without_metrics() {
         let target = TargetUtilisation::default();
-        for resource in Resource::ALL {
-            let expected = share(0.8).filter(|_| resource == Resource::Cpu);
-            assert_eq!(target.of(resource), expected, "{resource}");
-        }
+        assert_eq!(target.of(&Signal::CPU), share(0.8));
+        assert_eq!(target.of(&Signal::MEMORY), None);
     }
 }

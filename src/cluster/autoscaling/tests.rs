@@ -7,6 +7,7 @@ use crate::cluster::state::{ClusterState, Settings};
 use evenkeel_core::placement::node_table;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::annotations::{BOUNDS, SCALING_STATUS};
 use evenkeel_kubernetes::plan::scaling::{Pods, Reference};
 use evenkeel_kubernetes::pod::Pod;
 use jiff::{SignedDuration, Timestamp};

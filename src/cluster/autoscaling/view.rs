@@ -4,11 +4,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{ScalingView, Store, WorkloadKey, carries_ours, key};
+use super::{ScalingView, Store, WorkloadKey, key};
 use crate::cluster::records::SCALING;
 use evenkeel_kubernetes::autoscaler::{Autoscaler, ScaleTarget};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
+use evenkeel_kubernetes::plan::scaling::sink::is_marked;
 use evenkeel_kubernetes::plan::scaling::{Observed, Reference};
 use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
@@ -27,7 +28,7 @@ impl Store {
             .scaled_objects
             .iter()
             .filter(|(key, object)| {
-                !scaled.scaled_objects.contains(key.as_str()) && carries_ours(&object.metadata)
+                !scaled.scaled_objects.contains(key.as_str()) && is_marked(&object.metadata)
             })
             .map(|(_, object)| self.by_scaled_object(object));
         targets.extend(lost);
@@ -70,9 +71,9 @@ impl Store {
             Some(workload)
         });
         let concerns = self.has_opted_in(namespace)
-            || carries_ours(metadata)
-            || scaled_object.is_some_and(|object| carries_ours(&object.metadata))
-            || workload.is_some_and(|workload| carries_ours(&workload.metadata));
+            || is_marked(metadata)
+            || scaled_object.is_some_and(|object| is_marked(&object.metadata))
+            || workload.is_some_and(|workload| is_marked(&workload.metadata));
         concerns.then(|| Observed {
             autoscaler: Some(Arc::clone(autoscaler)),
             scaled_object: scaled_object.cloned(),
@@ -106,7 +107,7 @@ impl Store {
         let (policy, _) = ScalingPolicy::parse(annotations);
         let asks = policy.asks_for_scaling() && self.has_opted_in(namespace);
         let name = name.as_deref().unwrap_or_default();
-        (asks || carries_ours(&workload.metadata)).then(|| Observed {
+        (asks || is_marked(&workload.metadata)).then(|| Observed {
             workload: Some(Arc::clone(workload)),
             ..self.observed(namespace, workload.kind.as_str(), name)
         })

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use evenkeel_kubernetes::plan::scaling::refill::RefillState;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -87,12 +88,23 @@ pub enum Refilled {
     NotByName,
 }
 
+impl From<RefillState> for Refilled {
+    fn from(state: RefillState) -> Self {
+        match state {
+            RefillState::Running => Self::Running,
+            RefillState::Done => Self::Done,
+            RefillState::NoPrometheus => Self::NoPrometheus,
+            RefillState::NotByName => Self::NotByName,
+        }
+    }
+}
+
 /// One load, in the base unit of its resource.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShownLoad {
-    /// The resource.
-    pub resource: &'static str,
+    /// The name of its signal, such as `cpu`.
+    pub resource: Box<str>,
     /// The newest sum over the Pods.
     pub now: Option<f64>,
     /// When that was.

@@ -182,7 +182,7 @@ impl Families<'_, '_> {
         self.gauge(name, help, |shown| {
             let loads = shown.loads.iter();
             loads
-                .filter_map(|load| Some((("resource", load.resource), value(load)?)))
+                .filter_map(|load| Some((("resource", &*load.resource), value(load)?)))
                 .collect()
         })
     }

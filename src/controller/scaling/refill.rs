@@ -19,10 +19,11 @@ use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, PrometheusSource, WorkloadSums};
 use evenkeel_clock::{self as clock, Clock};
 use evenkeel_core::forecast::Resolution;
+use evenkeel_core::scaling::signal::{ResourceName, Signal};
 use evenkeel_core::units::Resource;
 
-/// The resources that autoscalers go by.
-const RESOURCES: [Resource; 2] = [Resource::Cpu, Resource::Memory];
+/// The signals whose past can be asked for.
+const SIGNALS: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
 
 /// Values that one answer may hold: some 8 MB of JSON.
 const VALUES: usize = 250_000;
@@ -43,11 +44,11 @@ const REFUSALS: u32 = 5;
 /// Where the past comes from.
 #[async_trait]
 pub trait Past: Send + Sync {
-    /// What the workloads of some namespaces used at each time of `grid`; `None` where this
-    /// resource is not measured.
+    /// The load of the workloads of some namespaces at each time of `grid`; `None` where this signal
+    /// is not measured.
     async fn sums(
         &self,
-        resource: Resource,
+        signal: &Signal,
         namespaces: &[&str],
         grid: Grid,
     ) -> Option<Result<WorkloadSums, MetricsError>>;
@@ -57,10 +58,15 @@ pub trait Past: Send + Sync {
 impl Past for PrometheusSource {
     async fn sums(
         &self,
-        resource: Resource,
+        signal: &Signal,
         namespaces: &[&str],
         grid: Grid,
     ) -> Option<Result<WorkloadSums, MetricsError>> {
+        let resource = match signal {
+            Signal::Resource(ResourceName::Cpu) => Resource::Cpu,
+            Signal::Resource(ResourceName::Memory) => Resource::Memory,
+            _ => return None,
+        };
         self.workload_sums(resource, namespaces, grid).await
     }
 }
@@ -68,9 +74,9 @@ impl Past for PrometheusSource {
 /// A part of the past, in the loop's time.
 #[derive(Debug)]
 pub struct Filled {
-    /// Of which resource.
-    pub resource: Resource,
-    /// In which resolution.
+    /// The signal.
+    pub signal: Signal,
+    /// The distance of the points.
     pub resolution: Resolution,
     /// The sums by workload.
     pub sums: WorkloadSums,
@@ -143,16 +149,16 @@ impl Refill {
         self.most = u32::MAX;
         let names: Vec<&str> = namespaces.keys().map(|name| &**name).collect();
         for resolution in Resolution::ALL {
-            for resource in RESOURCES {
+            for signal in SIGNALS {
                 let mut rest = Span::before(self.clock.now(), resolution);
                 while let Some(slots) = rest.newest(self.points) {
-                    let Some(sums) = self.ask(&names, resource, slots).await else {
+                    let Some(sums) = self.ask(&names, &signal, slots).await else {
                         break;
                     };
                     let Some(sums) = sums else { continue };
                     rest.took(slots.points);
                     let part = Progress::Part(Filled {
-                        resource,
+                        signal: signal.clone(),
                         resolution,
                         sums,
                     });
@@ -170,7 +176,7 @@ impl Refill {
     async fn ask(
         &mut self,
         namespaces: &[&str],
-        resource: Resource,
+        signal: &Signal,
         slots: Slots,
     ) -> Option<Option<WorkloadSums>> {
         let mut pause = FIRST_PAUSE;
@@ -178,7 +184,7 @@ impl Refill {
         loop {
             let begun = clock::instant();
             let grid = slots.grid(&self.clock);
-            let outcome = self.past.sums(resource, namespaces, grid).await?;
+            let outcome = self.past.sums(signal, namespaces, grid).await?;
             let took = begun.elapsed();
             self.metrics.refill(outcome.as_ref().map(drop));
             let error = match outcome {
@@ -198,7 +204,7 @@ impl Refill {
             let down = is_down(&error);
             refusals += u32::from(!down);
             if refusals >= REFUSALS {
-                tracing::warn!(%error, resource = resource.as_str(), "the past of the load cannot be had");
+                tracing::warn!(%error, %signal, "the past of the load cannot be had");
                 return None;
             }
             tracing::debug!(%error, ?pause, "the past of the load is asked for again later");
@@ -309,21 +315,21 @@ mod tests {
     /// Answers each question as the script says, and remembers it.
     struct Fake<F> {
         script: F,
-        asked: Mutex<Vec<(Resource, Grid)>>,
+        asked: Mutex<Vec<(Signal, Grid)>>,
     }
 
     type Answer = Option<Result<WorkloadSums, MetricsError>>;
 
     #[async_trait]
-    impl<F: Fn(usize, Resource, Grid) -> Answer + Send + Sync> Past for Fake<F> {
-        async fn sums(&self, resource: Resource, namespaces: &[&str], grid: Grid) -> Answer {
+    impl<F: Fn(usize, &Signal, Grid) -> Answer + Send + Sync> Past for Fake<F> {
+        async fn sums(&self, signal: &Signal, namespaces: &[&str], grid: Grid) -> Answer {
             assert_eq!(namespaces, ["shop"]);
             let number = {
                 let mut asked = self.asked.lock().unwrap();
-                asked.push((resource, grid));
+                asked.push((signal.clone(), grid));
                 asked.len()
             };
-            (self.script)(number, resource, grid)
+            (self.script)(number, signal, grid)
         }
     }
 
@@ -344,8 +350,8 @@ mod tests {
 
     /// All that a refill of one namespace tells, and what it asked.
     async fn refill(
-        script: impl Fn(usize, Resource, Grid) -> Answer + Send + Sync + 'static,
-    ) -> (Vec<Filled>, Vec<(Resource, Grid)>) {
+        script: impl Fn(usize, &Signal, Grid) -> Answer + Send + Sync + 'static,
+    ) -> (Vec<Filled>, Vec<(Signal, Grid)>) {
         let fake = Arc::new(Fake {
             script,
             asked: Mutex::default(),
@@ -370,10 +376,9 @@ mod tests {
     async fn every_ring_is_asked_for_whole_and_newest_first() {
         let (parts, asked) = refill(|_, _, grid| Some(Ok(sums(grid, 12_500)))).await;
         for resolution in Resolution::ALL {
-            for resource in RESOURCES {
-                let of = |(of, grid): &&(Resource, Grid)| {
-                    *of == resource && grid.step == resolution.step()
-                };
+            for signal in SIGNALS {
+                let of =
+                    |(of, grid): &&(Signal, Grid)| *of == signal && grid.step == resolution.step();
                 let grids: Vec<Grid> = asked.iter().filter(of).map(|(_, grid)| *grid).collect();
                 let points: u32 = grids.iter().map(|grid| grid.points).sum();
                 assert_eq!(usize::try_from(points).unwrap(), resolution.length());
@@ -392,8 +397,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_is_too_much_is_asked_in_parts() {
-        let (parts, asked) = refill(|_, resource, grid| {
-            (resource == Resource::Cpu).then(|| {
+        let (parts, asked) = refill(|_, signal, grid| {
+            (*signal == Signal::CPU).then(|| {
                 if grid.points > 3 {
                     let limit = Bytes(1);
                     return Err(MetricsError::TooLarge { limit });
@@ -408,7 +413,7 @@ mod tests {
                 .filter(|(_, grid)| grid.points <= 3)
                 .map(|(_, grid)| grid.points)
                 .sum::<u32>();
-        let memory = asked.iter().filter(|(of, _)| *of == Resource::Memory);
+        let memory = asked.iter().filter(|(of, _)| *of == Signal::MEMORY);
         assert_eq!(memory.clone().count(), 3, "it is not measured");
         let memory: u32 = memory
             .filter(|(_, grid)| grid.points <= 3)
@@ -437,7 +442,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_is_down_is_asked_again_and_one_that_refuses_is_left() {
-        let down = |number, _, grid| {
+        let down = |number, _: &Signal, grid| {
             Some(if number <= 20 {
                 Err(MetricsError::Connect("refused".into()))
             } else {
@@ -446,7 +451,7 @@ mod tests {
         };
         let (parts, asked) = refill(down).await;
         assert_eq!(asked.len(), 20 + parts.len());
-        let refused = |_, _, _| {
+        let refused = |_, _: &Signal, _| {
             Some(Err(MetricsError::NotServed {
                 excerpt: String::new(),
             }))

@@ -5,23 +5,25 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::board::{
-    Named, Refilled, Shown, ShownCondition, ShownFloor, ShownForecast, ShownLoad, ShownTrust,
+    Named, Shown, ShownCondition, ShownFloor, ShownForecast, ShownLoad, ShownTrust,
 };
-use evenkeel_core::scaling::tracker::{LoadReport, Report};
+use evenkeel_core::scaling::tracker::{LoadReport, TickReport};
 use evenkeel_core::scaling::{Bounds, Grounds, LimitedBy};
-use evenkeel_kubernetes::plan::scaling::bounds::Ledger;
+use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
 use evenkeel_kubernetes::plan::scaling::owner::Owner;
-use evenkeel_kubernetes::plan::scaling::status::Status;
+use evenkeel_kubernetes::plan::scaling::refill::RefillState;
+use evenkeel_kubernetes::plan::scaling::sink::status_of;
+use evenkeel_kubernetes::plan::scaling::status::TargetStatus;
 use evenkeel_kubernetes::plan::scaling::{Observed, Resolved};
 
 /// One target at one tick.
 pub(super) struct Picture<'a> {
     pub(super) observed: &'a Observed,
     pub(super) resolved: &'a Resolved,
-    pub(super) report: Option<&'a Report>,
+    pub(super) report: Option<&'a TickReport>,
     /// What was planned to be told of it, where this replica plans.
-    pub(super) status: Option<&'a Status>,
-    pub(super) refill: Option<Refilled>,
+    pub(super) status: Option<&'a TargetStatus>,
+    pub(super) refill: Option<RefillState>,
     pub(super) now: Timestamp,
 }
 
@@ -40,7 +42,7 @@ pub(super) fn shown(
         return None;
     }
     let owner = Owner::of(observed).or_else(|| Owner::workload(observed))?;
-    let user = resolved.bounds.as_ref().map(Ledger::user);
+    let user = resolved.bounds.as_ref().map(ObservedBounds::user);
     let target = resolved.target.as_ref();
     let policy = target.map(|target| target.policy.bounds);
     let decision = report.map(|report| &report.decision);
@@ -65,7 +67,7 @@ pub(super) fn shown(
         grounds: decision
             .map_or(Grounds::Nothing, |decision| decision.grounds)
             .as_str(),
-        refill: picture.refill.unwrap_or(Refilled::Running),
+        refill: picture.refill.unwrap_or(RefillState::Running).into(),
         loads: report
             .iter()
             .flat_map(|report| {
@@ -93,10 +95,10 @@ fn refusal(resolved: &Resolved) -> String {
     problems.join("; ")
 }
 
-fn shown_load(load: &LoadReport, report: &Report, now: Timestamp) -> ShownLoad {
+fn shown_load(load: &LoadReport, report: &TickReport, now: Timestamp) -> ShownLoad {
     let at = now.checked_add(report.horizon).unwrap_or(Timestamp::MAX);
     ShownLoad {
-        resource: load.resource.as_str(),
+        resource: load.signal.to_string().into(),
         now: load.now,
         measured_at: load.measured,
         request: load.capacity.request(),
@@ -124,7 +126,7 @@ fn shown_load(load: &LoadReport, report: &Report, now: Timestamp) -> ShownLoad {
 
 /// The conditions as they are planned to be told, else as the object has them.
 fn conditions(picture: &Picture<'_>, owner: &Owner<'_>) -> Vec<ShownCondition> {
-    let held = picture.status.cloned().or_else(|| owner.told());
+    let held = picture.status.cloned().or_else(|| status_of(owner));
     let conditions = held.into_iter().flat_map(|status| status.conditions);
     conditions
         .map(|condition| ShownCondition {

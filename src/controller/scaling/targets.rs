@@ -8,29 +8,26 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::board::{Named, Refilled, Shown};
+use super::board::{Named, Shown};
 use super::refill::{Asked, Filled};
-use super::samples::Sample;
+use super::samples::{Measured, Sample};
 use super::show::{self, Picture};
 use super::trace::{self, Trace, Traces};
 use crate::metrics::prometheus::WorkloadName;
 use evenkeel_clock::Clock;
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::LimitedBy;
-use evenkeel_core::scaling::tracker::{Report, Tracker};
-use evenkeel_core::units::Resources;
+use evenkeel_core::scaling::tracker::{TickReport, Tracker};
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
+use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::owner::Owner;
-use evenkeel_kubernetes::plan::scaling::{self, Context, Observed, Resolved, Settings, conflicts};
+use evenkeel_kubernetes::plan::scaling::refill::{self, RefillState};
+use evenkeel_kubernetes::plan::scaling::{
+    self, Context, Observed, PlanMemory, Resolved, Settings, conflicts, take_turns,
+};
 
-/// Kinds whose Pods tell by their names what they belong to.
-const NAMED: [&str; 2] = ["Deployment", "StatefulSet"];
-
-/// A Deployment with a longer name has Pods whose names are cut short.
-const LONGEST_NAME: usize = 46;
-
-/// What a target is known by as long as it lasts, whichever object carries its bounds.
+/// The identity of a target as long as it lasts, whichever object carries its bounds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     namespace: Arc<str>,
@@ -49,35 +46,23 @@ impl Key {
     }
 }
 
-/// What is kept of one target.
+/// The state of one target.
 #[derive(Debug, Default)]
-struct Kept {
+struct TargetState {
     tracker: Tracker,
-    plans: scaling::Memory,
-    refill: Option<Refilled>,
+    plans: PlanMemory,
+    refill: Option<RefillState>,
     /// The tick at which the past was asked for.
     asked: u64,
-    contest: Contest,
+    contest: ContestInquiry,
     decisions: BTreeMap<&'static str, u64>,
     tick: u64,
-}
-
-/// Whether it is known who contests the bounds of a target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Contest {
-    /// Nobody does.
-    #[default]
-    None,
-    /// The API server is being asked.
-    Asked,
-    /// It has been asked.
-    Known,
 }
 
 /// All targets.
 #[derive(Debug, Default)]
 pub(super) struct Targets {
-    kept: HashMap<Key, Kept>,
+    kept: HashMap<Key, TargetState>,
     tick: u64,
     /// What their models share.
     pub(super) shared: Arc<Shared>,
@@ -132,8 +117,13 @@ impl Targets {
             let key = Key::of(observed);
             let kept = self.kept.entry(key.clone()).or_default();
             kept.tick = self.tick;
-            let resolved =
-                scaling::resolve(observed, conflict, &tick.settings, &kept.plans, tick.now);
+            let resolved = scaling::resolve(
+                observed,
+                conflict,
+                &tick.settings,
+                kept.plans.record(tick.now),
+                tick.now,
+            );
             kept.ask_for_past(observed, &resolved, tick, &mut ticked.past);
             kept.measure(observed, &resolved, (tick, measured.as_ref()));
             if tick.decides {
@@ -156,12 +146,12 @@ impl Targets {
     /// Takes a part of the past.
     pub(super) fn fill(&mut self, filled: &Filled, now: Timestamp) {
         let Filled {
-            resource,
+            signal,
             resolution,
             sums,
         } = filled;
         for (key, kept) in &mut self.kept {
-            if kept.refill != Some(Refilled::Running) {
+            if kept.refill != Some(RefillState::Running) {
                 continue;
             }
             let scaling::Reference { kind, name } = &key.workload;
@@ -171,7 +161,7 @@ impl Targets {
             };
             if let Some(points) = sums.sums.get(&workload) {
                 let points = points.iter().copied();
-                kept.tracker.refill(*resource, *resolution, points, now);
+                kept.tracker.refill(signal, *resolution, points, now);
             }
         }
     }
@@ -181,9 +171,8 @@ impl Targets {
     pub(super) fn filled(&mut self, namespaces: &Asked) {
         for (key, kept) in &mut self.kept {
             let asked = namespaces.get(&*key.namespace);
-            let theirs = asked.is_some_and(|&tick| kept.asked <= tick);
-            if theirs && kept.refill == Some(Refilled::Running) {
-                kept.refill = Some(Refilled::Done);
+            if let Some((state, &answered)) = kept.refill.zip(asked) {
+                kept.refill = Some(state.after_answer(kept.asked, answered));
             }
         }
     }
@@ -191,7 +180,7 @@ impl Targets {
     /// Takes note of who contests the bounds of a target, as far as that could be learned.
     pub(super) fn contested_by(&mut self, key: &Key, manager: Option<String>) {
         if let Some(kept) = self.kept.get_mut(key) {
-            kept.contest = Contest::Known;
+            kept.contest = ContestInquiry::Answered;
             if let Some(manager) = manager {
                 kept.plans.name_contester(manager);
             }
@@ -199,7 +188,7 @@ impl Targets {
     }
 }
 
-impl Kept {
+impl TargetState {
     /// Sees to it that the past of a new target is asked for, where there is one to be had.
     fn ask_for_past(
         &mut self,
@@ -211,16 +200,11 @@ impl Kept {
         if self.refill.is_some() || resolved.target.is_none() {
             return;
         }
-        let scaling::Reference { kind, name } = &observed.reference;
-        let state = if !tick.has_past {
-            Refilled::NoPrometheus
-        } else if !NAMED.contains(&&**kind) || name.len() > LONGEST_NAME {
-            Refilled::NotByName
-        } else {
+        let state = refill::begin(&observed.reference, tick.has_past);
+        if state == RefillState::Running {
             self.asked = self.tick;
             past.insert(observed.namespace.as_ref().into(), self.tick);
-            Refilled::Running
-        };
+        }
         self.refill = Some(state);
     }
 
@@ -232,21 +216,26 @@ impl Kept {
         &mut self,
         observed: &Observed,
         resolved: &Resolved,
-        (tick, measured): (&Tick<'_>, Option<&Resources<Timestamp>>),
+        (tick, measured): (&Tick<'_>, Option<&Measured>),
     ) {
         let (Some(target), Some(sample), Some(measured)) =
             (&resolved.target, tick.sample, measured)
         else {
             return;
         };
-        for &(resource, _) in &target.capacities {
-            let at = tick.clock.of(measured[resource]);
+        for scaled in &target.signals {
+            let Some(at) = measured.of(&scaled.signal) else {
+                continue;
+            };
+            let at = tick.clock.of(at);
             if tick.now.duration_since(at) > tick.settings.max_age {
                 continue;
             }
-            if let Some(sum) = sample.load(&observed.pods, resource) {
+            if let Some(sum) = sample.load(&observed.pods, &scaled.signal) {
                 // It is finite and not negative, and of now.
-                let _ = self.tracker.measure(resource, tick.now, sum, tick.now);
+                let _ = self
+                    .tracker
+                    .measure(&scaled.signal, tick.now, sum, tick.now);
             }
         }
     }
@@ -302,46 +291,30 @@ impl Kept {
         (observed, resolved): (&Observed, &Resolved),
         ticked: &mut Ticked,
     ) -> bool {
-        let contested = resolved.is_contested();
-        self.contest = match (contested, self.contest) {
-            (false, _) => Contest::None,
-            (true, Contest::None) => {
-                let owner = Owner::of(observed);
-                match owner.and_then(|owner| owner.object(&observed.namespace)) {
-                    Some(object) => {
-                        ticked.contested.push(Contested {
-                            key: key.clone(),
-                            object,
-                        });
-                        Contest::Asked
-                    }
-                    None => Contest::Known,
-                }
-            }
-            (true, asked) => asked,
-        };
-        self.contest == Contest::Asked
+        let object = Owner::of(observed).and_then(|owner| owner.object(&observed.namespace));
+        let before = self.contest;
+        self.contest = before.next(resolved.is_contested(), object.is_some());
+        if let Some(object) = object
+            && before == ContestInquiry::None
+            && self.contest == ContestInquiry::Asked
+        {
+            ticked.contested.push(Contested {
+                key: key.clone(),
+                object,
+            });
+        }
+        self.contest == ContestInquiry::Asked
     }
 }
 
-/// Begins with another write at each tick, so that where the queue has no room for all it is not
-/// always the same that find none.
-fn take_turns(writes: &mut [Write], tick: u64) {
-    // Multiples of the golden ratio lie evenly between 0 and 1, here between 0 and 2^64.
-    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-    let share = u128::from(tick.wrapping_mul(GOLDEN));
-    let length = u128::try_from(writes.len()).unwrap_or_default();
-    writes.rotate_left(usize::try_from((share * length) >> 64).unwrap_or_default());
-}
-
 /// Draws what this tick saw and said.
-fn draw(shown: &Shown, (resolved, report): (&Resolved, Option<&Report>), tick: &Tick<'_>) {
+fn draw(shown: &Shown, (resolved, report): (&Resolved, Option<&TickReport>), tick: &Tick<'_>) {
     let Some(report) = report else { return };
     let loads: Vec<trace::Observed> = report
         .loads
         .iter()
         .map(|load| trace::Observed {
-            resource: load.resource,
+            signal: load.signal.clone(),
             load: load.now.filter(|_| load.measured == Some(tick.now)),
             forecast: load.model.and_then(|model| {
                 let step = model.at_horizon?;

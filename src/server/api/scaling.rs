@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use crate::controller::scaling::trace::{Key, Point, STEP, Traces};
 use crate::controller::scaling::{Board, board::Shown};
 use crate::server::{ApiError, paths};
-use evenkeel_core::units::Resource;
 
 /// What the loop puts up.
 #[derive(Debug, Clone, Default)]
@@ -86,7 +85,7 @@ fn autoscaler() -> String {
 }
 
 fn cpu() -> String {
-    Resource::Cpu.as_str().to_owned()
+    "cpu".to_owned()
 }
 
 /// `points` are `[seconds since 1970, load, forecast, lower80, upper80, replicas, floor]`.
@@ -116,19 +115,12 @@ async fn history(State(scaling): State<Scaling>, uri: Uri) -> Result<Json<Histor
         &uri,
         "namespace=NAMESPACE&name=NAME[&kind=KIND][&resource=cpu|memory]",
     )?;
-    let found = Resource::ALL
-        .into_iter()
-        .find(|known| known.as_str() == resource);
-    let resource = found.ok_or_else(|| {
-        let message = format!("resource {resource:?} is not accepted: cpu or memory");
-        ApiError::bad_request("UnknownResource", message)
-    })?;
     let key = Key {
         namespace: namespace.as_str().into(),
         kind: kind.as_str().into(),
         name: name.as_str().into(),
     };
-    let points = scaling.traces.points(&key, resource).ok_or_else(|| {
+    let points = scaling.traces.points(&key, &resource).ok_or_else(|| {
         let message = format!("{kind} {namespace}/{name} is no target that scales by {resource}");
         ApiError::new(StatusCode::NOT_FOUND, "NoSuchTarget", message)
     })?;

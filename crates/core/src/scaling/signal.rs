@@ -10,6 +10,8 @@ mod label_selector;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::units::Resource;
+
 pub use label_selector::{
     LabelOperator, LabelSelector, LabelSelectorRequirement, SelectorError, go_syntax,
 };
@@ -147,6 +149,12 @@ impl Signal {
         }
     }
 
+    /// True for processor time, of whole Pods or of one container.
+    pub fn is_cpu(&self) -> bool {
+        self.resource()
+            .is_some_and(|(resource, _)| *resource == ResourceName::Cpu)
+    }
+
     /// The resource and the container, for a signal that the resource metrics API
     /// (`metrics.k8s.io`) serves; no container means the whole Pod.
     pub fn resource(&self) -> Option<(&ResourceName, Option<&str>)> {
@@ -158,6 +166,13 @@ impl Signal {
             } => Some((resource, Some(container))),
             Self::Pods(_) | Self::Object { .. } | Self::External(_) | Self::PromQl(_) => None,
         }
+    }
+}
+
+impl From<Resource> for Signal {
+    /// Usage of the resource by whole Pods.
+    fn from(resource: Resource) -> Self {
+        Self::Resource(resource.as_str().into())
     }
 }
 

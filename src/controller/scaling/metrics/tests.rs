@@ -26,7 +26,7 @@ fn shown() -> Shown {
         grounds: "forecast",
         refill: Refilled::Done,
         loads: vec![ShownLoad {
-            resource: "cpu",
+            resource: "cpu".into(),
             now: Some(4100.0),
             measured_at: Some(Timestamp::UNIX_EPOCH),
             request: 1000.0,

@@ -1,0 +1,41 @@
+//! The rules of one target, which hold until its objects change.
+
+use jiff::SignedDuration;
+
+use super::behavior::Behavior;
+use super::{Bounds, Mode, ScaleDown};
+use crate::units::Ratio;
+
+/// What a target's load is predicted with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Strategy {
+    /// No prediction.
+    Off,
+    /// DS-HPA: each forecast stands for one horizon, and D-HPA acts while one stands or there is
+    /// none (`DS-HPA`).
+    #[default]
+    DsHpa,
+    /// The newest forecast of the model in use; nothing while it has none.
+    Forecast,
+}
+
+/// The rules of one target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    /// How decisions act on the target.
+    pub mode: Mode,
+    /// The user's own bounds.
+    pub bounds: Bounds,
+    /// `spec.behavior` of the target's HPA; `None` where it has none.
+    pub behavior: Option<Behavior>,
+    /// The distance of a usage ratio from 1 that is too small to act on.
+    pub tolerance: Ratio,
+    /// Whether a forecast may take replicas away.
+    pub scale_down: ScaleDown,
+    /// What the load is predicted with.
+    pub strategy: Strategy,
+    /// How far ahead is predicted, which is also how long a forecast stands.
+    pub horizon: SignedDuration,
+    /// The age from which a measurement no longer counts.
+    pub max_age: SignedDuration,
+}

@@ -1,0 +1,12 @@
+//! Who plans, and when.
+
+use jiff::Timestamp;
+
+/// The circumstances of a plan.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// The time of the tick.
+    pub now: Timestamp,
+    /// The name of this replica in Events.
+    pub reporter: &'a str,
+}
