@@ -9,7 +9,6 @@
 //! [`tracker`] remembers it and asks the models, [`decide`] turns load and forecasts into a
 //! [`Decision`], and [`contribution`] and [`bounds_record`] into the bounds of an object.
 
-pub mod behavior;
 mod bounds;
 pub mod bounds_record;
 pub mod contribution;
@@ -18,6 +17,7 @@ mod decision;
 pub mod ds_hpa;
 mod grounds;
 pub mod horizon;
+pub mod hpa;
 pub mod hpa_aware;
 mod input;
 mod limit;
@@ -36,6 +36,6 @@ pub use decide::{State, decide};
 pub use decision::{Decision, Floor};
 pub use grounds::Grounds;
 pub use input::{DecisionInput, Prediction, SignalLoad};
-pub use limit::LimitedBy;
+pub use limit::{LimitedBy, scale_up_limit};
 pub use mode::{Mode, ScaleDown, UnknownMode};
 pub use policy::{Policy, Strategy};

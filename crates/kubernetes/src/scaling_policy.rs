@@ -11,7 +11,6 @@ use super::annotations::{
 };
 use evenkeel_core::scaling::signal::{ResourceName, Signal};
 use evenkeel_core::scaling::{Mode, ScaleDown};
-use evenkeel_core::units::Ratio;
 
 /// The models that a target's load is predicted with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -63,10 +62,10 @@ impl FromStr for Predict {
 }
 
 /// The share of its requests that a target is to use, for cpu, memory or both.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TargetUtilisation {
-    cpu: Option<Ratio>,
-    memory: Option<Ratio>,
+    cpu: Option<i32>,
+    memory: Option<i32>,
 }
 
 /// What an HPA without metrics aims at as well.
@@ -83,9 +82,9 @@ impl TargetUtilisation {
     const ACCEPTED: &str =
         "whole percents of cpu, memory or both, such as cpu=80% or cpu=80%,memory=70%";
 
-    /// The share for a signal; `None` where the target does not scale by it.
+    /// The share for a signal in percent; `None` where the target does not scale by it.
     #[must_use]
-    pub fn of(&self, signal: &Signal) -> Option<Ratio> {
+    pub fn of(&self, signal: &Signal) -> Option<i32> {
         match signal {
             Signal::Resource(ResourceName::Cpu) => self.cpu,
             Signal::Resource(ResourceName::Memory) => self.memory,
@@ -111,10 +110,9 @@ impl TargetUtilisation {
 }
 
 /// A whole percent above 0; it may be above 100, since Pods may use more than they request.
-fn percent(text: &str) -> Option<Ratio> {
+fn percent(text: &str) -> Option<i32> {
     let digits = text.strip_suffix('%')?;
-    let percent = number(digits).filter(|&percent| percent > 0)?;
-    Ratio::new(f64::from(percent) / 100.0).ok()
+    number(digits).filter(|&percent| percent > 0)
 }
 
 /// Digits alone: no sign, no space.
@@ -124,7 +122,7 @@ fn number(digits: &str) -> Option<i32> {
 }
 
 /// The scaling annotations of one object; `None` where it does not say.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ScalingPolicy {
     /// The models that the load is predicted with.
     pub predict: Option<Predict>,
@@ -229,10 +227,6 @@ mod tests {
         (policy, keys)
     }
 
-    fn share(value: f64) -> Option<Ratio> {
-        Ratio::new(value).ok()
-    }
-
     #[test]
     fn without_annotations_nothing_is_said() {
         assert_eq!(parse(&[]), (ScalingPolicy::default(), vec![]));
@@ -256,8 +250,8 @@ mod tests {
             min_replicas: Some(0),
             max_replicas: Some(12),
             target: Some(TargetUtilisation {
-                cpu: share(0.8),
-                memory: share(0.7),
+                cpu: Some(80),
+                memory: Some(70),
             }),
             scale_down: Some(ScaleDown::Early),
         };
@@ -352,7 +346,7 @@ mod tests {
     #[test]
     fn the_default_target_is_that_of_an_hpa_without_metrics() {
         let target = TargetUtilisation::default();
-        assert_eq!(target.of(&Signal::CPU), share(0.8));
+        assert_eq!(target.of(&Signal::CPU), Some(80));
         assert_eq!(target.of(&Signal::MEMORY), None);
     }
 }

@@ -8,8 +8,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::behavior::{Behavior, ScaleEvents, scale_up_limit};
 use super::ds_hpa::{self, ActiveForecast, Proposal};
+use super::hpa::{Behavior, ScaleEvents};
+use super::limit::scale_up_limit;
 use super::reason::{self, Change, Reason};
 use super::signal::Signal;
 use super::{

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::behavior::Behavior;
+use super::hpa::Behavior;
 use super::{Bounds, Mode, ScaleDown};
 use crate::units::Ratio;
 

@@ -3,9 +3,9 @@
 use super::problem::Problem;
 use super::requested::RequestedPolicy;
 use super::{Member, Observed};
-use crate::autoscaler::MetricTarget;
+use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::scaling::signal::Signal;
+use evenkeel_core::scaling::signal::{Signal, Target};
 use evenkeel_core::scaling::sum;
 use evenkeel_core::scaling::tracker::ScaledSignal;
 use evenkeel_core::units::{Amount, Ratio, Resource, count_as_f64};
@@ -40,44 +40,58 @@ pub(super) fn scaled_signals(
     Ok(signals)
 }
 
+/// The signals whose load is observed; the metrics of other signals are left to the HPA alone.
+const OBSERVED: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
+
 /// A signal with the value that it is to have.
 struct Metric {
     signal: Signal,
-    target: MetricTarget,
+    target: Target,
 }
 
-/// The metrics of the target that are observed: its Pods' cpu and memory.
+/// The metrics of the target that are observed and can be met.
 fn metrics(observed: &Observed, requested: &RequestedPolicy) -> Vec<Metric> {
-    if let Some(autoscaler) = &observed.autoscaler {
-        let metrics = autoscaler.spec.metrics.resources.iter();
-        let metrics = metrics.map(|metric| Metric {
-            signal: metric.resource.into(),
-            target: metric.target,
+    let Some(autoscaler) = &observed.autoscaler else {
+        let utilisation = requested.policy.target.unwrap_or_default();
+        let metrics = OBSERVED.into_iter().filter_map(|signal| {
+            let target = Target::Utilization(utilisation.of(&signal)?);
+            Some(Metric { signal, target })
         });
         return metrics.collect();
-    }
-    let utilisation = requested.policy.target.unwrap_or_default();
-    let signals = [Signal::CPU, Signal::MEMORY].into_iter();
-    let metrics = signals.filter_map(|signal| {
-        let target = MetricTarget::Utilization(utilisation.of(&signal)?);
-        Some(Metric { signal, target })
+    };
+    let metrics = autoscaler.spec.metrics.0.iter();
+    let metrics = metrics.filter_map(|metric| match metric {
+        MetricSpec::Known(signal, Some(target)) if OBSERVED.contains(signal) => Some(Metric {
+            signal: signal.clone(),
+            target: *target,
+        }),
+        MetricSpec::Known(..) | MetricSpec::Unknown(_) => None,
     });
-    metrics.collect()
+    metrics
+        .filter(|metric| is_positive(metric.target))
+        .collect()
+}
+
+/// True for a target per Pod above zero, as every object has it that Kubernetes accepts.
+const fn is_positive(target: Target) -> bool {
+    match target {
+        Target::Utilization(percent) => percent > 0,
+        Target::AverageValue(milli) => milli > 0,
+        Target::Value(_) => false,
+    }
 }
 
 /// The load that one Pod is to carry: a share of the mean request, or a fixed value, which is as a
 /// request that is to be used wholly.
-fn capacity(signal: &Signal, target: MetricTarget, members: &[Member]) -> Option<PodCapacity> {
-    match target {
-        MetricTarget::AverageValue(value) => {
-            let thousandths = i64::try_from(value.milli_ceil()).ok()?;
-            let whole = Ratio::new(1.0).expect("1 is finite");
-            PodCapacity::new(sum::in_base_unit(signal, thousandths), whole).ok()
+fn capacity(signal: &Signal, target: Target, members: &[Member]) -> Option<PodCapacity> {
+    let (request, share) = match target {
+        Target::Utilization(percent) => {
+            (mean_request(members, signal)?, f64::from(percent) / 100.0)
         }
-        MetricTarget::Utilization(share) => {
-            PodCapacity::new(mean_request(members, signal)?, share).ok()
-        }
-    }
+        Target::AverageValue(milli) => (sum::in_base_unit(signal, milli), 1.0),
+        Target::Value(_) => return None,
+    };
+    PodCapacity::new(request, Ratio::new(share).ok()?).ok()
 }
 
 /// The mean request of the Pods that stay, of those that request anything, in the base unit of the
