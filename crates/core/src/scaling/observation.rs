@@ -18,12 +18,12 @@ pub struct Observation<'a> {
     /// The Pods of the target that have not ended, in no order.
     pub pods: &'a [Arc<PodFacts>],
     /// The readings, those of preferred sources first.
-    pub readings: Vec<Reading>,
+    pub readings: Vec<SourceReading>,
 }
 
 /// The answer of one source for one signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
+pub struct SourceReading {
     /// The name of the source, such as `prometheus` or `metrics-api`.
     pub source: &'static str,
     /// The signal.
@@ -139,8 +139,8 @@ mod tests {
         })
     }
 
-    fn reading(signal: Signal, samples: Samples) -> Reading {
-        Reading {
+    fn reading(signal: Signal, samples: Samples) -> SourceReading {
+        SourceReading {
             source: "test",
             signal,
             samples: Ok(samples),
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn the_first_source_that_knows_a_signal_counts() {
         let pods = [pod("a", true), pod("b", true), pod("c", false)];
-        let down = Reading {
+        let down = SourceReading {
             source: "metrics-api",
             signal: Signal::CPU,
             samples: Err(Unavailable {
