@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use proptest::strategy::Strategy;
 
 use super::*;
+use crate::forecast::Shared;
 use crate::scaling::hpa::{ScaleEvents, Settings, legacy_scale_up_limit};
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::scale_up_limit;
