@@ -23,6 +23,8 @@ pub mod node;
 pub mod object_ref;
 pub mod plan;
 pub mod pod;
+pub mod pod_facts;
+pub mod pod_metrics;
 pub mod requests;
 pub mod resource_list;
 pub mod scaled_object;
