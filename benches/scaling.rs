@@ -7,15 +7,15 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use evenkeel_core::forecast::{
     Context as ForecastContext, History, Model, Rolling, SHpa, Shared, Variant, window_forecast,
 };
-use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::Tracker;
-use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::scaling::{
-    Context, Member, Observed, PlanMemory, Pods, Reference, Settings, plan, resolve,
+    Context, Observed, PlanMemory, Pods, Settings, TargetRef, plan, resolve,
 };
+use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::scaling_policy::Predict;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -107,16 +107,16 @@ fn observed(target: u32) -> Observed {
             "minReplicas": 2, "maxReplicas": 100, "metrics": [metric("cpu"), metric("memory")]},
         "status": {"currentReplicas": 8, "desiredReplicas": 8},
     });
-    let member = |index| Member {
-        name: Arc::new(PodName::new("shop", &format!("{name}-{index}"))),
-        requests: Resources::from_fn(|resource| match resource {
-            Resource::Cpu => Some(Amount::new(500)),
-            Resource::Memory => Some(Amount::new(500_000_000)),
-            _ => None,
-        }),
-        ready: true,
-        running_since: Some(time(0)),
-        terminating: false,
+    let member = |index: u32| {
+        let pod: Pod = serde_json::from_value(json!({
+            "metadata": {"name": format!("{name}-{index}"), "namespace": "shop"},
+            "spec": {"containers": [{"name": "app", "resources": {
+                "requests": {"cpu": "500m", "memory": "500M"}}}]},
+            "status": {"phase": "Running", "conditions": [
+                {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]},
+        }))
+        .expect("it is a Pod");
+        Arc::new(PodFacts::from(&pod))
     };
     Observed {
         namespace: Arc::from("shop"),
@@ -129,10 +129,7 @@ fn observed(target: u32) -> Observed {
         )),
         scaled_object: None,
         workload: None,
-        reference: Reference {
-            kind: "Deployment".into(),
-            name: name.as_str().into(),
-        },
+        target: TargetRef::new("apps/v1", "Deployment", "shop", &name),
         pods: Pods {
             members: (0..8).map(member).collect(),
             start_to_ready: vec![SignedDuration::from_secs(20); 50],

@@ -26,9 +26,11 @@ pub mod observation;
 pub mod pod;
 mod policy;
 mod reason;
+pub mod refill;
 pub mod sample;
 pub mod signal;
 pub mod sum;
+pub mod tick_schedule;
 pub mod tracker;
 
 pub use bounds::{Bounds, BoundsError, ObjectBounds};

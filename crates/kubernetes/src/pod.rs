@@ -55,9 +55,12 @@ pub struct PodSpec {
 }
 
 /// One container of a Pod.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Container {
+    /// The name, which no other container of the Pod has.
+    #[serde(deserialize_with = "null_is_default")]
+    pub name: String,
     #[serde(deserialize_with = "null_is_default")]
     pub resources: ResourceRequirements,
     /// Of an init container: whether it goes on running beside the others.

@@ -33,6 +33,17 @@ impl ResourceList {
         self.ephemeral_storage.map(whole)
     }
 
+    /// The amounts that are set, in thousandths.
+    pub(super) fn thousandths(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let all = [
+            ("cpu", self.cpu),
+            ("memory", self.memory),
+            ("ephemeral-storage", self.ephemeral_storage),
+        ];
+        all.into_iter()
+            .filter_map(|(name, amount)| Some((name, amount?)))
+    }
+
     /// The same list with what is not set taken from `other`.
     #[must_use]
     pub(super) fn or(self, other: Self) -> Self {

@@ -10,10 +10,13 @@ use evenkeel_kubernetes::autoscaler::{Autoscaler, ScaleTarget};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::plan::scaling::sink::is_marked;
-use evenkeel_kubernetes::plan::scaling::{Observed, Reference};
+use evenkeel_kubernetes::plan::scaling::{Observed, TargetRef};
 use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 use evenkeel_kubernetes::workload::Workload;
+
+/// The group and version of a workload whose ScaledObject names none.
+const APPS: &str = "apps/v1";
 
 impl Store {
     /// The picture as it is now.
@@ -78,7 +81,7 @@ impl Store {
             autoscaler: Some(Arc::clone(autoscaler)),
             scaled_object: scaled_object.cloned(),
             workload: workload.cloned(),
-            ..self.observed(namespace, kind, name)
+            ..self.observed(TargetRef::new(api_version, kind, namespace, name))
         })
     }
 
@@ -88,7 +91,12 @@ impl Store {
         let target = &scaled_object.spec.scale_target_ref;
         Observed {
             scaled_object: Some(Arc::clone(scaled_object)),
-            ..self.observed(namespace.unwrap_or_default(), &target.kind, &target.name)
+            ..self.observed(TargetRef::new(
+                APPS,
+                &target.kind,
+                namespace.unwrap_or_default(),
+                &target.name,
+            ))
         }
     }
 
@@ -109,30 +117,30 @@ impl Store {
         let name = name.as_deref().unwrap_or_default();
         (asks || is_marked(&workload.metadata)).then(|| Observed {
             workload: Some(Arc::clone(workload)),
-            ..self.observed(namespace, workload.kind.as_str(), name)
+            ..self.observed(TargetRef::of_kind(workload.kind, namespace, name))
         })
     }
 
     /// A target with its Pods, without the objects that tell how it is scaled.
-    fn observed(&self, namespace: &str, kind: &str, name: &str) -> Observed {
+    fn observed(&self, target: TargetRef) -> Observed {
+        let namespace = target.namespace();
         let known = self.namespaces.get_key_value(namespace);
         let known = known.map(|(name, policy)| (Arc::clone(name), Arc::clone(policy)));
         let (namespace, namespace_policy) =
             known.unwrap_or_else(|| (namespace.into(), Arc::default()));
         let workload = WorkloadKey {
             namespace: namespace.as_ref().into(),
-            kind: kind.into(),
-            name: name.into(),
+            kind: target.kind().into(),
+            name: target.name().into(),
         };
         let pods = self.pods.of(&workload);
-        let WorkloadKey { kind, name, .. } = workload;
         Observed {
             namespace,
             namespace_policy,
             autoscaler: None,
             scaled_object: None,
             workload: None,
-            reference: Reference { kind, name },
+            target,
             pods,
         }
     }

@@ -53,8 +53,8 @@ pub(super) fn shown(
             name: owner.metadata.name.as_deref().unwrap_or_default().into(),
         },
         workload: Named {
-            kind: observed.reference.kind.clone(),
-            name: observed.reference.name.clone(),
+            kind: observed.target.kind().into(),
+            name: observed.target.name().into(),
         },
         mode: resolved.mode.as_str(),
         current: target.map(|target| target.current),

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::board::{Named, Shown};
 use super::refill::{Asked, Filled};
-use super::samples::{Measured, Sample};
+use super::samples::Sample;
 use super::show::{self, Picture};
 use super::trace::{self, Trace, Traces};
 use crate::metrics::prometheus::WorkloadName;
@@ -24,7 +24,7 @@ use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::owner::Owner;
 use evenkeel_kubernetes::plan::scaling::refill::{self, RefillState};
 use evenkeel_kubernetes::plan::scaling::{
-    self, Context, Observed, PlanMemory, Resolved, Settings, conflicts, take_turns,
+    self, Context, Observed, PlanMemory, Resolved, Settings, TargetRef, conflicts, take_turns,
 };
 
 /// The identity of a target as long as it lasts, whichever object carries its bounds.
@@ -32,7 +32,7 @@ use evenkeel_kubernetes::plan::scaling::{
 pub(super) struct Key {
     namespace: Arc<str>,
     autoscaler: Option<String>,
-    workload: scaling::Reference,
+    workload: TargetRef,
 }
 
 impl Key {
@@ -41,7 +41,7 @@ impl Key {
         Self {
             namespace: Arc::clone(&observed.namespace),
             autoscaler: autoscaler.and_then(|autoscaler| autoscaler.metadata.name.clone()),
-            workload: observed.reference.clone(),
+            workload: observed.target.clone(),
         }
     }
 }
@@ -112,7 +112,6 @@ impl Targets {
     pub(super) fn tick(&mut self, observed: &[Observed], tick: &Tick<'_>) -> Ticked {
         self.tick += 1;
         let mut ticked = Ticked::default();
-        let measured = tick.sample.map(Sample::measured);
         for (observed, conflict) in observed.iter().zip(conflicts(observed)) {
             let key = Key::of(observed);
             let kept = self.kept.entry(key.clone()).or_default();
@@ -125,7 +124,7 @@ impl Targets {
                 tick.now,
             );
             kept.ask_for_past(observed, &resolved, tick, &mut ticked.past);
-            kept.measure(observed, &resolved, (tick, measured.as_ref()));
+            kept.measure(observed, &resolved, tick);
             if tick.decides {
                 kept.decide(&key, (observed, &resolved), tick, &mut ticked);
             }
@@ -154,10 +153,9 @@ impl Targets {
             if kept.refill != Some(RefillState::Running) {
                 continue;
             }
-            let scaling::Reference { kind, name } = &key.workload;
             let workload = WorkloadName {
                 namespace: key.namespace.as_ref().into(),
-                workload: format!("{kind}/{name}").into(),
+                workload: format!("{}/{}", key.workload.kind(), key.workload.name()).into(),
             };
             if let Some(points) = sums.sums.get(&workload) {
                 let points = points.iter().copied();
@@ -200,7 +198,7 @@ impl TargetState {
         if self.refill.is_some() || resolved.target.is_none() {
             return;
         }
-        let state = refill::begin(&observed.reference, tick.has_past);
+        let state = refill::begin(&observed.target, tick.has_past);
         if state == RefillState::Running {
             self.asked = self.tick;
             past.insert(observed.namespace.as_ref().into(), self.tick);
@@ -212,30 +210,21 @@ impl TargetState {
     ///
     /// Half of the age that a measurement may have is left to it for being scraped and asked for;
     /// the tracker lets it stand for the other half.
-    fn measure(
-        &mut self,
-        observed: &Observed,
-        resolved: &Resolved,
-        (tick, measured): (&Tick<'_>, Option<&Measured>),
-    ) {
-        let (Some(target), Some(sample), Some(measured)) =
-            (&resolved.target, tick.sample, measured)
-        else {
+    fn measure(&mut self, observed: &Observed, resolved: &Resolved, tick: &Tick<'_>) {
+        let Some((target, sample)) = resolved.target.as_ref().zip(tick.sample) else {
             return;
         };
-        for scaled in &target.signals {
-            let Some(at) = measured.of(&scaled.signal) else {
+        let signals = target.signals.iter().map(|scaled| &scaled.signal);
+        let members = &observed.pods.members;
+        let observation = sample.observe(&observed.namespace, members, signals.clone());
+        for signal in signals {
+            let Some(load) = observation.load(signal) else {
                 continue;
             };
-            let at = tick.clock.of(at);
-            if tick.now.duration_since(at) > tick.settings.max_age {
-                continue;
-            }
-            if let Some(sum) = sample.load(&observed.pods, &scaled.signal) {
+            let measured = tick.clock.of(load.measured);
+            if tick.now.duration_since(measured) <= tick.settings.max_age {
                 // It is finite and not negative, and of now.
-                let _ = self
-                    .tracker
-                    .measure(&scaled.signal, tick.now, sum, tick.now);
+                let _ = self.tracker.measure(signal, tick.now, load.value, tick.now);
             }
         }
     }

@@ -19,15 +19,17 @@ mod requested;
 mod settings;
 pub mod sink;
 pub mod status;
+mod target_ref;
 mod targets;
 mod turns;
 mod writes;
 
 pub use context::Context;
 pub use memory::PlanMemory;
-pub use observed::{Member, Observed, Pods, Reference};
+pub use observed::{Observed, Pods};
 pub use problem::Problem;
 pub use settings::Settings;
+pub use target_ref::TargetRef;
 pub use targets::{Resolved, Target, conflicts, resolve};
 pub use turns::take_turns;
 pub use writes::plan;

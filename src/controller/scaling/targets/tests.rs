@@ -6,10 +6,7 @@ fn key(name: &str) -> Key {
     Key {
         namespace: "shop".into(),
         autoscaler: None,
-        workload: scaling::Reference {
-            kind: "Deployment".into(),
-            name: name.into(),
-        },
+        workload: TargetRef::new("apps/v1", "Deployment", "shop", name),
     }
 }
 

@@ -1,14 +1,17 @@
 //! The signals that a target scales by, each with the load that one Pod is to carry.
 
+use std::sync::Arc;
+
+use super::Observed;
 use super::problem::Problem;
 use super::requested::RequestedPolicy;
-use super::{Member, Observed};
-use evenkeel_core::scaling::hpa::MetricSpec;
+use evenkeel_core::scaling::hpa::{MetricSpec, request};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::signal::{Signal, Target};
 use evenkeel_core::scaling::sum;
 use evenkeel_core::scaling::tracker::ScaledSignal;
-use evenkeel_core::units::{Amount, Ratio, Resource, count_as_f64};
+use evenkeel_core::units::{Ratio, count_as_f64};
 
 /// The signals of a target; those without a capacity are added to `problems`.
 ///
@@ -83,11 +86,9 @@ const fn is_positive(target: Target) -> bool {
 
 /// The load that one Pod is to carry: a share of the mean request, or a fixed value, which is as a
 /// request that is to be used wholly.
-fn capacity(signal: &Signal, target: Target, members: &[Member]) -> Option<PodCapacity> {
+fn capacity(signal: &Signal, target: Target, pods: &[Arc<PodFacts>]) -> Option<PodCapacity> {
     let (request, share) = match target {
-        Target::Utilization(percent) => {
-            (mean_request(members, signal)?, f64::from(percent) / 100.0)
-        }
+        Target::Utilization(percent) => (mean_request(pods, signal)?, f64::from(percent) / 100.0),
         Target::AverageValue(milli) => (sum::in_base_unit(signal, milli), 1.0),
         Target::Value(_) => return None,
     };
@@ -96,16 +97,13 @@ fn capacity(signal: &Signal, target: Target, members: &[Member]) -> Option<PodCa
 
 /// The mean request of the Pods that stay, of those that request anything, in the base unit of the
 /// signal.
-fn mean_request(members: &[Member], signal: &Signal) -> Option<f64> {
-    let resource = if signal.is_cpu() {
-        Resource::Cpu
-    } else {
-        Resource::Memory
-    };
-    let stay = members.iter().filter(|member| !member.terminating);
+fn mean_request(pods: &[Arc<PodFacts>], signal: &Signal) -> Option<f64> {
+    let (resource, container) = signal.resource()?;
+    let stay = pods.iter().filter(|pod| !pod.deleted);
     let requests: Vec<_> = stay
-        .filter_map(|member| member.requests[resource])
+        .filter_map(|pod| request(pod, resource, container, true).ok())
+        .map(|thousandths| sum::in_base_unit(signal, thousandths))
         .collect();
-    let sum: Amount = requests.iter().copied().sum();
-    (!requests.is_empty()).then(|| sum.as_f64() / count_as_f64(requests.len()))
+    let sum: f64 = requests.iter().sum();
+    (!requests.is_empty()).then(|| sum / count_as_f64(requests.len()))
 }

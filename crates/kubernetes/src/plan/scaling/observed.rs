@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
+use super::target_ref::TargetRef;
 use crate::autoscaler::Autoscaler;
 use crate::namespace_policy::NamespacePolicy;
 use crate::scaled_object::ScaledObject;
 use crate::workload::Workload;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::{Amount, Resources};
+use evenkeel_core::scaling::pod::PodFacts;
 
 /// The objects of what may be a target: an autoscaler or an annotated workload, with all that
 /// belongs to it.
@@ -25,42 +25,18 @@ pub struct Observed {
     pub scaled_object: Option<Arc<ScaledObject>>,
     /// The workload that is scaled, where it is a Deployment or a StatefulSet that exists.
     pub workload: Option<Arc<Workload>>,
-    /// The workload by name, whether it exists or not.
-    pub reference: Reference,
+    /// The workload by its full name, whether it exists or not.
+    pub target: TargetRef,
     /// The Pods of the workload.
     pub pods: Pods,
-}
-
-/// The name of a workload in the target's namespace.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Reference {
-    /// The kind, for example `Deployment`.
-    pub kind: Box<str>,
-    /// The name of the object.
-    pub name: Box<str>,
 }
 
 /// The Pods of a target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pods {
     /// Those that have not ended, in no order.
-    pub members: Vec<Member>,
+    pub members: Vec<Arc<PodFacts>>,
     /// The times that Pods took from their creation until they were ready for the first time, of the
     /// last 50.
     pub start_to_ready: Vec<SignedDuration>,
-}
-
-/// One Pod of a target.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
-    /// The name by which it is measured.
-    pub name: Arc<PodName>,
-    /// Its requests of cpu and memory as the HPA counts them.
-    pub requests: Resources<Option<Amount>>,
-    /// True where its condition `Ready` holds.
-    pub ready: bool,
-    /// Since when all of its containers run; `None` until they do.
-    pub running_since: Option<Timestamp>,
-    /// True where it is being deleted.
-    pub terminating: bool,
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Reference;
+use super::target_ref::TargetRef;
 use evenkeel_core::scaling::BoundsError;
 use evenkeel_core::scaling::signal::Signal;
 
@@ -10,7 +10,7 @@ use evenkeel_core::scaling::signal::Signal;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
     /// Several HPAs scale one workload.
-    TargetConflict(Reference),
+    TargetConflict(TargetRef),
     /// A workload without HPA has no annotations with its bounds.
     BoundsMissing,
     /// Its bounds cannot be met.
@@ -22,7 +22,7 @@ pub enum Problem {
     /// Its Pods request nothing of a resource that it scales by a share of.
     NoRequests(Signal),
     /// The workload is not there.
-    NoWorkload(Reference),
+    NoWorkload(TargetRef),
     /// Its user has paused the ScaledObject.
     Paused,
 }
@@ -47,11 +47,8 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TargetConflict(Reference { kind, name }) => {
-                write!(
-                    f,
-                    "more than one HorizontalPodAutoscaler scales {kind} {name}"
-                )
+            Self::TargetConflict(target) => {
+                write!(f, "more than one HorizontalPodAutoscaler scales {target}")
             }
             Self::BoundsMissing => f.write_str(
                 "annotations evenkeel.dev/min-replicas and evenkeel.dev/max-replicas are needed \
@@ -65,7 +62,7 @@ impl fmt::Display for Problem {
                 "the HorizontalPodAutoscaler scales by no metric of type Resource of cpu or memory",
             ),
             Self::NoRequests(signal) => write!(f, "the Pods request no {signal}"),
-            Self::NoWorkload(Reference { kind, name }) => write!(f, "{kind} {name} is not there"),
+            Self::NoWorkload(target) => write!(f, "{target} is not there"),
             Self::Paused => f.write_str("the ScaledObject is paused"),
         }
     }

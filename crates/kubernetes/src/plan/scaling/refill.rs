@@ -1,9 +1,10 @@
 //! Whether the past of a target can be had from a database, and for which targets it is there.
 
-use super::Reference;
+use super::target_ref::TargetRef;
+use crate::kinds::Kind;
 
 /// Kinds whose Pods tell by their names which workload they belong to.
-const NAMED_BY_WORKLOAD: [&str; 2] = ["Deployment", "StatefulSet"];
+const NAMED_BY_WORKLOAD: [Kind; 2] = [Kind::Deployment, Kind::StatefulSet];
 
 /// The longest name of a Deployment whose Pods' names are not cut short.
 const LONGEST_NAME: usize = 46;
@@ -23,11 +24,12 @@ pub enum RefillState {
 
 /// The first state of a target of this workload; `has_past` where there is a database to ask.
 #[must_use]
-pub fn begin(workload: &Reference, has_past: bool) -> RefillState {
-    let Reference { kind, name } = workload;
+pub fn begin(workload: &TargetRef, has_past: bool) -> RefillState {
+    let kind = workload.object().kind();
+    let by_name = kind.is_some_and(|kind| NAMED_BY_WORKLOAD.contains(&kind));
     if !has_past {
         RefillState::NoPrometheus
-    } else if !NAMED_BY_WORKLOAD.contains(&&**kind) || name.len() > LONGEST_NAME {
+    } else if !by_name || workload.name().len() > LONGEST_NAME {
         RefillState::NotByName
     } else {
         RefillState::Running
@@ -54,10 +56,7 @@ mod tests {
     #[test]
     fn the_past_is_asked_for_where_names_tell_the_workload() {
         let begin = |kind: &str, length: usize, has_past| {
-            let workload = Reference {
-                kind: kind.into(),
-                name: "x".repeat(length).into(),
-            };
+            let workload = TargetRef::new("apps/v1", kind, "shop", &"x".repeat(length));
             super::begin(&workload, has_past)
         };
         for (kind, length, has_past, state) in [

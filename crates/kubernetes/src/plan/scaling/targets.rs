@@ -4,8 +4,6 @@
 //! Nothing is a target in a namespace that has not opted in. A refusal is shown, and the floor of
 //! prediction is withdrawn.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 
 use super::bounds::ObservedBounds;
@@ -13,6 +11,7 @@ use super::capacity::scaled_signals;
 use super::owner::Owner;
 use super::problem::Problem;
 use super::requested::RequestedPolicy;
+use super::target_ref::TargetRef;
 use super::{Observed, Settings};
 use crate::autoscaler::Autoscaler;
 use crate::bounds_annotation::BoundsAnnotation;
@@ -88,23 +87,27 @@ impl Target {
 /// For each of the targets, true where it shares its workload with another HPA.
 #[must_use]
 pub fn conflicts(targets: &[Observed]) -> Vec<bool> {
-    let key = |observed: &Observed| (observed.namespace.clone(), observed.reference.clone());
-    let mut autoscalers: BTreeMap<_, usize> = BTreeMap::new();
-    for observed in targets
-        .iter()
-        .filter(|observed| observed.autoscaler.is_some())
-    {
-        *autoscalers.entry(key(observed)).or_default() += 1;
-    }
-    let shared = |observed: &Observed| {
-        autoscalers
-            .get(&key(observed))
-            .is_some_and(|&count| count > 1)
-    };
-    let conflict = targets
-        .iter()
-        .map(|observed| observed.autoscaler.is_some() && shared(observed));
+    let mut scaled: Vec<&TargetRef> = scaled_by_hpa(targets).collect();
+    scaled.sort_unstable_by(|a, b| a.workload_order(b));
+    let mut shared = scaled
+        .windows(2)
+        .filter(|pair| pair[0].is_same_workload(pair[1]))
+        .map(|pair| pair[0])
+        .collect::<Vec<_>>();
+    shared.dedup_by(|a, b| a.is_same_workload(b));
+    let conflict = targets.iter().map(|observed| {
+        let found = shared.binary_search_by(|one| one.workload_order(&observed.target));
+        observed.autoscaler.is_some() && found.is_ok()
+    });
     conflict.collect()
+}
+
+/// The workloads of the targets that have an HPA.
+fn scaled_by_hpa(targets: &[Observed]) -> impl Iterator<Item = &TargetRef> {
+    let with_hpa = targets
+        .iter()
+        .filter(|observed| observed.autoscaler.is_some());
+    with_hpa.map(|observed| &observed.target)
 }
 
 /// The target of the observed objects. `conflict` is the answer of [`conflicts`] for it, `remembered`
@@ -169,11 +172,11 @@ impl Rules<'_> {
         let Observed {
             autoscaler,
             scaled_object,
-            reference,
+            target,
             ..
         } = self.observed;
         if conflict {
-            return Err(Problem::TargetConflict(reference.clone()));
+            return Err(Problem::TargetConflict(target.clone()));
         }
         if scaled_object
             .as_ref()
@@ -188,7 +191,7 @@ impl Rules<'_> {
         let bounds = self.bounds(user)?;
         let current = self
             .current()
-            .ok_or_else(|| Problem::NoWorkload(reference.clone()))?;
+            .ok_or_else(|| Problem::NoWorkload(target.clone()))?;
         let signals = scaled_signals(self.observed, self.requested, &mut problems)?;
         let target = Target {
             policy: self.policy(mode, bounds),

@@ -19,13 +19,13 @@ use crate::annotations::{BOUNDS, SCALING, SCALING_STATUS};
 use crate::kinds::Kind;
 use crate::namespace_policy::NamespacePolicy;
 use crate::plan::{Operation, Purpose, Write};
+use crate::pod::Pod;
 use crate::scaling_policy::Predict;
 use crate::watched::WatchedDeployment;
-use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::scaling::contribution::Contribution;
+use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::tracker::TickReport;
 use evenkeel_core::scaling::{Decision, Grounds, Mode};
-use evenkeel_core::units::{Amount, Resources};
 
 const FLOOR_STANDS: i64 = 600;
 
@@ -127,17 +127,15 @@ impl World {
 
     fn observed(&self) -> Observed {
         let parsed = |value: &Option<Value>| value.clone();
-        let member = |index: u64| Member {
-            name: Arc::new(PodName::new("shop", &format!("web-{index}"))),
-            requests: Resources::from_fn(|resource| {
-                let requests = self
-                    .requests
-                    .filter(|_| resource == evenkeel_core::units::Resource::Cpu);
-                requests.map(Amount::new)
-            }),
-            ready: true,
-            running_since: Some(at(-1000)),
-            terminating: false,
+        let requests = self.requests.map(|cpu| json!({"cpu": format!("{cpu}m")}));
+        let member = |index: u64| {
+            let pod: Pod = serde_json::from_value(json!({
+                "metadata": {"name": format!("web-{index}"), "namespace": "shop"},
+                "spec": {"containers": [{"name": "app", "resources": {"requests": requests}}]},
+                "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+            }))
+            .unwrap();
+            Arc::new(PodFacts::from(&pod))
         };
         Observed {
             namespace: Arc::from("shop"),
@@ -150,10 +148,7 @@ impl World {
                 let watched: WatchedDeployment = serde_json::from_value(value).unwrap();
                 Arc::new(watched.workload)
             }),
-            reference: Reference {
-                kind: "Deployment".into(),
-                name: "web".into(),
-            },
+            target: TargetRef::new("apps/v1", "Deployment", "shop", "web"),
             pods: Pods {
                 members: (0..4).map(member).collect(),
                 start_to_ready: vec![],
@@ -400,9 +395,10 @@ fn two_autoscalers_of_one_workload_are_both_refused() {
     assert_eq!(conflicts(&[one.clone(), other.clone()]), [true, true]);
     let alone = World::alone(&[(SCALING, "floor")]).observed();
     assert_eq!(conflicts(&[one.clone(), alone]), [false, false]);
-    other.reference.name = "api".into();
+    let target = |namespace, name| TargetRef::new("apps/v1", "Deployment", namespace, name);
+    other.target = target("shop", "api");
     assert_eq!(conflicts(&[one.clone(), other.clone()]), [false, false]);
-    (other.reference.name, other.namespace) = ("web".into(), Arc::from("test"));
+    other.target = target("test", "web");
     assert_eq!(conflicts(&[one, other]), [false, false]);
 }
 
