@@ -33,7 +33,7 @@ impl BoundsAnnotationError {
 /// The record of an object's bounds, with everything beside it that the annotation holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoundsAnnotation {
-    /// The record.
+    /// The record itself, see [`BoundsRecord`].
     pub record: BoundsRecord,
     unknown: Unknown,
 }

@@ -18,7 +18,7 @@ pub enum Predict {
     /// The model that has lately been the best of all.
     #[default]
     Auto,
-    /// DS-HPA (`DS-HPA`).
+    /// DS-HPA, see `DS-HPA`.
     DsHpa,
     /// No model: nothing is predicted.
     Off,
@@ -46,7 +46,7 @@ impl Predict {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{given:?} is not accepted: {accepted}", accepted = Predict::ACCEPTED)]
 pub struct UnknownPredict {
-    /// The refused word.
+    /// The word that was refused.
     pub given: String,
 }
 
@@ -68,7 +68,7 @@ pub struct TargetUtilisation {
     memory: Option<i32>,
 }
 
-/// What an HPA without metrics aims at as well.
+/// The target of an HPA without metrics as well.
 const DEFAULT_PERCENT: &str = "cpu=80%";
 
 impl Default for TargetUtilisation {
@@ -126,7 +126,7 @@ fn number(digits: &str) -> Option<i32> {
 pub struct ScalingPolicy {
     /// The models that the load is predicted with.
     pub predict: Option<Predict>,
-    /// How decisions act on the target.
+    /// The way in which decisions act on the target.
     pub scaling: Option<Mode>,
     /// The least replicas of a workload without an autoscaler.
     pub min_replicas: Option<i32>,
@@ -134,7 +134,7 @@ pub struct ScalingPolicy {
     pub max_replicas: Option<i32>,
     /// The share of their requests that the Pods of a workload without an autoscaler are to use.
     pub target: Option<TargetUtilisation>,
-    /// Whether a forecast may take replicas away.
+    /// The right of a forecast to take replicas away.
     pub scale_down: Option<ScaleDown>,
 }
 

@@ -10,7 +10,7 @@ use crate::controller::writer;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::scaling::contest::last_writer;
 
-/// How long the next tick waits for the names of other writers, however many floors were undone at
+/// The time that the next tick waits for the names of other writers, however many floors were undone at
 /// once; those that are missing then stay without a name.
 const PATIENCE: Duration = Duration::from_secs(3);
 

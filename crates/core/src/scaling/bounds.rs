@@ -12,7 +12,7 @@ pub struct Bounds {
 pub struct ObjectBounds {
     /// `minReplicas`, where the object has it.
     pub min: Option<i32>,
-    /// `maxReplicas`.
+    /// `maxReplicas`, which every object has.
     pub max: i32,
 }
 
@@ -20,9 +20,9 @@ pub struct ObjectBounds {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{min} to {max} replicas are not accepted: at least 0 to at least 1, in this order")]
 pub struct BoundsError {
-    /// The refused `minReplicas`.
+    /// The `minReplicas` that was refused.
     pub min: i32,
-    /// The refused `maxReplicas`.
+    /// The `maxReplicas` that was refused.
     pub max: i32,
 }
 
@@ -46,12 +46,12 @@ impl Bounds {
         Ok(Self { min, max })
     }
 
-    /// `minReplicas`.
+    /// `minReplicas`, at least 0.
     pub const fn min(self) -> i32 {
         self.min
     }
 
-    /// `maxReplicas`.
+    /// `maxReplicas`, at least 1.
     pub const fn max(self) -> i32 {
         self.max
     }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use super::ObjectBounds;
 
-/// Who changes the bounds of an object beside its user.
+/// A writer of an object's bounds beside its user.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Contributor {
     /// A CronHPA, by its name.
@@ -61,7 +61,7 @@ impl From<&str> for Contributor {
 /// The bounds that one contributor asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contribution {
-    /// Who asks.
+    /// The contributor that asks for them.
     pub who: Contributor,
     /// The fewest replicas; `None` leaves them to others.
     pub min: Option<i32>,
@@ -108,7 +108,6 @@ impl Contribution {
 /// be set to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
-    /// The bounds.
     pub bounds: ObjectBounds,
     /// The count that the target is to be set to, where anybody asks for one.
     pub replicas: Option<i32>,

@@ -13,14 +13,13 @@ pub struct Decision {
     pub reason: String,
     /// The rule that kept the replicas from what the load asks for.
     pub limited_by: Option<LimitedBy>,
-    /// How much was known when the decision was taken.
+    /// The extent of what was known when the decision was taken.
     pub grounds: Grounds,
 }
 
-/// A raised `minReplicas`.
+/// A raised `minReplicas`, for a limited time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Floor {
-    /// The `minReplicas`.
     pub replicas: i32,
     /// When the floor lapses unless it is renewed.
     pub until: Timestamp,

@@ -19,11 +19,11 @@ use crate::units::{Ratio, count_as_f64, replicas_ceil};
 /// D-HPA's target and the figures that it follows from (`DS-HPA` (11), (12)).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DynamicThreshold {
-    /// The mean utilisation.
+    /// The mean utilisation of the recent sums.
     pub mean: f64,
     /// g: the last change, as a fraction of the value before it; 0 when that is 0 or missing.
     pub growth: f64,
-    /// The last utilisation.
+    /// The utilisation of the newest sum.
     pub last: f64,
     /// T_down: `clamp(T - mean |g|, T / 2, T)`.
     pub target: f64,
@@ -86,7 +86,7 @@ pub struct ActiveForecast {
 /// Why prediction proposes a count.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Basis {
-    /// A trusted forecast.
+    /// A trusted forecast, which is now the active one.
     Forecast(ActiveForecast),
     /// D-HPA's target for a signal.
     DynamicThreshold(Signal, DynamicThreshold),

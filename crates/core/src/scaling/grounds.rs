@@ -1,11 +1,11 @@
-//! How much is known when a decision is taken: the steps by which decisions fall back.
+//! The steps by which decisions fall back as less is known.
 
 use super::ds_hpa::{Basis, Proposal};
 
-/// How much is known when a decision is taken, from the most to the least.
+/// The extent of what is known when a decision is taken, from the most to the least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Grounds {
-    /// A trusted forecast.
+    /// A trusted forecast of the load.
     Forecast,
     /// The lowered target of D-HPA (`DS-HPA`).
     DynamicThreshold,

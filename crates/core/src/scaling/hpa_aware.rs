@@ -20,9 +20,9 @@ pub struct PodCapacity {
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("a request of {request} at a target of {target} is not accepted: both are above 0")]
 pub struct PodCapacityError {
-    /// The refused request.
+    /// The request that was refused.
     pub request: f64,
-    /// The refused target.
+    /// The target that was refused.
     pub target: f64,
 }
 

@@ -24,7 +24,6 @@ pub struct DecisionInput<'a> {
 /// [`sum::in_base_unit`](super::sum::in_base_unit)).
 #[derive(Debug, Clone, Copy)]
 pub struct SignalLoad<'a> {
-    /// The signal.
     pub signal: &'a Signal,
     /// The load that one Pod is to carry.
     pub capacity: PodCapacity,
@@ -43,9 +42,8 @@ pub struct SignalLoad<'a> {
 pub struct Prediction<'a> {
     /// The name of the model.
     pub model: &'static str,
-    /// Its forecast.
     pub forecast: &'a Forecast,
-    /// Whether the model was lately better than the naive one at the horizon in use.
+    /// The trust that the model has earned against the naive one at the horizon in use.
     pub trust: Trust,
 }
 

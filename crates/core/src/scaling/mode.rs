@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// How a decision acts on its target.
+/// The way in which a decision acts on its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
     /// There are no decisions.
@@ -16,7 +16,7 @@ pub enum Mode {
     Direct,
 }
 
-/// Whether a forecast may take replicas away.
+/// The right of a forecast to take replicas away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ScaleDown {
     /// No: only the load as it is now may.
@@ -30,7 +30,7 @@ pub enum ScaleDown {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{given:?} is not accepted: {accepted}")]
 pub struct UnknownMode {
-    /// The refused word.
+    /// The word that was refused.
     pub given: String,
     /// The words that are accepted.
     pub accepted: &'static str,

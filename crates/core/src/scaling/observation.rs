@@ -26,7 +26,6 @@ pub struct Observation<'a> {
 pub struct SourceReading {
     /// The name of the source, such as `prometheus` or `metrics-api`.
     pub source: &'static str,
-    /// The signal.
     pub signal: Signal,
     /// The samples, or the reason why there are none.
     pub samples: Result<Samples, Unavailable>,

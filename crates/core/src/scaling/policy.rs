@@ -6,10 +6,10 @@ use super::hpa::Behavior;
 use super::{Bounds, Mode, ScaleDown};
 use crate::units::Ratio;
 
-/// What a target's load is predicted with.
+/// The method that predicts a target's load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
-    /// No prediction.
+    /// Nothing is predicted.
     Off,
     /// DS-HPA: each forecast stands for one horizon, and D-HPA acts while one stands or there is
     /// none (`DS-HPA`).
@@ -22,7 +22,7 @@ pub enum Strategy {
 /// The rules of one target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
-    /// How decisions act on the target.
+    /// The way in which decisions act on the target.
     pub mode: Mode,
     /// The user's own bounds.
     pub bounds: Bounds,
@@ -30,11 +30,11 @@ pub struct Policy {
     pub behavior: Option<Behavior>,
     /// The distance of a usage ratio from 1 that is too small to act on.
     pub tolerance: Ratio,
-    /// Whether a forecast may take replicas away.
+    /// The right of a forecast to take replicas away.
     pub scale_down: ScaleDown,
-    /// What the load is predicted with.
+    /// The method that predicts the load.
     pub strategy: Strategy,
-    /// How far ahead is predicted, which is also how long a forecast stands.
+    /// The time that is predicted ahead, for which a forecast also stands.
     pub horizon: SignedDuration,
     /// The age from which a measurement no longer counts.
     pub max_age: SignedDuration,

@@ -158,7 +158,7 @@ impl fmt::Display for Number {
 
 /// The unit in which people are told a load.
 struct Unit {
-    /// How many base units of the signal it has.
+    /// The number of base units of the signal in it.
     size: f64,
     /// The name after a space; empty for what has no unit.
     name: &'static str,

@@ -1,5 +1,5 @@
-//! How the past of loads is asked for: newest first, in parts that the database can answer, and less
-//! and less often while it does not.
+//! The pace at which the past of loads is asked for: newest first, in parts that the database can
+//! answer, and less and less often while it does not.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ pub enum Outcome {
     Refused,
 }
 
-/// What to do after a question.
+/// The step that follows on a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// Take the answer, and rest for so long.
@@ -59,7 +59,7 @@ pub enum Next {
     GiveUp,
 }
 
-/// How much is asked for at a time, and how often.
+/// The size of questions and the pauses between them.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
     points: u32,
@@ -91,7 +91,7 @@ impl Pace {
         self.points
     }
 
-    /// What to do after a question for so many `points`.
+    /// The step that follows on a question for so many `points`.
     pub fn after(&mut self, points: u32, outcome: Outcome) -> Next {
         match outcome {
             Outcome::Answered { series, took } => {

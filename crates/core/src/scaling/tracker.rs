@@ -18,8 +18,8 @@ use super::signal::Signal;
 use super::{DecisionInput, Floor, Mode, Policy, SignalLoad, State, Strategy, decide, horizon};
 use crate::forecast::{ModelSet, PointModel as _, Resolution, SHpa, SampleError};
 
-/// How long a floor stands once it has been written, which is also how long it may outlive everyone
-/// who could renew it or put it back.
+/// The time for which a floor stands once it has been written, and may outlive everyone who could
+/// renew it or put it back.
 const FLOOR_STANDS: SignedDuration = SignedDuration::from_mins(10);
 
 /// The memory of one target.

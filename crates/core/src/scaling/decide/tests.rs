@@ -79,7 +79,7 @@ fn forecast(now: Timestamp, mean: f64) -> Forecast {
     }
 }
 
-/// What one tick is told: a load in millicores, and perhaps a forecast of it.
+/// The input of one tick: a load in millicores, and perhaps a forecast of it.
 #[derive(Debug, Clone)]
 struct Told {
     second: i64,

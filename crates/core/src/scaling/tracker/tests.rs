@@ -366,7 +366,7 @@ fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
     assert!((100..=118).contains(&megabytes), "{megabytes} MB");
 }
 
-/// What happens: a measurement so many ticks old, or none, the count, and the ticks that pass.
+/// A measurement so many ticks old, or none, the count, and the ticks that pass.
 type Happening = (Option<(i64, f64)>, i32, i64);
 
 fn happenings() -> impl Strategy<Value = Vec<Happening>> {

@@ -11,7 +11,6 @@ use crate::scaling::{Decision, Floor};
 /// A signal that a target scales by, with the load that one Pod is to carry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScaledSignal {
-    /// The signal.
     pub signal: Signal,
     /// The load that one Pod is to carry, in the base unit of the signal.
     pub capacity: PodCapacity,
@@ -48,11 +47,10 @@ pub enum Reaction {
 /// The decision of one tick, and what it was decided from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TickReport {
-    /// The decision.
     pub decision: Decision,
     /// The loads, in the order of the signals that the target scales by.
     pub loads: Vec<LoadReport>,
-    /// How far ahead was predicted.
+    /// The time that was predicted ahead.
     pub horizon: SignedDuration,
     /// The contribution of prediction to the bounds; only in mode floor, and only where it raises
     /// the user's `minReplicas`.
@@ -62,7 +60,6 @@ pub struct TickReport {
 /// One load of a target, in the base unit of its signal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadReport {
-    /// The signal.
     pub signal: Signal,
     /// The sum over the Pods at the newest measurement, however old.
     pub now: Option<f64>,
@@ -85,7 +82,7 @@ pub struct ModelReport {
     pub name: &'static str,
     /// Its forecast for one horizon from now.
     pub at_horizon: Option<Step>,
-    /// Whether the forecast may be acted on.
+    /// The trust that decides whether the forecast is acted on.
     pub trust: Trust,
     /// The figures behind the trust.
     pub accuracy: Accuracy,

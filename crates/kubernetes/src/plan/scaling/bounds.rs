@@ -14,7 +14,7 @@ use crate::kinds::BoundsFields;
 use evenkeel_core::scaling::contribution::{Contribution, Contributor};
 use evenkeel_core::scaling::{Floor, ObjectBounds};
 
-/// How long a record that has gone from its object still counts.
+/// The time for which a record that has gone from its object still counts.
 pub(super) const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
 
 /// The number of characters of a parse error that are shown: it quotes the record, which anybody

@@ -17,10 +17,10 @@ pub const FLOOR_CONTESTED: &str = "FloorContested";
 /// The condition that the record of the bounds could not be read.
 pub const RECORD_DAMAGED: &str = "BoundsRecordDamaged";
 
-/// How long a damaged record is shown, of which nothing else is left.
+/// The time for which a damaged record is shown, of which nothing else is left.
 const DAMAGE_SHOWN: SignedDuration = SignedDuration::from_hours(1);
 
-/// Whether a condition holds.
+/// The status of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ConditionStatus {
     /// The condition holds.
@@ -47,7 +47,7 @@ pub struct Condition {
     /// The type of the condition.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Whether it holds.
+    /// True or false.
     pub status: ConditionStatus,
     /// The reason, from a closed set.
     pub reason: String,
@@ -73,7 +73,7 @@ impl Condition {
     }
 }
 
-/// What conditions follow from, beside the objects and the loads.
+/// The circumstances that conditions follow from, beside the objects and the loads.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Circumstances<'a> {
     pub(super) now: Timestamp,

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::kinds::Kind;
 
-/// Whether the other writer of a target's bounds is known.
+/// The search for the other writer of a target's bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ContestInquiry {
     /// Nobody contests the bounds.

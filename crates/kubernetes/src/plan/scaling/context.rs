@@ -1,4 +1,4 @@
-//! Who plans, and when.
+//! The circumstances of a plan: the time, and the replica that plans.
 
 use jiff::Timestamp;
 

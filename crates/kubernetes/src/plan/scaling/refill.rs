@@ -1,4 +1,4 @@
-//! Whether the past of a target can be had from a database, and for which targets it is there.
+//! The refill of a target's past from a database: who can have one, and who has it.
 
 use super::target_ref::TargetRef;
 use crate::kinds::Kind;
@@ -9,7 +9,7 @@ const NAMED_BY_WORKLOAD: [Kind; 2] = [Kind::Deployment, Kind::StatefulSet];
 /// The longest name of a Deployment whose Pods' names are not cut short.
 const LONGEST_NAME: usize = 46;
 
-/// How far the past of a target has been refilled.
+/// The state of the refill of a target's past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefillState {
     /// The past is being asked for.

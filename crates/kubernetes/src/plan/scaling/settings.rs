@@ -8,7 +8,7 @@ use evenkeel_core::scaling::Mode;
 /// The settings that count where neither a target nor its namespace says anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// How decisions act.
+    /// The way in which decisions act.
     pub mode: Mode,
     /// The models that loads are predicted with.
     pub predict: Predict,

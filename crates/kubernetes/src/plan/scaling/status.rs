@@ -9,7 +9,7 @@ use super::targets::Resolved;
 use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::tracker::TickReport;
 
-/// How old the texts of a written status may be when nothing else has changed: the figures in them
+/// The age that the texts of a written status may reach when nothing else changes: the figures in them
 /// change with every tick, which is not worth a write each.
 const TEXTS: SignedDuration = SignedDuration::from_mins(5);
 
@@ -28,13 +28,12 @@ pub struct TargetStatus {
     /// The decision in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// How far ahead was predicted.
+    /// The time that was predicted ahead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub horizon_seconds: Option<i64>,
     /// The model that is listened to, of the first load that has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The conditions.
     pub conditions: Vec<Condition>,
 }
 

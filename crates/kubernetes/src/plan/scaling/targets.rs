@@ -54,7 +54,6 @@ impl Resolved {
 /// A target as a tick needs it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    /// The policy.
     pub policy: Policy,
     /// The models that predict its load; `None` for no prediction.
     pub models: Option<ModelSet>,

@@ -255,7 +255,7 @@ fn context(now: Timestamp) -> Context<'static> {
     }
 }
 
-/// What a tracker says in mode floor.
+/// The report of a tracker in mode floor.
 fn report(floor: Option<i32>, second: i64) -> TickReport {
     let replicas = floor.unwrap_or(2);
     TickReport {
@@ -313,7 +313,7 @@ fn a_target_has_what_its_objects_say() {
     assert!((capacity.request() - 600.0).abs() < 1e-9 && (capacity.target() - 1.0).abs() < 1e-9);
 }
 
-/// How a world is changed.
+/// A change of the world.
 type Change = fn(&mut World);
 
 #[test]

@@ -1,4 +1,4 @@
-//! Whose the bounds are: raised, contested, damaged, and in every way put back.
+//! The bounds and their record: raised, contested, damaged, and in every way put back.
 
 use proptest::prelude::*;
 

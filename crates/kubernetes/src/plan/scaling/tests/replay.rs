@@ -39,7 +39,7 @@ impl Replica {
         (self.plan_for(world, &report, second), report)
     }
 
-    /// What it would write on a report.
+    /// The writes that it would make on a report.
     fn plan_for(&mut self, world: &World, report: &TickReport, second: i64) -> Vec<Write> {
         let now = at(second);
         let resolved = world.resolved_by(&self.memory, now);

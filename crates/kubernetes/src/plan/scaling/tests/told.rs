@@ -1,4 +1,4 @@
-//! What a user is told: the status and how often it is written, and Events, each change once.
+//! Status and Events: how often they are written, and each change once.
 
 use super::*;
 use evenkeel_core::forecast::{Accuracy, Distrust, Interval, Step, Trust};
