@@ -8,7 +8,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::ObjectBounds;
+use super::bounds::ObjectBounds;
 use super::contribution::{Contribution, Contributions, Contributor, merge};
 
 /// Two undone writes within this time are a contest.

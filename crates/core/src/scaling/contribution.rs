@@ -10,7 +10,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use super::ObjectBounds;
+use super::bounds::ObjectBounds;
 
 /// A writer of an object's bounds beside its user.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

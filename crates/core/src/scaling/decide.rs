@@ -8,15 +8,17 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::decision::{Decision, Floor};
 use super::ds_hpa::{self, ActiveForecast, Proposal};
+use super::grounds::Grounds;
 use super::hpa::{Behavior, ScaleEvents};
-use super::limit::scale_up_limit;
+use super::hpa_aware;
+use super::input::{DecisionInput, Prediction};
+use super::limit::{LimitedBy, scale_up_limit};
+use super::mode::Mode;
+use super::policy::{Policy, Strategy};
 use super::reason::{self, Change, Reason};
 use super::signal::Signal;
-use super::{
-    Decision, DecisionInput, Floor, Grounds, LimitedBy, Mode, Policy, Prediction, Strategy,
-    hpa_aware,
-};
 use crate::forecast::{Distrust, Trust};
 
 /// The pause from a scale-out ahead of the load to the next one, without `behavior` (`CLBP` 3.4).

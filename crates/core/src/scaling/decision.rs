@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::{Grounds, LimitedBy};
+use super::grounds::Grounds;
+use super::limit::LimitedBy;
 
 /// The replicas that a target is to have, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]

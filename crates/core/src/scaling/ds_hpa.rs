@@ -11,8 +11,10 @@
 use jiff::Timestamp;
 
 use super::hpa_aware::{PodCapacity, within};
+use super::input::{DecisionInput, Prediction, SignalLoad};
+use super::mode::ScaleDown;
+use super::policy::{Policy, Strategy};
 use super::signal::Signal;
-use super::{DecisionInput, Policy, Prediction, ScaleDown, SignalLoad, Strategy};
 use crate::forecast::{Forecast, SHpa};
 use crate::units::{Ratio, count_as_f64, replicas_ceil};
 

@@ -3,7 +3,7 @@
 //! The paper divides by the request alone; with the HPA's target utilisation in the divisor the
 //! result is the HPA's own, and a target of 1 gives the paper's formula.
 
-use super::Bounds;
+use super::bounds::Bounds;
 use crate::units::{Ratio, replicas_ceil};
 
 /// t of `CLBP` (3.17), the HPA's default tolerance.

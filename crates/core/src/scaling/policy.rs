@@ -2,8 +2,9 @@
 
 use jiff::SignedDuration;
 
+use super::bounds::Bounds;
 use super::hpa::Behavior;
-use super::{Bounds, Mode, ScaleDown};
+use super::mode::{Mode, ScaleDown};
 use crate::units::Ratio;
 
 /// The method that predicts a target's load.

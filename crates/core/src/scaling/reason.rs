@@ -3,9 +3,13 @@
 
 use std::fmt;
 
+use super::decision::Floor;
 use super::ds_hpa::{ActiveForecast, Basis, DynamicThreshold, Proposal};
+use super::input::{DecisionInput, SignalLoad};
+use super::limit::LimitedBy;
+use super::mode::Mode;
+use super::policy::Policy;
 use super::signal::Signal;
-use super::{DecisionInput, Floor, LimitedBy, Mode, Policy, SignalLoad};
 
 /// The reason why nothing is decided at all.
 pub(super) fn idle(mode: Mode) -> String {

@@ -14,8 +14,13 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::tracked_load::{CurrentLoad, TrackedLoad};
 use super::contribution::Contribution;
+use super::decide::{State, decide};
+use super::decision::Floor;
+use super::horizon;
+use super::input::{DecisionInput, SignalLoad};
+use super::mode::Mode;
+use super::policy::{Policy, Strategy};
 use super::signal::Signal;
-use super::{DecisionInput, Floor, Mode, Policy, SignalLoad, State, Strategy, decide, horizon};
 use crate::forecast::{ModelSet, PointModel as _, Resolution, SHpa, SampleError};
 
 /// The time for which a floor stands once it has been written, and may outlive everyone who could

@@ -4,9 +4,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::forecast::{Accuracy, ModelSet, NotReady, Shared, Step, Trust};
 use crate::scaling::contribution::Contribution;
+use crate::scaling::decision::{Decision, Floor};
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::signal::Signal;
-use crate::scaling::{Decision, Floor};
 
 /// A signal that a target scales by, with the load that one Pod is to carry.
 #[derive(Debug, Clone, PartialEq)]

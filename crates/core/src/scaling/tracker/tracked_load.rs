@@ -8,8 +8,9 @@ use super::tick::{LoadReport, ModelReport, ScaledSignal, TickInput};
 use crate::forecast::{
     Candidates, Context, History, NotReady, Resolution, SampleError, Selected, Series, Shared,
 };
+use crate::scaling::horizon;
+use crate::scaling::input::{Prediction, SignalLoad};
 use crate::scaling::signal::Signal;
-use crate::scaling::{Prediction, SignalLoad, horizon};
 
 const STEP: SignedDuration = Resolution::Fine.step();
 

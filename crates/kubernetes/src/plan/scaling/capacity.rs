@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Observed;
+use super::observed::Observed;
 use super::problem::Problem;
 use super::requested::RequestedPolicy;
 use evenkeel_core::scaling::hpa::{MetricSpec, request};

@@ -3,7 +3,6 @@
 
 use jiff::Timestamp;
 
-use super::Observed;
 use super::bounds::FloorChange;
 use super::conditions::{
     Condition, ConditionStatus, FLOOR_CONTESTED, FORECAST_TRUSTED, METRICS_AVAILABLE,
@@ -11,11 +10,12 @@ use super::conditions::{
 };
 use super::context::Context;
 use super::memory::PlanMemory;
+use super::observed::Observed;
 use super::owner::Owner;
 use super::status::TargetStatus;
 use super::targets::Resolved;
 use crate::plan::event::{Event, Severity};
-use crate::plan::{Purpose, Write};
+use crate::plan::write::{Purpose, Write};
 use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::tracker::TickReport;
 

@@ -3,7 +3,7 @@
 //! Where KEDA makes the HPA, its ScaledObject is the one to write: KEDA would undo all else. A
 //! workload that nothing scales carries the status, and has no bounds.
 
-use super::Observed;
+use super::observed::Observed;
 use crate::annotations::BOUNDS;
 use crate::kinds::{KEDA_MAX_REPLICAS, Kind};
 use crate::meta::Meta;

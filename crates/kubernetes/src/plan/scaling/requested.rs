@@ -1,7 +1,8 @@
 //! The scaling annotations of a target's objects, each object asked after the one before it: the
 //! ScaledObject, the autoscaler, the workload, the namespace, the configuration.
 
-use super::{Observed, Settings};
+use super::observed::Observed;
+use super::settings::Settings;
 use crate::scaling_policy::ScalingPolicy;
 use evenkeel_core::scaling::Mode;
 

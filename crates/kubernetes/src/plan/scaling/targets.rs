@@ -8,11 +8,12 @@ use jiff::Timestamp;
 
 use super::bounds::ObservedBounds;
 use super::capacity::scaled_signals;
+use super::observed::Observed;
 use super::owner::Owner;
 use super::problem::Problem;
 use super::requested::RequestedPolicy;
+use super::settings::Settings;
 use super::target_ref::TargetRef;
-use super::{Observed, Settings};
 use crate::autoscaler::Autoscaler;
 use crate::bounds_annotation::BoundsAnnotation;
 use crate::scaling_policy::Predict;

@@ -3,18 +3,18 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::Observed;
 use super::bounds::{BoundsUpdate, ObservedBounds};
 use super::conditions::Circumstances;
 use super::context::Context;
 use super::events::{self, EventPlan};
 use super::memory::PlanMemory;
+use super::observed::Observed;
 use super::owner::Owner;
 use super::sink::StatusSink;
 use super::status::TargetStatus;
 use super::targets::Resolved;
 use crate::annotations::BOUNDS;
-use crate::plan::{Operation, Purpose, Write};
+use crate::plan::write::{Operation, Purpose, Write};
 use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::tracker::TickReport;
 
