@@ -34,12 +34,9 @@ use super::leadership::Leadership;
 use super::queue::WriteQueue;
 use crate::cluster::ClusterState;
 use evenkeel_clock::{self as clock, Clock};
-use evenkeel_core::forecast::Resolution;
+use evenkeel_core::scaling::tick_schedule::TickSchedule;
 use evenkeel_kubernetes::plan::scaling::Settings as PlanSettings;
 use evenkeel_kubernetes::plan::{Operation, Write};
-
-/// The distance of the steps that loads are remembered at: at least so often is measured.
-const STEP: SignedDuration = Resolution::Fine.step();
 
 /// Parts of the past that may wait to be taken: one, since each is some megabytes.
 const PARTS: usize = 1;
@@ -102,9 +99,11 @@ impl Scaling {
         mut progress: mpsc::Receiver<Progress>,
     ) {
         let mut targets = Targets::default();
-        let mut ticks = Ticks::new(self.settings.plan.interval, self.clock.now());
+        let mut ticks = TickSchedule::new(self.settings.plan.interval, self.clock.now());
         loop {
-            let wait = self.clock.wait(ticks.next.duration_since(self.clock.now()));
+            let wait = self
+                .clock
+                .wait(ticks.next().duration_since(self.clock.now()));
             tokio::select! {
                 biased;
                 () = tokio::time::sleep(wait) => {
@@ -217,52 +216,6 @@ fn in_real_time(clock: &Clock, mut write: Write) -> Write {
         *time = format!("{:.6}", clock.real_time(at)).into();
     }
     write
-}
-
-/// When ticks are due: in the middle of each step, or more often where decisions are wanted so.
-#[derive(Debug)]
-struct Ticks {
-    period: SignedDuration,
-    interval: SignedDuration,
-    next: Timestamp,
-    decided: Option<Timestamp>,
-}
-
-impl Ticks {
-    fn new(interval: SignedDuration, now: Timestamp) -> Self {
-        let period = interval.min(STEP);
-        Self {
-            period,
-            interval,
-            next: after(now, period),
-            decided: None,
-        }
-    }
-
-    /// Passes the tick that is due at `now`; whether it is one that decides.
-    fn pass(&mut self, now: Timestamp) -> bool {
-        self.next = after(now, self.period);
-        // A tick that came late must not hold up the next one.
-        let due = self.interval - self.period / 2;
-        let decides = self
-            .decided
-            .is_none_or(|at| now.duration_since(at) >= due || now < at);
-        if decides {
-            self.decided = Some(now);
-        }
-        decides
-    }
-}
-
-/// The next middle of a step of this length after `now`.
-fn after(now: Timestamp, step: SignedDuration) -> Timestamp {
-    let step = step.as_millis().max(1);
-    let middle = step / 2;
-    let passed = (i128::from(now.as_millisecond()) - middle).div_euclid(step);
-    let next = (passed + 1) * step + middle;
-    let next = i64::try_from(next).ok();
-    next.and_then(|next| Timestamp::from_millisecond(next).ok())
-        .unwrap_or(Timestamp::MAX)
 }
 
 #[cfg(test)]

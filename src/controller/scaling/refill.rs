@@ -1,13 +1,11 @@
 //! Fills the histories of targets from a Prometheus, in the background, newest past first.
 //!
-//! One question at a time, each for so many points as the answers before it allow, with as much
-//! rest after it as it took; a server that is down is asked again less and less often. Decisions
-//! never wait for it: what arrives fills gaps, and what has been measured here stays. Each answer
-//! is used once, so none is cached.
+//! One question at a time, at the pace of [`evenkeel_core::scaling::refill`]. Decisions never wait
+//! for it: answers fill gaps, and values that were measured here stay. Each answer is used once, so
+//! none is cached.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -19,29 +17,14 @@ use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, PrometheusSource, WorkloadSums};
 use evenkeel_clock::{self as clock, Clock};
 use evenkeel_core::forecast::Resolution;
+use evenkeel_core::scaling::refill::{Next, Outcome, Pace, Rest, Slots};
 use evenkeel_core::scaling::signal::{ResourceName, Signal};
 use evenkeel_core::units::Resource;
 
 /// The signals whose past can be asked for.
 const SIGNALS: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
 
-/// Values that one answer may hold: some 8 MB of JSON.
-const VALUES: usize = 250_000;
-
-/// The points of the first question, while the number of series is not known.
-const FIRST_POINTS: u32 = 20;
-
-/// The pause after the first failure, doubled with each further one up to the longest.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-
-/// The longest rest between two questions that were answered.
-const LONGEST_REST: Duration = Duration::from_secs(5);
-
-/// So many times a server that answers may refuse a question before it is given up.
-const REFUSALS: u32 = 5;
-
-/// Where the past comes from.
+/// A source of the past.
 #[async_trait]
 pub trait Past: Send + Sync {
     /// The load of the workloads of some namespaces at each time of `grid`; `None` where this signal
@@ -82,7 +65,7 @@ pub struct Filled {
     pub sums: WorkloadSums,
 }
 
-/// What the loop hears of the refill.
+/// The progress of the refill, as the loop hears of it.
 #[derive(Debug)]
 pub enum Progress {
     /// A part has come.
@@ -94,15 +77,12 @@ pub enum Progress {
 /// Namespaces whose past is asked for, each with the newest tick at which it was.
 pub type Asked = BTreeMap<Box<str>, u64>;
 
-/// The refill; it works on what it is asked for until it is cancelled.
+/// The refill, which works on what it is asked for until it is cancelled.
 pub struct Refill {
     past: Arc<dyn Past>,
     clock: Clock,
     metrics: Metrics,
-    /// The points of the next question.
-    points: u32,
-    /// The most that the server has been able to answer of late.
-    most: u32,
+    pace: Pace,
 }
 
 impl Refill {
@@ -113,8 +93,7 @@ impl Refill {
             past,
             clock,
             metrics,
-            points: FIRST_POINTS,
-            most: u32::MAX,
+            pace: Pace::default(),
         }
     }
 
@@ -144,18 +123,19 @@ impl Refill {
         cancel.run_until_cancelled(filling).await;
     }
 
-    /// Whether anybody still listens.
+    /// Tells all of the past that there is; false where nobody listens any more.
     async fn fill(&mut self, namespaces: &Asked, told: &mpsc::Sender<Progress>) -> bool {
-        self.most = u32::MAX;
+        self.pace.begin();
         let names: Vec<&str> = namespaces.keys().map(|name| &**name).collect();
         for resolution in Resolution::ALL {
             for signal in SIGNALS {
-                let mut rest = Span::before(self.clock.now(), resolution);
-                while let Some(slots) = rest.newest(self.points) {
-                    let Some(sums) = self.ask(&names, &signal, slots).await else {
-                        break;
+                let mut rest = Rest::before(self.clock.now(), resolution);
+                while let Some(slots) = rest.newest(self.pace.points()) {
+                    let sums = match self.ask(&names, &signal, slots).await {
+                        Asking::Answered(sums) => sums,
+                        Asking::TooMuch => continue,
+                        Asking::NotToBeHad => break,
                     };
-                    let Some(sums) = sums else { continue };
                     rest.took(slots.points);
                     let part = Progress::Part(Filled {
                         signal: signal.clone(),
@@ -171,71 +151,67 @@ impl Refill {
         true
     }
 
-    /// The sums of some slots; `Some(None)` where fewer are to be asked for, `None` where this part
-    /// of the past cannot be had.
-    async fn ask(
-        &mut self,
-        namespaces: &[&str],
-        signal: &Signal,
-        slots: Slots,
-    ) -> Option<Option<WorkloadSums>> {
-        let mut pause = FIRST_PAUSE;
-        let mut refusals = 0;
+    /// Asks for the sums of some slots until they are there or are not to be had.
+    async fn ask(&mut self, namespaces: &[&str], signal: &Signal, slots: Slots) -> Asking {
         loop {
             let begun = clock::instant();
-            let grid = slots.grid(&self.clock);
-            let outcome = self.past.sums(signal, namespaces, grid).await?;
-            let took = begun.elapsed();
-            self.metrics.refill(outcome.as_ref().map(drop));
-            let error = match outcome {
-                Ok(mut sums) => {
-                    self.points = points(sums.series).min(self.most);
-                    in_time_of(&self.clock, &mut sums);
-                    tokio::time::sleep(took.min(LONGEST_REST)).await;
-                    return Some(Some(sums));
-                }
-                Err(error) => error,
+            let grid = grid(slots, &self.clock);
+            let Some(answer) = self.past.sums(signal, namespaces, grid).await else {
+                return Asking::NotToBeHad;
             };
-            if is_too_much(&error) && slots.points > 1 {
-                self.most = (slots.points / 2).max(1);
-                self.points = self.most;
-                return Some(None);
+            self.metrics.refill(answer.as_ref().map(drop));
+            let outcome = match &answer {
+                Ok(sums) => Outcome::Answered {
+                    series: sums.series,
+                    took: begun.elapsed(),
+                },
+                Err(error) => outcome(error),
+            };
+            match (self.pace.after(slots.points, outcome), answer) {
+                (Next::Take(rest), Ok(mut sums)) => {
+                    in_time_of(&self.clock, &mut sums);
+                    tokio::time::sleep(rest).await;
+                    return Asking::Answered(sums);
+                }
+                (Next::AskForLess, _) => return Asking::TooMuch,
+                (Next::AskAgain(pause), answer) => {
+                    let error = answer.err().map(|error| error.to_string());
+                    tracing::debug!(
+                        error,
+                        ?pause,
+                        "the past of the load is asked for again later"
+                    );
+                    tokio::time::sleep(pause).await;
+                }
+                (Next::GiveUp | Next::Take(_), answer) => {
+                    let error = answer.err().map(|error| error.to_string());
+                    tracing::warn!(error, %signal, "the past of the load cannot be had");
+                    return Asking::NotToBeHad;
+                }
             }
-            let down = is_down(&error);
-            refusals += u32::from(!down);
-            if refusals >= REFUSALS {
-                tracing::warn!(%error, %signal, "the past of the load cannot be had");
-                return None;
-            }
-            tracing::debug!(%error, ?pause, "the past of the load is asked for again later");
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 }
 
-/// So many points that an answer of so many series is not too large.
-fn points(series: usize) -> u32 {
-    u32::try_from(VALUES / series.max(1)).map_or(u32::MAX, |points| points.clamp(1, 600))
+/// The end of asking for some slots.
+enum Asking {
+    Answered(WorkloadSums),
+    /// Fewer slots are to be asked for.
+    TooMuch,
+    /// This part of the past cannot be had.
+    NotToBeHad,
 }
 
-/// Whether a smaller question may be answered.
-const fn is_too_much(error: &MetricsError) -> bool {
-    matches!(
-        error,
-        MetricsError::Timeout | MetricsError::TooLarge { .. } | MetricsError::Refused { .. }
-    )
-}
-
-/// Whether the server may answer later what it does not now.
-const fn is_down(error: &MetricsError) -> bool {
-    matches!(
-        error,
-        MetricsError::Timeout
-            | MetricsError::Connect(_)
-            | MetricsError::Transport(_)
-            | MetricsError::Status { .. }
-    )
+/// The meaning of an error for the pace of the refill.
+const fn outcome(error: &MetricsError) -> Outcome {
+    match error {
+        MetricsError::Timeout => Outcome::TooSlow,
+        MetricsError::TooLarge { .. } | MetricsError::Refused { .. } => Outcome::TooMuch,
+        MetricsError::Connect(_) | MetricsError::Transport(_) | MetricsError::Status { .. } => {
+            Outcome::Down
+        }
+        _ => Outcome::Refused,
+    }
 }
 
 fn in_time_of(clock: &Clock, sums: &mut WorkloadSums) {
@@ -244,62 +220,13 @@ fn in_time_of(clock: &Clock, sums: &mut WorkloadSums) {
     }
 }
 
-/// Neighbouring slots of one resolution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Slots {
-    /// When the first begins, in the loop's time.
-    start: Timestamp,
-    step: SignedDuration,
-    points: u32,
-}
-
-impl Slots {
-    /// The middle of each slot, in real time: a rate there speaks of the whole slot best.
-    fn grid(&self, clock: &Clock) -> Grid {
-        let first = self.start.checked_add(self.step / 2);
-        let step = SignedDuration::try_from(clock.wait(self.step));
-        Grid {
-            first: clock.real_time(first.unwrap_or(Timestamp::MAX)),
-            step: step.unwrap_or(SignedDuration::MAX),
-            points: self.points,
-        }
-    }
-}
-
-/// The part of a ring that has not been asked for yet.
-struct Span {
-    end: Timestamp,
-    step: SignedDuration,
-    left: u32,
-}
-
-impl Span {
-    /// All slots that are over at `now`.
-    fn before(now: Timestamp, resolution: Resolution) -> Self {
-        let step = resolution.step();
-        let end = now.as_second() - now.as_second().rem_euclid(step.as_secs());
-        Self {
-            end: Timestamp::from_second(end).unwrap_or(now),
-            step,
-            left: u32::try_from(resolution.length()).unwrap_or(u32::MAX),
-        }
-    }
-
-    /// At most so many of the newest slots.
-    fn newest(&self, most: u32) -> Option<Slots> {
-        let points = most.min(self.left);
-        let length = self.step.saturating_mul(i32::try_from(points).ok()?);
-        (points > 0).then_some(Slots {
-            start: self.end.checked_sub(length).ok()?,
-            step: self.step,
-            points,
-        })
-    }
-
-    fn took(&mut self, points: u32) {
-        if let Some(slots) = self.newest(points) {
-            (self.end, self.left) = (slots.start, self.left - slots.points);
-        }
+/// The middle of each slot, in real time.
+fn grid(slots: Slots, clock: &Clock) -> Grid {
+    let step = SignedDuration::try_from(clock.wait(slots.step));
+    Grid {
+        first: clock.real_time(slots.first_middle()),
+        step: step.unwrap_or(SignedDuration::MAX),
+        points: slots.points,
     }
 }
 
@@ -458,6 +385,6 @@ mod tests {
         };
         let (parts, asked) = refill(refused).await;
         assert!(parts.is_empty());
-        assert_eq!(asked.len(), 6 * usize::try_from(REFUSALS).unwrap());
+        assert_eq!(asked.len(), 6 * 5);
     }
 }
