@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::observed::Observed;
 use super::problem::Problem;
 use super::requested::RequestedPolicy;
-use evenkeel_core::scaling::hpa::{MetricSpec, request};
+use crate::autoscaler::{OBSERVED, ObservedMetric};
+use evenkeel_core::scaling::hpa::request;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::signal::{Signal, Target};
@@ -29,7 +30,7 @@ pub(super) fn scaled_signals(
     let members = &observed.pods.members;
     let mut signals = Vec::with_capacity(metrics.len());
     let mut without = None;
-    for Metric { signal, target } in metrics {
+    for ObservedMetric { signal, target } in metrics {
         match capacity(&signal, target, members) {
             Some(capacity) => signals.push(ScaledSignal { signal, capacity }),
             None if members.is_empty() => {}
@@ -43,45 +44,17 @@ pub(super) fn scaled_signals(
     Ok(signals)
 }
 
-/// The signals whose load is observed; the metrics of other signals are left to the HPA alone.
-const OBSERVED: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
-
-/// A signal with the value that it is to have.
-struct Metric {
-    signal: Signal,
-    target: Target,
-}
-
-/// The metrics of the target that are observed and can be met.
-fn metrics(observed: &Observed, requested: &RequestedPolicy) -> Vec<Metric> {
-    let Some(autoscaler) = &observed.autoscaler else {
-        let utilisation = requested.policy.target.unwrap_or_default();
-        let metrics = OBSERVED.into_iter().filter_map(|signal| {
-            let target = Target::Utilization(utilisation.of(&signal)?);
-            Some(Metric { signal, target })
-        });
-        return metrics.collect();
-    };
-    let metrics = autoscaler.spec.metrics.0.iter();
-    let metrics = metrics.filter_map(|metric| match metric {
-        MetricSpec::Known(signal, Some(target)) if OBSERVED.contains(signal) => Some(Metric {
-            signal: signal.clone(),
-            target: *target,
-        }),
-        MetricSpec::Known(..) | MetricSpec::Unknown(_) => None,
-    });
-    metrics
-        .filter(|metric| is_positive(metric.target))
-        .collect()
-}
-
-/// True for a target per Pod above zero, as every object has it that Kubernetes accepts.
-const fn is_positive(target: Target) -> bool {
-    match target {
-        Target::Utilization(percent) => percent > 0,
-        Target::AverageValue(milli) => milli > 0,
-        Target::Value(_) => false,
+/// The metrics of the target whose load is observed.
+fn metrics(observed: &Observed, requested: &RequestedPolicy) -> Vec<ObservedMetric> {
+    if let Some(autoscaler) = &observed.autoscaler {
+        return autoscaler.spec.metrics.observed().collect();
     }
+    let utilisation = requested.policy.target.unwrap_or_default();
+    let metrics = OBSERVED.into_iter().filter_map(|signal| {
+        let target = Target::Utilization(utilisation.of(&signal)?);
+        Some(ObservedMetric { signal, target })
+    });
+    metrics.collect()
 }
 
 /// The load that one Pod is to carry: a share of the mean request, or a fixed value, which is as a
