@@ -108,7 +108,7 @@ fn only_the_cpu_and_memory_of_pods_are_read() {
             resource("cpu", value),
             Some(ObservedMetric {
                 signal: Signal::CPU,
-                target: MetricTarget::AverageValue("1.5".parse().unwrap()),
+                target: Target::AverageValue(1500),
             }),
         ),
         (resource("nvidia.com/gpu", share(60)), None),
