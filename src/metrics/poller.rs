@@ -13,17 +13,18 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::cache::{self, Entry, MetricsCache};
-use super::{Metrics, MetricsError, MetricsSource, Round};
+use super::error::MetricsError;
+use super::instruments::Metrics;
+use super::query_key::QueryKey;
+use super::round::Round;
+use super::source::MetricsSource;
 use evenkeel_clock as clock;
-
-/// The key of the one value that the poller keeps.
-const ROUND: &str = "round";
 
 /// While a fault lasts it is logged this often.
 const FAULT_LOG_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 
 /// When rounds are asked for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The distance between ticks.
     pub interval: Duration,
@@ -31,12 +32,12 @@ pub struct Settings {
     pub timeout: Duration,
 }
 
-/// What a tick brought.
+/// Outcome of a tick.
 #[derive(Debug)]
 pub struct Update {
     /// The time of the tick.
     pub at: Timestamp,
-    /// The new round, or why there is none.
+    /// The new round, or the cause for which there is none.
     pub outcome: Result<Arc<Round>, Arc<MetricsError>>,
 }
 
@@ -44,7 +45,7 @@ pub struct Update {
 pub struct Poller {
     source: Arc<dyn MetricsSource>,
     settings: Settings,
-    cache: MetricsCache<&'static str, Round>,
+    cache: MetricsCache<QueryKey, Round>,
     metrics: Metrics,
     fault_logged_at: Option<Timestamp>,
 }
@@ -82,15 +83,16 @@ impl Poller {
 
     /// One round at `now`.
     pub async fn poll(&mut self, now: Timestamp) -> Update {
+        let key = QueryKey::round(self.source.name());
         let outcome = self
             .cache
-            .refresh(ROUND, now, self.source.sample(now))
+            .refresh(key.clone(), now, self.source.sample(now))
             .await
             .map(|entry| entry.value);
         self.metrics
             .observe(outcome.as_deref().map_err(|error| &**error));
         self.log(&outcome, now);
-        let newest: Option<Entry<Round>> = self.cache.get(&ROUND).await;
+        let newest: Option<Entry<Round>> = self.cache.get(&key).await;
         if let Some(newest) = &newest {
             self.metrics.observe_age(&newest.value, now);
         }
