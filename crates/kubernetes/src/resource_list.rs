@@ -60,17 +60,6 @@ impl ResourceList {
         self.merge(other, u64::saturating_add)
     }
 
-    /// The sum; what one of them does not set is not set.
-    #[must_use]
-    pub(super) fn plus_where_both(self, other: Self) -> Self {
-        let sum = |(one, another): (u64, u64)| one.saturating_add(another);
-        Self {
-            cpu: self.cpu.zip(other.cpu).map(sum),
-            memory: self.memory.zip(other.memory).map(sum),
-            ephemeral_storage: self.ephemeral_storage.zip(other.ephemeral_storage).map(sum),
-        }
-    }
-
     /// The larger of both; what one of them does not set is as the other has it.
     #[must_use]
     pub(super) fn max(self, other: Self) -> Self {
