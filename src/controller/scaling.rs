@@ -41,43 +41,40 @@ use evenkeel_kubernetes::plan::{Operation, Write};
 /// Parts of the past that may wait to be taken: one, since each is some megabytes.
 const PARTS: usize = 1;
 
-/// What the loop works by.
+/// The settings of the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// What the configuration says of targets.
+    /// The settings of targets in the configuration.
     pub plan: PlanSettings,
-    /// How long a round of measurements holds, in the loop's time, until the next has to be there.
+    /// The time for which a round of measurements holds, on the loop's clock.
     pub hold: SignedDuration,
 }
 
 /// The loop and what it works with.
 pub struct Scaling {
-    /// What it works by.
     pub settings: Settings,
-    /// The time that it goes by.
+    /// The clock that it goes by.
     pub clock: Clock,
-    /// The cluster.
     pub cluster: ClusterState,
-    /// Where rounds of measurements are found.
+    /// The newest round of measurements.
     pub samples: Samples,
-    /// Where the past is had from, if from anywhere.
+    /// The source of the past, where there is one.
     pub past: Option<Arc<dyn Past>>,
-    /// Asked who contests a floor.
+    /// Asked for the other writers of contested floors.
     pub client: kube::Client,
-    /// Where plans go.
+    /// The queue that takes the plans.
     pub queue: WriteQueue,
-    /// Whether this replica plans.
+    /// The lease: only the leader plans.
     pub leadership: Leadership,
-    /// This replica's name in Events.
+    /// The name of this replica in Events.
     pub identity: String,
-    /// What is counted and shown.
     pub metrics: Metrics,
-    /// What is drawn.
+    /// The recent past of each target.
     pub traces: Traces,
 }
 
 impl Scaling {
-    /// Runs until cancelled.
+    /// Runs the loop until `cancel`.
     pub async fn run(self, cancel: CancellationToken) {
         let (ask, asked) = mpsc::unbounded_channel();
         let (told, progress) = mpsc::channel(PARTS);

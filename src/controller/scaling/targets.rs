@@ -1,4 +1,4 @@
-//! The memory of all targets, and one tick over them: measure, decide, plan, show.
+//! The state of all targets, and one tick over them: measure, decide, plan, show.
 //!
 //! It runs on the blocking pool, one tick at a time, since ten thousand targets take a fifth of a
 //! second. What is forgotten with a target is forgotten for good: one that comes back starts anew.
@@ -59,7 +59,7 @@ struct TargetState {
     tick: u64,
 }
 
-/// All targets.
+/// The state of all targets.
 #[derive(Debug, Default)]
 pub(super) struct Targets {
     kept: HashMap<Key, TargetState>,
@@ -68,7 +68,7 @@ pub(super) struct Targets {
     pub(super) shared: Arc<Shared>,
 }
 
-/// What one tick works on.
+/// Everything that one tick reads.
 pub(super) struct Tick<'a> {
     /// The time, by the loop's clock.
     pub(super) now: Timestamp,
@@ -78,16 +78,16 @@ pub(super) struct Tick<'a> {
     pub(super) shared: &'a Shared,
     /// The newest round of measurements, unless it is too old to hold.
     pub(super) sample: Option<&'a Sample>,
-    /// Whether this tick decides, or only measures.
+    /// True where this tick decides, and does not only measure.
     pub(super) decides: bool,
-    /// Whether this replica plans, and its name in Events.
+    /// The name of this replica in Events, where it plans.
     pub(super) leads: Option<&'a str>,
-    /// Whether there is a past to be asked for.
+    /// True where there is a past to be asked for.
     pub(super) has_past: bool,
     pub(super) traces: &'a Traces,
 }
 
-/// What one tick leaves to be done.
+/// The work that one tick leaves.
 #[derive(Debug, Default)]
 pub(super) struct Ticked {
     pub(super) writes: Vec<Write>,
@@ -272,8 +272,8 @@ impl TargetState {
         }
     }
 
-    /// Whether planning has to wait until it is known who contests the bounds: the Event and the
-    /// condition are to name them.
+    /// True while planning waits for the name of the other writer of contested bounds, which Event
+    /// and condition are to name.
     fn waits_for_contester(
         &mut self,
         key: &Key,
