@@ -62,7 +62,7 @@ struct TargetState {
 /// The state of all targets.
 #[derive(Debug, Default)]
 pub(super) struct Targets {
-    kept: HashMap<Key, TargetState>,
+    states: HashMap<Key, TargetState>,
     tick: u64,
     /// What their models share.
     pub(super) shared: Arc<Shared>,
@@ -114,31 +114,31 @@ impl Targets {
         let mut ticked = Ticked::default();
         for (observed, conflict) in observed.iter().zip(conflicts(observed)) {
             let key = Key::of(observed);
-            let kept = self.kept.entry(key.clone()).or_default();
-            kept.tick = self.tick;
+            let state = self.states.entry(key.clone()).or_default();
+            state.tick = self.tick;
             let resolved = scaling::resolve(
                 observed,
                 conflict,
                 &tick.settings,
-                kept.plans.record(tick.now),
+                state.plans.record(tick.now),
                 tick.now,
             );
-            kept.ask_for_past(observed, &resolved, tick, &mut ticked.past);
-            kept.measure(observed, &resolved, tick);
+            state.ask_for_past(observed, &resolved, tick, &mut ticked.past);
+            state.measure(observed, &resolved, tick);
             if tick.decides {
-                kept.decide(&key, (observed, &resolved), tick, &mut ticked);
+                state.decide(&key, (observed, &resolved), tick, &mut ticked);
             }
         }
         take_turns(&mut ticked.writes, self.tick);
         let newest = self.tick;
-        self.kept.retain(|_, kept| kept.tick == newest);
+        self.states.retain(|_, state| state.tick == newest);
         let mut traces = tick.traces.lock();
         if tick.decides {
             let there: HashSet<_> = ticked.shown.iter().map(|shown| key_of(shown)).collect();
             traces.retain(|key, _| there.contains(key));
         }
-        let kept = self.kept.values().map(|kept| kept.tracker.bytes());
-        ticked.bytes = kept.chain(traces.values().map(Trace::bytes)).sum();
+        let states = self.states.values().map(|state| state.tracker.bytes());
+        ticked.bytes = states.chain(traces.values().map(Trace::bytes)).sum();
         ticked
     }
 
@@ -149,8 +149,8 @@ impl Targets {
             resolution,
             sums,
         } = filled;
-        for (key, kept) in &mut self.kept {
-            if kept.refill != Some(RefillState::Running) {
+        for (key, state) in &mut self.states {
+            if state.refill != Some(RefillState::Running) {
                 continue;
             }
             let workload = WorkloadName {
@@ -159,7 +159,7 @@ impl Targets {
             };
             if let Some(points) = sums.sums.get(&workload) {
                 let points = points.iter().copied();
-                kept.tracker.refill(signal, *resolution, points, now);
+                state.tracker.refill(signal, *resolution, points, now);
             }
         }
     }
@@ -167,20 +167,20 @@ impl Targets {
     /// Takes note that the targets of these namespaces have all of the past that there is; those
     /// that came since are still asked for.
     pub(super) fn filled(&mut self, namespaces: &Asked) {
-        for (key, kept) in &mut self.kept {
+        for (key, state) in &mut self.states {
             let asked = namespaces.get(&*key.namespace);
-            if let Some((state, &answered)) = kept.refill.zip(asked) {
-                kept.refill = Some(state.after_answer(kept.asked, answered));
+            if let Some((before, &answered)) = state.refill.zip(asked) {
+                state.refill = Some(before.after_answer(state.asked, answered));
             }
         }
     }
 
     /// Takes note of who contests the bounds of a target, as far as that could be learned.
     pub(super) fn contested_by(&mut self, key: &Key, manager: Option<String>) {
-        if let Some(kept) = self.kept.get_mut(key) {
-            kept.contest = ContestInquiry::Answered;
+        if let Some(state) = self.states.get_mut(key) {
+            state.contest = ContestInquiry::Answered;
             if let Some(manager) = manager {
-                kept.plans.name_contester(manager);
+                state.plans.name_contester(manager);
             }
         }
     }

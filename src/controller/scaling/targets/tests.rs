@@ -19,10 +19,10 @@ fn a_target_that_comes_while_its_namespace_is_filled_is_filled_after() {
     };
     let mut targets = Targets {
         shared: Arc::default(),
-        kept: HashMap::from([(key("early"), running(3)), (key("late"), running(4))]),
+        states: HashMap::from([(key("early"), running(3)), (key("late"), running(4))]),
         tick: 5,
     };
-    let state = |targets: &Targets| ["early", "late"].map(|name| targets.kept[&key(name)].refill);
+    let state = |targets: &Targets| ["early", "late"].map(|name| targets.states[&key(name)].refill);
     targets.filled(&Asked::from([("other".into(), 9), ("shop".into(), 3)]));
     assert_eq!(
         state(&targets),
