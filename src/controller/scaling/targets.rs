@@ -8,11 +8,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::board::{Named, Shown};
+use super::board::BoardEntry;
 use super::refill::{Asked, Filled};
 use super::samples::Sample;
 use super::show::{self, Picture};
 use super::trace::{self, Trace, Traces};
+use crate::api::history::ForecastBand;
+use crate::api::scaling::{ObjectName, TargetStatus};
 use crate::metrics::prometheus::WorkloadName;
 use evenkeel_clock::Clock;
 use evenkeel_core::forecast::Shared;
@@ -91,13 +93,21 @@ pub(super) struct Tick<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Ticked {
     pub(super) writes: Vec<Write>,
-    pub(super) shown: Vec<Arc<Shown>>,
+    pub(super) shown: Vec<BoardEntry>,
     /// Namespaces with targets whose past is not known.
     pub(super) past: Asked,
     /// Targets whose bounds somebody contests.
     pub(super) contested: Vec<Contested>,
     /// The memory that all of them take.
     pub(super) bytes: usize,
+}
+
+/// One target at one tick.
+#[derive(Clone, Copy)]
+struct TargetView<'a> {
+    key: &'a Key,
+    observed: &'a Observed,
+    resolved: &'a Resolved,
 }
 
 /// A target whose bounds somebody contests.
@@ -123,10 +133,15 @@ impl Targets {
                 state.plans.record(tick.now),
                 tick.now,
             );
-            state.ask_for_past(observed, &resolved, tick, &mut ticked.past);
-            state.measure(observed, &resolved, tick);
+            let target = TargetView {
+                key: &key,
+                observed,
+                resolved: &resolved,
+            };
+            state.ask_for_past(target, tick, &mut ticked.past);
+            state.measure(target, tick);
             if tick.decides {
-                state.decide(&key, (observed, &resolved), tick, &mut ticked);
+                state.decide(target, tick, &mut ticked);
             }
         }
         take_turns(&mut ticked.writes, self.tick);
@@ -134,7 +149,11 @@ impl Targets {
         self.states.retain(|_, state| state.tick == newest);
         let mut traces = tick.traces.lock();
         if tick.decides {
-            let there: HashSet<_> = ticked.shown.iter().map(|shown| key_of(shown)).collect();
+            let there: HashSet<_> = ticked
+                .shown
+                .iter()
+                .map(|entry| key_of(&entry.status))
+                .collect();
             traces.retain(|key, _| there.contains(key));
         }
         let states = self.states.values().map(|state| state.tracker.bytes());
@@ -188,13 +207,10 @@ impl Targets {
 
 impl TargetState {
     /// Sees to it that the past of a new target is asked for, where there is one to be had.
-    fn ask_for_past(
-        &mut self,
-        observed: &Observed,
-        resolved: &Resolved,
-        tick: &Tick<'_>,
-        past: &mut Asked,
-    ) {
+    fn ask_for_past(&mut self, target: TargetView<'_>, tick: &Tick<'_>, past: &mut Asked) {
+        let TargetView {
+            observed, resolved, ..
+        } = target;
         if self.refill.is_some() || resolved.target.is_none() {
             return;
         }
@@ -210,7 +226,10 @@ impl TargetState {
     ///
     /// Half of the age that a measurement may have is left to it for being scraped and asked for;
     /// the tracker lets it stand for the other half.
-    fn measure(&mut self, observed: &Observed, resolved: &Resolved, tick: &Tick<'_>) {
+    fn measure(&mut self, target: TargetView<'_>, tick: &Tick<'_>) {
+        let TargetView {
+            observed, resolved, ..
+        } = target;
         let Some((target, sample)) = resolved.target.as_ref().zip(tick.sample) else {
             return;
         };
@@ -229,13 +248,10 @@ impl TargetState {
         }
     }
 
-    fn decide(
-        &mut self,
-        key: &Key,
-        (observed, resolved): (&Observed, &Resolved),
-        tick: &Tick<'_>,
-        ticked: &mut Ticked,
-    ) {
+    fn decide(&mut self, target: TargetView<'_>, tick: &Tick<'_>, ticked: &mut Ticked) {
+        let TargetView {
+            observed, resolved, ..
+        } = target;
         let now = tick.now;
         let report = resolved.target.as_ref().map(|target| {
             self.tracker
@@ -246,7 +262,7 @@ impl TargetState {
             *self.decisions.entry(limit).or_default() += 1;
         }
         if let Some(reporter) = tick.leads
-            && !self.waits_for_contester(key, (observed, resolved), ticked)
+            && !self.waits_for_contester(target, ticked)
         {
             let context = Context { now, reporter };
             let writes = scaling::plan(
@@ -266,20 +282,26 @@ impl TargetState {
             refill: self.refill,
             now,
         };
-        if let Some(shown) = show::shown(&picture, &self.decisions) {
-            draw(&shown, (resolved, report.as_ref()), tick);
-            ticked.shown.push(Arc::new(shown));
+        if let Some(status) = show::shown(&picture) {
+            if let Some(report) = &report {
+                draw(&status, report, tick);
+            }
+            let decisions = self.decisions.iter().map(|(by, count)| (*by, *count));
+            ticked.shown.push(BoardEntry {
+                status: Arc::new(status),
+                decisions: decisions.collect(),
+            });
         }
     }
 
     /// True while planning waits for the name of the other writer of contested bounds, which Event
     /// and condition are to name.
-    fn waits_for_contester(
-        &mut self,
-        key: &Key,
-        (observed, resolved): (&Observed, &Resolved),
-        ticked: &mut Ticked,
-    ) -> bool {
+    fn waits_for_contester(&mut self, target: TargetView<'_>, ticked: &mut Ticked) -> bool {
+        let TargetView {
+            key,
+            observed,
+            resolved,
+        } = target;
         let object = Owner::of(observed).and_then(|owner| owner.object(&observed.namespace));
         let before = self.contest;
         self.contest = before.next(resolved.is_contested(), object.is_some());
@@ -296,9 +318,8 @@ impl TargetState {
     }
 }
 
-/// Draws what this tick saw and said.
-fn draw(shown: &Shown, (resolved, report): (&Resolved, Option<&TickReport>), tick: &Tick<'_>) {
-    let Some(report) = report else { return };
+/// Adds the loads, forecasts and counts of this tick to the trace of a target.
+fn draw(shown: &TargetStatus, report: &TickReport, tick: &Tick<'_>) {
     let loads: Vec<trace::Observed> = report
         .loads
         .iter()
@@ -308,23 +329,23 @@ fn draw(shown: &Shown, (resolved, report): (&Resolved, Option<&TickReport>), tic
             forecast: load.model.and_then(|model| {
                 let step = model.at_horizon?;
                 let due = tick.now.checked_add(report.horizon).ok()?;
-                let interval = step.interval80;
-                Some((due, (step.mean, interval.lower, interval.upper)))
+                let band = ForecastBand {
+                    mean: step.mean,
+                    lower80: step.interval80.lower,
+                    upper80: step.interval80.upper,
+                };
+                Some(trace::DueForecast { due, band })
             }),
         })
         .collect();
-    let floor = resolved
-        .bounds
-        .as_ref()
-        .and_then(|bounds| bounds.floor(tick.now));
-    let floor = floor.map(|floor| floor.replicas);
+    let floor = shown.floor.as_ref().map(|floor| floor.replicas);
     let mut traces = tick.traces.lock();
     let trace = traces.entry(key_of(shown)).or_default();
     trace.record(tick.now, shown.current, floor, &loads);
 }
 
-fn key_of(shown: &Shown) -> trace::Key {
-    let Named { kind, name } = &shown.object;
+fn key_of(shown: &TargetStatus) -> trace::Key {
+    let ObjectName { kind, name } = &shown.object;
     trace::Key {
         namespace: shown.namespace.as_ref().into(),
         kind: kind.clone(),

@@ -3,15 +3,15 @@
 //!
 //! Only what it says counts here: a fault that it has not noticed is no notice.
 
-mod exposition;
 mod notices;
 mod scaling;
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use self::exposition::Exposition;
 use self::notices::Notices;
+use crate::api;
+use crate::metrics::exposition::Exposition;
 use evenkeel_clock as clock;
 use evenkeel_sandbox::scrape::Timing;
 use evenkeel_sandbox::{Event, Events, Pace};
@@ -53,7 +53,7 @@ pub(super) async fn watch(addresses: Addresses, pace: Pace, events: Events) {
             readiness(&client, addresses.http),
             text(
                 &client,
-                format!("http://{}/api/v1/scaling", addresses.dashboard)
+                format!("http://{}{}", addresses.dashboard, api::SCALING)
             ),
         );
         let at = pace.scenario(clock::now());

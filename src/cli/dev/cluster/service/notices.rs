@@ -3,7 +3,7 @@
 
 use jiff::SignedDuration;
 
-use super::exposition::Exposition;
+use crate::metrics::exposition::{Exposition, Labels};
 use evenkeel_sandbox::events::Notice;
 
 /// What was counted at the last look.
@@ -35,7 +35,7 @@ impl Notices {
     /// What is to be known now, the same things in the same order.
     pub(super) fn of(
         &mut self,
-        metrics: Option<&Exposition<'_>>,
+        metrics: Option<&Exposition>,
         scenario: ToScenario<'_>,
     ) -> Vec<Notice> {
         let Some(metrics) = metrics else {
@@ -52,13 +52,13 @@ impl Notices {
     }
 
     /// Questions that fail, and nodes whose last sample is too old to be believed.
-    fn metrics(&mut self, metrics: &Exposition<'_>, scenario: ToScenario<'_>) -> Option<Notice> {
-        let failures = metrics.sum(FAILURES, &[]);
+    fn metrics(&mut self, metrics: &Exposition, scenario: ToScenario<'_>) -> Option<Notice> {
+        let failures = metrics.sum(FAILURES, &[]).unwrap_or(0.0);
         let before = self.failures.replace(failures);
-        let stale = metrics.largest(NODES, &["freshness=\"stale\""]);
+        let stale = largest(metrics, NODES, &[("freshness", "stale")]);
         let stale = stale.filter(|nodes| *nodes >= 1.0);
-        let real = metrics.largest(AGE, &[]).unwrap_or(0.0);
-        let measured = metrics.largest(NODES, &["freshness=\"fresh\""]);
+        let real = largest(metrics, AGE, &[]).unwrap_or(0.0);
+        let measured = largest(metrics, NODES, &[("freshness", "fresh")]);
         let none_yet = measured.is_some_and(|nodes| nodes < 1.0);
         let failed = before.is_some_and(|before| failures > before);
         // A look between two questions that fail has no new failure, and no newer sample either.
@@ -75,12 +75,10 @@ impl Notices {
     }
 
     /// Watches that broke off, and that they are in sync again.
-    fn watches(&mut self, metrics: &Exposition<'_>) -> Option<Notice> {
-        let errors = metrics.sum(WATCHES, &["outcome=\"error\""]);
+    fn watches(&mut self, metrics: &Exposition) -> Option<Notice> {
+        let errors = metrics.sum(WATCHES, &[("outcome", "error")]).unwrap_or(0.0);
         let before = self.interrupted.replace(errors);
-        let synced = metrics
-            .smallest(SYNCED, &[])
-            .is_none_or(|synced| synced >= 1.0);
+        let synced = metrics.values(SYNCED, &[]).all(|synced| synced >= 1.0);
         let broken = before.is_some_and(|before| errors > before) || !synced;
         if broken {
             self.resyncing = Some(0);
@@ -93,8 +91,12 @@ impl Notices {
     }
 }
 
-fn off(metrics: &Exposition<'_>, gauge: &str) -> bool {
-    metrics.largest(gauge, &[]).is_some_and(|value| value < 1.0)
+fn off(metrics: &Exposition, gauge: &str) -> bool {
+    largest(metrics, gauge, &[]).is_some_and(|value| value < 1.0)
+}
+
+fn largest(metrics: &Exposition, name: &str, labels: Labels<'_>) -> Option<f64> {
+    metrics.values(name, labels).reduce(f64::max)
 }
 
 fn notice(about: &'static str, text: String) -> Notice {
