@@ -122,7 +122,9 @@ impl BoundsAnnotation {
                         fields
                     };
                     known.push(json.contribution(who.clone()));
-                    unknown_parts.insert(who, rest);
+                    if !rest.is_empty() {
+                        unknown_parts.insert(who, rest);
+                    }
                 }
                 Err(error) if is_known => return Err(error.into()),
                 Err(_) => {

@@ -103,7 +103,7 @@ impl From<&pod::Pod> for PodFacts {
 impl From<&pod::Container> for ContainerFacts {
     fn from(container: &pod::Container) -> Self {
         Self {
-            name: container.name.clone(),
+            name: container.name.clone().unwrap_or_default(),
             requests: amounts(&container.resources.requests),
             is_sidecar: container.is_sidecar(),
         }

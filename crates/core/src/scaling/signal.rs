@@ -120,8 +120,8 @@ pub enum Signal {
     Pods(MetricIdentifier),
     /// A custom metric of one object (metric type `Object`).
     Object {
-        /// The object that the metric describes.
-        object: ObjectReference,
+        /// The object that the metric describes; boxed, since a target keeps several signals.
+        object: Box<ObjectReference>,
         /// The metric.
         metric: MetricIdentifier,
     },
@@ -188,7 +188,7 @@ impl fmt::Display for Signal {
             } => write!(f, "{resource}/{container}"),
             Self::Pods(metric) => write!(f, "pods/{metric}"),
             Self::Object { object, metric } => {
-                let ObjectReference { kind, name, .. } = object;
+                let ObjectReference { kind, name, .. } = &**object;
                 write!(f, "object/{kind}/{name}/{metric}")
             }
             Self::External(metric) => write!(f, "external/{metric}"),
@@ -225,11 +225,11 @@ mod tests {
             resource: ResourceName::Cpu,
             container: "app".to_owned(),
         };
-        let object = ObjectReference {
+        let object = Box::new(ObjectReference {
             api_version: "networking.k8s.io/v1".to_owned(),
             kind: "Ingress".to_owned(),
             name: "web".to_owned(),
-        };
+        });
         let metric = MetricIdentifier::named("rps");
         for (signal, name) in [
             (Signal::CPU, "cpu"),
