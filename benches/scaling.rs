@@ -7,14 +7,15 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use evenkeel_core::forecast::{
     Context as ForecastContext, History, Model, Rolling, SHpa, Shared, Variant, window_forecast,
 };
-use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::Tracker;
-use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::scaling::{
-    Context, Member, Memory, Observed, Pods, Reference, Settings, plan, resolve,
+    Context, Observed, PlanMemory, Pods, Settings, TargetRef, plan, resolve,
 };
+use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::scaling_policy::Predict;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -36,7 +37,7 @@ fn time(tick: u32) -> Timestamp {
 /// A target with two loads, each with half an hour of past.
 struct Target {
     tracker: Tracker,
-    memory: Memory,
+    memory: PlanMemory,
     observed: Observed,
 }
 
@@ -44,24 +45,30 @@ impl Target {
     fn new(target: u32) -> Self {
         let mut tracker = Tracker::default();
         for tick in 0..120 {
-            for (resource, value) in loads(target, tick) {
-                let taken = tracker.measure(resource, time(tick), value, time(tick));
+            for (signal, value) in loads(target, tick) {
+                let taken = tracker.measure(&signal, time(tick), value, time(tick));
                 taken.expect("the samples are in order");
             }
         }
         Self {
             tracker,
-            memory: Memory::default(),
+            memory: PlanMemory::default(),
             observed: observed(target),
         }
     }
 
     /// Everything that one tick does for one target: measurements, models, decision, writes.
-    fn tick(&mut self, loads: [(Resource, f64); 2], now: Timestamp, shared: &Shared) -> usize {
-        for (resource, value) in loads {
-            let _ = self.tracker.measure(resource, now, value, now);
+    fn tick(&mut self, loads: [(Signal, f64); 2], now: Timestamp, shared: &Shared) -> usize {
+        for (signal, value) in loads {
+            let _ = self.tracker.measure(&signal, now, value, now);
         }
-        let resolved = resolve(&self.observed, false, &SETTINGS, &self.memory, now);
+        let resolved = resolve(
+            &self.observed,
+            false,
+            &SETTINGS,
+            self.memory.record(now),
+            now,
+        );
         let report = resolved.target.as_ref().map(|target| {
             let input = target.input(now, shared);
             self.tracker.tick(&target.policy, &input)
@@ -82,9 +89,9 @@ const SETTINGS: Settings = Settings {
     max_age: SignedDuration::from_mins(3),
 };
 
-fn loads(target: u32, tick: u32) -> [(Resource, f64); 2] {
+fn loads(target: u32, tick: u32) -> [(Signal, f64); 2] {
     let cpu = load(target, tick);
-    [(Resource::Cpu, cpu), (Resource::Memory, cpu * 1e6)]
+    [(Signal::CPU, cpu), (Signal::MEMORY, cpu * 1e6)]
 }
 
 fn observed(target: u32) -> Observed {
@@ -100,16 +107,16 @@ fn observed(target: u32) -> Observed {
             "minReplicas": 2, "maxReplicas": 100, "metrics": [metric("cpu"), metric("memory")]},
         "status": {"currentReplicas": 8, "desiredReplicas": 8},
     });
-    let member = |index| Member {
-        name: Arc::new(PodName::new("shop", &format!("{name}-{index}"))),
-        requests: Resources::from_fn(|resource| match resource {
-            Resource::Cpu => Some(Amount::new(500)),
-            Resource::Memory => Some(Amount::new(500_000_000)),
-            _ => None,
-        }),
-        ready: true,
-        running_since: Some(time(0)),
-        terminating: false,
+    let member = |index: u32| {
+        let pod: Pod = serde_json::from_value(json!({
+            "metadata": {"name": format!("{name}-{index}"), "namespace": "shop"},
+            "spec": {"containers": [{"name": "app", "resources": {
+                "requests": {"cpu": "500m", "memory": "500M"}}}]},
+            "status": {"phase": "Running", "conditions": [
+                {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]},
+        }))
+        .expect("it is a Pod");
+        Arc::new(PodFacts::from(&pod))
     };
     Observed {
         namespace: Arc::from("shop"),
@@ -122,10 +129,7 @@ fn observed(target: u32) -> Observed {
         )),
         scaled_object: None,
         workload: None,
-        reference: Reference {
-            kind: "Deployment".into(),
-            name: name.as_str().into(),
-        },
+        target: TargetRef::new("apps/v1", "Deployment", "shop", &name),
         pods: Pods {
             members: (0..8).map(member).collect(),
             start_to_ready: vec![SignedDuration::from_secs(20); 50],

@@ -12,7 +12,7 @@ use super::connect::Cluster;
 use super::output::{self, Failure, Format, Report, Style};
 use crate::uninstall::{self, Inventory, Mark, Object, Outcome};
 use evenkeel_clock as clock;
-use evenkeel_core::scaling::ownership::ObjectBounds;
+use evenkeel_core::scaling::ObjectBounds;
 
 const EXAMPLES: &str = "\
 Examples:

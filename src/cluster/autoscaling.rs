@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use evenkeel_kubernetes::annotations::{BOUNDS, SCALING_STATUS};
 use evenkeel_kubernetes::autoscaler::Autoscaler;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
@@ -222,13 +221,6 @@ fn name_of(workload: &Workload) -> WorkloadKey {
         kind: workload.kind.as_str().into(),
         name: metadata.name.as_deref().unwrap_or_default().into(),
     }
-}
-
-/// True where Evenkeel has written something on an object that it has to take back.
-fn carries_ours(metadata: &Meta) -> bool {
-    [BOUNDS, SCALING_STATUS]
-        .into_iter()
-        .any(|key| metadata.annotations.contains_key(key))
 }
 
 #[cfg(test)]

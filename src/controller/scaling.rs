@@ -34,53 +34,47 @@ use super::leadership::Leadership;
 use super::queue::WriteQueue;
 use crate::cluster::ClusterState;
 use evenkeel_clock::{self as clock, Clock};
-use evenkeel_core::forecast::Resolution;
+use evenkeel_core::scaling::tick_schedule::TickSchedule;
 use evenkeel_kubernetes::plan::scaling::Settings as PlanSettings;
 use evenkeel_kubernetes::plan::{Operation, Write};
-
-/// The distance of the steps that loads are remembered at: at least so often is measured.
-const STEP: SignedDuration = Resolution::Fine.step();
 
 /// Parts of the past that may wait to be taken: one, since each is some megabytes.
 const PARTS: usize = 1;
 
-/// What the loop works by.
+/// The settings of the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// What the configuration says of targets.
+    /// The settings of targets in the configuration.
     pub plan: PlanSettings,
-    /// How long a round of measurements holds, in the loop's time, until the next has to be there.
+    /// The time for which a round of measurements holds, on the loop's clock.
     pub hold: SignedDuration,
 }
 
 /// The loop and what it works with.
 pub struct Scaling {
-    /// What it works by.
     pub settings: Settings,
-    /// The time that it goes by.
+    /// The clock that it goes by.
     pub clock: Clock,
-    /// The cluster.
     pub cluster: ClusterState,
-    /// Where rounds of measurements are found.
+    /// The newest round of measurements.
     pub samples: Samples,
-    /// Where the past is had from, if from anywhere.
+    /// The source of the past, where there is one.
     pub past: Option<Arc<dyn Past>>,
-    /// Asked who contests a floor.
+    /// Asked for the other writers of contested floors.
     pub client: kube::Client,
-    /// Where plans go.
+    /// The queue that takes the plans.
     pub queue: WriteQueue,
-    /// Whether this replica plans.
+    /// The lease: only the leader plans.
     pub leadership: Leadership,
-    /// This replica's name in Events.
+    /// The name of this replica in Events.
     pub identity: String,
-    /// What is counted and shown.
     pub metrics: Metrics,
-    /// What is drawn.
+    /// The recent past of each target.
     pub traces: Traces,
 }
 
 impl Scaling {
-    /// Runs until cancelled.
+    /// Runs the loop until `cancel`.
     pub async fn run(self, cancel: CancellationToken) {
         let (ask, asked) = mpsc::unbounded_channel();
         let (told, progress) = mpsc::channel(PARTS);
@@ -102,9 +96,11 @@ impl Scaling {
         mut progress: mpsc::Receiver<Progress>,
     ) {
         let mut targets = Targets::default();
-        let mut ticks = Ticks::new(self.settings.plan.interval, self.clock.now());
+        let mut ticks = TickSchedule::new(self.settings.plan.interval, self.clock.now());
         loop {
-            let wait = self.clock.wait(ticks.next.duration_since(self.clock.now()));
+            let wait = self
+                .clock
+                .wait(ticks.next().duration_since(self.clock.now()));
             tokio::select! {
                 biased;
                 () = tokio::time::sleep(wait) => {
@@ -217,52 +213,6 @@ fn in_real_time(clock: &Clock, mut write: Write) -> Write {
         *time = format!("{:.6}", clock.real_time(at)).into();
     }
     write
-}
-
-/// When ticks are due: in the middle of each step, or more often where decisions are wanted so.
-#[derive(Debug)]
-struct Ticks {
-    period: SignedDuration,
-    interval: SignedDuration,
-    next: Timestamp,
-    decided: Option<Timestamp>,
-}
-
-impl Ticks {
-    fn new(interval: SignedDuration, now: Timestamp) -> Self {
-        let period = interval.min(STEP);
-        Self {
-            period,
-            interval,
-            next: after(now, period),
-            decided: None,
-        }
-    }
-
-    /// Passes the tick that is due at `now`; whether it is one that decides.
-    fn pass(&mut self, now: Timestamp) -> bool {
-        self.next = after(now, self.period);
-        // A tick that came late must not hold up the next one.
-        let due = self.interval - self.period / 2;
-        let decides = self
-            .decided
-            .is_none_or(|at| now.duration_since(at) >= due || now < at);
-        if decides {
-            self.decided = Some(now);
-        }
-        decides
-    }
-}
-
-/// The next middle of a step of this length after `now`.
-fn after(now: Timestamp, step: SignedDuration) -> Timestamp {
-    let step = step.as_millis().max(1);
-    let middle = step / 2;
-    let passed = (i128::from(now.as_millisecond()) - middle).div_euclid(step);
-    let next = (passed + 1) * step + middle;
-    let next = i64::try_from(next).ok();
-    next.and_then(|next| Timestamp::from_millisecond(next).ok())
-        .unwrap_or(Timestamp::MAX)
 }
 
 #[cfg(test)]

@@ -19,7 +19,6 @@ use crate::controller::scaling::trace::{Key, STEP, Traces};
 use crate::controller::scaling::{Board, BoardEntry};
 use crate::server::ApiError;
 use crate::server::handlers::json_body;
-use evenkeel_core::units::Resource;
 
 /// State that the scaling loop leaves behind at each tick.
 #[derive(Debug, Clone, Default)]
@@ -82,7 +81,7 @@ fn autoscaler() -> String {
 }
 
 fn cpu() -> String {
-    Resource::Cpu.as_str().to_owned()
+    "cpu".to_owned()
 }
 
 async fn history(State(scaling): State<Scaling>, uri: Uri) -> Result<Json<History>, ApiError> {
@@ -95,19 +94,12 @@ async fn history(State(scaling): State<Scaling>, uri: Uri) -> Result<Json<Histor
         &uri,
         "namespace=NAMESPACE&name=NAME[&kind=KIND][&resource=cpu|memory]",
     )?;
-    let found = Resource::ALL
-        .into_iter()
-        .find(|known| known.as_str() == resource);
-    let resource = found.ok_or_else(|| {
-        let message = format!("resource {resource:?} is not accepted: cpu or memory");
-        ApiError::bad_request("UnknownResource", message)
-    })?;
     let key = Key {
         namespace: namespace.as_str().into(),
         kind: kind.as_str().into(),
         name: name.as_str().into(),
     };
-    let points = scaling.traces.points(&key, resource).ok_or_else(|| {
+    let points = scaling.traces.points(&key, &resource).ok_or_else(|| {
         let message = format!("{kind} {namespace}/{name} is no target that scales by {resource}");
         ApiError::new(StatusCode::NOT_FOUND, "NoSuchTarget", message)
     })?;

@@ -1,9 +1,9 @@
 //! The findings in a cluster, as they are printed.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::doctor::Unseen;
-use evenkeel_core::scaling::ownership::ObjectBounds;
+use evenkeel_core::scaling::ObjectBounds;
 use evenkeel_kubernetes::kinds::Kind;
 
 /// The findings in a cluster.
@@ -47,10 +47,16 @@ pub struct Mark {
     #[serde(skip)]
     pub kind: Kind,
     /// The user's bounds, where it carries the record of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "write_bounds"
+    )]
     pub user_bounds: Option<ObjectBounds>,
     /// Its bounds as they are, where it carries the record.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "write_bounds"
+    )]
     pub bounds_now: Option<ObjectBounds>,
     /// The error, where its record cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,4 +113,20 @@ impl Unlisted {
         };
         Self { what, why }
     }
+}
+
+/// Writes bounds as `{"min": 2, "max": 10}`; a least that is absent is left out.
+#[allow(clippy::ref_option)] // serde hands the field over like this
+fn write_bounds<S: Serializer>(
+    bounds: &Option<ObjectBounds>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Written {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        min: Option<i32>,
+        max: i32,
+    }
+    let written = bounds.map(|ObjectBounds { min, max }| Written { min, max });
+    written.serialize(serializer)
 }

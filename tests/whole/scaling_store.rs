@@ -10,7 +10,8 @@ use crate::support::dev_api::{
 use evenkeel::cluster::{ClusterState, Metrics, Settings, watch};
 use evenkeel::telemetry;
 use evenkeel_core::placement::node_table;
-use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_core::scaling::signal::ResourceName;
+use evenkeel_core::units::Resources;
 use evenkeel_kubernetes::plan::scaling::Observed;
 use kube::Client;
 use serde_json::{Value, json};
@@ -178,15 +179,15 @@ async fn targets_follow_their_objects(client: &Client, controllers: bool) {
                 .pods
                 .members
                 .first()
-                .map(|pod| pod.requests[Resource::Cpu]);
-            request == Some(Some(Amount::new(250)))
+                .map(|pod| pod.containers[0].requests.get(&ResourceName::Cpu));
+            request == Some(Some(250))
         })
         .await;
     let one = watched.targets().remove(0);
     let spec = &one.autoscaler.as_ref().expect("the HPA").spec;
     assert_eq!((spec.min_replicas, spec.max_replicas), (Some(2), 9));
     let metrics = &spec.metrics;
-    assert_eq!((metrics.resources().count(), metrics.others()), (1, 0));
+    assert_eq!((metrics.observed().count(), metrics.others()), (1, 0));
     let behavior = spec.behavior.as_ref().expect("its behavior");
     assert_eq!(behavior.scale_up.policies.len(), 1);
     follow_changes(client, &watched).await;
@@ -200,7 +201,7 @@ async fn follow_changes(client: &Client, watched: &Watched) {
     change(client, &hpa, &other).await;
     watched
         .one("no Pod of another workload", |one| {
-            &*one.reference.kind == "StatefulSet" && one.pods.members.is_empty()
+            one.target.kind() == "StatefulSet" && one.pods.members.is_empty()
         })
         .await;
     watched.opt_in(client, "false").await;

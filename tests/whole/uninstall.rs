@@ -11,7 +11,9 @@ use crate::support::dev_api::{ask, create, get, patch, path, settings, with_sett
 use axum::http::{Method, Request};
 use evenkeel::uninstall;
 use evenkeel_apiserver::ApiServer;
-use evenkeel_core::scaling::ownership::{Contribution, Contributor, ObjectBounds, Ownership};
+use evenkeel_core::scaling::ObjectBounds;
+use evenkeel_core::scaling::contribution::Contribution;
+use evenkeel_kubernetes::bounds_annotation::BoundsAnnotation;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::client::Body;
@@ -77,15 +79,11 @@ fn record() -> String {
         min: Some(2),
         max: 10,
     };
-    let floor = Contribution {
-        min: Some(6),
-        max: None,
-        until: now + SignedDuration::from_mins(10),
-    };
-    let mut record = Ownership::of_user(user);
-    record.contribute(Contributor::Prediction, Some(floor), now);
-    record.settle(now);
-    record.to_annotation().unwrap()
+    let floor = Contribution::of_prediction(6, now + SignedDuration::from_mins(10));
+    let mut annotation = BoundsAnnotation::of_user(user);
+    annotation.record.contribute(floor, now);
+    annotation.settle(now);
+    annotation.to_text().unwrap()
 }
 
 fn autoscaler(name: &str, record: &str) -> Value {

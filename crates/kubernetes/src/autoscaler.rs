@@ -16,7 +16,8 @@ use super::pod::Condition;
 use evenkeel_core::scaling::hpa::{self, Behavior};
 use evenkeel_core::scaling::signal::ObjectReference;
 
-pub use metrics::{MetricTarget, Metrics, ResourceMetric};
+pub(crate) use metrics::OBSERVED;
+pub use metrics::{Metrics, ObservedMetric};
 
 /// A HorizontalPodAutoscaler.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]

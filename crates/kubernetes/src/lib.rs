@@ -10,6 +10,7 @@
 pub mod admission;
 pub mod annotations;
 pub mod autoscaler;
+pub mod bounds_annotation;
 pub mod demand;
 mod duration;
 pub mod extender;

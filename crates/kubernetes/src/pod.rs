@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::annotations::{MIRROR, PROFILE, PROFILE_SOURCE, PROFILE_SOURCE_DECLARED, SKIP};
-use super::json::{list, null_is_default};
+use super::json::{lenient, list, null_is_default};
 use super::meta::Meta;
 use super::resource_list::ResourceList;
 use evenkeel_core::placement::node_table::PodFacts;
@@ -55,9 +55,12 @@ pub struct PodSpec {
 }
 
 /// One container of a Pod.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Container {
+    /// The name, which no other container of the Pod has.
+    #[serde(deserialize_with = "lenient")]
+    pub name: Option<String>,
     #[serde(deserialize_with = "null_is_default")]
     pub resources: ResourceRequirements,
     /// Of an init container: whether it goes on running beside the others.

@@ -8,6 +8,9 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, Pod, PodStatus};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Written;
 
+use crate::pod;
+use crate::resource_list::ResourceList;
+
 type Quantities = BTreeMap<String, Written>;
 
 /// What scaling reads of a Pod.
@@ -68,8 +71,67 @@ fn requests(quantities: Option<&Quantities>) -> Requests {
         .collect()
 }
 
+impl From<&pod::Pod> for PodFacts {
+    /// The facts of a Pod as watches hold it; of the resources those that rules read.
+    fn from(pod: &pod::Pod) -> Self {
+        let pod::PodSpec {
+            containers,
+            init_containers,
+            resources,
+            overhead,
+            ..
+        } = &pod.spec;
+        let read = |all: &[pod::Container]| all.iter().map(ContainerFacts::from).collect();
+        let ready = pod.status.condition("Ready");
+        Self {
+            name: pod.name().to_owned(),
+            phase: pod.status.phase.into(),
+            deleted: pod.is_terminating(),
+            start_time: pod.status.start_time,
+            ready: ready.map(|ready| ReadyCondition {
+                status: ready.status.as_str().into(),
+                last_transition_time: ready.last_transition_time.unwrap_or(Timestamp::MIN),
+            }),
+            containers: read(containers),
+            init_containers: read(init_containers),
+            pod_requests: amounts(&resources.requests),
+            overhead: amounts(overhead),
+        }
+    }
+}
+
+impl From<&pod::Container> for ContainerFacts {
+    fn from(container: &pod::Container) -> Self {
+        Self {
+            name: container.name.clone().unwrap_or_default(),
+            requests: amounts(&container.resources.requests),
+            is_sidecar: container.is_sidecar(),
+        }
+    }
+}
+
+impl From<pod::Phase> for PodPhase {
+    fn from(phase: pod::Phase) -> Self {
+        match phase {
+            pod::Phase::Pending => Self::Pending,
+            pod::Phase::Running => Self::Running,
+            pod::Phase::Succeeded => Self::Succeeded,
+            pod::Phase::Failed => Self::Failed,
+            pod::Phase::Unknown => Self::Unknown,
+        }
+    }
+}
+
+fn amounts(list: &ResourceList) -> Requests {
+    let amount = |(name, thousandths): (&str, u64)| {
+        (name.into(), i64::try_from(thousandths).unwrap_or(i64::MAX))
+    };
+    list.thousandths().map(amount).collect()
+}
+
 #[cfg(test)]
 mod tests {
+    use evenkeel_core::scaling::hpa::request;
     use evenkeel_core::scaling::pod::ConditionStatus;
     use evenkeel_core::scaling::signal::ResourceName;
     use serde_json::json;
@@ -96,6 +158,9 @@ mod tests {
         }))
         .unwrap();
         let facts = pod_facts(&pod);
+        let watched: crate::pod::Pod =
+            serde_json::from_value(serde_json::to_value(&pod).unwrap()).unwrap();
+        assert_eq!(PodFacts::from(&watched), facts);
         let time = time.parse().unwrap();
         assert_eq!(
             (facts.name.as_str(), facts.phase),
@@ -123,5 +188,51 @@ mod tests {
         let facts = pod_facts(&Pod::default());
         assert_eq!((facts.phase, facts.ready), (PodPhase::Unknown, None));
         assert!(facts.containers.is_empty() && facts.overhead.is_empty());
+    }
+
+    #[test]
+    fn the_hpa_counts_containers_and_sidecars_and_wants_a_request_of_each() {
+        let requests = |cpu: &str, memory: &str| json!({"resources": {"requests": {"cpu": cpu, "memory": memory}}});
+        let mut helper = requests("100m", "10");
+        helper["restartPolicy"] = json!("Always");
+        let only_cpu = json!({"resources": {"requests": {"cpu": "1"}}});
+        let limited = json!({"resources": {"limits": {"cpu": "1"}}});
+        let (one, large) = (requests("500m", "100"), requests("9", "900"));
+        for (case, spec, cpu, memory) in [
+            ("one", json!({"containers": [one]}), Some(500), Some(100)),
+            (
+                "two and a sidecar, no init container",
+                json!({"containers": [one, one], "initContainers": [helper, large]}),
+                Some(1100),
+                Some(210),
+            ),
+            (
+                "one without memory",
+                json!({"containers": [one, only_cpu]}),
+                Some(1500),
+                None,
+            ),
+            (
+                "a sidecar without any",
+                json!({"containers": [one], "initContainers": [{"restartPolicy": "Always"}]}),
+                None,
+                None,
+            ),
+            ("limits", json!({"containers": [limited]}), None, None),
+            (
+                "the Pod as a whole, and the larger init container for the rest",
+                json!({"containers": [one], "initContainers": [large],
+                    "resources": {"requests": {"cpu": "2"}}, "overhead": {"cpu": "1"}}),
+                Some(3000),
+                Some(900),
+            ),
+        ] {
+            let pod: pod::Pod = serde_json::from_value(json!({"spec": spec})).unwrap();
+            let facts = PodFacts::from(&pod);
+            let of = |resource| request(&facts, &resource, None, true).ok();
+            assert_eq!(of(ResourceName::Cpu), cpu, "{case}");
+            let memory = memory.map(|bytes: i64| bytes * 1000);
+            assert_eq!(of(ResourceName::Memory), memory, "{case}");
+        }
     }
 }

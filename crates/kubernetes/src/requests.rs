@@ -3,11 +3,10 @@
 //! Containers and sidecars run together; init containers run one after the other, each beside the
 //! sidecars declared before it. What the Pod asks for as a whole replaces the sum, and the overhead
 //! of its runtime class is added. Limits stand for requests that are absent: the API server fills
-//! them in, manifests do not. The HPA counts otherwise, and so does its share of what is used.
+//! them in, manifests do not.
 
 use super::pod::{Container, PodSpec, ResourceRequirements};
 use super::resource_list::ResourceList;
-use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// The effective request of a Pod.
 #[must_use]
@@ -42,29 +41,6 @@ fn containers(spec: &PodSpec) -> ResourceList {
 fn own(container: &Container) -> ResourceList {
     let ResourceRequirements { requests, limits } = container.resources;
     requests.or(limits)
-}
-
-/// The request of a Pod as the HPA counts it, of cpu and memory: that of the Pod as a whole where
-/// it has one, otherwise the sum over containers and sidecars. `None` where one of these has none:
-/// the HPA then computes no share either.
-#[must_use]
-pub fn of_autoscaler(spec: &PodSpec) -> Resources<Option<Amount>> {
-    let whole = spec.resources.requests.pod_level();
-    let counted = if whole == ResourceList::default() {
-        let sidecars = spec.init_containers.iter().filter(|init| init.is_sidecar());
-        let together = spec.containers.iter().chain(sidecars);
-        let requests = together.map(|container| container.resources.requests);
-        requests
-            .reduce(ResourceList::plus_where_both)
-            .unwrap_or_default()
-    } else {
-        effective(spec)
-    };
-    Resources::from_fn(|resource| match resource {
-        Resource::Cpu => counted.cpu().map(Amount::from),
-        Resource::Memory => counted.memory().map(Amount::from),
-        Resource::NetworkIo | Resource::DiskIo | Resource::Disk => None,
-    })
 }
 
 #[cfg(test)]
@@ -179,49 +155,5 @@ mod tests {
         assert_eq!(limits(json!(null)), (2000, 5));
         assert_eq!(limits(json!({"cpu": "1"})), (1000, 5));
         assert_eq!(limits(json!({"cpu": "0"})), (0, 5));
-    }
-
-    #[test]
-    fn the_hpa_counts_containers_and_sidecars_and_wants_a_request_of_each() {
-        let requests = |cpu: &str, memory: &str| json!({"resources": {"requests": {"cpu": cpu, "memory": memory}}});
-        let mut helper = requests("100m", "10");
-        helper["restartPolicy"] = json!("Always");
-        let only_cpu = json!({"resources": {"requests": {"cpu": "1"}}});
-        let limited = json!({"resources": {"limits": {"cpu": "1"}}});
-        let (one, large) = (requests("500m", "100"), requests("9", "900"));
-        for (case, spec, cpu, memory) in [
-            ("none", json!({"containers": []}), None, None),
-            ("one", json!({"containers": [one]}), Some(500), Some(100)),
-            (
-                "two and a sidecar, no init container",
-                json!({"containers": [one, one], "initContainers": [helper, large]}),
-                Some(1100),
-                Some(210),
-            ),
-            (
-                "one without memory",
-                json!({"containers": [one, only_cpu]}),
-                Some(1500),
-                None,
-            ),
-            (
-                "a sidecar without any",
-                json!({"containers": [one], "initContainers": [{"restartPolicy": "Always"}]}),
-                None,
-                None,
-            ),
-            ("limits", json!({"containers": [limited]}), None, None),
-            (
-                "the Pod as a whole, and the larger init container for the rest",
-                json!({"containers": [one], "initContainers": [large],
-                    "resources": {"requests": {"cpu": "2"}}, "overhead": {"cpu": "1"}}),
-                Some(3000),
-                Some(900),
-            ),
-        ] {
-            let found = of_autoscaler(&serde_json::from_value(spec).unwrap());
-            let expected = [cpu, memory, None, None, None].map(|amount| amount.map(Amount::new));
-            assert_eq!(found, Resources::new(expected), "{case}");
-        }
     }
 }

@@ -33,6 +33,17 @@ impl ResourceList {
         self.ephemeral_storage.map(whole)
     }
 
+    /// The amounts that are set, in thousandths.
+    pub(super) fn thousandths(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let all = [
+            ("cpu", self.cpu),
+            ("memory", self.memory),
+            ("ephemeral-storage", self.ephemeral_storage),
+        ];
+        all.into_iter()
+            .filter_map(|(name, amount)| Some((name, amount?)))
+    }
+
     /// The same list with what is not set taken from `other`.
     #[must_use]
     pub(super) fn or(self, other: Self) -> Self {
@@ -47,17 +58,6 @@ impl ResourceList {
     #[must_use]
     pub(super) fn plus(self, other: Self) -> Self {
         self.merge(other, u64::saturating_add)
-    }
-
-    /// The sum; what one of them does not set is not set.
-    #[must_use]
-    pub(super) fn plus_where_both(self, other: Self) -> Self {
-        let sum = |(one, another): (u64, u64)| one.saturating_add(another);
-        Self {
-            cpu: self.cpu.zip(other.cpu).map(sum),
-            memory: self.memory.zip(other.memory).map(sum),
-            ephemeral_storage: self.ephemeral_storage.zip(other.ephemeral_storage).map(sum),
-        }
     }
 
     /// The larger of both; what one of them does not set is as the other has it.

@@ -1,7 +1,7 @@
-//! What the annotations of an autoscaler or a workload say of how it is scaled.
+//! The annotations by which users say how an autoscaler or a workload is scaled.
 //!
 //! Each object is read by itself; which of several objects comes first is decided where they are
-//! brought together. A value that is not accepted counts as not said.
+//! brought together. A value that is not accepted counts as absent.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -9,26 +9,26 @@ use std::str::FromStr;
 use super::annotations::{
     InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, Reader, SCALE_DOWN, SCALING, TARGET,
 };
+use evenkeel_core::scaling::signal::{ResourceName, Signal};
 use evenkeel_core::scaling::{Mode, ScaleDown};
-use evenkeel_core::units::{Ratio, Resource};
 
-/// What the load of a target is predicted with.
+/// The models that a target's load is predicted with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Predict {
-    /// The model that has lately been the best.
+    /// The model that has lately been the best of all.
     #[default]
     Auto,
-    /// DS-HPA.
+    /// DS-HPA, see `DS-HPA`.
     DsHpa,
-    /// Nothing.
+    /// No model: nothing is predicted.
     Off,
 }
 
 impl Predict {
-    /// All choices.
+    /// All choices of the user.
     pub const ALL: [Self; 3] = [Self::Auto, Self::DsHpa, Self::Off];
 
-    /// What is accepted, for messages.
+    /// The accepted values, for messages.
     pub const ACCEPTED: &str = "auto, ds-hpa or off";
 
     /// The word in annotations and configuration.
@@ -46,7 +46,7 @@ impl Predict {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{given:?} is not accepted: {accepted}", accepted = Predict::ACCEPTED)]
 pub struct UnknownPredict {
-    /// The word as given.
+    /// The word that was refused.
     pub given: String,
 }
 
@@ -62,13 +62,13 @@ impl FromStr for Predict {
 }
 
 /// The share of its requests that a target is to use, for cpu, memory or both.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TargetUtilisation {
-    cpu: Option<Ratio>,
-    memory: Option<Ratio>,
+    cpu: Option<i32>,
+    memory: Option<i32>,
 }
 
-/// What an HPA without metrics aims at as well.
+/// The target of an HPA without metrics as well.
 const DEFAULT_PERCENT: &str = "cpu=80%";
 
 impl Default for TargetUtilisation {
@@ -78,17 +78,17 @@ impl Default for TargetUtilisation {
 }
 
 impl TargetUtilisation {
-    /// What is accepted, for messages.
+    /// The accepted values, for messages.
     const ACCEPTED: &str =
         "whole percents of cpu, memory or both, such as cpu=80% or cpu=80%,memory=70%";
 
-    /// The share for a resource; `None` where it does not count.
+    /// The share for a signal in percent; `None` where the target does not scale by it.
     #[must_use]
-    pub fn of(&self, resource: Resource) -> Option<Ratio> {
-        match resource {
-            Resource::Cpu => self.cpu,
-            Resource::Memory => self.memory,
-            Resource::NetworkIo | Resource::DiskIo | Resource::Disk => None,
+    pub fn of(&self, signal: &Signal) -> Option<i32> {
+        match signal {
+            Signal::Resource(ResourceName::Cpu) => self.cpu,
+            Signal::Resource(ResourceName::Memory) => self.memory,
+            _ => None,
         }
     }
 
@@ -110,10 +110,9 @@ impl TargetUtilisation {
 }
 
 /// A whole percent above 0; it may be above 100, since Pods may use more than they request.
-fn percent(text: &str) -> Option<Ratio> {
+fn percent(text: &str) -> Option<i32> {
     let digits = text.strip_suffix('%')?;
-    let percent = number(digits).filter(|&percent| percent > 0)?;
-    Ratio::new(f64::from(percent) / 100.0).ok()
+    number(digits).filter(|&percent| percent > 0)
 }
 
 /// Digits alone: no sign, no space.
@@ -123,19 +122,19 @@ fn number(digits: &str) -> Option<i32> {
 }
 
 /// The scaling annotations of one object; `None` where it does not say.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ScalingPolicy {
-    /// What its load is predicted with.
+    /// The models that the load is predicted with.
     pub predict: Option<Predict>,
-    /// How decisions act.
+    /// The way in which decisions act on the target.
     pub scaling: Option<Mode>,
     /// The least replicas of a workload without an autoscaler.
     pub min_replicas: Option<i32>,
     /// The most replicas of a workload without an autoscaler.
     pub max_replicas: Option<i32>,
-    /// What the Pods of a workload without an autoscaler are to use.
+    /// The share of their requests that the Pods of a workload without an autoscaler are to use.
     pub target: Option<TargetUtilisation>,
-    /// What may take replicas away.
+    /// The right of a forecast to take replicas away.
     pub scale_down: Option<ScaleDown>,
 }
 
@@ -163,7 +162,20 @@ impl ScalingPolicy {
         (policy, invalid)
     }
 
-    /// Whether it makes a target of a workload that no autoscaler scales.
+    /// The policy of two objects of which the first counts before the second.
+    #[must_use]
+    pub(crate) fn or(self, second: Self) -> Self {
+        Self {
+            predict: self.predict.or(second.predict),
+            scaling: self.scaling.or(second.scaling),
+            min_replicas: self.min_replicas.or(second.min_replicas),
+            max_replicas: self.max_replicas.or(second.max_replicas),
+            target: self.target.or(second.target),
+            scale_down: self.scale_down.or(second.scale_down),
+        }
+    }
+
+    /// True where the policy makes a target of a workload that no autoscaler scales.
     #[must_use]
     pub const fn asks_for_scaling(&self) -> bool {
         self.predict.is_some() || self.scaling.is_some()
@@ -215,10 +227,6 @@ mod tests {
         (policy, keys)
     }
 
-    fn share(value: f64) -> Option<Ratio> {
-        Ratio::new(value).ok()
-    }
-
     #[test]
     fn without_annotations_nothing_is_said() {
         assert_eq!(parse(&[]), (ScalingPolicy::default(), vec![]));
@@ -242,8 +250,8 @@ mod tests {
             min_replicas: Some(0),
             max_replicas: Some(12),
             target: Some(TargetUtilisation {
-                cpu: share(0.8),
-                memory: share(0.7),
+                cpu: Some(80),
+                memory: Some(70),
             }),
             scale_down: Some(ScaleDown::Early),
         };
@@ -338,9 +346,7 @@ mod tests {
     #[test]
     fn the_default_target_is_that_of_an_hpa_without_metrics() {
         let target = TargetUtilisation::default();
-        for resource in Resource::ALL {
-            let expected = share(0.8).filter(|_| resource == Resource::Cpu);
-            assert_eq!(target.of(resource), expected, "{resource}");
-        }
+        assert_eq!(target.of(&Signal::CPU), Some(80));
+        assert_eq!(target.of(&Signal::MEMORY), None);
     }
 }

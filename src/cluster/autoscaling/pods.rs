@@ -7,16 +7,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use jiff::Timestamp;
 
 use super::start_times::StartTimes;
 use crate::cluster::owners::Owner;
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_kubernetes::meta::OwnerReference;
-use evenkeel_kubernetes::plan::scaling::{Member, Pods};
-use evenkeel_kubernetes::pod::{Phase, Pod, start_to_ready};
-use evenkeel_kubernetes::requests;
+use evenkeel_kubernetes::plan::scaling::Pods;
+use evenkeel_kubernetes::pod::{Pod, start_to_ready};
 
 type Map<K, V> = HashMap<K, V, RandomState>;
 
@@ -31,14 +29,10 @@ pub(crate) struct WorkloadKey {
     pub(crate) name: Box<str>,
 }
 
-/// The facts that are kept of a Pod beside its name: there are many.
-#[derive(Debug, Clone, Copy)]
+/// One Pod as it is kept.
+#[derive(Debug)]
 struct Record {
-    cpu: Option<Amount>,
-    memory: Option<Amount>,
-    running_since: Option<Timestamp>,
-    ready: bool,
-    terminating: bool,
+    facts: Arc<PodFacts>,
     /// True once it has been ready, so that its time has been taken.
     was_ready: bool,
 }
@@ -77,27 +71,10 @@ pub(crate) struct PodIndex {
 
 impl Record {
     fn of(pod: &Pod) -> Self {
-        let requests = requests::of_autoscaler(&pod.spec);
-        let ready = pod.status.condition("Ready");
-        let ready = ready.is_some_and(|ready| ready.status == "True");
-        let runs = pod.status.phase == Phase::Running;
+        let facts = PodFacts::from(pod);
         Self {
-            cpu: requests[Resource::Cpu],
-            memory: requests[Resource::Memory],
-            running_since: pod.started_at().filter(|_| runs),
-            ready,
-            terminating: pod.is_terminating(),
-            was_ready: ready,
-        }
-    }
-
-    fn member(&self, name: &Arc<PodName>) -> Member {
-        Member {
-            name: Arc::clone(name),
-            requests: Resources::new([self.cpu, self.memory, None, None, None]),
-            ready: self.ready,
-            running_since: self.running_since,
-            terminating: self.terminating,
+            was_ready: facts.is_ready(),
+            facts: Arc::new(facts),
         }
     }
 }
@@ -113,14 +90,15 @@ impl PodIndex {
             return self.remove(uid);
         };
         let mut record = Record::of(pod);
+        let ready = record.facts.is_ready();
         let becomes_ready = if let Some(known) = self.known(uid, &controller.uid) {
             let was_ready = known.was_ready;
             record.was_ready |= was_ready;
             *known = record;
-            record.ready && !was_ready
+            ready && !was_ready
         } else {
             self.insert(uid, controller, name, record);
-            record.ready
+            ready
         };
         if becomes_ready && let Some(took) = start_to_ready(pod) {
             let group = self.groups.get(controller.uid.as_str());
@@ -212,7 +190,7 @@ impl PodIndex {
         let members = groups.flat_map(|group| &group.members);
         Pods {
             members: members
-                .map(|(name, (_, record))| record.member(name))
+                .map(|(_, (_, record))| Arc::clone(&record.facts))
                 .collect(),
             start_to_ready: entry.times.values().collect(),
         }

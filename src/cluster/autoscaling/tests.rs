@@ -6,8 +6,10 @@ use crate::cluster::owners::Owner;
 use crate::cluster::state::{ClusterState, Settings};
 use evenkeel_core::placement::node_table;
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::{Amount, Resource, Resources};
-use evenkeel_kubernetes::plan::scaling::{Pods, Reference};
+use evenkeel_core::scaling::signal::ResourceName;
+use evenkeel_core::units::Resources;
+use evenkeel_kubernetes::annotations::{BOUNDS, SCALING_STATUS};
+use evenkeel_kubernetes::plan::scaling::{Pods, TargetRef};
 use evenkeel_kubernetes::pod::Pod;
 use jiff::{SignedDuration, Timestamp};
 
@@ -120,10 +122,7 @@ fn one(state: &ClusterState) -> Observed {
 
 fn names(state: &ClusterState) -> Vec<String> {
     let members = one(state).pods.members;
-    let mut names: Vec<_> = members
-        .iter()
-        .map(|pod| pod.name.name.to_string())
-        .collect();
+    let mut names: Vec<_> = members.iter().map(|pod| pod.name.clone()).collect();
     names.sort();
     names
 }
@@ -131,7 +130,7 @@ fn names(state: &ClusterState) -> Vec<String> {
 /// The targets by the names of what is scaled.
 fn scaled(state: &ClusterState) -> Vec<String> {
     let targets = state.scaling_view().targets;
-    let name = |target: &Observed| target.reference.name.to_string();
+    let name = |target: &Observed| target.target.name().to_owned();
     targets.iter().map(name).collect()
 }
 
@@ -167,21 +166,15 @@ fn an_autoscaler_stands_with_all_that_belongs_to_it() {
     assert_eq!(target.autoscaler.unwrap().spec.max_replicas, 5);
     let workload = target.workload.unwrap();
     assert_eq!((workload.kind, workload.replicas), (Kind::Deployment, 3));
-    let reference = Reference {
-        kind: "Deployment".into(),
-        name: "web".into(),
-    };
-    assert_eq!(target.reference, reference);
+    let web = TargetRef::of_kind(Kind::Deployment, "shop", "web");
+    assert_eq!(target.target, web);
     let mut members = target.pods.members;
     members.sort_by(|a, b| a.name.cmp(&b.name));
-    let requests = &members[0].requests;
-    assert_eq!(requests[Resource::Cpu], Some(Amount::new(500)));
-    assert_eq!(requests[Resource::Memory], Some(Amount::new(1 << 30)));
-    assert_eq!(requests[Resource::Disk], None);
-    let ready: Vec<_> = members.iter().map(|pod| pod.ready).collect();
-    let running: Vec<_> = members.iter().map(|pod| pod.running_since).collect();
+    let requests = &members[0].containers[0].requests;
+    assert_eq!(requests.get(&ResourceName::Cpu), Some(500));
+    assert_eq!(requests.get(&ResourceName::Memory), Some(1000 << 30));
+    let ready: Vec<_> = members.iter().map(|pod| pod.is_ready()).collect();
     assert_eq!(ready, [false, true]);
-    assert_eq!(running, [None, "2026-01-01T00:00:02Z".parse().ok()]);
     assert_eq!(target.pods.start_to_ready, [SignedDuration::from_secs(30)]);
 }
 
@@ -332,11 +325,11 @@ fn pods_come_change_and_go() {
     terminating["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:01:00Z");
     apply(&state, terminating);
     let member = one(&state).pods.members.remove(0);
-    assert!(member.ready && member.terminating);
+    assert!(member.is_ready() && member.deleted);
     // The next of the same name is seen before the end of the one before.
     apply(&state, db("b"));
     let members = one(&state).pods.members;
-    assert_eq!((members.len(), members[0].ready), (1, false));
+    assert_eq!((members.len(), members[0].is_ready()), (1, false));
     state.remove_pod("a", NOW);
     assert_eq!(
         names(&state),
@@ -427,7 +420,7 @@ fn keda_stands_beside_the_autoscaler_that_it_controls() {
     state.remove_scaling_object(Kind::HorizontalPodAutoscaler, "shop/keda-hpa-web");
     let target = one(&state);
     assert!(target.autoscaler.is_none(), "KEDA has taken it away");
-    assert_eq!(&*target.reference.kind, "Deployment");
+    assert_eq!(target.target.kind(), "Deployment");
     state.serve_scaled_objects(false);
     assert_eq!(scaled(&state), [""; 0]);
 }

@@ -4,15 +4,19 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{ScalingView, Store, WorkloadKey, carries_ours, key};
+use super::{ScalingView, Store, WorkloadKey, key};
 use crate::cluster::records::SCALING;
 use evenkeel_kubernetes::autoscaler::{Autoscaler, ScaleTarget};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
-use evenkeel_kubernetes::plan::scaling::{Observed, Reference};
+use evenkeel_kubernetes::plan::scaling::sink::is_marked;
+use evenkeel_kubernetes::plan::scaling::{Observed, TargetRef};
 use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 use evenkeel_kubernetes::workload::Workload;
+
+/// The group and version of a workload whose ScaledObject names none.
+const APPS: &str = "apps/v1";
 
 impl Store {
     /// The picture as it is now.
@@ -27,7 +31,7 @@ impl Store {
             .scaled_objects
             .iter()
             .filter(|(key, object)| {
-                !scaled.scaled_objects.contains(key.as_str()) && carries_ours(&object.metadata)
+                !scaled.scaled_objects.contains(key.as_str()) && is_marked(&object.metadata)
             })
             .map(|(_, object)| self.by_scaled_object(object));
         targets.extend(lost);
@@ -70,14 +74,14 @@ impl Store {
             Some(workload)
         });
         let concerns = self.has_opted_in(namespace)
-            || carries_ours(metadata)
-            || scaled_object.is_some_and(|object| carries_ours(&object.metadata))
-            || workload.is_some_and(|workload| carries_ours(&workload.metadata));
+            || is_marked(metadata)
+            || scaled_object.is_some_and(|object| is_marked(&object.metadata))
+            || workload.is_some_and(|workload| is_marked(&workload.metadata));
         concerns.then(|| Observed {
             autoscaler: Some(Arc::clone(autoscaler)),
             scaled_object: scaled_object.cloned(),
             workload: workload.cloned(),
-            ..self.observed(namespace, kind, name)
+            ..self.observed(TargetRef::new(api_version, kind, namespace, name))
         })
     }
 
@@ -87,7 +91,12 @@ impl Store {
         let target = &scaled_object.spec.scale_target_ref;
         Observed {
             scaled_object: Some(Arc::clone(scaled_object)),
-            ..self.observed(namespace.unwrap_or_default(), &target.kind, &target.name)
+            ..self.observed(TargetRef::new(
+                APPS,
+                &target.kind,
+                namespace.unwrap_or_default(),
+                &target.name,
+            ))
         }
     }
 
@@ -106,32 +115,32 @@ impl Store {
         let (policy, _) = ScalingPolicy::parse(annotations);
         let asks = policy.asks_for_scaling() && self.has_opted_in(namespace);
         let name = name.as_deref().unwrap_or_default();
-        (asks || carries_ours(&workload.metadata)).then(|| Observed {
+        (asks || is_marked(&workload.metadata)).then(|| Observed {
             workload: Some(Arc::clone(workload)),
-            ..self.observed(namespace, workload.kind.as_str(), name)
+            ..self.observed(TargetRef::of_kind(workload.kind, namespace, name))
         })
     }
 
     /// A target with its Pods, without the objects that tell how it is scaled.
-    fn observed(&self, namespace: &str, kind: &str, name: &str) -> Observed {
+    fn observed(&self, target: TargetRef) -> Observed {
+        let namespace = target.namespace();
         let known = self.namespaces.get_key_value(namespace);
         let known = known.map(|(name, policy)| (Arc::clone(name), Arc::clone(policy)));
         let (namespace, namespace_policy) =
             known.unwrap_or_else(|| (namespace.into(), Arc::default()));
         let workload = WorkloadKey {
             namespace: namespace.as_ref().into(),
-            kind: kind.into(),
-            name: name.into(),
+            kind: target.kind().into(),
+            name: target.name().into(),
         };
         let pods = self.pods.of(&workload);
-        let WorkloadKey { kind, name, .. } = workload;
         Observed {
             namespace,
             namespace_policy,
             autoscaler: None,
             scaled_object: None,
             workload: None,
-            reference: Reference { kind, name },
+            target,
             pods,
         }
     }

@@ -1,31 +1,24 @@
-//! Who else writes the bounds of a target: its field manager, from `metadata.managedFields`.
-//!
-//! Watches leave these fields out, since they are large and matter once in a lifetime; they are
-//! read by one GET of the metadata when a floor has been undone twice.
+//! Asks the API server for the other writers of contested bounds.
 
 use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::Client;
-use serde_json::Value;
 
 use crate::controller::writer;
 use evenkeel_kubernetes::object_ref::ObjectRef;
+use evenkeel_kubernetes::plan::scaling::contest::last_writer;
 
-/// Longer than this names are not waited for; they are then called another writer. The next tick
-/// waits with them, however many floors were undone at once.
+/// The time that the next tick waits for the names of other writers, however many floors were undone at
+/// once; those that are missing then stay without a name.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How many objects are asked for at once.
+/// The number of requests at a time.
 const AT_ONCE: usize = 16;
 
-/// The fields that hold the least replicas, as managed fields name them.
-const LEAST: [&str; 2] = ["f:minReplicas", "f:minReplicaCount"];
-
-/// The field managers that wrote the least replicas of the objects last, but for us, as far as the
-/// API server says in time.
+/// The field managers that last wrote the least replicas of the objects, other than this program, as
+/// far as the API server answers in time.
 pub(super) async fn managers<K>(
     client: &Client,
     objects: impl Iterator<Item = (K, ObjectRef)>,
@@ -48,28 +41,15 @@ pub(super) async fn managers<K>(
 async fn manager(client: &Client, object: &ObjectRef) -> Option<String> {
     let api = writer::api(client, object);
     match api.get_metadata(&object.name).await {
-        Ok(found) => last_writer(found.metadata.managed_fields.as_deref().unwrap_or_default()),
+        Ok(found) => {
+            let entries = found.metadata.managed_fields.unwrap_or_default();
+            last_writer(&entries, writer::MANAGER)
+        }
         Err(error) => {
             tracing::warn!(%error, %object, "who contests the floor could not be learned");
             None
         }
     }
-}
-
-fn last_writer(entries: &[ManagedFieldsEntry]) -> Option<String> {
-    let owns = |entry: &&ManagedFieldsEntry| {
-        let fields = entry.fields_v1.as_ref().map(|fields| &fields.0);
-        let spec = fields.and_then(|fields| fields.get("f:spec"));
-        spec.and_then(Value::as_object)
-            .is_some_and(|spec| LEAST.iter().any(|field| spec.contains_key(*field)))
-    };
-    let others = entries.iter().filter(owns).filter(|entry| {
-        let manager = entry.manager.as_deref();
-        manager.is_some_and(|manager| manager != writer::MANAGER)
-    });
-    others
-        .max_by_key(|entry| entry.time.as_ref().map(|time| time.0))
-        .and_then(|entry| entry.manager.clone())
 }
 
 #[cfg(test)]
@@ -123,39 +103,5 @@ mod tests {
             .map(|(number, _)| (number, format!("flux-{number}")))
             .collect();
         assert_eq!(named, expected);
-    }
-
-    fn entries(list: Value) -> Vec<ManagedFieldsEntry> {
-        serde_json::from_value(list).unwrap()
-    }
-
-    #[test]
-    fn the_newest_other_writer_of_the_least_is_named() {
-        let entry = |manager: &str, time: &str, field: &str| {
-            json!({"manager": manager, "operation": "Update", "apiVersion": "autoscaling/v2",
-                "time": time, "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {field: {}}}})
-        };
-        let all = entries(json!([
-            entry("kubectl", "2026-01-01T00:00:00Z", "f:minReplicas"),
-            entry("evenkeel", "2026-01-03T00:00:00Z", "f:minReplicas"),
-            entry("argocd-controller", "2026-01-02T00:00:00Z", "f:minReplicas"),
-            entry(
-                "kube-controller-manager",
-                "2026-01-04T00:00:00Z",
-                "f:replicas"
-            ),
-        ]));
-        assert_eq!(last_writer(&all).as_deref(), Some("argocd-controller"));
-        let keda = entries(json!([entry(
-            "flux",
-            "2026-01-01T00:00:00Z",
-            "f:minReplicaCount"
-        )]));
-        assert_eq!(last_writer(&keda).as_deref(), Some("flux"));
-        let ours = entries(json!([
-            entry("evenkeel", "2026-01-03T00:00:00Z", "f:minReplicas"),
-            {"manager": "bare"},
-        ]));
-        assert_eq!(last_writer(&ours), None);
     }
 }

@@ -1,16 +1,14 @@
 //! Fills the histories of targets from a Prometheus, in the background, newest past first.
 //!
-//! One question at a time, each for so many points as the answers before it allow, with as much
-//! rest after it as it took; a server that is down is asked again less and less often. Decisions
-//! never wait for it: what arrives fills gaps, and what has been measured here stays. Each answer
-//! is used once, so none is cached.
+//! One question at a time, at the pace of [`evenkeel_core::scaling::refill`]. Decisions never wait
+//! for it: answers fill gaps, and values that were measured here stay. Each answer is used once, so
+//! none is cached.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -19,35 +17,21 @@ use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, PrometheusSource, WorkloadSums};
 use evenkeel_clock::{self as clock, Clock};
 use evenkeel_core::forecast::Resolution;
+use evenkeel_core::scaling::refill::{Next, Outcome, Pace, Rest, Slots};
+use evenkeel_core::scaling::signal::{ResourceName, Signal};
 use evenkeel_core::units::Resource;
 
-/// The resources that autoscalers go by.
-const RESOURCES: [Resource; 2] = [Resource::Cpu, Resource::Memory];
+/// The signals whose past can be asked for.
+const SIGNALS: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
 
-/// Values that one answer may hold: some 8 MB of JSON.
-const VALUES: usize = 250_000;
-
-/// The points of the first question, while the number of series is not known.
-const FIRST_POINTS: u32 = 20;
-
-/// The pause after the first failure, doubled with each further one up to the longest.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-
-/// The longest rest between two questions that were answered.
-const LONGEST_REST: Duration = Duration::from_secs(5);
-
-/// So many times a server that answers may refuse a question before it is given up.
-const REFUSALS: u32 = 5;
-
-/// Where the past comes from.
+/// A source of the past.
 #[async_trait]
 pub trait Past: Send + Sync {
-    /// What the workloads of some namespaces used at each time of `grid`; `None` where this
-    /// resource is not measured.
+    /// The load of the workloads of some namespaces at each time of `grid`; `None` where this signal
+    /// is not measured.
     async fn sums(
         &self,
-        resource: Resource,
+        signal: &Signal,
         namespaces: &[&str],
         grid: Grid,
     ) -> Option<Result<WorkloadSums, MetricsError>>;
@@ -57,10 +41,15 @@ pub trait Past: Send + Sync {
 impl Past for PrometheusSource {
     async fn sums(
         &self,
-        resource: Resource,
+        signal: &Signal,
         namespaces: &[&str],
         grid: Grid,
     ) -> Option<Result<WorkloadSums, MetricsError>> {
+        let resource = match signal {
+            Signal::Resource(ResourceName::Cpu) => Resource::Cpu,
+            Signal::Resource(ResourceName::Memory) => Resource::Memory,
+            _ => return None,
+        };
         self.workload_sums(resource, namespaces, grid).await
     }
 }
@@ -68,15 +57,15 @@ impl Past for PrometheusSource {
 /// A part of the past, in the loop's time.
 #[derive(Debug)]
 pub struct Filled {
-    /// Of which resource.
-    pub resource: Resource,
-    /// In which resolution.
+    /// The signal.
+    pub signal: Signal,
+    /// The distance of the points.
     pub resolution: Resolution,
     /// The sums by workload.
     pub sums: WorkloadSums,
 }
 
-/// What the loop hears of the refill.
+/// The progress of the refill, as the loop hears of it.
 #[derive(Debug)]
 pub enum Progress {
     /// A part has come.
@@ -88,15 +77,12 @@ pub enum Progress {
 /// Namespaces whose past is asked for, each with the newest tick at which it was.
 pub type Asked = BTreeMap<Box<str>, u64>;
 
-/// The refill; it works on what it is asked for until it is cancelled.
+/// The refill, which works on what it is asked for until it is cancelled.
 pub struct Refill {
     past: Arc<dyn Past>,
     clock: Clock,
     metrics: Metrics,
-    /// The points of the next question.
-    points: u32,
-    /// The most that the server has been able to answer of late.
-    most: u32,
+    pace: Pace,
 }
 
 impl Refill {
@@ -107,8 +93,7 @@ impl Refill {
             past,
             clock,
             metrics,
-            points: FIRST_POINTS,
-            most: u32::MAX,
+            pace: Pace::default(),
         }
     }
 
@@ -138,21 +123,22 @@ impl Refill {
         cancel.run_until_cancelled(filling).await;
     }
 
-    /// Whether anybody still listens.
+    /// Tells all of the past that there is; false where nobody listens any more.
     async fn fill(&mut self, namespaces: &Asked, told: &mpsc::Sender<Progress>) -> bool {
-        self.most = u32::MAX;
+        self.pace.begin();
         let names: Vec<&str> = namespaces.keys().map(|name| &**name).collect();
         for resolution in Resolution::ALL {
-            for resource in RESOURCES {
-                let mut rest = Span::before(self.clock.now(), resolution);
-                while let Some(slots) = rest.newest(self.points) {
-                    let Some(sums) = self.ask(&names, resource, slots).await else {
-                        break;
+            for signal in SIGNALS {
+                let mut rest = Rest::before(self.clock.now(), resolution);
+                while let Some(slots) = rest.newest(self.pace.points()) {
+                    let sums = match self.ask(&names, &signal, slots).await {
+                        Asking::Answered(sums) => sums,
+                        Asking::TooMuch => continue,
+                        Asking::NotToBeHad => break,
                     };
-                    let Some(sums) = sums else { continue };
                     rest.took(slots.points);
                     let part = Progress::Part(Filled {
-                        resource,
+                        signal: signal.clone(),
                         resolution,
                         sums,
                     });
@@ -165,71 +151,67 @@ impl Refill {
         true
     }
 
-    /// The sums of some slots; `Some(None)` where fewer are to be asked for, `None` where this part
-    /// of the past cannot be had.
-    async fn ask(
-        &mut self,
-        namespaces: &[&str],
-        resource: Resource,
-        slots: Slots,
-    ) -> Option<Option<WorkloadSums>> {
-        let mut pause = FIRST_PAUSE;
-        let mut refusals = 0;
+    /// Asks for the sums of some slots until they are there or are not to be had.
+    async fn ask(&mut self, namespaces: &[&str], signal: &Signal, slots: Slots) -> Asking {
         loop {
             let begun = clock::instant();
-            let grid = slots.grid(&self.clock);
-            let outcome = self.past.sums(resource, namespaces, grid).await?;
-            let took = begun.elapsed();
-            self.metrics.refill(outcome.as_ref().map(drop));
-            let error = match outcome {
-                Ok(mut sums) => {
-                    self.points = points(sums.series).min(self.most);
-                    in_time_of(&self.clock, &mut sums);
-                    tokio::time::sleep(took.min(LONGEST_REST)).await;
-                    return Some(Some(sums));
-                }
-                Err(error) => error,
+            let grid = grid(slots, &self.clock);
+            let Some(answer) = self.past.sums(signal, namespaces, grid).await else {
+                return Asking::NotToBeHad;
             };
-            if is_too_much(&error) && slots.points > 1 {
-                self.most = (slots.points / 2).max(1);
-                self.points = self.most;
-                return Some(None);
+            self.metrics.refill(answer.as_ref().map(drop));
+            let outcome = match &answer {
+                Ok(sums) => Outcome::Answered {
+                    series: sums.series,
+                    took: begun.elapsed(),
+                },
+                Err(error) => outcome(error),
+            };
+            match (self.pace.after(slots.points, outcome), answer) {
+                (Next::Take(rest), Ok(mut sums)) => {
+                    in_time_of(&self.clock, &mut sums);
+                    tokio::time::sleep(rest).await;
+                    return Asking::Answered(sums);
+                }
+                (Next::AskForLess, _) => return Asking::TooMuch,
+                (Next::AskAgain(pause), answer) => {
+                    let error = answer.err().map(|error| error.to_string());
+                    tracing::debug!(
+                        error,
+                        ?pause,
+                        "the past of the load is asked for again later"
+                    );
+                    tokio::time::sleep(pause).await;
+                }
+                (Next::GiveUp | Next::Take(_), answer) => {
+                    let error = answer.err().map(|error| error.to_string());
+                    tracing::warn!(error, %signal, "the past of the load cannot be had");
+                    return Asking::NotToBeHad;
+                }
             }
-            let down = is_down(&error);
-            refusals += u32::from(!down);
-            if refusals >= REFUSALS {
-                tracing::warn!(%error, resource = resource.as_str(), "the past of the load cannot be had");
-                return None;
-            }
-            tracing::debug!(%error, ?pause, "the past of the load is asked for again later");
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 }
 
-/// So many points that an answer of so many series is not too large.
-fn points(series: usize) -> u32 {
-    u32::try_from(VALUES / series.max(1)).map_or(u32::MAX, |points| points.clamp(1, 600))
+/// The end of asking for some slots.
+enum Asking {
+    Answered(WorkloadSums),
+    /// Fewer slots are to be asked for.
+    TooMuch,
+    /// This part of the past cannot be had.
+    NotToBeHad,
 }
 
-/// Whether a smaller question may be answered.
-const fn is_too_much(error: &MetricsError) -> bool {
-    matches!(
-        error,
-        MetricsError::Timeout | MetricsError::TooLarge { .. } | MetricsError::Refused { .. }
-    )
-}
-
-/// Whether the server may answer later what it does not now.
-const fn is_down(error: &MetricsError) -> bool {
-    matches!(
-        error,
-        MetricsError::Timeout
-            | MetricsError::Connect(_)
-            | MetricsError::Transport(_)
-            | MetricsError::Status { .. }
-    )
+/// The meaning of an error for the pace of the refill.
+const fn outcome(error: &MetricsError) -> Outcome {
+    match error {
+        MetricsError::Timeout => Outcome::TooSlow,
+        MetricsError::TooLarge { .. } | MetricsError::Refused { .. } => Outcome::TooMuch,
+        MetricsError::Connect(_) | MetricsError::Transport(_) | MetricsError::Status { .. } => {
+            Outcome::Down
+        }
+        _ => Outcome::Refused,
+    }
 }
 
 fn in_time_of(clock: &Clock, sums: &mut WorkloadSums) {
@@ -238,62 +220,13 @@ fn in_time_of(clock: &Clock, sums: &mut WorkloadSums) {
     }
 }
 
-/// Neighbouring slots of one resolution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Slots {
-    /// When the first begins, in the loop's time.
-    start: Timestamp,
-    step: SignedDuration,
-    points: u32,
-}
-
-impl Slots {
-    /// The middle of each slot, in real time: a rate there speaks of the whole slot best.
-    fn grid(&self, clock: &Clock) -> Grid {
-        let first = self.start.checked_add(self.step / 2);
-        let step = SignedDuration::try_from(clock.wait(self.step));
-        Grid {
-            first: clock.real_time(first.unwrap_or(Timestamp::MAX)),
-            step: step.unwrap_or(SignedDuration::MAX),
-            points: self.points,
-        }
-    }
-}
-
-/// The part of a ring that has not been asked for yet.
-struct Span {
-    end: Timestamp,
-    step: SignedDuration,
-    left: u32,
-}
-
-impl Span {
-    /// All slots that are over at `now`.
-    fn before(now: Timestamp, resolution: Resolution) -> Self {
-        let step = resolution.step();
-        let end = now.as_second() - now.as_second().rem_euclid(step.as_secs());
-        Self {
-            end: Timestamp::from_second(end).unwrap_or(now),
-            step,
-            left: u32::try_from(resolution.length()).unwrap_or(u32::MAX),
-        }
-    }
-
-    /// At most so many of the newest slots.
-    fn newest(&self, most: u32) -> Option<Slots> {
-        let points = most.min(self.left);
-        let length = self.step.saturating_mul(i32::try_from(points).ok()?);
-        (points > 0).then_some(Slots {
-            start: self.end.checked_sub(length).ok()?,
-            step: self.step,
-            points,
-        })
-    }
-
-    fn took(&mut self, points: u32) {
-        if let Some(slots) = self.newest(points) {
-            (self.end, self.left) = (slots.start, self.left - slots.points);
-        }
+/// The middle of each slot, in real time.
+fn grid(slots: Slots, clock: &Clock) -> Grid {
+    let step = SignedDuration::try_from(clock.wait(slots.step));
+    Grid {
+        first: clock.real_time(slots.first_middle()),
+        step: step.unwrap_or(SignedDuration::MAX),
+        points: slots.points,
     }
 }
 
@@ -309,21 +242,21 @@ mod tests {
     /// Answers each question as the script says, and remembers it.
     struct Fake<F> {
         script: F,
-        asked: Mutex<Vec<(Resource, Grid)>>,
+        asked: Mutex<Vec<(Signal, Grid)>>,
     }
 
     type Answer = Option<Result<WorkloadSums, MetricsError>>;
 
     #[async_trait]
-    impl<F: Fn(usize, Resource, Grid) -> Answer + Send + Sync> Past for Fake<F> {
-        async fn sums(&self, resource: Resource, namespaces: &[&str], grid: Grid) -> Answer {
+    impl<F: Fn(usize, &Signal, Grid) -> Answer + Send + Sync> Past for Fake<F> {
+        async fn sums(&self, signal: &Signal, namespaces: &[&str], grid: Grid) -> Answer {
             assert_eq!(namespaces, ["shop"]);
             let number = {
                 let mut asked = self.asked.lock().unwrap();
-                asked.push((resource, grid));
+                asked.push((signal.clone(), grid));
                 asked.len()
             };
-            (self.script)(number, resource, grid)
+            (self.script)(number, signal, grid)
         }
     }
 
@@ -344,8 +277,8 @@ mod tests {
 
     /// All that a refill of one namespace tells, and what it asked.
     async fn refill(
-        script: impl Fn(usize, Resource, Grid) -> Answer + Send + Sync + 'static,
-    ) -> (Vec<Filled>, Vec<(Resource, Grid)>) {
+        script: impl Fn(usize, &Signal, Grid) -> Answer + Send + Sync + 'static,
+    ) -> (Vec<Filled>, Vec<(Signal, Grid)>) {
         let fake = Arc::new(Fake {
             script,
             asked: Mutex::default(),
@@ -370,10 +303,9 @@ mod tests {
     async fn every_ring_is_asked_for_whole_and_newest_first() {
         let (parts, asked) = refill(|_, _, grid| Some(Ok(sums(grid, 12_500)))).await;
         for resolution in Resolution::ALL {
-            for resource in RESOURCES {
-                let of = |(of, grid): &&(Resource, Grid)| {
-                    *of == resource && grid.step == resolution.step()
-                };
+            for signal in SIGNALS {
+                let of =
+                    |(of, grid): &&(Signal, Grid)| *of == signal && grid.step == resolution.step();
                 let grids: Vec<Grid> = asked.iter().filter(of).map(|(_, grid)| *grid).collect();
                 let points: u32 = grids.iter().map(|grid| grid.points).sum();
                 assert_eq!(usize::try_from(points).unwrap(), resolution.length());
@@ -392,8 +324,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_is_too_much_is_asked_in_parts() {
-        let (parts, asked) = refill(|_, resource, grid| {
-            (resource == Resource::Cpu).then(|| {
+        let (parts, asked) = refill(|_, signal, grid| {
+            (*signal == Signal::CPU).then(|| {
                 if grid.points > 3 {
                     let limit = Bytes(1);
                     return Err(MetricsError::TooLarge { limit });
@@ -408,7 +340,7 @@ mod tests {
                 .filter(|(_, grid)| grid.points <= 3)
                 .map(|(_, grid)| grid.points)
                 .sum::<u32>();
-        let memory = asked.iter().filter(|(of, _)| *of == Resource::Memory);
+        let memory = asked.iter().filter(|(of, _)| *of == Signal::MEMORY);
         assert_eq!(memory.clone().count(), 3, "it is not measured");
         let memory: u32 = memory
             .filter(|(_, grid)| grid.points <= 3)
@@ -437,7 +369,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_is_down_is_asked_again_and_one_that_refuses_is_left() {
-        let down = |number, _, grid| {
+        let down = |number, _: &Signal, grid| {
             Some(if number <= 20 {
                 Err(MetricsError::Connect("refused".into()))
             } else {
@@ -446,13 +378,13 @@ mod tests {
         };
         let (parts, asked) = refill(down).await;
         assert_eq!(asked.len(), 20 + parts.len());
-        let refused = |_, _, _| {
+        let refused = |_, _: &Signal, _| {
             Some(Err(MetricsError::NotServed {
                 excerpt: String::new(),
             }))
         };
         let (parts, asked) = refill(refused).await;
         assert!(parts.is_empty());
-        assert_eq!(asked.len(), 6 * usize::try_from(REFUSALS).unwrap());
+        assert_eq!(asked.len(), 6 * 5);
     }
 }

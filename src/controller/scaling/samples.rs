@@ -1,32 +1,43 @@
-//! The newest round of measurements, as the loop takes it: whole, with its age.
+//! The newest round of measurements, as the scaling loop takes it, and the observation of a target
+//! that it gives.
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use evenkeel_core::placement::usage::UsageSample;
-use evenkeel_core::scaling::sum::{self, PodLoad};
+use evenkeel_core::scaling::observation::{Observation, Samples as SignalSamples, SourceReading};
+use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_core::scaling::sample::Measurement;
+use evenkeel_core::scaling::signal::{ResourceName, Signal};
 use evenkeel_core::units::{Amount, Resource, Resources};
-use evenkeel_kubernetes::plan::scaling::Pods;
 
-/// Where rounds are put for the loop to find; clones share it.
+/// The place of the newest round; clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Samples(Arc<ArcSwapOption<Sample>>);
 
 /// One round of measurements.
 #[derive(Debug)]
 pub struct Sample {
-    /// What was measured.
-    pub usage: Arc<UsageSample>,
-    /// When it was asked for.
-    pub at: Timestamp,
+    usage: Arc<UsageSample>,
+    /// When the round was asked for.
+    pub(super) at: Timestamp,
+    /// The newest measurement of each resource: Pods' measurements carry no time of their own.
+    newest: Resources<Span>,
+}
+
+/// The time span of a measurement.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    end: Timestamp,
+    window: SignedDuration,
 }
 
 impl Samples {
-    /// Takes a round.
+    /// Takes a round that was asked for at `at`.
     pub fn put(&self, usage: Arc<UsageSample>, at: Timestamp) {
-        self.0.store(Some(Arc::new(Sample { usage, at })));
+        self.0.store(Some(Arc::new(Sample::new(usage, at))));
     }
 
     pub(super) fn newest(&self) -> Option<Arc<Sample>> {
@@ -35,31 +46,153 @@ impl Samples {
 }
 
 impl Sample {
-    /// When the newest measurement of each resource was taken. Pods' measurements carry no time of
-    /// their own and are as old as those of the nodes in the same round; where no node is measured,
-    /// as old as the round.
-    pub(super) fn measured(&self) -> Resources<Timestamp> {
-        let mut newest: Resources<Option<Timestamp>> = Resources::default();
-        for row in self.usage.nodes.values() {
+    /// A round whose Pods are measured when its nodes are; where no node is, when it was asked for.
+    fn new(usage: Arc<UsageSample>, at: Timestamp) -> Self {
+        let mut newest: Resources<Option<Span>> = Resources::default();
+        for row in usage.nodes.values() {
             for (resource, measurement) in row.iter() {
-                newest[resource] = newest[resource].max(measurement.map(|found| found.at));
+                let Some(found) = measurement else { continue };
+                if newest[resource].is_none_or(|span| span.end < found.at) {
+                    newest[resource] = Some(Span {
+                        end: found.at,
+                        window: found.window,
+                    });
+                }
             }
         }
-        newest.map(|at| at.unwrap_or(self.at))
+        let unknown = Span {
+            end: at,
+            window: SignedDuration::ZERO,
+        };
+        let newest = newest.map(|span| span.unwrap_or(unknown));
+        Self { usage, at, newest }
     }
 
-    /// The load of some Pods in one resource, in its base unit; `None` where too few of them were
-    /// measured.
-    pub(super) fn load(&self, pods: &Pods, resource: Resource) -> Option<f64> {
-        sum::over_pods(pods.members.iter().map(|member| {
-            PodLoad {
-                measured: self
-                    .usage
-                    .pods
-                    .get(&*member.name)
-                    .and_then(|row| row[resource].map(Amount::as_f64)),
-                ready: member.ready,
-            }
-        }))
+    /// The readings of some signals for the Pods of a target. A signal of a kind that this source
+    /// does not measure has none.
+    pub(super) fn observe<'a>(
+        &self,
+        namespace: &str,
+        pods: &'a [Arc<PodFacts>],
+        signals: impl Iterator<Item = &'a Signal>,
+    ) -> Observation<'a> {
+        let readings = signals.filter_map(|signal| {
+            let resource = resource_of(signal)?;
+            let measured = pods
+                .iter()
+                .map(|pod| self.measurement(namespace, &pod.name, resource));
+            Some(SourceReading {
+                source: SOURCE,
+                signal: signal.clone(),
+                samples: Ok(SignalSamples::PerPod(measured.collect())),
+            })
+        });
+        Observation {
+            pods,
+            readings: readings.collect(),
+        }
+    }
+
+    fn measurement(&self, namespace: &str, pod: &str, resource: Resource) -> Option<Measurement> {
+        let amount = self.usage.of_pod(namespace, pod)?[resource]?;
+        let Span { end, window } = self.newest[resource];
+        Some(Measurement {
+            timestamp: end,
+            window,
+            value: thousandths(resource, amount),
+        })
+    }
+}
+
+/// The name of the one source, which `metrics.source` of the configuration chooses.
+const SOURCE: &str = "metrics";
+
+/// The measured resource of a signal; `None` for signals of a kind that is not measured.
+fn resource_of(signal: &Signal) -> Option<Resource> {
+    match signal {
+        Signal::Resource(ResourceName::Cpu) => Some(Resource::Cpu),
+        Signal::Resource(ResourceName::Memory) => Some(Resource::Memory),
+        _ => None,
+    }
+}
+
+/// An amount in thousandths of the resource's unit; processor time is counted in these already.
+fn thousandths(resource: Resource, amount: Amount) -> i64 {
+    let factor = if resource == Resource::Cpu { 1 } else { 1000 };
+    i64::try_from(amount.get().saturating_mul(factor)).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use evenkeel_core::placement::usage::{self, PodName};
+    use evenkeel_core::scaling::pod::{ConditionStatus, PodPhase, ReadyCondition, Requests};
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn pod(name: &str) -> Arc<PodFacts> {
+        Arc::new(PodFacts {
+            name: name.to_owned(),
+            phase: PodPhase::Running,
+            deleted: false,
+            start_time: None,
+            ready: Some(ReadyCondition {
+                status: ConditionStatus::True,
+                last_transition_time: at(0),
+            }),
+            containers: Vec::new(),
+            init_containers: Vec::new(),
+            pod_requests: Requests::default(),
+            overhead: Requests::default(),
+        })
+    }
+
+    #[test]
+    fn loads_are_sums_over_the_pods_as_old_as_the_newest_node() {
+        let window = SignedDuration::from_secs(30);
+        let node = |second| {
+            let measured = usage::Measurement {
+                value: Amount::new(1),
+                at: at(second),
+                window,
+            };
+            Resources::new([Some(measured), None, None, None, None])
+        };
+        let used = |cpu, memory| {
+            Resources::new([
+                Some(Amount::new(cpu)),
+                Some(Amount::new(memory)),
+                None,
+                None,
+                None,
+            ])
+        };
+        let usage = UsageSample {
+            nodes: HashMap::from([("a".into(), node(90)), ("b".into(), node(80))]),
+            pods: HashMap::from([
+                (PodName::new("shop", "web-0"), used(250, 4096)),
+                (PodName::new("shop", "web-1"), used(500, 1024)),
+                (PodName::new("test", "web-2"), used(9000, 9000)),
+            ]),
+            ..UsageSample::default()
+        };
+        let samples = Samples::default();
+        samples.put(Arc::new(usage), at(100));
+        let sample = samples.newest().unwrap();
+        let pods = [pod("web-0"), pod("web-1")];
+        let queue = Signal::PromQl("queue".to_owned());
+        let signals = [Signal::CPU, Signal::MEMORY, queue.clone()];
+        let observation = sample.observe("shop", &pods, signals.iter());
+        let cpu = observation.load(&Signal::CPU).unwrap();
+        assert!((cpu.value - 750.0).abs() < 1e-9);
+        assert_eq!((cpu.measured, cpu.window), (at(90), window));
+        let memory = observation.load(&Signal::MEMORY).unwrap();
+        assert!((memory.value - 5120.0).abs() < 1e-9);
+        assert_eq!(memory.measured, at(100), "no node was measured");
+        assert_eq!(observation.load(&queue), None);
     }
 }

@@ -3,23 +3,25 @@
 use jiff::Timestamp;
 
 use crate::api::scaling::{
-    Condition, Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RefillState,
-    TargetStatus, Word,
+    Condition, Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName,
+    RefillState as ShownRefill, TargetStatus, Word,
 };
-use evenkeel_core::scaling::tracker::{LoadReport, Report};
+use evenkeel_core::scaling::tracker::{LoadReport, TickReport};
 use evenkeel_core::scaling::{Bounds, Grounds, LimitedBy};
-use evenkeel_kubernetes::plan::scaling::bounds::Ledger;
+use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
 use evenkeel_kubernetes::plan::scaling::owner::Owner;
-use evenkeel_kubernetes::plan::scaling::status::Status;
+use evenkeel_kubernetes::plan::scaling::refill::RefillState;
+use evenkeel_kubernetes::plan::scaling::sink::status_of;
+use evenkeel_kubernetes::plan::scaling::status::TargetStatus as PlannedStatus;
 use evenkeel_kubernetes::plan::scaling::{Observed, Resolved};
 
 /// One target at one tick.
 pub(super) struct Picture<'a> {
     pub(super) observed: &'a Observed,
     pub(super) resolved: &'a Resolved,
-    pub(super) report: Option<&'a Report>,
+    pub(super) report: Option<&'a TickReport>,
     /// What was planned to be told of it, where this replica plans.
-    pub(super) status: Option<&'a Status>,
+    pub(super) status: Option<&'a PlannedStatus>,
     pub(super) refill: Option<RefillState>,
     pub(super) now: Timestamp,
 }
@@ -36,7 +38,7 @@ pub(super) fn shown(picture: &Picture<'_>) -> Option<TargetStatus> {
         return None;
     }
     let owner = Owner::of(observed).or_else(|| Owner::workload(observed))?;
-    let user = resolved.bounds.as_ref().map(Ledger::user);
+    let user = resolved.bounds.as_ref().map(ObservedBounds::user);
     let target = resolved.target.as_ref();
     let policy = target.map(|target| target.policy.bounds);
     let decision = report.map(|report| &report.decision);
@@ -47,8 +49,8 @@ pub(super) fn shown(picture: &Picture<'_>) -> Option<TargetStatus> {
             name: owner.metadata.name.as_deref().unwrap_or_default().into(),
         },
         workload: ObjectName {
-            kind: observed.reference.kind.clone(),
-            name: observed.reference.name.clone(),
+            kind: observed.target.kind().into(),
+            name: observed.target.name().into(),
         },
         mode: resolved.mode.as_str().into(),
         current: target.map(|target| target.current),
@@ -64,7 +66,7 @@ pub(super) fn shown(picture: &Picture<'_>) -> Option<TargetStatus> {
             .map_or(Grounds::Nothing, |decision| decision.grounds)
             .as_str()
             .into(),
-        refill: picture.refill.unwrap_or(RefillState::Running),
+        refill: shown_refill(picture.refill.unwrap_or(RefillState::Running)),
         loads: report
             .iter()
             .flat_map(|report| {
@@ -86,15 +88,24 @@ pub(super) fn shown(picture: &Picture<'_>) -> Option<TargetStatus> {
     })
 }
 
+fn shown_refill(state: RefillState) -> ShownRefill {
+    match state {
+        RefillState::Running => ShownRefill::Running,
+        RefillState::Done => ShownRefill::Done,
+        RefillState::NoPrometheus => ShownRefill::NoPrometheus,
+        RefillState::NotByName => ShownRefill::NotByName,
+    }
+}
+
 fn refusal(resolved: &Resolved) -> String {
     let problems: Vec<String> = resolved.problems.iter().map(ToString::to_string).collect();
     problems.join("; ")
 }
 
-fn shown_load(load: &LoadReport, report: &Report, now: Timestamp) -> LoadStatus {
+fn shown_load(load: &LoadReport, report: &TickReport, now: Timestamp) -> LoadStatus {
     let at = now.checked_add(report.horizon).unwrap_or(Timestamp::MAX);
     LoadStatus {
-        resource: load.resource.as_str().into(),
+        resource: load.signal.to_string().into(),
         now: load.now,
         measured_at: load.measured,
         request: load.capacity.request(),
@@ -122,7 +133,7 @@ fn shown_load(load: &LoadReport, report: &Report, now: Timestamp) -> LoadStatus 
 
 /// The conditions as they are planned to be told, else as the object has them.
 fn conditions(picture: &Picture<'_>, owner: &Owner<'_>) -> Vec<Condition> {
-    let held = picture.status.cloned().or_else(|| owner.told());
+    let held = picture.status.cloned().or_else(|| status_of(owner));
     let conditions = held.into_iter().flat_map(|status| status.conditions);
     conditions
         .map(|condition| Condition {

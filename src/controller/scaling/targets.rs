@@ -1,4 +1,4 @@
-//! The memory of all targets, and one tick over them: measure, decide, plan, show.
+//! The state of all targets, and one tick over them: measure, decide, plan, show.
 //!
 //! It runs on the blocking pool, one tick at a time, since ten thousand targets take a fifth of a
 //! second. What is forgotten with a target is forgotten for good: one that comes back starts anew.
@@ -14,30 +14,27 @@ use super::samples::Sample;
 use super::show::{self, Picture};
 use super::trace::{self, Trace, Traces};
 use crate::api::history::ForecastBand;
-use crate::api::scaling::{ObjectName, RefillState, TargetStatus};
+use crate::api::scaling::{ObjectName, TargetStatus};
 use crate::metrics::prometheus::WorkloadName;
 use evenkeel_clock::Clock;
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::LimitedBy;
-use evenkeel_core::scaling::tracker::{Report, Tracker};
-use evenkeel_core::units::Resources;
+use evenkeel_core::scaling::tracker::{TickReport, Tracker};
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
+use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::owner::Owner;
-use evenkeel_kubernetes::plan::scaling::{self, Context, Observed, Resolved, Settings, conflicts};
+use evenkeel_kubernetes::plan::scaling::refill::{self, RefillState};
+use evenkeel_kubernetes::plan::scaling::{
+    self, Context, Observed, PlanMemory, Resolved, Settings, TargetRef, conflicts, take_turns,
+};
 
-/// Kinds whose Pods tell by their names what they belong to.
-const NAMED: [&str; 2] = ["Deployment", "StatefulSet"];
-
-/// A Deployment with a longer name has Pods whose names are cut short.
-const LONGEST_NAME: usize = 46;
-
-/// What a target is known by as long as it lasts, whichever object carries its bounds.
+/// The identity of a target as long as it lasts, whichever object carries its bounds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     namespace: Arc<str>,
     autoscaler: Option<String>,
-    workload: scaling::Reference,
+    workload: TargetRef,
 }
 
 impl Key {
@@ -46,46 +43,34 @@ impl Key {
         Self {
             namespace: Arc::clone(&observed.namespace),
             autoscaler: autoscaler.and_then(|autoscaler| autoscaler.metadata.name.clone()),
-            workload: observed.reference.clone(),
+            workload: observed.target.clone(),
         }
     }
 }
 
-/// What is kept of one target.
+/// The state of one target.
 #[derive(Debug, Default)]
-struct Kept {
+struct TargetState {
     tracker: Tracker,
-    plans: scaling::Memory,
+    plans: PlanMemory,
     refill: Option<RefillState>,
     /// The tick at which the past was asked for.
     asked: u64,
-    contest: Contest,
+    contest: ContestInquiry,
     decisions: BTreeMap<&'static str, u64>,
     tick: u64,
 }
 
-/// Whether it is known who contests the bounds of a target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Contest {
-    /// Nobody does.
-    #[default]
-    None,
-    /// The API server is being asked.
-    Asked,
-    /// It has been asked.
-    Known,
-}
-
-/// All targets.
+/// The state of all targets.
 #[derive(Debug, Default)]
 pub(super) struct Targets {
-    kept: HashMap<Key, Kept>,
+    states: HashMap<Key, TargetState>,
     tick: u64,
     /// What their models share.
     pub(super) shared: Arc<Shared>,
 }
 
-/// What one tick works on.
+/// Everything that one tick reads.
 pub(super) struct Tick<'a> {
     /// The time, by the loop's clock.
     pub(super) now: Timestamp,
@@ -95,16 +80,16 @@ pub(super) struct Tick<'a> {
     pub(super) shared: &'a Shared,
     /// The newest round of measurements, unless it is too old to hold.
     pub(super) sample: Option<&'a Sample>,
-    /// Whether this tick decides, or only measures.
+    /// True where this tick decides, and does not only measure.
     pub(super) decides: bool,
-    /// Whether this replica plans, and its name in Events.
+    /// The name of this replica in Events, where it plans.
     pub(super) leads: Option<&'a str>,
-    /// Whether there is a past to be asked for.
+    /// True where there is a past to be asked for.
     pub(super) has_past: bool,
     pub(super) traces: &'a Traces,
 }
 
-/// What one tick leaves to be done.
+/// The work that one tick leaves.
 #[derive(Debug, Default)]
 pub(super) struct Ticked {
     pub(super) writes: Vec<Write>,
@@ -115,6 +100,14 @@ pub(super) struct Ticked {
     pub(super) contested: Vec<Contested>,
     /// The memory that all of them take.
     pub(super) bytes: usize,
+}
+
+/// One target at one tick.
+#[derive(Clone, Copy)]
+struct TargetView<'a> {
+    key: &'a Key,
+    observed: &'a Observed,
+    resolved: &'a Resolved,
 }
 
 /// A target whose bounds somebody contests.
@@ -129,22 +122,31 @@ impl Targets {
     pub(super) fn tick(&mut self, observed: &[Observed], tick: &Tick<'_>) -> Ticked {
         self.tick += 1;
         let mut ticked = Ticked::default();
-        let measured = tick.sample.map(Sample::measured);
         for (observed, conflict) in observed.iter().zip(conflicts(observed)) {
             let key = Key::of(observed);
-            let kept = self.kept.entry(key.clone()).or_default();
-            kept.tick = self.tick;
-            let resolved =
-                scaling::resolve(observed, conflict, &tick.settings, &kept.plans, tick.now);
-            kept.ask_for_past(observed, &resolved, tick, &mut ticked.past);
-            kept.measure(observed, &resolved, (tick, measured.as_ref()));
+            let state = self.states.entry(key.clone()).or_default();
+            state.tick = self.tick;
+            let resolved = scaling::resolve(
+                observed,
+                conflict,
+                &tick.settings,
+                state.plans.record(tick.now),
+                tick.now,
+            );
+            let target = TargetView {
+                key: &key,
+                observed,
+                resolved: &resolved,
+            };
+            state.ask_for_past(target, tick, &mut ticked.past);
+            state.measure(target, tick);
             if tick.decides {
-                kept.decide(&key, (observed, &resolved), tick, &mut ticked);
+                state.decide(target, tick, &mut ticked);
             }
         }
         take_turns(&mut ticked.writes, self.tick);
         let newest = self.tick;
-        self.kept.retain(|_, kept| kept.tick == newest);
+        self.states.retain(|_, state| state.tick == newest);
         let mut traces = tick.traces.lock();
         if tick.decides {
             let there: HashSet<_> = ticked
@@ -154,30 +156,29 @@ impl Targets {
                 .collect();
             traces.retain(|key, _| there.contains(key));
         }
-        let kept = self.kept.values().map(|kept| kept.tracker.bytes());
-        ticked.bytes = kept.chain(traces.values().map(Trace::bytes)).sum();
+        let states = self.states.values().map(|state| state.tracker.bytes());
+        ticked.bytes = states.chain(traces.values().map(Trace::bytes)).sum();
         ticked
     }
 
     /// Takes a part of the past.
     pub(super) fn fill(&mut self, filled: &Filled, now: Timestamp) {
         let Filled {
-            resource,
+            signal,
             resolution,
             sums,
         } = filled;
-        for (key, kept) in &mut self.kept {
-            if kept.refill != Some(RefillState::Running) {
+        for (key, state) in &mut self.states {
+            if state.refill != Some(RefillState::Running) {
                 continue;
             }
-            let scaling::Reference { kind, name } = &key.workload;
             let workload = WorkloadName {
                 namespace: key.namespace.as_ref().into(),
-                workload: format!("{kind}/{name}").into(),
+                workload: format!("{}/{}", key.workload.kind(), key.workload.name()).into(),
             };
             if let Some(points) = sums.sums.get(&workload) {
                 let points = points.iter().copied();
-                kept.tracker.refill(*resource, *resolution, points, now);
+                state.tracker.refill(signal, *resolution, points, now);
             }
         }
     }
@@ -185,48 +186,39 @@ impl Targets {
     /// Takes note that the targets of these namespaces have all of the past that there is; those
     /// that came since are still asked for.
     pub(super) fn filled(&mut self, namespaces: &Asked) {
-        for (key, kept) in &mut self.kept {
+        for (key, state) in &mut self.states {
             let asked = namespaces.get(&*key.namespace);
-            let theirs = asked.is_some_and(|&tick| kept.asked <= tick);
-            if theirs && kept.refill == Some(RefillState::Running) {
-                kept.refill = Some(RefillState::Done);
+            if let Some((before, &answered)) = state.refill.zip(asked) {
+                state.refill = Some(before.after_answer(state.asked, answered));
             }
         }
     }
 
     /// Takes note of who contests the bounds of a target, as far as that could be learned.
     pub(super) fn contested_by(&mut self, key: &Key, manager: Option<String>) {
-        if let Some(kept) = self.kept.get_mut(key) {
-            kept.contest = Contest::Known;
+        if let Some(state) = self.states.get_mut(key) {
+            state.contest = ContestInquiry::Answered;
             if let Some(manager) = manager {
-                kept.plans.name_contester(manager);
+                state.plans.name_contester(manager);
             }
         }
     }
 }
 
-impl Kept {
+impl TargetState {
     /// Sees to it that the past of a new target is asked for, where there is one to be had.
-    fn ask_for_past(
-        &mut self,
-        observed: &Observed,
-        resolved: &Resolved,
-        tick: &Tick<'_>,
-        past: &mut Asked,
-    ) {
+    fn ask_for_past(&mut self, target: TargetView<'_>, tick: &Tick<'_>, past: &mut Asked) {
+        let TargetView {
+            observed, resolved, ..
+        } = target;
         if self.refill.is_some() || resolved.target.is_none() {
             return;
         }
-        let scaling::Reference { kind, name } = &observed.reference;
-        let state = if !tick.has_past {
-            RefillState::NoPrometheus
-        } else if !NAMED.contains(&&**kind) || name.len() > LONGEST_NAME {
-            RefillState::NotByName
-        } else {
+        let state = refill::begin(&observed.target, tick.has_past);
+        if state == RefillState::Running {
             self.asked = self.tick;
             past.insert(observed.namespace.as_ref().into(), self.tick);
-            RefillState::Running
-        };
+        }
         self.refill = Some(state);
     }
 
@@ -234,36 +226,32 @@ impl Kept {
     ///
     /// Half of the age that a measurement may have is left to it for being scraped and asked for;
     /// the tracker lets it stand for the other half.
-    fn measure(
-        &mut self,
-        observed: &Observed,
-        resolved: &Resolved,
-        (tick, measured): (&Tick<'_>, Option<&Resources<Timestamp>>),
-    ) {
-        let (Some(target), Some(sample), Some(measured)) =
-            (&resolved.target, tick.sample, measured)
-        else {
+    fn measure(&mut self, target: TargetView<'_>, tick: &Tick<'_>) {
+        let TargetView {
+            observed, resolved, ..
+        } = target;
+        let Some((target, sample)) = resolved.target.as_ref().zip(tick.sample) else {
             return;
         };
-        for &(resource, _) in &target.capacities {
-            let at = tick.clock.of(measured[resource]);
-            if tick.now.duration_since(at) > tick.settings.max_age {
+        let signals = target.signals.iter().map(|scaled| &scaled.signal);
+        let members = &observed.pods.members;
+        let observation = sample.observe(&observed.namespace, members, signals.clone());
+        for signal in signals {
+            let Some(load) = observation.load(signal) else {
                 continue;
-            }
-            if let Some(sum) = sample.load(&observed.pods, resource) {
+            };
+            let measured = tick.clock.of(load.measured);
+            if tick.now.duration_since(measured) <= tick.settings.max_age {
                 // It is finite and not negative, and of now.
-                let _ = self.tracker.measure(resource, tick.now, sum, tick.now);
+                let _ = self.tracker.measure(signal, tick.now, load.value, tick.now);
             }
         }
     }
 
-    fn decide(
-        &mut self,
-        key: &Key,
-        (observed, resolved): (&Observed, &Resolved),
-        tick: &Tick<'_>,
-        ticked: &mut Ticked,
-    ) {
+    fn decide(&mut self, target: TargetView<'_>, tick: &Tick<'_>, ticked: &mut Ticked) {
+        let TargetView {
+            observed, resolved, ..
+        } = target;
         let now = tick.now;
         let report = resolved.target.as_ref().map(|target| {
             self.tracker
@@ -274,7 +262,7 @@ impl Kept {
             *self.decisions.entry(limit).or_default() += 1;
         }
         if let Some(reporter) = tick.leads
-            && !self.waits_for_contester(key, (observed, resolved), ticked)
+            && !self.waits_for_contester(target, ticked)
         {
             let context = Context { now, reporter };
             let writes = scaling::plan(
@@ -295,7 +283,9 @@ impl Kept {
             now,
         };
         if let Some(status) = show::shown(&picture) {
-            draw(&status, (resolved, report.as_ref()), tick);
+            if let Some(report) = &report {
+                draw(&status, report, tick);
+            }
             let decisions = self.decisions.iter().map(|(by, count)| (*by, *count));
             ticked.shown.push(BoardEntry {
                 status: Arc::new(status),
@@ -304,54 +294,37 @@ impl Kept {
         }
     }
 
-    /// Whether planning has to wait until it is known who contests the bounds: the Event and the
-    /// condition are to name them.
-    fn waits_for_contester(
-        &mut self,
-        key: &Key,
-        (observed, resolved): (&Observed, &Resolved),
-        ticked: &mut Ticked,
-    ) -> bool {
-        let contested = resolved.is_contested();
-        self.contest = match (contested, self.contest) {
-            (false, _) => Contest::None,
-            (true, Contest::None) => {
-                let owner = Owner::of(observed);
-                match owner.and_then(|owner| owner.object(&observed.namespace)) {
-                    Some(object) => {
-                        ticked.contested.push(Contested {
-                            key: key.clone(),
-                            object,
-                        });
-                        Contest::Asked
-                    }
-                    None => Contest::Known,
-                }
-            }
-            (true, asked) => asked,
-        };
-        self.contest == Contest::Asked
+    /// True while planning waits for the name of the other writer of contested bounds, which Event
+    /// and condition are to name.
+    fn waits_for_contester(&mut self, target: TargetView<'_>, ticked: &mut Ticked) -> bool {
+        let TargetView {
+            key,
+            observed,
+            resolved,
+        } = target;
+        let object = Owner::of(observed).and_then(|owner| owner.object(&observed.namespace));
+        let before = self.contest;
+        self.contest = before.next(resolved.is_contested(), object.is_some());
+        if let Some(object) = object
+            && before == ContestInquiry::None
+            && self.contest == ContestInquiry::Asked
+        {
+            ticked.contested.push(Contested {
+                key: key.clone(),
+                object,
+            });
+        }
+        self.contest == ContestInquiry::Asked
     }
 }
 
-/// Begins with another write at each tick, so that where the queue has no room for all it is not
-/// always the same that find none.
-fn take_turns(writes: &mut [Write], tick: u64) {
-    // Multiples of the golden ratio lie evenly between 0 and 1, here between 0 and 2^64.
-    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-    let share = u128::from(tick.wrapping_mul(GOLDEN));
-    let length = u128::try_from(writes.len()).unwrap_or_default();
-    writes.rotate_left(usize::try_from((share * length) >> 64).unwrap_or_default());
-}
-
-/// Draws what this tick saw and said.
-fn draw(shown: &TargetStatus, (resolved, report): (&Resolved, Option<&Report>), tick: &Tick<'_>) {
-    let Some(report) = report else { return };
+/// Adds the loads, forecasts and counts of this tick to the trace of a target.
+fn draw(shown: &TargetStatus, report: &TickReport, tick: &Tick<'_>) {
     let loads: Vec<trace::Observed> = report
         .loads
         .iter()
         .map(|load| trace::Observed {
-            resource: load.resource,
+            signal: load.signal.clone(),
             load: load.now.filter(|_| load.measured == Some(tick.now)),
             forecast: load.model.and_then(|model| {
                 let step = model.at_horizon?;
@@ -365,11 +338,7 @@ fn draw(shown: &TargetStatus, (resolved, report): (&Resolved, Option<&Report>), 
             }),
         })
         .collect();
-    let floor = resolved
-        .bounds
-        .as_ref()
-        .and_then(|bounds| bounds.floor(tick.now));
-    let floor = floor.map(|floor| floor.replicas);
+    let floor = shown.floor.as_ref().map(|floor| floor.replicas);
     let mut traces = tick.traces.lock();
     let trace = traces.entry(key_of(shown)).or_default();
     trace.record(tick.now, shown.current, floor, &loads);

@@ -11,7 +11,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::api::history::{ForecastBand, HistoryPoint};
 use evenkeel_core::forecast::Resolution;
-use evenkeel_core::units::{Resource, narrowed};
+use evenkeel_core::scaling::signal::Signal;
+use evenkeel_core::units::narrowed;
 
 /// The past that is kept: 30 minutes.
 const PAST: i64 = 120;
@@ -36,10 +37,10 @@ pub struct Traces(Arc<Mutex<HashMap<Key, Trace>>>);
 
 impl Traces {
     /// The points of one load of a target, oldest first; `None` where there is no such target or
-    /// it does not scale by this resource.
+    /// it does not scale by a signal of this name.
     #[must_use]
-    pub fn points(&self, key: &Key, resource: Resource) -> Option<Vec<HistoryPoint>> {
-        self.lock().get(key)?.points(resource)
+    pub fn points(&self, key: &Key, signal: &str) -> Option<Vec<HistoryPoint>> {
+        self.lock().get(key)?.points(signal)
     }
 
     pub fn lock(&self) -> MutexGuard<'_, HashMap<Key, Trace>> {
@@ -52,9 +53,9 @@ impl Traces {
 pub const STEP: SignedDuration = Resolution::Fine.step();
 
 /// Result of one tick for one load.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Observed {
-    pub resource: Resource,
+    pub signal: Signal,
     /// Sum over the Pods, where it was measured for this tick.
     pub load: Option<f64>,
     pub forecast: Option<DueForecast>,
@@ -87,7 +88,7 @@ pub struct Trace {
     /// The newest slot; the rings reach [`AHEAD`] beyond it.
     newest: Option<i64>,
     counts: Box<[[i32; 2]]>,
-    loads: Vec<(Resource, Box<[Row]>)>,
+    loads: Vec<(Signal, Box<[Row]>)>,
 }
 
 impl Default for Trace {
@@ -113,7 +114,7 @@ impl Trace {
         self.move_to(slot);
         self.counts[place(slot)] = [replicas.unwrap_or(-1), floor.unwrap_or(-1)];
         for observed in loads {
-            let rows = self.rows(observed.resource);
+            let rows = self.rows(&observed.signal);
             if let Some(load) = observed.load.and_then(narrowed) {
                 rows[place(slot)].load = load;
             }
@@ -135,10 +136,11 @@ impl Trace {
         size_of::<Self>() + counts + loads.sum::<usize>()
     }
 
-    fn rows(&mut self, resource: Resource) -> &mut [Row] {
-        let known = self.loads.iter().position(|(of, _)| *of == resource);
+    fn rows(&mut self, signal: &Signal) -> &mut [Row] {
+        let known = self.loads.iter().position(|(of, _)| of == signal);
         let index = known.unwrap_or_else(|| {
-            self.loads.push((resource, vec![GAP; length()].into()));
+            self.loads
+                .push((signal.clone(), vec![GAP; length()].into()));
             self.loads.len() - 1
         });
         &mut self.loads[index].1
@@ -161,8 +163,8 @@ impl Trace {
         self.newest = Some(slot);
     }
 
-    fn points(&self, resource: Resource) -> Option<Vec<HistoryPoint>> {
-        let (_, rows) = self.loads.iter().find(|(of, _)| *of == resource)?;
+    fn points(&self, signal: &str) -> Option<Vec<HistoryPoint>> {
+        let (_, rows) = self.loads.iter().find(|(of, _)| of.to_string() == signal)?;
         let newest = self.newest?;
         let value = |value: f32| (!value.is_nan()).then(|| f64::from(value));
         let count = |count: i32| (count >= 0).then_some(count);
@@ -212,7 +214,7 @@ mod tests {
 
     fn cpu(load: Option<f64>, due: i64, mean: f64) -> Observed {
         Observed {
-            resource: Resource::Cpu,
+            signal: Signal::CPU,
             load,
             forecast: Some(DueForecast {
                 due: at(due),
@@ -230,7 +232,7 @@ mod tests {
         let mut trace = Trace::default();
         trace.record(at(100), Some(2), None, &[cpu(Some(5.0), 104, 9.0)]);
         trace.record(at(102), Some(3), Some(3), &[cpu(None, 106, 11.0)]);
-        let points = trace.points(Resource::Cpu).unwrap();
+        let points = trace.points("cpu").unwrap();
         let told: Vec<_> = points
             .iter()
             .map(|point| {
@@ -253,7 +255,7 @@ mod tests {
                 (106, None, Some(11.0), None, None),
             ]
         );
-        assert_eq!(trace.points(Resource::Memory), None);
+        assert_eq!(trace.points("memory"), None);
     }
 
     #[test]
@@ -262,7 +264,7 @@ mod tests {
         for slot in 0..1000 {
             trace.record(at(slot), Some(1), None, &[cpu(Some(1.0), slot + 4, 2.0)]);
         }
-        let points = trace.points(Resource::Cpu).unwrap();
+        let points = trace.points("cpu").unwrap();
         assert_eq!(points.len(), 124);
         assert_eq!(points[0].at.as_second(), 880 * 15);
         assert!(
@@ -272,16 +274,16 @@ mod tests {
         );
         // After a long silence nothing of the old ring is left.
         trace.record(at(5000), Some(1), None, &[]);
-        assert_eq!(trace.points(Resource::Cpu).unwrap().len(), 1);
+        assert_eq!(trace.points("cpu").unwrap().len(), 1);
         // A clock that was set back begins anew from there.
         trace.record(at(4990), Some(2), None, &[]);
-        let points = trace.points(Resource::Cpu).unwrap();
+        let points = trace.points("cpu").unwrap();
         assert_eq!(points.len(), 1);
         assert_eq!(points[0].replicas, Some(2));
         // Also by more than the rings hold, and by more than could be cleared one by one.
         trace.record(at(i64::from(i32::MAX)), Some(1), None, &[]);
         trace.record(at(4991), Some(3), None, &[]);
-        let points = trace.points(Resource::Cpu).unwrap();
+        let points = trace.points("cpu").unwrap();
         let replicas: Vec<_> = points.iter().map(|point| point.replicas).collect();
         assert_eq!(replicas, [Some(3)]);
         assert!(trace.bytes() < 5000);
@@ -292,7 +294,7 @@ mod tests {
         let mut trace = Trace::default();
         trace.record(at(100), Some(2), None, &[cpu(Some(5.0), 141, 9.0)]);
         trace.record(at(101), Some(2), None, &[cpu(Some(5.0), 141, 9.0)]);
-        let points = trace.points(Resource::Cpu).unwrap();
+        let points = trace.points("cpu").unwrap();
         assert_eq!(points.last().unwrap().at.as_second(), 141 * 15);
         assert_eq!(points.len(), 3);
     }

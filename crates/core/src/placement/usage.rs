@@ -1,6 +1,8 @@
 //! Measurements of nodes and Pods, a round of them at a time.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -34,6 +36,45 @@ impl PodName {
     }
 }
 
+/// The name of a Pod, owned or borrowed, so that it can be looked up without a copy.
+trait PodKey {
+    /// Namespace and name.
+    fn key(&self) -> (&str, &str);
+}
+
+impl PodKey for PodName {
+    fn key(&self) -> (&str, &str) {
+        (&self.namespace, &self.name)
+    }
+}
+
+impl PodKey for (&str, &str) {
+    fn key(&self) -> (&str, &str) {
+        *self
+    }
+}
+
+// As the derived ones of `PodName`: the namespace, then the name.
+impl Hash for dyn PodKey + '_ {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
+}
+
+impl PartialEq for dyn PodKey + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for dyn PodKey + '_ {}
+
+impl<'a> Borrow<dyn PodKey + 'a> for PodName {
+    fn borrow(&self) -> &(dyn PodKey + 'a) {
+        self
+    }
+}
+
 /// Everything measured in one round, of all nodes and Pods at once.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UsageSample {
@@ -44,4 +85,30 @@ pub struct UsageSample {
     pub pods: HashMap<PodName, Resources<Option<Amount>>>,
     /// The speed of the nodes' network interfaces in bytes per second, where the source tells it.
     pub network_capacity: HashMap<Box<str>, Amount>,
+}
+
+impl UsageSample {
+    /// The usage of one Pod; `None` where it was not measured.
+    #[must_use]
+    pub fn of_pod(&self, namespace: &str, name: &str) -> Option<&Resources<Option<Amount>>> {
+        let key: &dyn PodKey = &(namespace, name);
+        self.pods.get(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pods_are_found_by_borrowed_names() {
+        let row = Resources::from_fn(|_| Some(Amount::new(7)));
+        let sample = UsageSample {
+            pods: HashMap::from([(PodName::new("shop", "web"), row)]),
+            ..UsageSample::default()
+        };
+        assert_eq!(sample.of_pod("shop", "web"), Some(&row));
+        assert_eq!(sample.of_pod("sho", "pweb"), None);
+        assert_eq!(sample.of_pod("web", "shop"), None);
+    }
 }

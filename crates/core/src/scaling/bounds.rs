@@ -1,4 +1,4 @@
-//! The least and the most replicas of a target.
+//! The fewest and the most replicas that a target may have.
 
 /// `minReplicas` and `maxReplicas`: 0 <= min <= max, and max at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,13 +7,22 @@ pub struct Bounds {
     max: i32,
 }
 
-/// Bounds that are none.
+/// `minReplicas` and `maxReplicas` as an object has them, unchecked; the first may be absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ObjectBounds {
+    /// `minReplicas`, where the object has it.
+    pub min: Option<i32>,
+    /// `maxReplicas`, which every object has.
+    pub max: i32,
+}
+
+/// Bounds that no target can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{min} to {max} replicas are not accepted: at least 0 to at least 1, in this order")]
 pub struct BoundsError {
-    /// The least as given.
+    /// The `minReplicas` that was refused.
     pub min: i32,
-    /// The most as given.
+    /// The `maxReplicas` that was refused.
     pub max: i32,
 }
 
@@ -29,7 +38,7 @@ impl Bounds {
     /// The bounds `min` and `max`, both included.
     ///
     /// # Errors
-    /// A negative least, a most below 1, and a most below the least are refused.
+    /// A negative `min`, a `max` below 1, and a `max` below `min` are refused.
     pub const fn new(min: i32, max: i32) -> Result<Self, BoundsError> {
         if min < 0 || max < 1 || min > max {
             return Err(BoundsError { min, max });
@@ -37,17 +46,17 @@ impl Bounds {
         Ok(Self { min, max })
     }
 
-    /// The least.
+    /// `minReplicas`, at least 0.
     pub const fn min(self) -> i32 {
         self.min
     }
 
-    /// The most.
+    /// `maxReplicas`, at least 1.
     pub const fn max(self) -> i32 {
         self.max
     }
 
-    /// The nearest count inside.
+    /// The count inside the bounds that is nearest to `replicas`.
     #[must_use]
     pub fn clamp(self, replicas: i32) -> i32 {
         replicas.clamp(self.min, self.max)

@@ -1,37 +1,31 @@
-//! DS-HPA: S-HPA forecasts while it may, D-HPA while it cannot (paper 2.2 and 2.3).
+//! DS-HPA (`DS-HPA`): S-HPA forecasts where it can (2.2), D-HPA watches the load where it cannot
+//! (2.3).
 //!
-//! A trusted forecast is put in force and stands for one horizon. While it stands, and while there
-//! is none, D-HPA watches the load with a target that its growth lowers: it scales out earlier and
-//! in later than the plain rule. It speaks up only where it differs from the plain rule, and the
-//! larger of both counts holds. The paper's growth is a difference; as a fraction it has no unit,
-//! and by its magnitude both directions lower the target, which is what the paper describes.
+//! A trusted forecast becomes the active one and stands for one horizon. While it stands, and while
+//! there is none, D-HPA compares the load with a target that the load's growth lowers: it scales out
+//! earlier and in later than the HPA's own rule, and proposes something only where it differs from
+//! that rule. The larger of both counts holds. The paper writes the growth as a difference; as a
+//! fraction it has no unit, and its magnitude lowers the target in both directions, as the paper
+//! describes.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::hpa_aware::{PodCapacity, within};
-use super::{Load, Observation, Policy, ScaleDown, Strategy};
-use crate::forecast::{Forecast, SHpa, Trust};
-use crate::units::{Ratio, Resource, count_as_f64, replicas_ceil};
+use super::input::{DecisionInput, Prediction, SignalLoad};
+use super::mode::ScaleDown;
+use super::policy::{Policy, Strategy};
+use super::signal::Signal;
+use crate::forecast::{Forecast, SHpa};
+use crate::units::{Ratio, count_as_f64, replicas_ceil};
 
-/// What a model forecasts of a load, and whether it has earned to be heard.
-#[derive(Debug, Clone, Copy)]
-pub struct Predicted<'a> {
-    /// The name of the model.
-    pub model: &'static str,
-    /// Its forecast.
-    pub forecast: &'a Forecast,
-    /// Whether it was lately better than the naive one at the horizon in use.
-    pub trust: Trust,
-}
-
-/// D-HPA's target and what it is made of (paper 11 and 12).
+/// D-HPA's target and the figures that it follows from (`DS-HPA` (11), (12)).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DynamicThreshold {
-    /// The mean utilisation.
+    /// The mean utilisation of the recent sums.
     pub mean: f64,
     /// g: the last change, as a fraction of the value before it; 0 when that is 0 or missing.
     pub growth: f64,
-    /// The last utilisation.
+    /// The utilisation of the newest sum.
     pub last: f64,
     /// T_down: `clamp(T - mean |g|, T / 2, T)`.
     pub target: f64,
@@ -76,72 +70,74 @@ impl DynamicThreshold {
     }
 }
 
-/// A forecast that stands until it is due.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct InForce {
+/// A trusted forecast, which stands until it is due.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActiveForecast {
     /// DR for the mean that was forecast.
     pub replicas: i32,
-    /// The resource that needs the most replicas.
-    pub resource: Resource,
-    /// What was forecast of it.
+    /// The signal that needs the most replicas.
+    pub signal: Signal,
+    /// The mean that was forecast of its load, in its base unit.
     pub mean: f64,
-    /// When it is due, and stops to stand.
+    /// When the forecast is due, and no longer stands.
     pub until: Timestamp,
-    /// The model.
+    /// The name of the model.
     pub model: &'static str,
 }
 
-/// What speaks for a count.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Why prediction proposes a count.
+#[derive(Debug, Clone, PartialEq)]
 pub enum Basis {
-    /// A trusted forecast.
-    Forecast(InForce),
-    /// D-HPA's target for a resource.
-    DynamicThreshold(Resource, DynamicThreshold),
+    /// A trusted forecast, which is now the active one.
+    Forecast(ActiveForecast),
+    /// D-HPA's target for a signal.
+    DynamicThreshold(Signal, DynamicThreshold),
 }
 
 /// A count that prediction asks for.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Proposal {
     /// The count, without any bound.
     pub replicas: i32,
-    /// What speaks for it.
+    /// Why it is proposed.
     pub basis: Basis,
 }
 
 impl Proposal {
-    /// The resource whose load speaks.
+    /// The signal whose load asks for the count.
     #[must_use]
-    pub const fn resource(&self) -> Resource {
-        match self.basis {
-            Basis::Forecast(forecast) => forecast.resource,
-            Basis::DynamicThreshold(resource, _) => resource,
+    pub const fn signal(&self) -> &Signal {
+        match &self.basis {
+            Basis::Forecast(forecast) => &forecast.signal,
+            Basis::DynamicThreshold(signal, _) => signal,
         }
     }
 }
 
-/// Carries the forecast in force on to now, and says what prediction asks for; `None` where it has
-/// nothing to add to the plain rule.
+/// Carries the active forecast on to now and returns the count that prediction asks for; `None`
+/// where it has nothing to add to the HPA's own rule.
 pub(super) fn propose(
     policy: &Policy,
-    observation: &Observation<'_>,
-    in_force: &mut Option<InForce>,
+    input: &DecisionInput<'_>,
+    active: &mut Option<ActiveForecast>,
 ) -> Option<Proposal> {
-    let now = observation.now;
-    *in_force = in_force.filter(|forecast| stands(forecast, policy, observation));
-    let between = in_force.is_some();
+    let now = input.now;
+    *active = active
+        .take()
+        .filter(|forecast| stands(forecast, policy, input));
+    let between = active.is_some();
     if !between || policy.strategy == Strategy::Forecast {
-        *in_force = forecast(policy, observation).or(*in_force);
+        *active = forecast(policy, input).or(active.take());
     }
-    let forecast = in_force.map(|forecast| Proposal {
+    let forecast = active.as_ref().map(|forecast| Proposal {
         replicas: forecast.replicas,
-        basis: Basis::Forecast(forecast),
+        basis: Basis::Forecast(forecast.clone()),
     });
     let reactive = (between || forecast.is_none()) && policy.strategy == Strategy::DsHpa;
-    let loads = observation.loads.iter().filter(|_| reactive);
+    let loads = input.loads.iter().filter(|_| reactive);
     let thresholds = loads.filter_map(|load| {
-        load.used(now, policy.max_age)?;
-        dynamic_threshold(load, observation.current, policy.tolerance)
+        load.fresh(now, policy.max_age)?;
+        dynamic_threshold(load, input.current, policy.tolerance)
     });
     let all = forecast.into_iter().chain(thresholds);
     all.reduce(|most, next| {
@@ -153,36 +149,34 @@ pub(super) fn propose(
     })
 }
 
-/// Whether a forecast made earlier is still to be heard: not yet due, and its model not distrusted
-/// since.
-fn stands(forecast: &InForce, policy: &Policy, observation: &Observation<'_>) -> bool {
-    let mut of_resource = observation
+/// True while a forecast made earlier still holds: it is not due, and its model has not lost its
+/// trust since.
+fn stands(forecast: &ActiveForecast, policy: &Policy, input: &DecisionInput<'_>) -> bool {
+    let mut of_signal = input
         .loads
         .iter()
-        .filter(|load| load.resource == forecast.resource);
-    let distrusted = of_resource.any(|load| {
-        load.predicted
-            .is_some_and(|predicted| !predicted.trust.is_trusted())
-    });
+        .filter(|load| *load.signal == forecast.signal);
+    let distrusted =
+        of_signal.any(|load| load.prediction.is_some_and(|one| !one.trust.is_trusted()));
     let from = forecast.until.checked_sub(policy.horizon);
-    let begun = from.is_ok_and(|from| from <= observation.now);
-    policy.strategy != Strategy::Off && begun && observation.now < forecast.until && !distrusted
+    let begun = from.is_ok_and(|from| from <= input.now);
+    policy.strategy != Strategy::Off && begun && input.now < forecast.until && !distrusted
 }
 
-fn forecast(policy: &Policy, observation: &Observation<'_>) -> Option<InForce> {
+fn forecast(policy: &Policy, input: &DecisionInput<'_>) -> Option<ActiveForecast> {
     if policy.strategy == Strategy::Off {
         return None;
     }
-    let until = observation.now.checked_add(policy.horizon).ok()?;
-    let counts = observation.loads.iter().filter_map(|load| {
-        let predicted = trusted(load, policy, observation.now)?;
-        let mean = predicted.forecast.at(until)?.mean;
-        Some(InForce {
+    let until = input.now.checked_add(policy.horizon).ok()?;
+    let counts = input.loads.iter().filter_map(|load| {
+        let prediction = trusted(load, policy, input.now)?;
+        let mean = prediction.forecast.at(until)?.mean;
+        Some(ActiveForecast {
             replicas: load.capacity.desired_for_sum(mean),
-            resource: load.resource,
+            signal: load.signal.clone(),
             mean,
             until,
-            model: predicted.model,
+            model: prediction.model,
         })
     });
     counts.reduce(|most, next| {
@@ -194,52 +188,47 @@ fn forecast(policy: &Policy, observation: &Observation<'_>) -> Option<InForce> {
     })
 }
 
-fn trusted<'a>(load: &Load<'a>, policy: &Policy, now: Timestamp) -> Option<Predicted<'a>> {
-    load.used(now, policy.max_age)?;
+fn trusted<'a>(load: &SignalLoad<'a>, policy: &Policy, now: Timestamp) -> Option<Prediction<'a>> {
+    load.fresh(now, policy.max_age)?;
     let enough = load.recent.len() >= SHpa::NEED || policy.strategy != Strategy::DsHpa;
-    load.predicted
-        .filter(|predicted| enough && predicted.trust.is_trusted())
+    load.prediction
+        .filter(|prediction| enough && prediction.trust.is_trusted())
 }
 
-fn dynamic_threshold(load: &Load<'_>, current: i32, tolerance: Ratio) -> Option<Proposal> {
+fn dynamic_threshold(load: &SignalLoad<'_>, current: i32, tolerance: Ratio) -> Option<Proposal> {
     let threshold = DynamicThreshold::of(load.recent, current, load.capacity)?;
     let used = load.recent.last()?;
     let replicas = threshold.desired(current, tolerance);
-    (replicas > load.capacity.reactive(current, *used, tolerance)).then_some(Proposal {
+    (replicas > load.capacity.reactive(current, *used, tolerance)).then(|| Proposal {
         replicas,
-        basis: Basis::DynamicThreshold(load.resource, threshold),
+        basis: Basis::DynamicThreshold(load.signal.clone(), threshold),
     })
 }
 
-/// The count that carries every load as it is now and the upper 95 % bound of what it will be,
-/// where scaling in ahead is allowed and each has a fresh measurement and a trusted forecast.
-pub(super) fn early(policy: &Policy, observation: &Observation<'_>) -> Option<i32> {
+/// The count that carries every load as it is now and the upper 95 % bound of its forecast; `None`
+/// unless scaling in ahead is allowed and each load has a fresh measurement and a trusted forecast.
+pub(super) fn early(policy: &Policy, input: &DecisionInput<'_>) -> Option<i32> {
     if policy.scale_down != ScaleDown::Early || policy.strategy == Strategy::Off {
         return None;
     }
-    let until = observation.now.checked_add(policy.horizon).ok()?;
-    let upper = observation.loads.iter().map(|load| {
-        let predicted = trusted(load, policy, observation.now)?;
-        let upper = highest(predicted.forecast, until)?;
-        let used = load.used(observation.now, policy.max_age)?;
+    let until = input.now.checked_add(policy.horizon).ok()?;
+    let upper = input.loads.iter().map(|load| {
+        let prediction = trusted(load, policy, input.now)?;
+        let upper = highest(prediction.forecast, until)?;
+        let used = load.fresh(input.now, policy.max_age)?;
         let now = load
             .capacity
-            .reactive(observation.current, used, policy.tolerance);
+            .reactive(input.current, used, policy.tolerance);
         Some(load.capacity.desired_for_sum(upper).max(now))
     });
     upper.collect::<Option<Vec<_>>>()?.into_iter().max()
 }
 
-/// The highest upper bound up to `until`: what is taken away now is missing all that time.
+/// The highest upper bound up to `until`: Pods that are taken away now are missing all that time.
 fn highest(forecast: &Forecast, until: Timestamp) -> Option<f64> {
     let last = forecast.index(until)?;
     let within = forecast.steps.get(..=last)?.iter();
     within
         .map(|step| step.interval95.upper)
         .max_by(f64::total_cmp)
-}
-
-/// The age that a measurement has at `now`, for telling.
-pub(super) fn age(load: &Load<'_>, now: Timestamp) -> Option<SignedDuration> {
-    load.measured.map(|at| now.duration_since(at))
 }

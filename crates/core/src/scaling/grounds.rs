@@ -1,19 +1,19 @@
-//! What a decision rests on: the steps by which it falls back as less is known.
+//! The steps by which decisions fall back as less is known.
 
 use super::ds_hpa::{Basis, Proposal};
 
-/// What a decision rests on, from the most that can be known to the least.
+/// The extent of what is known when a decision is taken, from the most to the least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Grounds {
-    /// A trusted forecast.
+    /// A trusted forecast of the load.
     Forecast,
-    /// D-HPA's target.
+    /// The lowered target of D-HPA (`DS-HPA`).
     DynamicThreshold,
-    /// What reacts to the load now; prediction has nothing to add.
+    /// The load as it is now; prediction has nothing to add.
     Reaction,
-    /// What was known before, since no measurement is fresh.
+    /// Only what was known before, since no measurement is fresh.
     LastKnown,
-    /// Nothing, since nothing is to be decided.
+    /// Nothing is decided.
     Nothing,
 }
 
@@ -39,13 +39,11 @@ impl Grounds {
         }
     }
 
-    pub(super) const fn of(proposal: Option<Proposal>) -> Self {
-        match proposal {
+    pub(super) fn of(proposal: Option<&Proposal>) -> Self {
+        match proposal.map(|proposal| &proposal.basis) {
             None => Self::Reaction,
-            Some(proposal) => match proposal.basis {
-                Basis::Forecast(_) => Self::Forecast,
-                Basis::DynamicThreshold(..) => Self::DynamicThreshold,
-            },
+            Some(Basis::Forecast(_)) => Self::Forecast,
+            Some(Basis::DynamicThreshold(..)) => Self::DynamicThreshold,
         }
     }
 }

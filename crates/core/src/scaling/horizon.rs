@@ -1,17 +1,17 @@
-//! How far ahead to look: until a Pod that is asked for now would be ready.
+//! The horizon of a forecast: the time until a Pod that is asked for now would be ready.
 
 use jiff::SignedDuration;
 
-/// Below this a forecast is not worth its error.
+/// The shortest horizon: below it a forecast is not worth its error.
 pub const LEAST: SignedDuration = SignedDuration::from_secs(60);
 
-/// Farther ahead nothing is looked: a Pod that waited for hours for a node says nothing of how long
-/// starts take, and models that remember half an hour say nothing of hours. Each step further also
-/// takes memory and time of every target.
+/// The longest horizon: a Pod that waited for hours for a node says nothing of how long starts take,
+/// and models that remember half an hour say nothing of hours. Each further step also costs memory
+/// and time for every target.
 pub const MOST: SignedDuration = SignedDuration::from_mins(15);
 
-/// The 90th percentile of the times from start to ready, by nearest rank, plus one tick; at least
-/// 60 s, which is also what a target has whose Pods have told nothing yet, and at most 15 minutes.
+/// The horizon of a target whose Pods took the times `start_to_ready`: their 90th percentile by
+/// nearest rank, plus one tick; at least 60 s, also without any times, and at most 15 minutes.
 #[must_use]
 pub fn horizon(start_to_ready: &mut [SignedDuration], tick: SignedDuration) -> SignedDuration {
     start_to_ready.sort_unstable();
@@ -22,8 +22,8 @@ pub fn horizon(start_to_ready: &mut [SignedDuration], tick: SignedDuration) -> S
     percentile.map_or(LEAST, |&time| time.saturating_add(tick).clamp(LEAST, MOST))
 }
 
-/// How many steps a forecast needs to reach the horizon from a measurement that may be as old as
-/// `max_age`.
+/// The number of steps that a forecast needs to reach the horizon from a measurement that may be as
+/// old as `max_age`.
 #[must_use]
 pub fn steps(horizon: SignedDuration, max_age: SignedDuration, step: SignedDuration) -> usize {
     let reach = horizon.saturating_add(max_age).as_secs().max(1);

@@ -69,7 +69,7 @@ pub use outcome::{Action, Outcome, ReconcileError};
 pub use readings::{Reading, Readings};
 pub use reconcile::{Step, reconcile};
 pub use replicas::{Proposal, ReplicaCalculator, Usage, metric_usage, resource_utilization};
-pub use requests::requests;
+pub use requests::{request, requests};
 pub use rescale::{AfterWrite, Rescale};
 pub use settings::{Controller, FeatureGates, Settings};
 pub use spec::{HorizontalPodAutoscaler, MetricSpec, Spec, Tolerances};

@@ -1,15 +1,15 @@
-//! Replicas for a load, and the bounds of the HPA around them (thesis 3.4, equations 3.16 to 3.18).
+//! HPA-aware replicas: the count for a load, inside the bounds of the HPA (`CLBP` (3.16) to (3.18)).
 //!
-//! The thesis divides by the request alone; with the HPA's target utilisation in the divisor the
-//! result is the HPA's own, and a target of 1 gives the thesis' formula.
+//! The paper divides by the request alone; with the HPA's target utilisation in the divisor the
+//! result is the HPA's own, and a target of 1 gives the paper's formula.
 
-use super::Bounds;
+use super::bounds::Bounds;
 use crate::units::{Ratio, replicas_ceil};
 
-/// t of (3.17), the HPA's default tolerance.
+/// t of `CLBP` (3.17), the HPA's default tolerance.
 pub const TOLERANCE: f64 = 0.1;
 
-/// What one Pod is to carry of a resource: its request and the share of it that is to be used.
+/// The load that one Pod is to carry: its request, and the share of it that is to be used.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PodCapacity {
     request: f64,
@@ -20,9 +20,9 @@ pub struct PodCapacity {
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("a request of {request} at a target of {target} is not accepted: both are above 0")]
 pub struct PodCapacityError {
-    /// The request as given.
+    /// The request that was refused.
     pub request: f64,
-    /// The target as given.
+    /// The target that was refused.
     pub target: f64,
 }
 
@@ -35,7 +35,7 @@ impl PodCapacityError {
 }
 
 impl PodCapacity {
-    /// A request of one Pod in the resource's base unit, and the target utilisation of it.
+    /// A request of one Pod in the base unit of its signal, and the target utilisation of it.
     ///
     /// # Errors
     /// Either not above 0, and a request that is not finite, are refused.
@@ -49,7 +49,7 @@ impl PodCapacity {
         }
     }
 
-    /// The request of one Pod, in the resource's base unit.
+    /// The request of one Pod, in the base unit of its signal.
     pub const fn request(self) -> f64 {
         self.request
     }
@@ -59,20 +59,21 @@ impl PodCapacity {
         self.target
     }
 
-    /// DR of one resource (3.16): `ceil(CR used / (requested target))`, `used` that of one Pod.
+    /// DR of one signal (`CLBP` (3.16)): `ceil(CR used / (requested target))`, where `used` is the
+    /// usage of one Pod.
     #[must_use]
     pub fn desired(self, current: i32, used: f64) -> i32 {
         replicas_ceil(f64::from(current) * used / (self.request * self.target))
     }
 
-    /// DR for the `sum` of the usage of all Pods, whatever their number is now.
+    /// DR for the `sum` of the usage of all Pods, whatever their current number.
     #[must_use]
     pub fn desired_for_sum(self, sum: f64) -> i32 {
         self.desired(1, sum)
     }
 
-    /// What the HPA makes of the `sum` of the usage of `current` Pods: (3.16) outside of the
-    /// tolerance, and `current` inside.
+    /// The HPA's own count for the `sum` of the usage of `current` Pods: `CLBP` (3.16) outside of
+    /// the tolerance, and `current` inside.
     #[must_use]
     pub fn reactive(self, current: i32, sum: f64, tolerance: Ratio) -> i32 {
         let ratio = sum / (f64::from(current) * self.request * self.target);
@@ -84,12 +85,12 @@ impl PodCapacity {
     }
 }
 
-/// Whether a ratio is too near 1 to act on, the ends included.
+/// True for a ratio that is too near 1 to act on, the ends of the band included.
 pub(super) fn within(ratio: f64, tolerance: Ratio) -> bool {
     (1.0 - tolerance.get()..=1.0 + tolerance.get()).contains(&ratio)
 }
 
-/// maxR and minR (3.17).
+/// maxR and minR of `CLBP` (3.17).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
     /// `(1 + t) max`.
@@ -99,7 +100,7 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// The thresholds around `bounds` with tolerance t (3.17).
+    /// The thresholds around `bounds` with the tolerance t (`CLBP` (3.17)).
     #[must_use]
     pub fn new(bounds: Bounds, tolerance: f64) -> Self {
         Self {
@@ -108,7 +109,7 @@ impl Thresholds {
         }
     }
 
-    /// (3.18) as printed, which may be outside the bounds and need not be whole.
+    /// `CLBP` (3.18) as printed, which may be outside the bounds and need not be whole.
     #[must_use]
     pub fn limit(self, current: i32, desired: i32) -> f64 {
         let wanted = f64::from(desired);
@@ -120,7 +121,7 @@ impl Thresholds {
     }
 }
 
-/// What a workload may be given: (3.18), inside the bounds.
+/// The replicas that a workload may be given: `CLBP` (3.18), inside the bounds.
 #[must_use]
 pub fn replicas(current: i32, desired: i32, bounds: Bounds) -> i32 {
     let limited = Thresholds::new(bounds, TOLERANCE).limit(current, desired);

@@ -1,4 +1,4 @@
-//! What kept a decision from being what the load asks for.
+//! The rule that kept a decision from the count that the load asks for.
 
 use std::fmt;
 
@@ -38,9 +38,9 @@ pub enum LimitedBy {
     ScaleUpDisabled,
     /// The HPA controller's own limit where there is no `behavior`.
     DefaultScaleUp,
-    /// The time since the last prediction that acted.
+    /// The pause after the last scale-out or scale-in by prediction.
     CoolDown {
-        /// When it is over.
+        /// The end of the pause.
         until: Timestamp,
     },
     /// No fresh measurement of the load.

@@ -1,13 +1,13 @@
-//! What a user allows: how decisions act, and what may take replicas away.
+//! The user's choices: how decisions act, and whether forecasts may take replicas away.
 
 use std::str::FromStr;
 
-/// How a decision acts on its target.
+/// The way in which a decision acts on its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// Not at all.
+    /// There are no decisions.
     Off,
-    /// It is told and not carried out.
+    /// It is shown in status, metrics and Events only.
     #[default]
     Recommend,
     /// It raises the HPA's `minReplicas`, and the cluster's own HPA scales.
@@ -16,13 +16,13 @@ pub enum Mode {
     Direct,
 }
 
-/// What may take replicas away.
+/// The right of a forecast to take replicas away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ScaleDown {
-    /// Only the load as it is now.
+    /// No: only the load as it is now may.
     #[default]
     Reactive,
-    /// Also a forecast whose upper 95 % bound fewer replicas could carry.
+    /// Yes, where fewer replicas could carry the upper 95 % bound of the forecast.
     Early,
 }
 
@@ -30,9 +30,9 @@ pub enum ScaleDown {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{given:?} is not accepted: {accepted}")]
 pub struct UnknownMode {
-    /// The word as given.
+    /// The word that was refused.
     pub given: String,
-    /// What would have been accepted.
+    /// The words that are accepted.
     pub accepted: &'static str,
 }
 
@@ -40,7 +40,7 @@ impl Mode {
     /// The modes that a user may choose.
     pub const CHOICES: [Self; 3] = [Self::Off, Self::Recommend, Self::Floor];
 
-    /// What is accepted, for messages.
+    /// The accepted words, for messages.
     pub const ACCEPTED: &str = "off, recommend or floor";
 
     /// The word in annotations and configuration.
@@ -56,10 +56,10 @@ impl Mode {
 }
 
 impl ScaleDown {
-    /// Both.
+    /// All choices of the user.
     pub const ALL: [Self; 2] = [Self::Reactive, Self::Early];
 
-    /// What is accepted, for messages.
+    /// The accepted words, for messages.
     pub const ACCEPTED: &str = "reactive or early";
 
     /// The word in annotations and configuration.

@@ -1,4 +1,4 @@
-//! What scaling reads of a Pod: its life, and what its containers request.
+//! The facts of a Pod that scaling reads: its life, and the requests of its containers.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -97,13 +97,13 @@ impl From<bool> for ConditionStatus {
 /// The condition `Ready` of a Pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadyCondition {
-    /// Whether the Pod is ready.
+    /// True, false or unknown.
     pub status: ConditionStatus,
     /// `lastTransitionTime`: since when the status is what it is.
     pub last_transition_time: Timestamp,
 }
 
-/// What is read of a container.
+/// The facts of a container that scaling reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerFacts {
     /// The name, which no other container of the Pod has.

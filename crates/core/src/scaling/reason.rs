@@ -1,13 +1,17 @@
-//! A decision in words: what was seen, what it would have asked for, what came of it.
+//! The reason of a decision in words: the load, the count that it asks for, and the count that is
+//! left of it.
 
 use std::fmt;
 
-use super::decide::Floor;
-use super::ds_hpa::{Basis, DynamicThreshold, InForce, Proposal, age};
-use super::{LimitedBy, Load, Mode, Observation, Policy};
-use crate::units::Resource;
+use super::decision::Floor;
+use super::ds_hpa::{ActiveForecast, Basis, DynamicThreshold, Proposal};
+use super::input::{DecisionInput, SignalLoad};
+use super::limit::LimitedBy;
+use super::mode::Mode;
+use super::policy::Policy;
+use super::signal::Signal;
 
-/// Why nothing is decided at all.
+/// The reason why nothing is decided at all.
 pub(super) fn idle(mode: Mode) -> String {
     match mode {
         Mode::Off => "scaling is off".to_owned(),
@@ -20,32 +24,46 @@ pub(super) fn idle(mode: Mode) -> String {
 /// The parts of the sentence.
 pub(super) struct Reason<'a> {
     pub(super) policy: &'a Policy,
-    pub(super) observation: &'a Observation<'a>,
-    pub(super) proposal: Option<Proposal>,
+    pub(super) input: &'a DecisionInput<'a>,
+    pub(super) proposal: Option<&'a Proposal>,
     pub(super) adopted: Option<Floor>,
-    /// What changes, from what, to what.
-    pub(super) change: (&'static str, i32, i32),
+    pub(super) change: Change,
     pub(super) limited_by: Option<LimitedBy>,
+}
+
+/// The number that a decision sets, before and after.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Change {
+    /// The name of the number: `floor` or `replicas`.
+    pub(super) name: &'static str,
+    pub(super) from: i32,
+    pub(super) to: i32,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, from, to } = self;
+        if from == to {
+            write!(f, "{name} stays {to}")
+        } else {
+            write!(f, "{name} {from} -> {to}")
+        }
+    }
 }
 
 impl fmt::Display for Reason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.proposal.map(|proposal| proposal.basis) {
+        match self.proposal.map(|proposal| &proposal.basis) {
             Some(Basis::Forecast(forecast)) => self.forecast(f, forecast)?,
-            Some(Basis::DynamicThreshold(resource, threshold)) => {
-                threshold_in_words(f, resource, threshold)?;
+            Some(Basis::DynamicThreshold(signal, threshold)) => {
+                threshold_in_words(f, signal, threshold)?;
             }
             None => self.nothing(f)?,
         }
         if let Some(Floor { replicas, until }) = self.adopted {
             write!(f, ", floor {replicas} taken over until {until:.0}")?;
         }
-        let (what, from, to) = self.change;
-        if from == to {
-            write!(f, ": {what} stays {to}")?;
-        } else {
-            write!(f, ": {what} {from} -> {to}")?;
-        }
+        write!(f, ": {}", self.change)?;
         match self.limited_by {
             Some(LimitedBy::MissingData) | None => Ok(()),
             Some(limit) => write!(f, ", limited by {limit}"),
@@ -54,32 +72,32 @@ impl fmt::Display for Reason<'_> {
 }
 
 impl Reason<'_> {
-    fn forecast(&self, f: &mut fmt::Formatter<'_>, forecast: InForce) -> fmt::Result {
-        let now = self.observation.now;
+    fn forecast(&self, f: &mut fmt::Formatter<'_>, forecast: &ActiveForecast) -> fmt::Result {
+        let now = self.input.now;
         let ahead = forecast.until.duration_since(now).as_secs();
-        let mean = Shown(forecast.resource, forecast.mean);
+        let mean = LoadInWords(&forecast.signal, forecast.mean);
         write!(f, "forecast {mean} in {ahead} s")?;
-        let mut loads = self.observation.loads.iter();
-        let Some(load) = loads.find(|load| load.resource == forecast.resource) else {
+        let mut loads = self.input.loads.iter();
+        let Some(load) = loads.find(|load| *load.signal == forecast.signal) else {
             return write!(f, ", {}", forecast.model);
         };
-        if let Some(used) = load.used(now, self.policy.max_age) {
-            let (scale, _) = unit(forecast.resource, forecast.mean);
-            write!(f, " against {} now", Number(used / scale))?;
+        if let Some(used) = load.fresh(now, self.policy.max_age) {
+            let unit = Unit::of(&forecast.signal, forecast.mean);
+            write!(f, " against {} now", Number(used / unit.size))?;
         }
-        match load.predicted {
-            Some(predicted) => write!(f, ", {} {}", forecast.model, predicted.trust),
+        match load.prediction {
+            Some(prediction) => write!(f, ", {} {}", forecast.model, prediction.trust),
             None => write!(f, ", {}", forecast.model),
         }
     }
 
-    /// Why prediction asks for nothing.
+    /// The reason why prediction asks for nothing.
     fn nothing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Observation { now, loads, .. } = *self.observation;
-        let fresh = |load: &&Load<'_>| load.used(now, self.policy.max_age).is_some();
-        if !loads.iter().any(|load| fresh(&load)) {
+        let DecisionInput { now, loads, .. } = *self.input;
+        let fresh = |load: &SignalLoad<'_>| load.fresh(now, self.policy.max_age).is_some();
+        if !loads.iter().any(fresh) {
             f.write_str("no fresh measurement of the load")?;
-            let ages = loads.iter().filter_map(|load| age(load, now));
+            let ages = loads.iter().filter_map(|load| load.age(now));
             return match ages.min() {
                 Some(age) => write!(f, " (the newest is {} s old)", age.as_secs()),
                 None => Ok(()),
@@ -87,9 +105,9 @@ impl Reason<'_> {
         }
         let mut distrusted = loads
             .iter()
-            .filter_map(|load| load.predicted.filter(|p| !p.trust.is_trusted()));
+            .filter_map(|load| load.prediction.filter(|one| !one.trust.is_trusted()));
         match distrusted.next() {
-            Some(predicted) => write!(f, "{} {}", predicted.model, predicted.trust),
+            Some(prediction) => write!(f, "{} {}", prediction.model, prediction.trust),
             None => match loads.iter().find_map(|load| load.lacking) {
                 Some(lacking) => write!(f, "too little history, {lacking}"),
                 None => f.write_str("nothing to add to the HPA's own rule"),
@@ -100,8 +118,8 @@ impl Reason<'_> {
 
 fn threshold_in_words(
     f: &mut fmt::Formatter<'_>,
-    resource: Resource,
-    threshold: DynamicThreshold,
+    signal: &Signal,
+    threshold: &DynamicThreshold,
 ) -> fmt::Result {
     let DynamicThreshold {
         growth,
@@ -109,22 +127,22 @@ fn threshold_in_words(
         target,
         ..
     } = threshold;
-    let way = if growth < 0.0 { "fell" } else { "rose" };
+    let way = if *growth < 0.0 { "fell" } else { "rose" };
     let (by, last, target) = (growth.abs() * 100.0, last * 100.0, target * 100.0);
     write!(
         f,
-        "{resource} {way} {by:.0} % to {last:.0} % of its request, d-hpa target {target:.0} %"
+        "{signal} {way} {by:.0} % to {last:.0} % of its request, d-hpa target {target:.0} %"
     )
 }
 
-/// A load in the unit that people use for it.
-struct Shown(Resource, f64);
+/// A load of a signal, in the unit that people use for it.
+struct LoadInWords<'a>(&'a Signal, f64);
 
-impl fmt::Display for Shown {
+impl fmt::Display for LoadInWords<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(resource, value) = *self;
-        let (scale, name) = unit(resource, value);
-        write!(f, "{} {name}", Number(value / scale))
+        let Self(signal, value) = *self;
+        let Unit { size, name } = Unit::of(signal, value);
+        write!(f, "{}{name}", Number(value / size))
     }
 }
 
@@ -142,14 +160,28 @@ impl fmt::Display for Number {
     }
 }
 
-/// The unit for values of the size of `value`, and how many base units it has.
-fn unit(resource: Resource, value: f64) -> (f64, &'static str) {
-    const KI: f64 = 1024.0;
-    match resource {
-        Resource::Cpu => (1000.0, "cores"),
-        Resource::Memory | Resource::Disk if value >= KI * KI * KI => (KI * KI * KI, "GiB"),
-        Resource::Memory | Resource::Disk => (KI * KI, "MiB"),
-        Resource::NetworkIo | Resource::DiskIo => (1e6, "MB/s"),
+/// The unit in which people are told a load.
+struct Unit {
+    /// The number of base units of the signal in it.
+    size: f64,
+    /// The name after a space; empty for what has no unit.
+    name: &'static str,
+}
+
+impl Unit {
+    /// The unit for values of the size of `value`.
+    fn of(signal: &Signal, value: f64) -> Self {
+        const KI: f64 = 1024.0;
+        let (size, name) = if signal.is_cpu() {
+            (1000.0, " cores")
+        } else if signal.is_conserved() {
+            (1.0, "")
+        } else if value >= KI * KI * KI {
+            (KI * KI * KI, " GiB")
+        } else {
+            (KI * KI, " MiB")
+        };
+        Self { size, name }
     }
 }
 
@@ -160,15 +192,15 @@ mod tests {
     #[test]
     fn loads_are_told_in_the_units_of_people() {
         const MI: f64 = 1024.0 * 1024.0;
-        for (resource, value, told) in [
-            (Resource::Cpu, 7200.0, "7.2 cores"),
-            (Resource::Cpu, 250.0, "0.25 cores"),
-            (Resource::Cpu, 123_456.0, "123 cores"),
-            (Resource::Memory, 700.0 * MI, "700 MiB"),
-            (Resource::Memory, 3.1 * 1024.0 * MI, "3.1 GiB"),
-            (Resource::NetworkIo, 12.5e6, "12.5 MB/s"),
+        for (signal, value, told) in [
+            (Signal::CPU, 7200.0, "7.2 cores"),
+            (Signal::CPU, 250.0, "0.25 cores"),
+            (Signal::CPU, 123_456.0, "123 cores"),
+            (Signal::MEMORY, 700.0 * MI, "700 MiB"),
+            (Signal::MEMORY, 3.1 * 1024.0 * MI, "3.1 GiB"),
+            (Signal::PromQl("sum(up)".to_owned()), 12.5, "12.5"),
         ] {
-            assert_eq!(Shown(resource, value).to_string(), told);
+            assert_eq!(LoadInWords(&signal, value).to_string(), told);
         }
     }
 }

@@ -61,7 +61,7 @@ impl PodMetrics {
 pub struct PodSample {
     /// The name of the Pod.
     pub pod: String,
-    /// What is measured of it.
+    /// The measurement of the Pod.
     pub measurement: Measurement,
 }
 

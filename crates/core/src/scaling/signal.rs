@@ -10,6 +10,8 @@ mod label_selector;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::units::Resource;
+
 pub use label_selector::{
     LabelOperator, LabelSelector, LabelSelectorRequirement, SelectorError, go_syntax,
 };
@@ -118,8 +120,8 @@ pub enum Signal {
     Pods(MetricIdentifier),
     /// A custom metric of one object (metric type `Object`).
     Object {
-        /// The object that the metric describes.
-        object: ObjectReference,
+        /// The object that the metric describes; boxed, since a target keeps several signals.
+        object: Box<ObjectReference>,
         /// The metric.
         metric: MetricIdentifier,
     },
@@ -147,6 +149,12 @@ impl Signal {
         }
     }
 
+    /// True for processor time, of whole Pods or of one container.
+    pub fn is_cpu(&self) -> bool {
+        self.resource()
+            .is_some_and(|(resource, _)| *resource == ResourceName::Cpu)
+    }
+
     /// The resource and the container, for a signal that the resource metrics API
     /// (`metrics.k8s.io`) serves; no container means the whole Pod.
     pub fn resource(&self) -> Option<(&ResourceName, Option<&str>)> {
@@ -158,6 +166,13 @@ impl Signal {
             } => Some((resource, Some(container))),
             Self::Pods(_) | Self::Object { .. } | Self::External(_) | Self::PromQl(_) => None,
         }
+    }
+}
+
+impl From<Resource> for Signal {
+    /// Usage of the resource by whole Pods.
+    fn from(resource: Resource) -> Self {
+        Self::Resource(resource.as_str().into())
     }
 }
 
@@ -173,7 +188,7 @@ impl fmt::Display for Signal {
             } => write!(f, "{resource}/{container}"),
             Self::Pods(metric) => write!(f, "pods/{metric}"),
             Self::Object { object, metric } => {
-                let ObjectReference { kind, name, .. } = object;
+                let ObjectReference { kind, name, .. } = &**object;
                 write!(f, "object/{kind}/{name}/{metric}")
             }
             Self::External(metric) => write!(f, "external/{metric}"),
@@ -210,11 +225,11 @@ mod tests {
             resource: ResourceName::Cpu,
             container: "app".to_owned(),
         };
-        let object = ObjectReference {
+        let object = Box::new(ObjectReference {
             api_version: "networking.k8s.io/v1".to_owned(),
             kind: "Ingress".to_owned(),
             name: "web".to_owned(),
-        };
+        });
         let metric = MetricIdentifier::named("rps");
         for (signal, name) in [
             (Signal::CPU, "cpu"),

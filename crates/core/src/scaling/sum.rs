@@ -1,23 +1,35 @@
-//! The load of a target: the sum over its Pods, as far as they were measured.
+//! The one sum of a target's load over its Pods, for the service and for every simulation.
 //!
-//! A mean per Pod would jump with each scale-out of our own. A Pod that runs and was not measured
-//! yet carries load all the same, so it counts as the mean of the others; where fewer than half of
-//! the ready Pods were measured nobody knows the sum.
+//! The sum is forecast and not the mean, which would jump with each scale-out of our own. A ready
+//! Pod that was not measured yet carries load all the same and counts as the mean of the others;
+//! where fewer than half of the ready Pods were measured the sum is not known.
 
-use crate::units::count_as_f64;
+use super::signal::Signal;
+use crate::units::{Amount, count_as_f64};
 
-/// One Pod of a target.
+/// The usage of one Pod of a target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PodLoad {
-    /// What it uses; `None` where it was not measured.
+    /// The usage; `None` where the Pod was not measured.
     pub measured: Option<f64>,
-    /// Whether it is ready.
+    /// True where the Pod is ready.
     pub ready: bool,
 }
 
-/// The sum over the Pods; `None` where too few of the ready ones were measured, or there is none.
-///
-/// A Pod that is neither ready nor measured counts as nothing.
+/// A value in thousandths of its unit, in the base unit of the loads of `signal`: millicores for
+/// processor time, else the unit itself (bytes, requests, messages). Negative values count as 0.
+#[must_use]
+pub fn in_base_unit(signal: &Signal, thousandths: i64) -> f64 {
+    let value = Amount::new(u64::try_from(thousandths).unwrap_or(0)).as_f64();
+    if signal.is_cpu() {
+        value
+    } else {
+        value / 1000.0
+    }
+}
+
+/// The sum over the Pods; `None` where fewer than half of the ready ones were measured, or no Pod
+/// was. A Pod that is neither ready nor measured counts as nothing.
 #[must_use]
 pub fn over_pods(pods: impl IntoIterator<Item = PodLoad>) -> Option<f64> {
     let (mut sum, mut measured, mut ready, mut missing) = (0.0, 0_usize, 0_usize, 0_usize);

@@ -14,10 +14,11 @@ use evenkeel_core::forecast::{Context, History, Model, Rolling, SHpa, Scorecard,
 use evenkeel_core::scaling::hpa::{BehaviorSpec, ScaleEvents};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::scale_up_limit;
+use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::{
-    Bounds, Load, Mode, Observation, Policy, Predicted, ScaleDown, State, Strategy, decide,
+    Bounds, DecisionInput, Mode, Policy, Prediction, ScaleDown, SignalLoad, State, Strategy, decide,
 };
-use evenkeel_core::units::{Ratio, Resource};
+use evenkeel_core::units::Ratio;
 use jiff::{SignedDuration, Timestamp};
 
 const TICK: SignedDuration = SignedDuration::from_secs(15);
@@ -131,25 +132,25 @@ fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
         let forecast = model.forecast(12, &context).ok();
         scores.record(Some(load), forecast.as_ref());
         let newest = recent.len().saturating_sub(SHpa::WINDOW);
-        let loads = [Load {
-            resource: Resource::Cpu,
+        let loads = [SignalLoad {
+            signal: &Signal::CPU,
             capacity: capacity(),
             recent: &recent[newest..],
             measured: Some(now),
-            predicted: forecast.as_ref().map(|forecast| Predicted {
+            prediction: forecast.as_ref().map(|forecast| Prediction {
                 model: model.name(),
                 forecast,
                 trust: scores.accuracy().trust(),
             }),
             lacking: None,
         }];
-        let observation = Observation {
+        let input = DecisionInput {
             now,
             current,
             reactive: Some(hpa.wants(current, load, &policy, now)),
             loads: &loads,
         };
-        let (decision, next) = decide(&policy, state, &observation);
+        let (decision, next) = decide(&policy, state, &input);
         outcome.by_forecast += usize::from(decision.reason.starts_with("forecast"));
         outcome.by_threshold += usize::from(decision.reason.contains("d-hpa"));
         state = next;

@@ -1,8 +1,8 @@
-//! What an autoscaler scales by: its metrics as the HPA algorithm reads them.
+//! The metrics of an autoscaler, as the HPA algorithm reads them.
 
 use evenkeel_core::scaling::hpa::MetricSpec;
-use evenkeel_core::scaling::signal::{ResourceName, Signal, Target};
-use evenkeel_core::units::{Quantity, QuantityFormat, Ratio, Resource};
+use evenkeel_core::scaling::signal::{Signal, Target};
+use evenkeel_core::units::Quantity;
 use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::Value;
@@ -17,22 +17,16 @@ const DEFAULT_UTILIZATION: i32 = 80;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Metrics(pub Vec<MetricSpec>);
 
-/// A metric of type `Resource` whose load is forecast.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ResourceMetric {
-    /// Cpu or memory.
-    pub resource: Resource,
-    /// The value that it is to have.
-    pub target: MetricTarget,
-}
+/// The signals whose load is observed and forecast.
+pub(crate) const OBSERVED: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
 
-/// The value that a resource metric is to have.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum MetricTarget {
-    /// `Utilization`: the share of the Pods' requests.
-    Utilization(Ratio),
-    /// `AverageValue`: so much for each Pod.
-    AverageValue(Quantity),
+/// A metric whose load is observed and forecast.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObservedMetric {
+    /// Cpu or memory of whole Pods.
+    pub signal: Signal,
+    /// The value that it is to have, for each Pod and above zero.
+    pub target: Target,
 }
 
 impl<'de> Deserialize<'de> for Metrics {
@@ -92,34 +86,29 @@ impl Metrics {
         self.0.clone()
     }
 
-    /// The metrics of the Pods' own cpu and memory that can be met, in the order given.
-    pub fn resources(&self) -> impl Iterator<Item = ResourceMetric> {
-        self.0.iter().filter_map(resource_metric)
+    /// The metrics whose load is observed and that can be met, in the order given; those of other
+    /// signals are left to the HPA alone.
+    pub fn observed(&self) -> impl Iterator<Item = ObservedMetric> {
+        self.0.iter().filter_map(observed)
     }
 
     /// The number of the other metrics.
     pub fn others(&self) -> usize {
-        self.0.len() - self.resources().count()
+        self.0.len() - self.observed().count()
     }
 }
 
-fn resource_metric(metric: &MetricSpec) -> Option<ResourceMetric> {
-    let MetricSpec::Known(Signal::Resource(name), Some(target)) = metric else {
+fn observed(metric: &MetricSpec) -> Option<ObservedMetric> {
+    let MetricSpec::Known(signal, Some(target)) = metric else {
         return None;
     };
-    let resource = match name {
-        ResourceName::Cpu => Resource::Cpu,
-        ResourceName::Memory => Resource::Memory,
-        ResourceName::Other(_) => return None,
+    let positive = match *target {
+        Target::Utilization(percent) => percent > 0,
+        Target::AverageValue(milli) => milli > 0,
+        Target::Value(_) => false,
     };
-    let target = match *target {
-        Target::AverageValue(milli) if milli > 0 => {
-            MetricTarget::AverageValue(Quantity::from_milli(milli, QuantityFormat::DecimalSi))
-        }
-        Target::Utilization(percent) if percent > 0 => {
-            MetricTarget::Utilization(Ratio::new(f64::from(percent) / 100.0).ok()?)
-        }
-        _ => return None,
-    };
-    Some(ResourceMetric { resource, target })
+    (positive && OBSERVED.contains(signal)).then(|| ObservedMetric {
+        signal: signal.clone(),
+        target: *target,
+    })
 }

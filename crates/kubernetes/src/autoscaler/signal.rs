@@ -118,7 +118,7 @@ impl Source {
             },
             "Pods" => Signal::Pods(metric?),
             "Object" => Signal::Object {
-                object: self.described_object.take()?.read(),
+                object: Box::new(self.described_object.take()?.read()),
                 metric: metric?,
             },
             _ => Signal::External(metric?),

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use evenkeel_core::scaling::hpa::{BehaviorSpec, PolicyType, ScalingPolicy, SelectPolicy};
-use evenkeel_core::units::{Ratio, Resource};
+use evenkeel_core::scaling::signal::{Signal, Target};
 
 fn autoscaler(value: Value) -> Autoscaler {
     serde_json::from_value(value).unwrap()
@@ -14,10 +14,10 @@ fn behavior(value: &Value) -> Option<Behavior> {
         .behavior
 }
 
-fn utilisation(resource: Resource, share: f64) -> ResourceMetric {
-    ResourceMetric {
-        resource,
-        target: MetricTarget::Utilization(Ratio::new(share).unwrap()),
+fn utilisation(signal: Signal, percent: i32) -> ObservedMetric {
+    ObservedMetric {
+        signal,
+        target: Target::Utilization(percent),
     }
 }
 
@@ -38,12 +38,12 @@ fn an_object_of_the_api_server_is_read() {
         name: "web".to_owned(),
     };
     assert_eq!(spec.scale_target_ref, target);
-    let memory = ResourceMetric {
-        resource: Resource::Memory,
-        target: MetricTarget::AverageValue("1.5Gi".parse().unwrap()),
+    let memory = ObservedMetric {
+        signal: Signal::MEMORY,
+        target: Target::AverageValue(1_610_612_736_000),
     };
-    let resources: Vec<_> = spec.metrics.resources().collect();
-    assert_eq!(resources, [utilisation(Resource::Cpu, 0.6), memory]);
+    let resources: Vec<_> = spec.metrics.observed().collect();
+    assert_eq!(resources, [utilisation(Signal::CPU, 60), memory]);
     assert_eq!(spec.metrics.others(), 4);
     let Behavior {
         scale_up,
@@ -98,17 +98,17 @@ fn only_the_cpu_and_memory_of_pods_are_read() {
     for (metric, expected) in [
         (
             resource("cpu", share(60)),
-            Some(utilisation(Resource::Cpu, 0.6)),
+            Some(utilisation(Signal::CPU, 60)),
         ),
         (
             resource("memory", share(150)),
-            Some(utilisation(Resource::Memory, 1.5)),
+            Some(utilisation(Signal::MEMORY, 150)),
         ),
         (
             resource("cpu", value),
-            Some(ResourceMetric {
-                resource: Resource::Cpu,
-                target: MetricTarget::AverageValue("1.5".parse().unwrap()),
+            Some(ObservedMetric {
+                signal: Signal::CPU,
+                target: Target::AverageValue(1500),
             }),
         ),
         (resource("nvidia.com/gpu", share(60)), None),
@@ -124,7 +124,7 @@ fn only_the_cpu_and_memory_of_pods_are_read() {
         let found = autoscaler(json!({"spec": {"metrics": [null, metric]}}))
             .spec
             .metrics;
-        let resources: Vec<_> = found.resources().collect();
+        let resources: Vec<_> = found.observed().collect();
         assert_eq!(
             resources,
             expected.into_iter().collect::<Vec<_>>(),

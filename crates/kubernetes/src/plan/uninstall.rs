@@ -12,8 +12,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value, json};
 
 use crate::annotations::{BOUNDS, ENABLED, HEADROOM_RETURNED, PREFIX, SCALING_STATUS};
+use crate::bounds_annotation::{BoundsAnnotation, BoundsAnnotationError};
 use crate::kinds::{BoundsFields, Kind};
-use evenkeel_core::scaling::ownership::{ObjectBounds, Ownership, OwnershipError};
+use evenkeel_core::scaling::ObjectBounds;
 
 /// The kinds of object that Evenkeel writes on.
 pub const WRITTEN: [Kind; 6] = [
@@ -29,7 +30,7 @@ pub const WRITTEN: [Kind; 6] = [
 #[derive(Debug, Default)]
 pub struct Traces {
     /// The record of its bounds, where it carries one.
-    pub bounds: Option<Result<RecordedBounds, OwnershipError>>,
+    pub bounds: Option<Result<RecordedBounds, BoundsAnnotationError>>,
     /// Annotations beside the record that Evenkeel wrote.
     pub annotations: Vec<&'static str>,
     /// True where a namespace carries the label that mirrors its annotation.
@@ -85,8 +86,8 @@ fn recorded(
     record: &str,
     spec: &Value,
     now: Timestamp,
-) -> Result<RecordedBounds, OwnershipError> {
-    let mut record = Ownership::from_annotation(record)?;
+) -> Result<RecordedBounds, BoundsAnnotationError> {
+    let mut record = BoundsAnnotation::parse(record)?.record;
     let field = |name: &str| {
         spec.get(name)?
             .as_i64()
@@ -116,7 +117,7 @@ pub fn patch(
     metadata: &ObjectMeta,
     spec: &Value,
     now: Timestamp,
-) -> Result<Option<Value>, OwnershipError> {
+) -> Result<Option<Value>, BoundsAnnotationError> {
     let traces = traces(kind, metadata, spec, now);
     if traces.is_clean() {
         return Ok(None);
@@ -161,22 +162,18 @@ fn spec_patch(fields: BoundsFields, user: ObjectBounds, now: ObjectBounds) -> Va
 mod tests {
     use super::*;
     use crate::annotations::SCALING;
-    use evenkeel_core::scaling::ownership::{Contribution, Contributor};
+    use evenkeel_core::scaling::contribution::Contribution;
 
     const HPA: Kind = Kind::HorizontalPodAutoscaler;
 
     /// The record of a floor of 6 above a least of the user's.
     fn record(min: Option<i32>) -> String {
-        let mut record = Ownership::of_user(ObjectBounds { min, max: 10 });
+        let mut annotation = BoundsAnnotation::of_user(ObjectBounds { min, max: 10 });
         let until = Timestamp::from_second(600).unwrap();
-        let floor = Contribution {
-            min: Some(6),
-            max: None,
-            until,
-        };
-        record.contribute(Contributor::Prediction, Some(floor), Timestamp::UNIX_EPOCH);
-        record.settle(Timestamp::UNIX_EPOCH);
-        record.to_annotation().unwrap()
+        let floor = Contribution::of_prediction(6, until);
+        annotation.record.contribute(floor, Timestamp::UNIX_EPOCH);
+        annotation.settle(Timestamp::UNIX_EPOCH);
+        annotation.to_text().unwrap()
     }
 
     fn metadata(annotations: &[(&str, &str)], labels: &[&str]) -> ObjectMeta {

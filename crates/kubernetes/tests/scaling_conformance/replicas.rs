@@ -101,11 +101,11 @@ impl Metric {
             "pods" => Signal::Pods(metric(None)),
             // The object that Kubernetes' own tests describe, which only errors name.
             "object" => Signal::Object {
-                object: ObjectReference {
+                object: Box::new(ObjectReference {
                     api_version: "apps/v1".to_owned(),
                     kind: "Deployment".to_owned(),
                     name: "some-deployment".to_owned(),
-                },
+                }),
                 metric: metric(None),
             },
             "external" => Signal::External(metric(Some(LabelSelector::default()))),

@@ -12,7 +12,8 @@ use super::single::{Alone, Single};
 use super::{Expected, Forecasts, GRID, Target};
 use evenkeel_core::forecast::{Accuracy, Distrust, ModelSet, Shared, Step, Trust};
 use evenkeel_core::scaling::hpa_aware::TOLERANCE;
-use evenkeel_core::scaling::tracker::{Reaction, TickInput, Tracker};
+use evenkeel_core::scaling::signal::Signal;
+use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput, Tracker};
 use evenkeel_core::scaling::{Mode, Policy, ScaleDown, Strategy};
 use evenkeel_core::units::Ratio;
 
@@ -160,9 +161,10 @@ fn tracked(
     (policy, target): (&Policy, &Target),
     seen: &Seen,
 ) -> Answer {
+    let signal = Signal::from(target.resource);
     if let Some(sum) = seen.measured {
         // Refused is what is no load, and a load has been checked.
-        let _ = tracker.measure(target.resource, seen.now, sum, seen.now);
+        let _ = tracker.measure(&signal, seen.now, sum, seen.now);
     }
     let report = tracker.tick(
         policy,
@@ -171,7 +173,10 @@ fn tracked(
             current: seen.current,
             reaction: Reaction::Autoscaler(seen.reactive),
             models: Some(models),
-            capacities: &[(target.resource, target.capacity)],
+            signals: &[ScaledSignal {
+                signal,
+                capacity: target.capacity,
+            }],
             recorded: None,
             shared: &Shared::default(),
         },

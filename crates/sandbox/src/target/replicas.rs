@@ -9,6 +9,7 @@ use crate::scenario::Scale;
 use crate::scrape::Scraper;
 use crate::simulate::autoscaler::{Autoscaler, PodReading};
 use evenkeel_core::scaling::hpa_aware::TOLERANCE;
+use evenkeel_core::scaling::sum::{self, PodLoad};
 use evenkeel_core::units::{Amount, Ratio, Resources};
 
 /// One step: shorter than a tick, so that Pods become ready between ticks.
@@ -111,20 +112,12 @@ impl Side {
         self.cost
     }
 
-    /// The sum over the Pods as of the last tick. Ready Pods without a measurement count as the mean
-    /// of those that have one, while these are at least half; Pods that start count what they use.
+    /// The sum over the Pods as of the last tick.
     pub(super) fn measured(&self) -> Option<f64> {
-        let (mut sum, mut ready, mut unseen) = (0.0, 0, 0);
-        for &(is_ready, count, used) in &self.readings {
-            ready += if is_ready { count } else { 0 };
-            match used {
-                Some(used) => sum += f64::from(count) * used,
-                None if is_ready => unseen += count,
-                None => {}
-            }
-        }
-        let seen = ready - unseen;
-        (seen > 0 && seen >= unseen).then(|| sum * f64::from(ready) / f64::from(seen))
+        sum::over_pods(self.readings.iter().flat_map(|&(ready, count, measured)| {
+            let count = usize::try_from(count).unwrap_or(0);
+            std::iter::repeat_n(PodLoad { measured, ready }, count)
+        }))
     }
 
     fn ready(&self, at: SignedDuration) -> i32 {

@@ -11,7 +11,10 @@ use evenkeel_core::forecast::{
     Alpha, Context, History, Model, Naive, Rolling, Scorecard, SeasonalNaive, Series, Shared, Tes,
     Variant,
 };
-use evenkeel_core::scaling::{Load, Observation, Policy, Predicted, State, decide, horizon};
+use evenkeel_core::scaling::signal::Signal;
+use evenkeel_core::scaling::{
+    DecisionInput, Policy, Prediction, SignalLoad, State, decide, horizon,
+};
 
 /// How many of the newest values a decision looks at.
 const RECENT: usize = 60;
@@ -78,26 +81,27 @@ impl Alone {
         self.past.push_back(measured);
         let recent = self.recent();
         let accuracy = self.card.accuracy();
-        let load = Load {
-            resource: self.target.resource,
+        let signal = Signal::from(self.target.resource);
+        let load = SignalLoad {
+            signal: &signal,
             capacity: self.target.capacity,
             recent: &recent,
             measured: self.newest(now),
-            predicted: forecast.as_ref().map(|forecast| Predicted {
+            prediction: forecast.as_ref().map(|forecast| Prediction {
                 model: self.model.name(),
                 forecast,
                 trust: accuracy.trust(),
             }),
             lacking: None,
         };
-        let observation = Observation {
+        let input = DecisionInput {
             now,
             current,
             reactive,
             loads: &[load],
         };
         let state = std::mem::take(&mut self.state);
-        let (decision, state) = decide(policy, state, &observation);
+        let (decision, state) = decide(policy, state, &input);
         self.state = state;
         let at = now.checked_add(policy.horizon).unwrap_or(Timestamp::MAX);
         Answer {

@@ -1,6 +1,7 @@
 //! Decisions of single ticks in words and numbers, and what holds of all of them.
 
 use proptest::prelude::*;
+use proptest::strategy::Strategy;
 
 use super::*;
 use crate::forecast::{Distrust, Forecast, Interval, Step, Trust};
@@ -9,8 +10,8 @@ use crate::scaling::hpa::{
     legacy_scale_up_limit,
 };
 use crate::scaling::hpa_aware::PodCapacity;
-use crate::scaling::{Bounds, Load, Predicted, ScaleDown, Strategy as Prediction};
-use crate::units::{Ratio, Resource};
+use crate::scaling::{Bounds, ScaleDown, SignalLoad};
+use crate::units::Ratio;
 
 const TRUSTED: Trust = Trust::Trusted { ratio: 0.83 };
 const DISTRUSTED: Trust = Trust::Untrusted(Distrust::NotBetterThanNaive { ratio: Some(1.62) });
@@ -27,7 +28,7 @@ fn policy() -> Policy {
         behavior: None,
         tolerance: Ratio::new(0.1).unwrap(),
         scale_down: ScaleDown::Reactive,
-        strategy: Prediction::DsHpa,
+        strategy: crate::scaling::Strategy::DsHpa,
         horizon: SignedDuration::from_secs(75),
         max_age: SignedDuration::from_mins(3),
     }
@@ -78,7 +79,7 @@ fn forecast(now: Timestamp, mean: f64) -> Forecast {
     }
 }
 
-/// What one tick is told: a load in millicores, and perhaps a forecast of it.
+/// The input of one tick: a load in millicores, and perhaps a forecast of it.
 #[derive(Debug, Clone)]
 struct Told {
     second: i64,
@@ -106,25 +107,25 @@ impl Told {
     fn decide(&self, policy: &Policy, state: State) -> (Decision, State) {
         let now = at(self.second);
         let forecast = self.mean.map(|mean| forecast(now, mean));
-        let load = Load {
-            resource: Resource::Cpu,
+        let load = SignalLoad {
+            signal: &Signal::CPU,
             capacity: capacity(),
             recent: &self.recent,
             measured: Some(at(self.second - self.age)),
-            predicted: forecast.as_ref().map(|forecast| Predicted {
+            prediction: forecast.as_ref().map(|forecast| Prediction {
                 model: "s-hpa",
                 forecast,
                 trust: self.trust,
             }),
             lacking: None,
         };
-        let observation = Observation {
+        let input = DecisionInput {
             now,
             current: self.current,
             reactive: self.reactive,
             loads: &[load],
         };
-        decide(policy, state, &observation)
+        decide(policy, state, &input)
     }
 }
 
@@ -229,7 +230,7 @@ fn what_is_not_trusted_or_too_short_is_not_heard() {
         told.recent.truncate(samples);
         let (decision, state) = told.decide(&policy(), State::default());
         assert_eq!((decision.replicas, decision.reason.as_str()), (4, reason));
-        assert_eq!((state.in_force, state.floor), (None, None));
+        assert_eq!((state.active_forecast, state.floor), (None, None));
     }
 }
 
@@ -243,13 +244,13 @@ fn a_forecast_that_loses_its_trust_stops_to_stand() {
         decision.reason,
         "s-hpa not trusted (1.62 of naive): floor 8 -> 4"
     );
-    assert_eq!(state.in_force, None);
+    assert_eq!(state.active_forecast, None);
 }
 
 #[test]
 fn a_floor_stands_for_its_horizon_whatever_the_next_ticks_say() {
     let policy = Policy {
-        strategy: Prediction::Forecast,
+        strategy: crate::scaling::Strategy::Forecast,
         ..policy()
     };
     let mut state = State::default();
@@ -371,9 +372,9 @@ fn policies() -> impl Strategy<Value = Policy> {
     let bounds = (0..8_i32, 1..30_i32).prop_map(|(min, more)| Bounds::new(min, min + more));
     let early = prop_oneof![Just(ScaleDown::Reactive), Just(ScaleDown::Early)];
     let strategy = prop_oneof![
-        Just(Prediction::DsHpa),
-        Just(Prediction::Forecast),
-        Just(Prediction::Off)
+        Just(crate::scaling::Strategy::DsHpa),
+        Just(crate::scaling::Strategy::Forecast),
+        Just(crate::scaling::Strategy::Off)
     ];
     (modes(), bounds, behaviors(), early, strategy).prop_map(
         |(mode, bounds, behavior, scale_down, strategy)| Policy {

@@ -161,7 +161,7 @@ fn unread(signal: &Signal, namespace: &str, error: &ReadError) -> String {
         }
         Signal::Pods(metric) => format!("unable to get metric {}: {error}", metric.name),
         Signal::Object { object, metric } => {
-            let ObjectReference { kind, name, .. } = object;
+            let ObjectReference { kind, name, .. } = &**object;
             let metric = &metric.name;
             format!("unable to get metric {metric}: {kind} on {namespace} {name}/{error}")
         }

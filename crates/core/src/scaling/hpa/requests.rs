@@ -21,14 +21,27 @@ pub fn requests<'a>(
     pod_level_resources: bool,
 ) -> Result<BTreeMap<&'a str, i64>, ReplicasError> {
     let of = |pod: &'a PodFacts| {
-        let request = match container {
-            Some(container) => of_container(pod, resource, container)?,
-            None if pod_level_resources && has_pod_requests(pod) => of_pod(pod, resource)?,
-            None => of_containers(pod, resource)?,
-        };
+        let request = request(pod, resource, container, pod_level_resources)?;
         Ok((pod.name.as_str(), request))
     };
     pods.iter().map(of).collect()
+}
+
+/// The request of one Pod, in thousandths, by the rules of [`requests`].
+///
+/// # Errors
+/// A Pod that does not request the resource or lacks the container.
+pub fn request(
+    pod: &PodFacts,
+    resource: &ResourceName,
+    container: Option<&str>,
+    pod_level_resources: bool,
+) -> Result<i64, ReplicasError> {
+    match container {
+        Some(container) => of_container(pod, resource, container),
+        None if pod_level_resources && has_pod_requests(pod) => of_pod(pod, resource),
+        None => of_containers(pod, resource),
+    }
 }
 
 /// Containers that run side by side.

@@ -5,7 +5,9 @@ use proptest::prelude::*;
 use proptest::strategy::Strategy;
 
 use super::*;
+use crate::forecast::Shared;
 use crate::scaling::hpa::{ScaleEvents, Settings, legacy_scale_up_limit};
+use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::scale_up_limit;
 use crate::scaling::{Bounds, Grounds, LimitedBy, ScaleDown, Strategy as Prediction};
 use crate::units::Ratio;
@@ -29,9 +31,12 @@ fn policy() -> Policy {
     }
 }
 
-fn capacities() -> [(Resource, PodCapacity); 1] {
+fn signals() -> [ScaledSignal; 1] {
     let target = Ratio::new(0.8).unwrap();
-    [(Resource::Cpu, PodCapacity::new(500.0, target).unwrap())]
+    [ScaledSignal {
+        signal: Signal::CPU,
+        capacity: PodCapacity::new(500.0, target).unwrap(),
+    }]
 }
 
 /// A hill of 20 minutes, from 2 cores up to 10.
@@ -60,14 +65,14 @@ impl Run {
         }
     }
 
-    fn measured(&mut self, tick: i64, load: f64) -> Report {
+    fn measured(&mut self, tick: i64, load: f64) -> TickReport {
         let at = time(tick);
-        self.tracker.measure(Resource::Cpu, at, load, at).unwrap();
+        self.tracker.measure(&Signal::CPU, at, load, at).unwrap();
         self.tick(tick)
     }
 
-    fn tick(&mut self, tick: i64) -> Report {
-        let recorded = self.record.and_then(|record| {
+    fn tick(&mut self, tick: i64) -> TickReport {
+        let recorded = self.record.as_ref().and_then(|record| {
             Some(Floor {
                 replicas: record.min?,
                 until: record.until,
@@ -78,7 +83,7 @@ impl Run {
             current: self.current,
             reaction: Reaction::Autoscaler(Some(self.current)),
             models: self.models,
-            capacities: &capacities(),
+            signals: &signals(),
             recorded,
             shared: &Shared::default(),
         };
@@ -106,12 +111,13 @@ fn a_hill_is_climbed_ahead_of_its_load() {
         let (mut forecast, mut ahead) = (0, 0);
         for tick in 0..ticks {
             let report = run.measured(tick, load(tick));
-            let needed = capacities()[0].1.desired_for_sum(load(tick));
+            let needed = signals()[0].capacity.desired_for_sum(load(tick));
             let floor = report.decision.replicas;
             forecast += i32::from(report.decision.grounds == Grounds::Forecast);
             ahead += i32::from(floor > needed);
             let contributed = report
                 .contribution
+                .as_ref()
                 .and_then(|contribution| contribution.min);
             assert_eq!(contributed, (floor > 2).then_some(floor), "{report:?}");
             run.current = needed.max(floor);
@@ -155,7 +161,7 @@ fn a_step_counts_once_it_is_over_however_often_it_was_measured_and_ticked() {
         let early = time(tick);
         often
             .tracker
-            .measure(Resource::Cpu, early, 9e9, early)
+            .measure(&Signal::CPU, early, 9e9, early)
             .unwrap();
         often.tick(tick);
         let two = often.measured(tick, hill(tick));
@@ -172,7 +178,7 @@ fn a_refill_lets_the_models_prove_themselves_at_once() {
     let fine = (0..100).map(|tick| (time(tick), hill(tick)));
     assert_eq!(
         run.tracker
-            .refill(Resource::Cpu, Resolution::Fine, fine, now),
+            .refill(&Signal::CPU, Resolution::Fine, fine, now),
         100
     );
     let report = run.measured(100, hill(100));
@@ -183,7 +189,7 @@ fn a_refill_lets_the_models_prove_themselves_at_once() {
     );
     let day = (0..292).map(|step| (time(100 - step * 20), 5000.0));
     run.tracker
-        .refill(Resource::Cpu, Resolution::FiveMinutes, day, now);
+        .refill(&Signal::CPU, Resolution::FiveMinutes, day, now);
     let report = run.measured(101, hill(101));
     assert_eq!(report.loads[0].lacking, []);
 }
@@ -221,26 +227,21 @@ fn who_was_fed_the_same_decides_the_same_when_it_takes_over() {
         assert_eq!(one, two, "{tick}");
         for run in [&mut a, &mut b] {
             run.current = one.decision.replicas.max(5);
-            run.record = one.contribution;
+            run.record.clone_from(&one.contribution);
         }
     }
 }
 
 #[test]
 fn a_new_process_keeps_the_floor_until_it_knows_better() {
-    let until = time(20);
-    let record = Contribution {
-        min: Some(9),
-        max: None,
-        until,
-    };
+    let record = Contribution::of_prediction(9, time(20));
     let mut run = Run::new(Some(ModelSet::SHpa));
-    (run.current, run.record) = (9, Some(record));
+    (run.current, run.record) = (9, Some(record.clone()));
     for tick in 0..20 {
         let report = run.measured(tick, 1000.0);
         assert_eq!(
-            report.contribution,
-            Some(record),
+            report.contribution.as_ref(),
+            Some(&record),
             "{tick}: the expiry stays"
         );
         let reason = &report.decision.reason;
@@ -260,14 +261,7 @@ fn a_new_process_keeps_the_floor_until_it_knows_better() {
 #[test]
 fn a_floor_that_was_taken_over_goes_when_a_model_has_been_judged() {
     let mut run = Run::new(Some(ModelSet::SHpa));
-    (run.current, run.record) = (
-        9,
-        Some(Contribution {
-            min: Some(9),
-            max: None,
-            until: time(1000),
-        }),
-    );
+    (run.current, run.record) = (9, Some(Contribution::of_prediction(9, time(1000))));
     let kept = (0..120).take_while(|&tick| {
         let report = run.measured(
             tick,
@@ -279,14 +273,7 @@ fn a_floor_that_was_taken_over_goes_when_a_model_has_been_judged() {
     assert!((20..60).contains(&kept), "{kept}");
 
     let mut follower = Run::new(Some(ModelSet::SHpa));
-    (follower.current, follower.record) = (
-        9,
-        Some(Contribution {
-            min: Some(9),
-            max: None,
-            until: time(1000),
-        }),
-    );
+    (follower.current, follower.record) = (9, Some(Contribution::of_prediction(9, time(1000))));
     assert_eq!(follower.measured(0, 1000.0).decision.replicas, 9);
     follower.record = follower.record.map(|record| Contribution {
         min: Some(6),
@@ -303,7 +290,7 @@ fn a_floor_that_was_taken_over_goes_when_a_model_has_been_judged() {
         2,
         "the leader took it back"
     );
-    follower.record = run.record;
+    follower.record = run.record.clone();
     assert_eq!(
         follower.measured(3, 1000.0).decision.replicas,
         2,
@@ -316,16 +303,16 @@ fn without_an_autoscaler_its_rule_reacts_and_blindness_takes_nothing_away() {
     let mut tracker = Tracker::default();
     let target = Ratio::new(0.8).unwrap();
     let capacity = PodCapacity::new(500.0, target).unwrap();
-    let both = [(Resource::Cpu, capacity), (Resource::Memory, capacity)];
+    let both = [Signal::CPU, Signal::MEMORY].map(|signal| ScaledSignal { signal, capacity });
     let policy = Policy {
         mode: Mode::Recommend,
         ..policy()
     };
     let mut decided = |cpu: Option<f64>, memory: Option<f64>, tick: i64| {
         let at = time(tick);
-        for (resource, load) in [(Resource::Cpu, cpu), (Resource::Memory, memory)] {
+        for (signal, load) in [(&Signal::CPU, cpu), (&Signal::MEMORY, memory)] {
             if let Some(load) = load {
-                tracker.measure(resource, at, load, at).unwrap();
+                tracker.measure(signal, at, load, at).unwrap();
             }
         }
         let input = TickInput {
@@ -333,7 +320,7 @@ fn without_an_autoscaler_its_rule_reacts_and_blindness_takes_nothing_away() {
             current: 5,
             reaction: Reaction::Rule,
             models: None,
-            capacities: &both,
+            signals: &both,
             recorded: None,
             shared: &Shared::default(),
         };
@@ -359,9 +346,9 @@ fn without_an_autoscaler_its_rule_reacts_and_blindness_takes_nothing_away() {
 fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
     let mut tracker = Tracker::default();
     for tick in 0..200 {
-        for resource in [Resource::Cpu, Resource::Memory] {
+        for signal in [&Signal::CPU, &Signal::MEMORY] {
             tracker
-                .measure(resource, time(tick), hill(tick), time(tick))
+                .measure(signal, time(tick), hill(tick), time(tick))
                 .unwrap();
         }
         let input = TickInput {
@@ -369,7 +356,7 @@ fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
             current: 5,
             reaction: Reaction::Rule,
             models: Some(ModelSet::Auto),
-            capacities: &capacities(),
+            signals: &signals(),
             recorded: None,
             shared: &Shared::default(),
         };
@@ -379,7 +366,7 @@ fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
     assert!((100..=118).contains(&megabytes), "{megabytes} MB");
 }
 
-/// What happens: a measurement so many ticks old, or none, the count, and the ticks that pass.
+/// A measurement so many ticks old, or none, the count, and the ticks that pass.
 type Happening = (Option<(i64, f64)>, i32, i64);
 
 fn happenings() -> impl Strategy<Value = Vec<Happening>> {
@@ -405,15 +392,15 @@ proptest! {
         happenings in happenings(), auto in any::<bool>(), adopted in prop::option::of(1..60_i32)
     ) {
         let models = if auto { ModelSet::Auto } else { ModelSet::SHpa };
-        let runs: Vec<Vec<Report>> = (0..2).map(|_| {
+        let runs: Vec<Vec<TickReport>> = (0..2).map(|_| {
             let mut run = Run::new(Some(models));
-            run.record = adopted.map(|min| Contribution { min: Some(min), max: None, until: time(40) });
+            run.record = adopted.map(|min| Contribution::of_prediction(min, time(40)));
             let mut tick = 0;
             happenings.iter().map(|&(load, current, after)| {
                 tick += after;
                 run.current = current;
                 if let Some((old, load)) = load {
-                    let _ = run.tracker.measure(Resource::Cpu, time(tick - old), load, time(tick));
+                    let _ = run.tracker.measure(&Signal::CPU, time(tick - old), load, time(tick));
                 }
                 run.tick(tick)
             }).collect()
@@ -447,7 +434,7 @@ fn a_clock_that_was_far_ahead_does_not_stop_the_loop_until_that_time_has_come() 
         assert!(report.loads[0].fresh, "tick {tick}");
         assert_eq!(report.loads[0].measured, Some(time(tick)));
         let expected = fresh.measured(tick, hill(tick));
-        let known = |report: &Report| report.loads[0].clone();
+        let known = |report: &TickReport| report.loads[0].clone();
         assert_eq!(known(&report), known(&expected), "tick {tick}");
     }
 }

@@ -1,60 +1,62 @@
-//! The bounds of one target: what the record in the annotation and the object say, and the write
-//! that follows.
+//! The bounds of one target's object, the record of whose they are, and the write that follows.
 //!
 //! The record lives in the cluster, so that whoever leads reads the same. It is written together
-//! with the bounds or not at all. One that cannot be read says nothing of what the user had: the
-//! bounds as they are count as the user's from then on. One that is gone although it was there a
-//! moment ago was taken away by somebody who replaces the whole object; what it said still holds.
+//! with the bounds or not at all. A record that cannot be read says nothing of the user's values:
+//! the bounds as they are count as the user's from then on. A record that is gone although it was
+//! there a moment ago was removed by somebody who replaces the whole object; it still holds.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
-use evenkeel_core::scaling::decide::Floor;
-use evenkeel_core::scaling::ownership::{Contribution, Contributor, ObjectBounds, Ownership, Seen};
-
 use super::owner::Owner;
+use crate::bounds_annotation::BoundsAnnotation;
 use crate::kinds::BoundsFields;
+use evenkeel_core::scaling::contribution::{Contribution, Contributor};
+use evenkeel_core::scaling::{Floor, ObjectBounds};
 
-/// For how long a record that has gone from its object still counts.
+/// The time for which a record that has gone from its object still counts.
 pub(super) const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
 
-/// How many characters are told of what is wrong with a record.
-const TOLD: usize = 300;
+/// The number of characters of a parse error that are shown: it quotes the record, which anybody
+/// may have written, and stands in an annotation.
+const QUOTED: usize = 300;
 
-/// The bounds of an object, with whose they are.
+/// The bounds of an object as they were found, with the record of whose they are.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ledger {
+pub struct ObservedBounds {
     found: ObjectBounds,
-    /// As the annotation has it.
-    record: Option<Ownership>,
-    ownership: Ownership,
-    seen: Seen,
+    /// The record as the annotation has it.
+    written: Option<BoundsAnnotation>,
+    /// The record with the edits since it was written.
+    annotation: BoundsAnnotation,
     damaged: Option<String>,
 }
 
-impl Ledger {
-    /// What `owner` says of its bounds; `None` where it has none. `remembered` is its record of a
-    /// moment ago.
+impl ObservedBounds {
+    /// Reads the bounds of `owner`; `None` where it has none. `remembered` is the record that it had
+    /// a moment ago.
     #[must_use]
-    pub fn read(owner: &Owner<'_>, remembered: Option<&Ownership>, now: Timestamp) -> Option<Self> {
+    pub fn read(
+        owner: &Owner<'_>,
+        remembered: Option<&BoundsAnnotation>,
+        now: Timestamp,
+    ) -> Option<Self> {
         let found = owner.bounds?;
-        let (record, damaged) = match owner.record().map(Ownership::from_annotation) {
+        let (written, damaged) = match owner.record().map(BoundsAnnotation::parse) {
             None => (None, None),
-            Some(Ok(record)) => (Some(record), None),
-            // It quotes the record, which anybody may have written, and is told in an annotation.
-            Some(Err(error)) => (None, Some(error.to_string().chars().take(TOLD).collect())),
+            Some(Ok(written)) => (Some(written), None),
+            Some(Err(error)) => (None, Some(error.to_string().chars().take(QUOTED).collect())),
         };
-        let known = match (&record, remembered) {
-            (Some(record), _) => Some(record),
+        let known = match (&written, remembered) {
+            (Some(written), _) => Some(written),
             (None, remembered) => remembered.filter(|_| damaged.is_none()),
         };
-        let mut ownership = known.map_or_else(|| Ownership::of_user(found), Clone::clone);
-        let seen = ownership.observe(found, now);
+        let mut annotation = known.map_or_else(|| BoundsAnnotation::of_user(found), Clone::clone);
+        annotation.record.observe(found, now);
         Some(Self {
             found,
-            record,
-            ownership,
-            seen,
+            written,
+            annotation,
             damaged,
         })
     }
@@ -62,42 +64,31 @@ impl Ledger {
     /// The user's own bounds.
     #[must_use]
     pub const fn user(&self) -> ObjectBounds {
-        self.ownership.user()
-    }
-
-    /// The bounds that the object has.
-    #[must_use]
-    pub const fn found(&self) -> ObjectBounds {
-        self.found
-    }
-
-    /// What became of the bounds since they were written.
-    #[must_use]
-    pub const fn seen(&self) -> Seen {
-        self.seen
+        self.annotation.record.user
     }
 
     /// The record as the annotation has it.
-    pub(super) const fn record(&self) -> Option<&Ownership> {
-        self.record.as_ref()
+    pub(super) const fn written(&self) -> Option<&BoundsAnnotation> {
+        self.written.as_ref()
     }
 
-    /// Whether another writer has been left the field.
+    /// True where the field is left to another writer.
     #[must_use]
     pub const fn is_contested(&self) -> bool {
-        self.ownership.is_contested()
+        self.annotation.record.contested
     }
 
-    /// Why the record could not be read.
+    /// Why the record could not be read; `None` where it could, or there is none.
     #[must_use]
     pub fn damaged(&self) -> Option<&str> {
         self.damaged.as_deref()
     }
 
-    /// The floor that prediction holds at present.
+    /// The floor that prediction holds at `now`.
     #[must_use]
     pub fn floor(&self, now: Timestamp) -> Option<Floor> {
-        let contribution = self.ownership.contribution(&Contributor::Prediction)?;
+        let contributions = &self.annotation.record.contributions;
+        let contribution = contributions.of(&Contributor::Prediction)?;
         let counts = now < contribution.until && !self.is_contested();
         Some(Floor {
             replicas: contribution.min.filter(|_| counts)?,
@@ -105,87 +96,96 @@ impl Ledger {
         })
     }
 
-    /// The bounds with what prediction contributes now.
+    /// The bounds with the contribution of prediction, or without any at present.
     #[must_use]
-    pub(super) fn contribute(&self, by: Option<Contribution>, now: Timestamp) -> Settled {
+    pub(super) fn contribute(&self, by: Option<&Contribution>, now: Timestamp) -> BoundsUpdate {
         if self.damaged.is_some() {
-            return self.restore();
+            return self.withdraw(now);
         }
-        let mut ownership = self.ownership.clone();
-        let by = by.filter(|_| !ownership.is_contested());
-        ownership.contribute(Contributor::Prediction, by, now);
-        let bounds = ownership.settle(now);
-        self.settled(bounds, ownership)
-    }
-
-    /// The user's own bounds again.
-    #[must_use]
-    pub(super) fn restore(&self) -> Settled {
-        let mut ownership = self.ownership.clone();
-        let bounds = ownership.restore();
-        self.settled(bounds, ownership)
-    }
-
-    fn settled(&self, bounds: ObjectBounds, ownership: Ownership) -> Settled {
-        let annotation = ownership.to_annotation();
-        let renews = annotation.is_some()
-            && bounds == self.found
-            && self
+        let mut annotation = self.annotation.clone();
+        match by.filter(|_| !self.is_contested()) {
+            Some(by) => annotation.record.contribute(by.clone(), now),
+            // Prediction still takes part: a contest goes on.
+            None => annotation
                 .record
-                .as_ref()
-                .is_some_and(|record| record.differs_in_time_only(&ownership));
-        let same = self.record == annotation.is_some().then_some(ownership);
-        Settled {
+                .contributions
+                .withdraw(&Contributor::Prediction),
+        }
+        self.update(annotation, now)
+    }
+
+    /// The bounds once prediction no longer takes part: the user's own, and the contributions of all
+    /// others.
+    #[must_use]
+    pub(super) fn withdraw(&self, now: Timestamp) -> BoundsUpdate {
+        let mut annotation = self.annotation.clone();
+        annotation.record.withdraw(&Contributor::Prediction);
+        self.update(annotation, now)
+    }
+
+    fn update(&self, mut annotation: BoundsAnnotation, now: Timestamp) -> BoundsUpdate {
+        let bounds = annotation.settle(now);
+        let text = annotation.to_text();
+        let same_but_for_time = |written: &BoundsAnnotation| {
+            text.is_some() && bounds == self.found && written.differs_in_time_only(&annotation)
+        };
+        let only_renews = self.written.as_ref().is_some_and(same_but_for_time);
+        let unchanged = match &self.written {
+            Some(written) => text.is_some() && *written == annotation,
+            None => text.is_none(),
+        };
+        BoundsUpdate {
             found: self.found,
             bounds,
-            annotation: (!same || self.damaged.is_some()).then(|| Value::from(annotation)),
-            renews,
+            annotation: (!unchanged || self.damaged.is_some()).then(|| Value::from(text)),
+            only_renews,
         }
     }
 }
 
-/// What an object is to have, beside what it has.
+/// The bounds and the record that an object is to have, beside those that it has.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Settled {
+pub(super) struct BoundsUpdate {
     found: ObjectBounds,
     bounds: ObjectBounds,
-    /// The new record, where it changes; null where it goes.
+    /// The new text of the annotation, where it changes; null where it goes.
     annotation: Option<Value>,
-    /// Whether nothing changes but how long the record counts.
-    renews: bool,
+    /// True where only the ends of contributions change.
+    only_renews: bool,
 }
 
-impl Settled {
-    /// Whether anything is to be written.
+impl BoundsUpdate {
+    /// True where anything is to be written.
     pub(super) fn changes(&self) -> bool {
         self.annotation.is_some() || self.bounds != self.found
     }
 
-    /// The least as it is and as it is to be, where it changes; 1 where there is none, as
-    /// Kubernetes takes it.
-    pub(super) fn floor_change(&self) -> Option<(i32, i32)> {
+    /// The change of the least replicas; without one in the object it is 1, as for Kubernetes.
+    pub(super) fn floor_change(&self) -> Option<FloorChange> {
         let least = |bounds: ObjectBounds| bounds.min.unwrap_or(1);
-        let (from, to) = (least(self.found), least(self.bounds));
-        (from != to).then_some((from, to))
+        let change = FloorChange {
+            from: least(self.found),
+            to: least(self.bounds),
+        };
+        (change.from != change.to).then_some(change)
     }
 
-    /// Whether what is written changes what holds, or is needed to put it back; a record that is
-    /// only renewed has minutes left.
+    /// True unless the write could wait: a record that is only renewed has minutes left.
     pub(super) const fn is_urgent(&self) -> bool {
-        !self.renews
+        !self.only_renews
     }
 
-    /// Whether the record goes from the object.
-    pub(super) fn forgets(&self) -> bool {
+    /// True where the record goes from the object.
+    pub(super) fn removes_record(&self) -> bool {
         self.annotation == Some(Value::Null)
     }
 
-    /// The record as the annotation is to have it; `None` where it stays.
+    /// The annotation as it is to be; `None` where it stays.
     pub(super) fn annotation(&self) -> Option<Value> {
         self.annotation.clone()
     }
 
-    /// The fields of the spec that change, by the names that they have in this object.
+    /// The fields of the spec that change, by the names that they have in this kind of object.
     pub(super) fn spec(&self, fields: BoundsFields) -> Map<String, Value> {
         let Self { found, bounds, .. } = self;
         let mut spec = Map::new();
@@ -197,4 +197,11 @@ impl Settled {
         }
         spec
     }
+}
+
+/// The least replicas of an object before and after a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FloorChange {
+    pub(super) from: i32,
+    pub(super) to: i32,
 }

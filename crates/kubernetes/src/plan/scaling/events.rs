@@ -1,22 +1,25 @@
-//! What a user is told of a target in Events: the floor as it moves, what is recommended, and each
-//! change of a condition that matters, once.
+//! The Events of a target: the floor as it moves, recommended replicas, and each change of a
+//! condition that matters, once.
 
 use jiff::Timestamp;
 
-use super::memory::Memory;
-use super::owner::Owner;
-use super::status::{
-    Condition, FLOOR_CONTESTED, FORECAST_TRUSTED, METRICS_AVAILABLE, RECORD_DAMAGED, Status, Truth,
-    is_distrust,
+use super::bounds::FloorChange;
+use super::conditions::{
+    Condition, ConditionStatus, FLOOR_CONTESTED, FORECAST_TRUSTED, METRICS_AVAILABLE,
+    RECORD_DAMAGED, is_distrust,
 };
+use super::context::Context;
+use super::memory::PlanMemory;
+use super::observed::Observed;
+use super::owner::Owner;
+use super::status::TargetStatus;
 use super::targets::Resolved;
-use super::{Context, Observed};
 use crate::plan::event::{Event, Severity};
-use crate::plan::{Purpose, Write};
+use crate::plan::write::{Purpose, Write};
 use evenkeel_core::scaling::Mode;
-use evenkeel_core::scaling::tracker::Report;
+use evenkeel_core::scaling::tracker::TickReport;
 
-/// The conditions whose begin is warned of, by their type.
+/// The types of the conditions whose begin is a Warning.
 const WARNED: [&str; 9] = [
     FLOOR_CONTESTED,
     RECORD_DAMAGED,
@@ -29,21 +32,21 @@ const WARNED: [&str; 9] = [
     "NoWorkload",
 ];
 
-/// Collects the Events of one plan.
-pub(super) struct Telling<'a> {
+/// The Events of one plan, as they are collected.
+pub(super) struct EventPlan<'a> {
     observed: &'a Observed,
     owner: Owner<'a>,
     context: &'a Context<'a>,
-    memory: &'a mut Memory,
+    memory: &'a mut PlanMemory,
     writes: Vec<Write>,
 }
 
-impl<'a> Telling<'a> {
+impl<'a> EventPlan<'a> {
     pub(super) const fn new(
         observed: &'a Observed,
         owner: Owner<'a>,
         context: &'a Context<'a>,
-        memory: &'a mut Memory,
+        memory: &'a mut PlanMemory,
     ) -> Self {
         Self {
             observed,
@@ -58,10 +61,10 @@ impl<'a> Telling<'a> {
         self.writes
     }
 
-    /// A change of the floor that is about to be written, until it has been.
-    pub(super) fn floor(&mut self, change: Option<(i32, i32)>, note: &str) {
-        let told = std::mem::replace(&mut self.memory.floor, change);
-        let Some((from, to)) = change.filter(|_| change != told) else {
+    /// A change of the floor that is about to be written, once until it has been.
+    pub(super) fn floor(&mut self, change: Option<FloorChange>, note: &str) {
+        let before = std::mem::replace(&mut self.memory.floor, change);
+        let Some(FloorChange { from, to }) = change.filter(|_| change != before) else {
             return;
         };
         let reason = if to > from {
@@ -69,11 +72,11 @@ impl<'a> Telling<'a> {
         } else {
             "FloorLowered"
         };
-        self.tell(Severity::Normal, reason, note);
+        self.add(Severity::Normal, reason, note);
     }
 
     /// More replicas than there are, where they are recommended only.
-    pub(super) fn recommendation(&mut self, resolved: &Resolved, report: Option<&Report>) {
+    pub(super) fn recommendation(&mut self, resolved: &Resolved, report: Option<&TickReport>) {
         let target = resolved
             .target
             .as_ref()
@@ -84,9 +87,9 @@ impl<'a> Telling<'a> {
         };
         let replicas = report.decision.replicas;
         let more = replicas > target.current;
-        if more && self.memory.recommended != Some(replicas) && self.may("ReplicasRecommended") {
+        if more && self.memory.recommended != Some(replicas) && self.allows("ReplicasRecommended") {
             self.memory.recommended = Some(replicas);
-            self.tell(
+            self.add(
                 Severity::Normal,
                 "ReplicasRecommended",
                 &report.decision.reason,
@@ -95,22 +98,22 @@ impl<'a> Telling<'a> {
     }
 
     /// The changes from the status of the tick before.
-    pub(super) fn conditions(&mut self, previous: Option<&Status>, status: &Status) {
+    pub(super) fn conditions(&mut self, previous: Option<&TargetStatus>, status: &TargetStatus) {
         for condition in &status.conditions {
             let before = previous.and_then(|previous| previous.condition(&condition.kind));
             if let Some((severity, reason)) = change(before, condition)
-                && self.may(reason)
+                && self.allows(reason)
             {
-                self.tell(severity, reason, &condition.message);
+                self.add(severity, reason, &condition.message);
             }
         }
     }
 
-    fn may(&mut self, reason: &'static str) -> bool {
-        self.memory.tells(reason, self.context.now)
+    fn allows(&mut self, reason: &'static str) -> bool {
+        self.memory.allows_event(reason, self.context.now)
     }
 
-    fn tell(&mut self, severity: Severity, reason: &'static str, note: &str) {
+    fn add(&mut self, severity: Severity, reason: &'static str, note: &str) {
         let Context { reporter, now } = *self.context;
         let regarding = self.owner.regarding(&self.observed.namespace);
         let event = Event {
@@ -124,40 +127,42 @@ impl<'a> Telling<'a> {
     }
 }
 
-/// What a condition that has changed is told as; most begin without being told.
+/// The Event of a condition that has changed; most conditions begin without one.
 fn change(before: Option<&Condition>, now: &Condition) -> Option<(Severity, &'static str)> {
     let was = before.map(|before| before.status);
     match (now.kind.as_str(), now.status) {
-        (FORECAST_TRUSTED, Truth::False) => {
-            let lost = was == Some(Truth::True) && is_distrust(&now.reason);
+        (FORECAST_TRUSTED, ConditionStatus::False) => {
+            let lost = was == Some(ConditionStatus::True) && is_distrust(&now.reason);
             lost.then_some((Severity::Warning, "ForecastUntrusted"))
         }
-        (FORECAST_TRUSTED, Truth::True) => {
-            let back = before.is_some_and(|b| b.status == Truth::False && is_distrust(&b.reason));
+        (FORECAST_TRUSTED, ConditionStatus::True) => {
+            let back = before
+                .is_some_and(|b| b.status == ConditionStatus::False && is_distrust(&b.reason));
             back.then_some((Severity::Normal, "ForecastTrusted"))
         }
-        (METRICS_AVAILABLE, Truth::False) => {
-            (was == Some(Truth::True)).then_some((Severity::Warning, "MetricsUnavailable"))
-        }
-        (METRICS_AVAILABLE, Truth::True) | (_, Truth::False) => None,
-        (kind, Truth::True) => {
+        (METRICS_AVAILABLE, ConditionStatus::False) => (was == Some(ConditionStatus::True))
+            .then_some((Severity::Warning, "MetricsUnavailable")),
+        (METRICS_AVAILABLE, ConditionStatus::True) | (_, ConditionStatus::False) => None,
+        (kind, ConditionStatus::True) => {
             let reason = WARNED.into_iter().find(|reason| *reason == kind)?;
-            (was != Some(Truth::True)).then_some((Severity::Warning, reason))
+            (was != Some(ConditionStatus::True)).then_some((Severity::Warning, reason))
         }
     }
 }
 
-/// Why the user's bounds are put back.
+/// The reason why the user's bounds are put back.
 pub(super) fn put_back(resolved: &Resolved, now: Timestamp) -> String {
-    let bounds = resolved.bounds.as_ref();
     if resolved.is_contested() {
         return "the user's bounds are put back: another writer undid the floor twice".to_owned();
     }
-    let until = bounds.and_then(|bounds| bounds.floor(now));
+    let floor = resolved
+        .bounds
+        .as_ref()
+        .and_then(|bounds| bounds.floor(now));
     match (resolved.problems.first(), resolved.mode) {
         (Some(problem), _) => format!("the user's bounds are put back: {problem}"),
         (None, Mode::Off) => "the user's bounds are put back: scaling is off".to_owned(),
-        (None, mode) if until.is_some() => {
+        (None, mode) if floor.is_some() => {
             format!(
                 "the user's bounds are put back: the mode is {}",
                 mode.as_str()

@@ -1,48 +1,49 @@
-//! What planning for one target remembers between two ticks.
+//! The memory of a target's plans between two ticks.
 //!
-//! What matters is in the cluster; this only keeps things from being told twice. It is worth
-//! nothing to whoever leads again after a while, and begins anew then.
+//! Everything that matters is in the cluster; the memory only keeps Events and statuses from being
+//! written twice. After a while without plans, as when another replica led, it begins anew.
 
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::bounds::REMEMBERED;
-use super::status::Status;
-use evenkeel_core::scaling::ownership::Ownership;
+use super::bounds::{FloorChange, REMEMBERED};
+use super::status::TargetStatus;
+use crate::bounds_annotation::BoundsAnnotation;
 
 /// The least time between two Events of one reason, and between two recommendations.
 const QUIET: SignedDuration = SignedDuration::from_mins(5);
 
 /// The memory of one target's plans.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Memory {
-    /// When was planned for the first time, and for the last.
-    times: Option<(Timestamp, Timestamp)>,
-    /// The record that was last seen on the object.
-    pub(super) record: Option<Ownership>,
-    /// What was last planned to be told.
-    pub(super) status: Option<Status>,
+pub struct PlanMemory {
+    /// The time of the first plan without a break.
+    first: Option<Timestamp>,
+    /// The time of the last plan.
+    last: Option<Timestamp>,
+    /// The record that the object had at the last plan.
+    pub(super) record: Option<BoundsAnnotation>,
+    /// The status of the last plan.
+    pub(super) status: Option<TargetStatus>,
     /// When the status was last written, or found.
     pub(super) status_at: Option<Timestamp>,
-    /// The change of the floor that was last told.
-    pub(super) floor: Option<(i32, i32)>,
+    /// The change of the floor of which the last Event told.
+    pub(super) floor: Option<FloorChange>,
     /// The replicas that were last recommended.
     pub(super) recommended: Option<i32>,
-    /// When each reason was last told.
-    told: BTreeMap<&'static str, Timestamp>,
+    /// When each reason last had an Event.
+    events: BTreeMap<&'static str, Timestamp>,
     contester: Option<String>,
 }
 
-impl Memory {
-    /// What was last planned to be told; `None` before the first plan.
+impl PlanMemory {
+    /// The status of the last plan; `None` before the first.
     #[must_use]
-    pub const fn status(&self) -> Option<&Status> {
+    pub const fn status(&self) -> Option<&TargetStatus> {
         self.status.as_ref()
     }
 
-    /// Takes the field manager that last wrote contested bounds: it stands in the object's
-    /// `metadata.managedFields`, which watches leave out.
+    /// Takes the field manager that last wrote contested bounds.
     pub fn name_contester(&mut self, manager: String) {
         self.contester = Some(manager);
     }
@@ -51,47 +52,48 @@ impl Memory {
         self.contester.as_deref()
     }
 
-    /// The record that was on the object a moment ago.
-    pub(super) fn record(&self, now: Timestamp) -> Option<&Ownership> {
+    /// The record that was on the object a moment before `now`.
+    #[must_use]
+    pub fn record(&self, now: Timestamp) -> Option<&BoundsAnnotation> {
         self.record.as_ref().filter(|_| self.is_recent(now))
     }
 
-    /// Begins a plan at `now`; forgets all where the last one is too long ago, or lies ahead, as
-    /// after a clock was set back: what was told at a time to come would silence all until then.
+    /// Begins a plan at `now`. Forgets everything where the last plan is too long ago, or lies ahead
+    /// as after a clock was set back: an Event of a time to come would silence all until then.
     pub(super) fn begin(&mut self, now: Timestamp) {
-        if self.times.is_some() && !self.is_recent(now) {
+        if self.last.is_some() && !self.is_recent(now) {
             *self = Self::default();
         }
-        let first = self.times.map_or(now, |(first, _)| first);
-        self.times = Some((first, now));
+        self.first.get_or_insert(now);
+        self.last = Some(now);
     }
 
-    /// How long plans have been made without a break.
+    /// For how long plans have been made without a break.
     pub(super) fn age(&self, now: Timestamp) -> SignedDuration {
-        self.times
-            .map_or(SignedDuration::ZERO, |(first, _)| now.duration_since(first))
+        self.first
+            .map_or(SignedDuration::ZERO, |first| now.duration_since(first))
     }
 
     /// Takes the record that the object has now; a contest that is over has no contester.
-    pub(super) fn see(&mut self, record: Option<&Ownership>, contested: bool) {
+    pub(super) fn see(&mut self, record: Option<&BoundsAnnotation>, contested: bool) {
         self.record = record.cloned();
         if !contested {
             self.contester = None;
         }
     }
 
-    /// Whether `reason` may be told at `now`; notes that it is.
-    pub(super) fn tells(&mut self, reason: &'static str, now: Timestamp) -> bool {
-        let last = self.told.get(reason).copied();
+    /// True where an Event of `reason` may be written at `now`, which is then noted.
+    pub(super) fn allows_event(&mut self, reason: &'static str, now: Timestamp) -> bool {
+        let last = self.events.get(reason).copied();
         let quiet = last.is_some_and(|last| now.duration_since(last) < QUIET);
         if !quiet {
-            self.told.insert(reason, now);
+            self.events.insert(reason, now);
         }
         !quiet
     }
 
     fn is_recent(&self, now: Timestamp) -> bool {
-        self.times
-            .is_some_and(|(_, last)| now.duration_since(last).abs() <= REMEMBERED)
+        self.last
+            .is_some_and(|last| now.duration_since(last).abs() <= REMEMBERED)
     }
 }

@@ -1,22 +1,20 @@
-//! Which object of a target carries its bounds and its status, and how it is addressed.
+//! The object of a target that carries its bounds and its status.
 //!
 //! Where KEDA makes the HPA, its ScaledObject is the one to write: KEDA would undo all else. A
 //! workload that nothing scales carries the status, and has no bounds.
 
-use crate::annotations::{BOUNDS, SCALING_STATUS};
+use super::observed::Observed;
+use crate::annotations::BOUNDS;
 use crate::kinds::{KEDA_MAX_REPLICAS, Kind};
 use crate::meta::Meta;
 use crate::object_ref::ObjectRef;
 use crate::plan::event::Regarding;
-use evenkeel_core::scaling::ownership::ObjectBounds;
-
-use super::Observed;
-use super::status::Status;
+use evenkeel_core::scaling::ObjectBounds;
 
 /// An object that carries the bounds or the status of a target.
 #[derive(Debug, Clone, Copy)]
 pub struct Owner<'a> {
-    /// What it is.
+    /// The kind of the object.
     pub kind: Kind,
     /// Its name, version and annotations.
     pub metadata: &'a Meta,
@@ -64,20 +62,9 @@ impl<'a> Owner<'a> {
         })
     }
 
-    /// The record of its bounds, as it stands.
+    /// The text of the record of its bounds.
     pub(super) fn record(&self) -> Option<&'a str> {
         self.metadata.annotation(BOUNDS)
-    }
-
-    /// What it tells of the target, where that can be read.
-    #[must_use]
-    pub fn told(&self) -> Option<Status> {
-        self.status().and_then(Status::from_annotation)
-    }
-
-    /// Its status, as it stands.
-    pub(super) fn status(&self) -> Option<&'a str> {
-        self.metadata.annotation(SCALING_STATUS)
     }
 
     /// The object as writes name it; `None` without a name.

@@ -1,28 +1,28 @@
-//! What is wrong with a target: each is a condition and, when it begins, an Event.
+//! The problems of a target: each is a condition and, when it begins, an Event.
 
 use std::fmt;
 
-use super::Reference;
+use super::target_ref::TargetRef;
 use evenkeel_core::scaling::BoundsError;
-use evenkeel_core::units::Resource;
+use evenkeel_core::scaling::signal::Signal;
 
 /// Why a target is refused, or not scaled as its user asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
     /// Several HPAs scale one workload.
-    TargetConflict(Reference),
-    /// A workload without HPA does not say how few and how many replicas it may have.
+    TargetConflict(TargetRef),
+    /// A workload without HPA has no annotations with its bounds.
     BoundsMissing,
-    /// Its bounds are none.
+    /// Its bounds cannot be met.
     InvalidBounds(BoundsError),
     /// There is no HPA whose least replicas could be raised.
     NoAutoscaler,
-    /// The HPA scales by nothing that is measured here.
+    /// The HPA scales by no metric that is measured here.
     NoResourceMetric,
     /// Its Pods request nothing of a resource that it scales by a share of.
-    NoRequests(Resource),
-    /// What it scales is not there.
-    NoWorkload(Reference),
+    NoRequests(Signal),
+    /// The workload is not there.
+    NoWorkload(TargetRef),
     /// Its user has paused the ScaledObject.
     Paused,
 }
@@ -47,11 +47,8 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TargetConflict(Reference { kind, name }) => {
-                write!(
-                    f,
-                    "more than one HorizontalPodAutoscaler scales {kind} {name}"
-                )
+            Self::TargetConflict(target) => {
+                write!(f, "more than one HorizontalPodAutoscaler scales {target}")
             }
             Self::BoundsMissing => f.write_str(
                 "annotations evenkeel.dev/min-replicas and evenkeel.dev/max-replicas are needed \
@@ -64,8 +61,8 @@ impl fmt::Display for Problem {
             Self::NoResourceMetric => f.write_str(
                 "the HorizontalPodAutoscaler scales by no metric of type Resource of cpu or memory",
             ),
-            Self::NoRequests(resource) => write!(f, "the Pods request no {resource}"),
-            Self::NoWorkload(Reference { kind, name }) => write!(f, "{kind} {name} is not there"),
+            Self::NoRequests(signal) => write!(f, "the Pods request no {signal}"),
+            Self::NoWorkload(target) => write!(f, "{target} is not there"),
             Self::Paused => f.write_str("the ScaledObject is paused"),
         }
     }

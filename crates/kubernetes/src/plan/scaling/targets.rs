@@ -1,74 +1,66 @@
-//! What holds for each target: whose word counts, what it scales by, and why it is refused.
+//! The targets among the observed objects: the policy of each, the signals that it scales by, or
+//! the reason why it is refused.
 //!
-//! The autoscaler comes before the workload, the workload before the namespace, the namespace
-//! before the configuration; with KEDA its ScaledObject stands before the HPA that it makes.
-//! Nothing is a target in a namespace that has not opted in. What is refused is told, and its
-//! bounds are put back.
+//! Nothing is a target in a namespace that has not opted in. A refusal is shown, and the floor of
+//! prediction is withdrawn.
 
-use std::collections::BTreeMap;
+use jiff::Timestamp;
 
-use jiff::{SignedDuration, Timestamp};
-
-use super::bounds::Ledger;
+use super::bounds::ObservedBounds;
+use super::capacity::scaled_signals;
+use super::observed::Observed;
 use super::owner::Owner;
 use super::problem::Problem;
-use super::{Member, Memory, Observed};
-use crate::autoscaler::{Autoscaler, MetricTarget};
-use crate::scaling_policy::{Predict, ScalingPolicy};
+use super::requested::RequestedPolicy;
+use super::settings::Settings;
+use super::target_ref::TargetRef;
+use crate::autoscaler::Autoscaler;
+use crate::bounds_annotation::BoundsAnnotation;
+use crate::scaling_policy::Predict;
 use evenkeel_core::forecast::{ModelSet, Shared};
-use evenkeel_core::scaling::decide::Floor;
-use evenkeel_core::scaling::hpa_aware::{PodCapacity, TOLERANCE};
-use evenkeel_core::scaling::ownership::ObjectBounds;
-use evenkeel_core::scaling::tracker::{Reaction, TickInput};
-use evenkeel_core::scaling::{Bounds, Mode, Policy, ScaleDown, Strategy, horizon};
-use evenkeel_core::units::{Amount, Quantity, Ratio, Resource, count_as_f64};
+use evenkeel_core::scaling::hpa_aware::TOLERANCE;
+use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput};
+use evenkeel_core::scaling::{
+    Bounds, Floor, Mode, ObjectBounds, Policy, ScaleDown, Strategy, horizon,
+};
+use evenkeel_core::units::{Amount, Ratio};
 
-/// What the configuration says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
-    /// How decisions act where nothing else says.
-    pub mode: Mode,
-    /// What is predicted with where nothing else says.
-    pub predict: Predict,
-    /// The time between two ticks.
-    pub interval: SignedDuration,
-    /// Measurements older than this move nothing.
-    pub max_age: SignedDuration,
-}
-
-/// What holds for what was observed.
+/// Everything that follows from the observed objects of one target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resolved {
-    /// The mode in effect; off where it is no target.
+    /// The mode in effect; off where the objects make no target.
     pub mode: Mode,
-    /// What is to be decided; `None` where it is no target or refused.
+    /// The target; `None` where there is none or it is refused.
     pub target: Option<Target>,
-    /// What is wrong with it.
+    /// The reasons for a refusal, and problems that do not stop the target.
     pub problems: Vec<Problem>,
-    /// The bounds of its object, with whose they are; `None` where it has none.
-    pub bounds: Option<Ledger>,
+    /// The bounds of the object, with the record of whose they are; `None` where it has none.
+    pub bounds: Option<ObservedBounds>,
 }
 
 impl Resolved {
-    /// Whether a floor is wanted and another writer has been left the field; what is put back
-    /// anyway is not contested.
+    /// True where a floor is wanted and the field is left to another writer. Bounds that are put
+    /// back anyway are not contested.
     #[must_use]
     pub fn is_contested(&self) -> bool {
         let wanted = self.mode == Mode::Floor && self.target.is_some();
-        wanted && self.bounds.as_ref().is_some_and(Ledger::is_contested)
+        let contested = self
+            .bounds
+            .as_ref()
+            .is_some_and(ObservedBounds::is_contested);
+        wanted && contested
     }
 }
 
 /// A target as a tick needs it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    /// The policy.
     pub policy: Policy,
-    /// What its load is predicted with.
+    /// The models that predict its load; `None` for no prediction.
     pub models: Option<ModelSet>,
-    /// The resources that it scales by.
-    pub capacities: Vec<(Resource, PodCapacity)>,
-    /// What reacts to its load.
+    /// The signals that it scales by.
+    pub signals: Vec<ScaledSignal>,
+    /// The reaction to its load as it is now.
     pub reaction: Reaction,
     /// The replicas that it has.
     pub current: i32,
@@ -85,49 +77,53 @@ impl Target {
             current: self.current,
             reaction: self.reaction,
             models: self.models,
-            capacities: &self.capacities,
+            signals: &self.signals,
             recorded: self.floor,
             shared,
         }
     }
 }
 
-/// Whether each of the targets shares its workload with another HPA.
+/// For each of the targets, true where it shares its workload with another HPA.
 #[must_use]
 pub fn conflicts(targets: &[Observed]) -> Vec<bool> {
-    let key = |observed: &Observed| (observed.namespace.clone(), observed.reference.clone());
-    let mut autoscalers: BTreeMap<_, usize> = BTreeMap::new();
-    for observed in targets
-        .iter()
-        .filter(|observed| observed.autoscaler.is_some())
-    {
-        *autoscalers.entry(key(observed)).or_default() += 1;
-    }
-    let shared = |observed: &Observed| {
-        autoscalers
-            .get(&key(observed))
-            .is_some_and(|&count| count > 1)
-    };
-    let conflict = targets
-        .iter()
-        .map(|observed| observed.autoscaler.is_some() && shared(observed));
+    let mut scaled: Vec<&TargetRef> = scaled_by_hpa(targets).collect();
+    scaled.sort_unstable_by(|a, b| a.workload_order(b));
+    let mut shared = scaled
+        .windows(2)
+        .filter(|pair| pair[0].is_same_workload(pair[1]))
+        .map(|pair| pair[0])
+        .collect::<Vec<_>>();
+    shared.dedup_by(|a, b| a.is_same_workload(b));
+    let conflict = targets.iter().map(|observed| {
+        let found = shared.binary_search_by(|one| one.workload_order(&observed.target));
+        observed.autoscaler.is_some() && found.is_ok()
+    });
     conflict.collect()
 }
 
-/// What holds for a target. `conflict` is what [`conflicts`] says of it, `memory` that of its plans.
+/// The workloads of the targets that have an HPA.
+fn scaled_by_hpa(targets: &[Observed]) -> impl Iterator<Item = &TargetRef> {
+    let with_hpa = targets
+        .iter()
+        .filter(|observed| observed.autoscaler.is_some());
+    with_hpa.map(|observed| &observed.target)
+}
+
+/// The target of the observed objects. `conflict` is the answer of [`conflicts`] for it, `remembered`
+/// the record that its object had a moment ago.
 #[must_use]
 pub fn resolve(
     observed: &Observed,
     conflict: bool,
     settings: &Settings,
-    memory: &Memory,
+    remembered: Option<&BoundsAnnotation>,
     now: Timestamp,
 ) -> Resolved {
     let owner = Owner::of(observed);
-    let remembered = memory.record(now);
-    let bounds = owner.and_then(|owner| Ledger::read(&owner, remembered, now));
-    let said = Said::of(observed);
-    let mode = said.mode(observed, settings, owner.is_some());
+    let bounds = owner.and_then(|owner| ObservedBounds::read(&owner, remembered, now));
+    let requested = RequestedPolicy::of(observed);
+    let mode = requested.mode(observed, settings, owner.is_some());
     let mut resolved = Resolved {
         mode,
         target: None,
@@ -137,97 +133,36 @@ pub fn resolve(
     if mode == Mode::Off {
         return resolved;
     }
-    let user = resolved.bounds.as_ref().map(Ledger::user);
+    let user = resolved.bounds.as_ref().map(ObservedBounds::user);
     let rules = Rules {
         observed,
-        said: &said,
+        requested: &requested,
         settings,
     };
     match rules.target(mode, conflict, user) {
         Ok((mut target, problems)) => {
-            target.floor = resolved
-                .bounds
-                .as_ref()
-                .and_then(|bounds| bounds.floor(now));
+            let bounds = resolved.bounds.as_ref();
+            target.floor = bounds.and_then(|bounds| bounds.floor(now));
             resolved.mode = target.policy.mode;
             (resolved.target, resolved.problems) = (Some(target), problems);
         }
         // Who opted in to be placed did not ask for recommendations on what has none.
-        Err(Problem::NoResourceMetric) if !said.by_anybody(observed) => resolved.mode = Mode::Off,
+        Err(Problem::NoResourceMetric) if !requested.by_anybody(observed) => {
+            resolved.mode = Mode::Off;
+        }
         Err(problem) => resolved.problems.push(problem),
     }
     resolved
 }
 
-/// What the annotations of a target's objects say, each object asked after the one before it.
-struct Said {
-    policy: ScalingPolicy,
-    /// Whether the workload itself asks to be scaled.
-    asked: bool,
-}
-
-impl Said {
-    fn of(observed: &Observed) -> Self {
-        let scaled_object = observed.scaled_object.as_deref();
-        let autoscaler = observed.autoscaler.as_deref();
-        let workload = observed.workload.as_deref();
-        let objects = [
-            scaled_object.map(|object| &object.metadata),
-            autoscaler.map(|object| &object.metadata),
-            workload.map(|object| &object.metadata),
-        ];
-        let mut said = Self {
-            policy: ScalingPolicy::default(),
-            asked: false,
-        };
-        for metadata in objects.into_iter().flatten() {
-            // Of what is not accepted the user is told where the object is watched.
-            let (policy, _) = ScalingPolicy::parse(&metadata.annotations);
-            said.asked |= policy.asks_for_scaling();
-            said.policy = over(said.policy, policy);
-        }
-        said
-    }
-
-    /// Whether the objects or their namespace say anything of scaling.
-    fn by_anybody(&self, observed: &Observed) -> bool {
-        self.asked || observed.namespace_policy.scaling.is_some()
-    }
-
-    fn mode(&self, observed: &Observed, settings: &Settings, known: bool) -> Mode {
-        // Until KEDA has made its HPA there is nothing to scale by; a pause takes the HPA away.
-        let scaled = match &observed.scaled_object {
-            Some(object) => observed.autoscaler.is_some() || object.is_paused(),
-            None => observed.autoscaler.is_some() || self.asked,
-        };
-        if !observed.namespace_policy.enabled || !known || !scaled {
-            return Mode::Off;
-        }
-        let said = self.policy.scaling.or(observed.namespace_policy.scaling);
-        said.unwrap_or(settings.mode)
-    }
-}
-
-/// The first says what it says, the second the rest.
-fn over(first: ScalingPolicy, second: ScalingPolicy) -> ScalingPolicy {
-    ScalingPolicy {
-        predict: first.predict.or(second.predict),
-        scaling: first.scaling.or(second.scaling),
-        min_replicas: first.min_replicas.or(second.min_replicas),
-        max_replicas: first.max_replicas.or(second.max_replicas),
-        target: first.target.or(second.target),
-        scale_down: first.scale_down.or(second.scale_down),
-    }
-}
-
 struct Rules<'a> {
     observed: &'a Observed,
-    said: &'a Said,
+    requested: &'a RequestedPolicy,
     settings: &'a Settings,
 }
 
 impl Rules<'_> {
-    /// The target, with what is wrong but does not stop it.
+    /// The target, with the problems that do not stop it.
     fn target(
         &self,
         mode: Mode,
@@ -237,11 +172,11 @@ impl Rules<'_> {
         let Observed {
             autoscaler,
             scaled_object,
-            reference,
+            target,
             ..
         } = self.observed;
         if conflict {
-            return Err(Problem::TargetConflict(reference.clone()));
+            return Err(Problem::TargetConflict(target.clone()));
         }
         if scaled_object
             .as_ref()
@@ -256,16 +191,21 @@ impl Rules<'_> {
         let bounds = self.bounds(user)?;
         let current = self
             .current()
-            .ok_or_else(|| Problem::NoWorkload(reference.clone()))?;
-        let capacities = self.capacities(&mut problems)?;
+            .ok_or_else(|| Problem::NoWorkload(target.clone()))?;
+        let signals = scaled_signals(self.observed, self.requested, &mut problems)?;
         let target = Target {
             policy: self.policy(mode, bounds),
-            models: match self.said.policy.predict.unwrap_or(self.settings.predict) {
+            models: match self
+                .requested
+                .policy
+                .predict
+                .unwrap_or(self.settings.predict)
+            {
                 Predict::Auto => Some(ModelSet::Auto),
                 Predict::DsHpa => Some(ModelSet::SHpa),
                 Predict::Off => None,
             },
-            capacities,
+            signals,
             reaction: autoscaler.as_deref().map_or(Reaction::Rule, reaction),
             current,
             floor: None,
@@ -288,7 +228,11 @@ impl Rules<'_> {
             bounds,
             behavior,
             tolerance: own.unwrap_or(usual),
-            scale_down: self.said.policy.scale_down.unwrap_or(ScaleDown::Reactive),
+            scale_down: self
+                .requested
+                .policy
+                .scale_down
+                .unwrap_or(ScaleDown::Reactive),
             strategy: Strategy::Off,
             horizon: horizon::horizon(&mut start_to_ready, self.settings.interval),
             max_age: self.settings.max_age,
@@ -298,12 +242,12 @@ impl Rules<'_> {
     /// The user's bounds. Those of an HPA begin with 1: it never takes the last Pod, and KEDA takes
     /// it only from what has nothing to do.
     fn bounds(&self, user: Option<ObjectBounds>) -> Result<Bounds, Problem> {
-        let said = self.said.policy;
+        let requested = self.requested.policy;
         let (min, max) = match user {
             Some(ObjectBounds { min, max }) => (min.unwrap_or(1).max(1), max),
-            None => said
+            None => requested
                 .min_replicas
-                .zip(said.max_replicas)
+                .zip(requested.max_replicas)
                 .ok_or(Problem::BoundsMissing)?,
         };
         Bounds::new(min, max).map_err(Problem::InvalidBounds)
@@ -318,52 +262,10 @@ impl Rules<'_> {
         let status = self.observed.autoscaler.as_ref();
         workload.or(status.and_then(|autoscaler| autoscaler.status.current_replicas))
     }
-
-    /// What one Pod is to carry of each resource that the target scales by.
-    fn capacities(
-        &self,
-        problems: &mut Vec<Problem>,
-    ) -> Result<Vec<(Resource, PodCapacity)>, Problem> {
-        let wanted = self.wanted();
-        if wanted.is_empty() {
-            return Err(Problem::NoResourceMetric);
-        }
-        let members = &self.observed.pods.members;
-        let mut capacities: Vec<(Resource, PodCapacity)> = Vec::new();
-        let mut without = None;
-        for (resource, target) in wanted {
-            let capacity = match target {
-                MetricTarget::AverageValue(value) => of_value(resource, value),
-                MetricTarget::Utilization(share) => mean_request(members, resource)
-                    .and_then(|mean| PodCapacity::new(mean, share).ok()),
-            };
-            match capacity {
-                Some(capacity) => capacities.push((resource, capacity)),
-                None if members.is_empty() => {}
-                None => without = without.or(Some(Problem::NoRequests(resource))),
-            }
-        }
-        match without {
-            Some(problem) if capacities.is_empty() => return Err(problem),
-            without => problems.extend(without),
-        }
-        Ok(capacities)
-    }
-
-    fn wanted(&self) -> Vec<(Resource, MetricTarget)> {
-        if let Some(autoscaler) = &self.observed.autoscaler {
-            let metrics = autoscaler.spec.metrics.resources();
-            return metrics
-                .map(|metric| (metric.resource, metric.target))
-                .collect();
-        }
-        let target = self.said.policy.target.unwrap_or_default();
-        let share = |resource| Some((resource, MetricTarget::Utilization(target.of(resource)?)));
-        Resource::ALL.into_iter().filter_map(share).collect()
-    }
 }
 
-/// What the HPA asks for, unless it says that it cannot know; before its first look it says 0.
+/// The replicas that the HPA asks for, unless it says that it has no metrics; before its first look
+/// it says 0.
 fn reaction(autoscaler: &Autoscaler) -> Reaction {
     let status = &autoscaler.status;
     let active = status.scaling_active != Some(false);
@@ -372,24 +274,4 @@ fn reaction(autoscaler: &Autoscaler) -> Reaction {
             .desired_replicas
             .filter(|&desired| active && desired > 0),
     )
-}
-
-/// The mean request of the Pods that stay, of those that request anything.
-fn mean_request(members: &[Member], resource: Resource) -> Option<f64> {
-    let stay = members.iter().filter(|member| !member.terminating);
-    let requests: Vec<_> = stay
-        .filter_map(|member| member.requests[resource])
-        .collect();
-    let sum: Amount = requests.iter().copied().sum();
-    (!requests.is_empty()).then(|| sum.as_f64() / count_as_f64(requests.len()))
-}
-
-/// A fixed value for each Pod is a request that is to be used wholly.
-fn of_value(resource: Resource, value: Quantity) -> Option<PodCapacity> {
-    let value = match resource {
-        Resource::Cpu => Amount::new(value.milli_ceil()),
-        _ => Amount::new(value.ceil()),
-    };
-    let whole = Ratio::new(1.0).expect("1 is finite");
-    PodCapacity::new(value.as_f64(), whole).ok()
 }

@@ -6,19 +6,25 @@ mod replay;
 mod told;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use super::conditions::ConditionStatus;
 use super::owner::Owner;
-use super::status::{Status, Truth};
+use super::status::TargetStatus;
 use super::*;
 use crate::annotations::{BOUNDS, SCALING, SCALING_STATUS};
 use crate::kinds::Kind;
+use crate::namespace_policy::NamespacePolicy;
 use crate::plan::{Operation, Purpose, Write};
+use crate::pod::Pod;
 use crate::scaling_policy::Predict;
 use crate::watched::WatchedDeployment;
-use evenkeel_core::scaling::ownership::Contribution;
-use evenkeel_core::scaling::tracker::Report;
+use evenkeel_core::scaling::contribution::Contribution;
+use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_core::scaling::tracker::TickReport;
 use evenkeel_core::scaling::{Decision, Grounds, Mode};
 
 const FLOOR_STANDS: i64 = 600;
@@ -45,7 +51,7 @@ struct World {
     workload: Option<Value>,
     requests: Option<u64>,
     conflict: bool,
-    memory: Memory,
+    memory: PlanMemory,
     told: Vec<(String, String)>,
 }
 
@@ -72,7 +78,7 @@ impl World {
             })),
             requests: Some(1500),
             conflict: false,
-            memory: Memory::default(),
+            memory: PlanMemory::default(),
             told: Vec::new(),
         }
     }
@@ -121,17 +127,15 @@ impl World {
 
     fn observed(&self) -> Observed {
         let parsed = |value: &Option<Value>| value.clone();
-        let member = |index: u64| Member {
-            name: Arc::new(PodName::new("shop", &format!("web-{index}"))),
-            requests: Resources::from_fn(|resource| {
-                let requests = self
-                    .requests
-                    .filter(|_| resource == evenkeel_core::units::Resource::Cpu);
-                requests.map(Amount::new)
-            }),
-            ready: true,
-            running_since: Some(at(-1000)),
-            terminating: false,
+        let requests = self.requests.map(|cpu| json!({"cpu": format!("{cpu}m")}));
+        let member = |index: u64| {
+            let pod: Pod = serde_json::from_value(json!({
+                "metadata": {"name": format!("web-{index}"), "namespace": "shop"},
+                "spec": {"containers": [{"name": "app", "resources": {"requests": requests}}]},
+                "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+            }))
+            .unwrap();
+            Arc::new(PodFacts::from(&pod))
         };
         Observed {
             namespace: Arc::from("shop"),
@@ -144,10 +148,7 @@ impl World {
                 let watched: WatchedDeployment = serde_json::from_value(value).unwrap();
                 Arc::new(watched.workload)
             }),
-            reference: Reference {
-                kind: "Deployment".into(),
-                name: "web".into(),
-            },
+            target: TargetRef::new("apps/v1", "Deployment", "shop", "web"),
             pods: Pods {
                 members: (0..4).map(member).collect(),
                 start_to_ready: vec![],
@@ -160,18 +161,15 @@ impl World {
             &self.observed(),
             self.conflict,
             &settings(),
-            &self.memory,
+            self.memory.record(now),
             now,
         )
     }
 
-    fn plan(&mut self, report: Option<&Report>, now: Timestamp) -> Vec<Write> {
+    fn plan(&mut self, report: Option<&TickReport>, now: Timestamp) -> Vec<Write> {
         let (observed, resolved) = (self.observed(), self.resolve(now));
         let report = report.filter(|_| resolved.target.is_some());
-        let context = Context {
-            now,
-            reporter: "pod-a",
-        };
+        let context = context(now);
         plan(&observed, &resolved, report, &mut self.memory, &context)
     }
 
@@ -230,13 +228,13 @@ impl World {
         self.owner()["metadata"]["annotations"][BOUNDS].is_string()
     }
 
-    fn status(&self) -> Option<Status> {
+    fn status(&self) -> Option<TargetStatus> {
         let observed = self.observed();
         let owner = Owner::of(&observed)?;
         Some(serde_json::from_str(owner.metadata.annotation(SCALING_STATUS)?).unwrap())
     }
 
-    fn holds(&self, kind: &str) -> Option<Truth> {
+    fn holds(&self, kind: &str) -> Option<ConditionStatus> {
         self.status()?
             .condition(kind)
             .map(|condition| condition.status)
@@ -250,10 +248,17 @@ impl World {
     }
 }
 
-/// What a tracker says in mode floor.
-fn report(floor: Option<i32>, second: i64) -> Report {
+fn context(now: Timestamp) -> Context<'static> {
+    Context {
+        now,
+        reporter: "pod-a",
+    }
+}
+
+/// The report of a tracker in mode floor.
+fn report(floor: Option<i32>, second: i64) -> TickReport {
     let replicas = floor.unwrap_or(2);
-    Report {
+    TickReport {
         decision: Decision {
             replicas,
             reason: format!("the floor is to be {replicas}"),
@@ -262,11 +267,7 @@ fn report(floor: Option<i32>, second: i64) -> Report {
         },
         loads: Vec::new(),
         horizon: SignedDuration::from_secs(60),
-        contribution: floor.map(|min| Contribution {
-            min: Some(min),
-            max: None,
-            until: at(second + FLOOR_STANDS),
-        }),
+        contribution: floor.map(|min| Contribution::of_prediction(min, at(second + FLOOR_STANDS))),
     }
 }
 
@@ -296,8 +297,8 @@ fn the_nearest_word_counts() {
 fn a_target_has_what_its_objects_say() {
     let world = World::new();
     let target = world.resolve(at(0)).target.unwrap();
-    let capacity = target.capacities[0].1;
-    assert_eq!((target.current, target.capacities.len()), (4, 1));
+    let capacity = target.signals[0].capacity;
+    assert_eq!((target.current, target.signals.len()), (4, 1));
     assert!((capacity.request() - 1500.0).abs() < 1e-9 && (capacity.target() - 0.8).abs() < 1e-9);
     assert_eq!(
         (target.policy.bounds.min(), target.policy.bounds.max()),
@@ -308,11 +309,11 @@ fn a_target_has_what_its_objects_say() {
     world.requests = None;
     world.hpa()["spec"]["metrics"][0]["resource"]["target"] =
         json!({"type": "AverageValue", "averageValue": "600m"});
-    let capacity = world.resolve(at(0)).target.unwrap().capacities[0].1;
+    let capacity = world.resolve(at(0)).target.unwrap().signals[0].capacity;
     assert!((capacity.request() - 600.0).abs() < 1e-9 && (capacity.target() - 1.0).abs() < 1e-9);
 }
 
-/// How a world is changed.
+/// A change of the world.
 type Change = fn(&mut World);
 
 #[test]
@@ -348,7 +349,7 @@ fn what_is_wrong_is_told_and_nothing_is_raised() {
             [Purpose::ScalingStatus, Purpose::ScalingEvent],
             "{kind}"
         );
-        assert_eq!(world.holds(kind), Some(Truth::True));
+        assert_eq!(world.holds(kind), Some(ConditionStatus::True));
         assert_eq!(world.reasons(), [kind]);
         assert_eq!(world.tick(Some(6), 15), [], "{kind} is told once");
     }
@@ -376,7 +377,7 @@ fn a_paused_scaled_object_is_left_alone_and_one_without_hpa_is_waited_for() {
     world.autoscaler = None;
     world.tick(Some(6), 15);
     assert_eq!(world.bounds(), (Some(2), 10));
-    assert_eq!(world.holds("Paused"), Some(Truth::True));
+    assert_eq!(world.holds("Paused"), Some(ConditionStatus::True));
     assert_eq!(
         world.reasons(),
         ["FloorRaised", "FloorLowered"],
@@ -394,9 +395,10 @@ fn two_autoscalers_of_one_workload_are_both_refused() {
     assert_eq!(conflicts(&[one.clone(), other.clone()]), [true, true]);
     let alone = World::alone(&[(SCALING, "floor")]).observed();
     assert_eq!(conflicts(&[one.clone(), alone]), [false, false]);
-    other.reference.name = "api".into();
+    let target = |namespace, name| TargetRef::new("apps/v1", "Deployment", namespace, name);
+    other.target = target("shop", "api");
     assert_eq!(conflicts(&[one.clone(), other.clone()]), [false, false]);
-    (other.reference.name, other.namespace) = ("web".into(), Arc::from("test"));
+    other.target = target("test", "web");
     assert_eq!(conflicts(&[one, other]), [false, false]);
 }
 
@@ -420,7 +422,7 @@ fn a_workload_without_autoscaler_is_recommended_only() {
         evenkeel_core::scaling::tracker::Reaction::Rule
     );
     world.tick(Some(6), 0);
-    assert_eq!(world.holds("NoAutoscaler"), Some(Truth::True));
+    assert_eq!(world.holds("NoAutoscaler"), Some(ConditionStatus::True));
     assert_eq!(world.reasons(), ["ReplicasRecommended", "NoAutoscaler"]);
     assert_eq!(world.status().unwrap().mode, "recommend");
     assert_eq!(

@@ -1,189 +1,213 @@
 //! The writes of one target at one tick: bounds and status in one request, and Events.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::Observed;
-use super::bounds::{Ledger, Settled};
-use super::events::{self, Telling};
-use super::memory::Memory;
+use super::bounds::{BoundsUpdate, ObservedBounds};
+use super::conditions::Circumstances;
+use super::context::Context;
+use super::events::{self, EventPlan};
+use super::memory::PlanMemory;
+use super::observed::Observed;
 use super::owner::Owner;
-use super::status::{Circumstances, Status};
+use super::sink::StatusSink;
+use super::status::TargetStatus;
 use super::targets::Resolved;
-use crate::annotations::{BOUNDS, SCALING_STATUS};
-use crate::plan::{Operation, Purpose, Write};
+use crate::annotations::BOUNDS;
+use crate::plan::write::{Operation, Purpose, Write};
 use evenkeel_core::scaling::Mode;
-use evenkeel_core::scaling::tracker::Report;
+use evenkeel_core::scaling::tracker::TickReport;
 
-/// After this time without any measurement there is none to be waited for.
+/// Metrics that have not come this long after the first plan are no longer waited for.
 const BEGIN: SignedDuration = SignedDuration::from_mins(3);
 
-/// Who plans, and when.
-#[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
-    /// The time of the tick.
-    pub now: Timestamp,
-    /// The name of this replica.
-    pub reporter: &'a str,
-}
-
-/// The writes that bring a target's object in line with what was decided, and those that tell of
-/// it. `report` is that of this tick; without one a target stays as it is.
+/// The writes that bring a target's object in line with the decision of a tick, and the Events that
+/// tell of it. `report` is that of this tick; without one a target stays as it is.
 ///
 /// The plan of what the writes leave behind, at the same time, is empty.
 #[must_use]
 pub fn plan(
     observed: &Observed,
     resolved: &Resolved,
-    report: Option<&Report>,
-    memory: &mut Memory,
+    report: Option<&TickReport>,
+    memory: &mut PlanMemory,
     context: &Context<'_>,
 ) -> Vec<Write> {
-    let now = context.now;
-    memory.begin(now);
+    memory.begin(context.now);
     let Some(owner) = Owner::of(observed) else {
         return Vec::new();
     };
     if resolved.target.is_some() && report.is_none() {
         return Vec::new();
     }
-    let settled = resolved
-        .bounds
-        .as_ref()
-        .map(|ledger| settle(ledger, resolved, report, now));
-    let record = resolved.bounds.as_ref().and_then(Ledger::record);
-    let forgotten = settled.as_ref().is_some_and(Settled::forgets);
-    let contested = resolved.is_contested();
-    memory.see(record.filter(|_| !forgotten), contested);
-    let held = owner.status().and_then(Status::from_annotation);
+    let plan = TargetPlan::new(owner, resolved, report, context.now);
+    let record = resolved.bounds.as_ref().and_then(ObservedBounds::written);
+    memory.see(
+        record.filter(|_| !plan.removes_record()),
+        resolved.is_contested(),
+    );
+    let held = plan.sink.read(owner.metadata);
     let previous = memory.status.take().or_else(|| held.clone());
-    let status = (resolved.mode != Mode::Off).then(|| {
-        let circumstances = Circumstances {
-            now,
-            previous: previous.as_ref(),
-            contester: memory.contester(),
-            begins: memory.age(now) < BEGIN,
-        };
-        Status::of(resolved, report, &circumstances)
-    });
+    let status = plan.status(previous.as_ref(), memory);
 
-    let mut telling = Telling::new(observed, owner, context, memory);
-    let note = match report.filter(|_| resolved.mode == Mode::Floor && !contested) {
-        Some(report) => report.decision.reason.clone(),
-        None => events::put_back(resolved, now),
-    };
-    telling.floor(settled.as_ref().and_then(Settled::floor_change), &note);
-    telling.recommendation(resolved, report);
+    let mut events = EventPlan::new(observed, owner, context, memory);
+    let change = plan.update.as_ref().and_then(BoundsUpdate::floor_change);
+    events.floor(change, &plan.floor_note());
+    events.recommendation(resolved, report);
     if let Some(status) = &status {
-        telling.conditions(previous.as_ref(), status);
+        events.conditions(previous.as_ref(), status);
     }
-    let events = telling.writes();
+    let events = events.writes();
 
-    let mut writes = Vec::new();
-    let due = Due {
-        owner,
-        settled: settled.as_ref(),
-        status: status.as_ref(),
-        held: held.as_ref(),
-    };
-    writes.extend(due.write(&observed.namespace, memory, now));
-    writes.extend(left_behind(observed, owner));
+    let due = plan.status_due(status.as_ref(), held.as_ref(), memory);
+    let object = plan.write(&observed.namespace, due);
     memory.status = status;
-    writes.extend(events);
-    writes
+    object
+        .into_iter()
+        .chain(left_behind(observed, owner))
+        .chain(events)
+        .collect()
 }
 
-fn settle(
-    ledger: &Ledger,
-    resolved: &Resolved,
-    report: Option<&Report>,
-    now: Timestamp,
-) -> Settled {
-    match report.filter(|_| resolved.mode == Mode::Floor && resolved.target.is_some()) {
-        Some(report) => ledger.contribute(report.contribution, now),
-        None => ledger.restore(),
-    }
-}
-
-/// What an object is to have, beside what it has.
-struct Due<'a> {
+/// The bounds and the status that an object is to have.
+struct TargetPlan<'a> {
     owner: Owner<'a>,
-    settled: Option<&'a Settled>,
-    status: Option<&'a Status>,
-    held: Option<&'a Status>,
+    sink: StatusSink,
+    resolved: &'a Resolved,
+    report: Option<&'a TickReport>,
+    update: Option<BoundsUpdate>,
+    now: Timestamp,
 }
 
-impl Due<'_> {
+/// The change of a status that is due.
+#[derive(Debug, Clone, Copy)]
+enum StatusDue<'a> {
+    /// The status stays as it is.
+    None,
+    /// The status is written.
+    Write(&'a TargetStatus),
+    /// The status is removed.
+    Remove,
+}
+
+impl<'a> TargetPlan<'a> {
+    fn new(
+        owner: Owner<'a>,
+        resolved: &'a Resolved,
+        report: Option<&'a TickReport>,
+        now: Timestamp,
+    ) -> Self {
+        let wanted = resolved.mode == Mode::Floor && resolved.target.is_some();
+        let update = |bounds: &ObservedBounds| match report.filter(|_| wanted) {
+            Some(report) => bounds.contribute(report.contribution.as_ref(), now),
+            None => bounds.withdraw(now),
+        };
+        Self {
+            owner,
+            sink: StatusSink::of(&owner),
+            resolved,
+            report,
+            update: resolved.bounds.as_ref().map(update),
+            now,
+        }
+    }
+
+    fn removes_record(&self) -> bool {
+        self.update
+            .as_ref()
+            .is_some_and(BoundsUpdate::removes_record)
+    }
+
+    /// The status of this tick; `None` where scaling is off.
+    fn status(&self, previous: Option<&TargetStatus>, memory: &PlanMemory) -> Option<TargetStatus> {
+        let circumstances = Circumstances {
+            now: self.now,
+            previous: previous.map_or(&[], |previous| &previous.conditions),
+            contester: memory.contester(),
+            begins: memory.age(self.now) < BEGIN,
+        };
+        (self.resolved.mode != Mode::Off)
+            .then(|| TargetStatus::of(self.resolved, self.report, &circumstances))
+    }
+
+    /// The note of an Event on a change of the floor.
+    fn floor_note(&self) -> String {
+        let wanted = self.resolved.mode == Mode::Floor && !self.resolved.is_contested();
+        match self.report.filter(|_| wanted) {
+            Some(report) => report.decision.reason.clone(),
+            None => events::put_back(self.resolved, self.now),
+        }
+    }
+
+    /// The change of the status that is due; `held` is the status that the object has.
+    fn status_due<'s>(
+        &self,
+        status: Option<&'s TargetStatus>,
+        held: Option<&TargetStatus>,
+        memory: &mut PlanMemory,
+    ) -> StatusDue<'s> {
+        let Some(status) = status else {
+            memory.status_at = None;
+            return if self.sink.is_used(self.owner.metadata) {
+                StatusDue::Remove
+            } else {
+                StatusDue::None
+            };
+        };
+        let at = *memory.status_at.get_or_insert(self.now);
+        let bounds_change = self.update.as_ref().is_some_and(BoundsUpdate::changes);
+        let with_bounds = bounds_change && held != Some(status);
+        if !with_bounds && !status.is_due(held, at, self.now) {
+            return StatusDue::None;
+        }
+        memory.status_at = Some(self.now);
+        StatusDue::Write(status)
+    }
+
     /// The one write that brings the object in line, if it is not.
-    fn write(&self, namespace: &str, memory: &mut Memory, now: Timestamp) -> Option<Write> {
-        let settled = self.settled.filter(|settled| settled.changes());
-        let mut annotations = Map::new();
-        if let Some(record) = settled.and_then(Settled::annotation) {
-            annotations.insert(BOUNDS.to_owned(), record);
+    fn write(&self, namespace: &str, status: StatusDue<'_>) -> Option<Write> {
+        let update = self.update.as_ref().filter(|update| update.changes());
+        let mut patch = json!({});
+        if let Some(record) = update.and_then(BoundsUpdate::annotation) {
+            patch["metadata"]["annotations"][BOUNDS] = record;
         }
-        if let Some(status) = self.status(settled.is_some(), memory, now) {
-            annotations.insert(SCALING_STATUS.to_owned(), status);
+        match status {
+            StatusDue::None => {}
+            StatusDue::Write(status) => self.sink.put(&mut patch, Some(status)),
+            StatusDue::Remove => self.sink.put(&mut patch, None),
         }
-        let fields = self.owner.kind.bounds_fields().zip(settled);
-        let spec = fields
-            .map(|(fields, settled)| settled.spec(fields))
-            .unwrap_or_default();
-        if annotations.is_empty() && spec.is_empty() {
-            return None;
+        let fields = self.owner.kind.bounds_fields().zip(update);
+        let spec = fields.map(|(fields, update)| update.spec(fields));
+        if let Some(spec) = spec.filter(|spec| !spec.is_empty()) {
+            patch["spec"] = Value::Object(spec);
         }
-        let purpose = match settled {
-            Some(settled) if settled.is_urgent() => Purpose::ScalingBounds,
+        let purpose = match update {
+            Some(update) if update.is_urgent() => Purpose::ScalingBounds,
             Some(_) | None => Purpose::ScalingStatus,
         };
-        patch(self.owner, namespace, purpose, (annotations, spec))
-    }
-
-    /// The status as the annotation is to have it; `None` where it stays.
-    fn status(&self, bounds: bool, memory: &mut Memory, now: Timestamp) -> Option<Value> {
-        let Some(status) = self.status else {
-            memory.status_at = None;
-            return self.owner.status().map(|_| Value::Null);
-        };
-        let at = *memory.status_at.get_or_insert(now);
-        let with_bounds = bounds && self.held != Some(status);
-        if !with_bounds && !status.is_due(self.held, at, now) {
-            return None;
-        }
-        memory.status_at = Some(now);
-        Some(Value::from(status.to_annotation()))
+        merge(self.owner, namespace, purpose, patch)
     }
 }
 
-/// The status on a workload that an HPA scales by now goes.
+/// Removes the status from a workload that an HPA scales by now.
 fn left_behind(observed: &Observed, owner: Owner<'_>) -> Option<Write> {
     let workload = Owner::workload(observed)?;
-    if workload.kind == owner.kind || workload.status().is_none() {
+    let sink = StatusSink::of(&workload);
+    if workload.kind == owner.kind || !sink.is_used(workload.metadata) {
         return None;
     }
-    let annotations = Map::from_iter([(SCALING_STATUS.to_owned(), Value::Null)]);
-    patch(
-        workload,
-        &observed.namespace,
-        Purpose::ScalingStatus,
-        (annotations, Map::new()),
-    )
+    let mut patch = json!({});
+    sink.put(&mut patch, None);
+    merge(workload, &observed.namespace, Purpose::ScalingStatus, patch)
 }
 
-fn patch(
-    owner: Owner<'_>,
-    namespace: &str,
-    purpose: Purpose,
-    (annotations, spec): (Map<String, Value>, Map<String, Value>),
-) -> Option<Write> {
-    let mut patch = json!({
-        "metadata": { "resourceVersion": owner.metadata.resource_version.as_deref()? }
-    });
-    if !annotations.is_empty() {
-        patch["metadata"]["annotations"] = Value::Object(annotations);
+/// The write of a patch, which fails where the object has changed since; `None` where the patch is
+/// empty.
+fn merge(owner: Owner<'_>, namespace: &str, purpose: Purpose, mut patch: Value) -> Option<Write> {
+    if patch.as_object().is_none_or(serde_json::Map::is_empty) {
+        return None;
     }
-    if !spec.is_empty() {
-        patch["spec"] = Value::Object(spec);
-    }
+    patch["metadata"]["resourceVersion"] = json!(owner.metadata.resource_version.as_deref()?);
     Some(Write {
         purpose,
         target: owner.object(namespace)?,

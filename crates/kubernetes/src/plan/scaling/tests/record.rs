@@ -1,4 +1,4 @@
-//! Whose the bounds are: raised, contested, damaged, and in every way put back.
+//! The bounds and their record: raised, contested, damaged, and in every way put back.
 
 use proptest::prelude::*;
 
@@ -130,7 +130,7 @@ fn who_undoes_twice_is_left_the_field_and_named() {
         world.tick(Some(6), second);
     }
     assert_eq!(world.bounds(), (Some(2), 10));
-    assert_eq!(world.holds("FloorContested"), Some(Truth::True));
+    assert_eq!(world.holds("FloorContested"), Some(ConditionStatus::True));
     assert_eq!(world.memory.contester(), None);
     world
         .memory
@@ -198,7 +198,7 @@ fn a_writer_who_replaces_the_whole_object_is_a_contester_too() {
             *world.hpa() = replacement.clone();
         }
     }
-    assert_eq!(world.holds("FloorContested"), Some(Truth::True));
+    assert_eq!(world.holds("FloorContested"), Some(ConditionStatus::True));
 }
 
 #[test]
@@ -227,13 +227,19 @@ fn a_damaged_record_leaves_the_bounds_to_the_user() {
     let writes = world.plan(Some(&report), at(15));
     world.apply(&writes);
     assert_eq!((world.bounds(), world.has_record()), ((Some(6), 10), false));
-    assert_eq!(world.holds("BoundsRecordDamaged"), Some(Truth::True));
+    assert_eq!(
+        world.holds("BoundsRecordDamaged"),
+        Some(ConditionStatus::True)
+    );
     assert_eq!(world.reasons(), ["FloorRaised", "BoundsRecordDamaged"]);
     world.tick(Some(8), 30);
     assert_eq!(world.bounds(), (Some(8), 10));
     world.tick(None, 45);
     assert_eq!(world.bounds(), (Some(6), 10), "they are the user's now");
-    assert_eq!(world.holds("BoundsRecordDamaged"), Some(Truth::True));
+    assert_eq!(
+        world.holds("BoundsRecordDamaged"),
+        Some(ConditionStatus::True)
+    );
     world.tick(None, 4000);
     assert_eq!(
         world.holds("BoundsRecordDamaged"),
@@ -245,13 +251,14 @@ fn a_damaged_record_leaves_the_bounds_to_the_user() {
 #[test]
 fn a_damaged_record_is_not_quoted_at_length() {
     let mut world = World::new();
-    let contributor = "\u{7f}".repeat(100_000);
-    let record = format!(
-        r#"{{"user":{{"max":9}},"written":{{"max":9}},"contributions":{{"{contributor}":1}}}}"#
-    );
+    let quoted = "\u{7f}".repeat(100_000);
+    let record = format!(r#"{{"user":{{"max":"{quoted}"}},"written":{{"max":9}}}}"#);
     world.annotate(BOUNDS, json!(record));
     world.tick(None, 0);
-    assert_eq!(world.holds("BoundsRecordDamaged"), Some(Truth::True));
+    assert_eq!(
+        world.holds("BoundsRecordDamaged"),
+        Some(ConditionStatus::True)
+    );
     let told = world.owner()["metadata"]["annotations"][SCALING_STATUS].clone();
     assert!(told.as_str().unwrap().len() < 4096);
 }

@@ -5,25 +5,26 @@ use proptest::prelude::*;
 use super::*;
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::hpa::{Settings, legacy_scale_up_limit};
+use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::Tracker;
-use evenkeel_core::units::Resource;
 
 /// One replica: what it has measured, and what it remembers of its plans.
 #[derive(Default)]
 struct Replica {
     tracker: Tracker,
-    memory: Memory,
+    memory: PlanMemory,
 }
 
 impl Replica {
     fn measure(&mut self, second: i64, load: Option<f64>) {
         if let Some(load) = load {
             let now = at(second);
-            self.tracker.measure(Resource::Cpu, now, load, now).unwrap();
+            self.tracker.measure(&Signal::CPU, now, load, now).unwrap();
         }
     }
 
-    fn decide(&mut self, world: &World, second: i64) -> Report {
+    /// The decision of a tick.
+    fn decide(&mut self, world: &World, second: i64) -> TickReport {
         let now = at(second);
         let resolved = world.resolved_by(&self.memory, now);
         let target = resolved.target.as_ref().unwrap();
@@ -33,27 +34,30 @@ impl Replica {
     }
 
     /// The decision, and what it would write.
-    fn plan(&mut self, world: &World, second: i64) -> (Vec<Write>, Report) {
+    fn plan(&mut self, world: &World, second: i64) -> (Vec<Write>, TickReport) {
         let report = self.decide(world, second);
         (self.plan_for(world, &report, second), report)
     }
 
-    /// What it would write on a report.
-    fn plan_for(&mut self, world: &World, report: &Report, second: i64) -> Vec<Write> {
+    /// The writes that it would make on a report.
+    fn plan_for(&mut self, world: &World, report: &TickReport, second: i64) -> Vec<Write> {
         let now = at(second);
         let resolved = world.resolved_by(&self.memory, now);
-        let context = Context {
-            now,
-            reporter: "pod-a",
-        };
+        let context = context(now);
         let memory = &mut self.memory;
         plan(&world.observed(), &resolved, Some(report), memory, &context)
     }
 }
 
 impl World {
-    fn resolved_by(&self, memory: &Memory, now: Timestamp) -> Resolved {
-        resolve(&self.observed(), self.conflict, &settings(), memory, now)
+    fn resolved_by(&self, memory: &PlanMemory, now: Timestamp) -> Resolved {
+        resolve(
+            &self.observed(),
+            self.conflict,
+            &settings(),
+            memory.record(now),
+            now,
+        )
     }
 
     /// The HPA's own work: 80 % of 1.5 cores for each Pod, within the bounds.
@@ -111,7 +115,10 @@ fn a_ramp_is_met_by_a_floor_that_is_told_in_words_and_put_back() {
         (2, false),
         "nothing is measured any more"
     );
-    assert_eq!(world.holds("MetricsAvailable"), Some(Truth::False));
+    assert_eq!(
+        world.holds("MetricsAvailable"),
+        Some(ConditionStatus::False)
+    );
 }
 
 #[test]

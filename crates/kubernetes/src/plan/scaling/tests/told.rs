@@ -1,11 +1,12 @@
-//! What a user is told: the status and how often it is written, and Events, each change once.
+//! Status and Events: how often they are written, and each change once.
 
 use super::*;
 use evenkeel_core::forecast::{Accuracy, Distrust, Interval, Step, Trust};
 use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{LoadReport, ModelReport};
-use evenkeel_core::units::{Ratio, Resource};
+use evenkeel_core::units::Ratio;
 
 const TRUSTED: Trust = Trust::Trusted { ratio: 0.83 };
 
@@ -13,13 +14,13 @@ fn distrusted(ratio: f64) -> Trust {
     Trust::Untrusted(Distrust::NotBetterThanNaive { ratio: Some(ratio) })
 }
 
-fn with_load(trust: Trust, fresh: bool) -> Report {
+fn with_load(trust: Trust, fresh: bool) -> TickReport {
     let interval = Interval {
         lower: 1.0,
         upper: 9000.0,
     };
     let load = LoadReport {
-        resource: Resource::Cpu,
+        signal: Signal::CPU,
         now: Some(4100.0),
         measured: Some(at(0)),
         fresh,
@@ -43,13 +44,13 @@ fn with_load(trust: Trust, fresh: bool) -> Report {
         }),
         lacking: Vec::new(),
     };
-    Report {
+    TickReport {
         loads: vec![load],
         ..report(None, 0)
     }
 }
 
-fn run(world: &mut World, report: &Report, second: i64) -> Vec<Purpose> {
+fn run(world: &mut World, report: &TickReport, second: i64) -> Vec<Purpose> {
     let writes = world.plan(Some(report), at(second));
     world.apply(&writes);
     assert_eq!(world.plan(Some(report), at(second)), []);
@@ -152,7 +153,7 @@ fn a_transition_is_told_once_and_keeps_its_time() {
 fn a_new_leader_takes_the_story_up_where_it_stands() {
     let mut world = World::new();
     run(&mut world, &with_load(TRUSTED, true), 0);
-    world.memory = Memory::default();
+    world.memory = PlanMemory::default();
     let mut unmeasured = with_load(TRUSTED, false);
     unmeasured.loads[0].measured = None;
     assert_eq!(

@@ -1,23 +1,23 @@
-//! One resource of a target: its past, the models that follow it, and what they say now.
+//! One load of a target: its history, the models that follow it, and their forecasts at a tick.
 
 use std::num::NonZeroUsize;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{LoadReport, ModelReport, TickInput};
+use super::tick::{LoadReport, ModelReport, ScaledSignal, TickInput};
 use crate::forecast::{
     Candidates, Context, History, NotReady, Resolution, SampleError, Selected, Series, Shared,
 };
-use crate::scaling::hpa_aware::PodCapacity;
-use crate::scaling::{Load, Predicted, horizon};
-use crate::units::Resource;
+use crate::scaling::horizon;
+use crate::scaling::input::{Prediction, SignalLoad};
+use crate::scaling::signal::Signal;
 
 const STEP: SignedDuration = Resolution::Fine.step();
 
-/// The past of one load, and the models of it.
+/// The history of one load, and the models that follow it.
 #[derive(Debug)]
-pub(super) struct Followed {
-    pub(super) resource: Resource,
+pub(super) struct TrackedLoad {
+    pub(super) signal: Signal,
     pub(super) history: History,
     candidates: Option<Candidates>,
     /// The step that the models took last; `None` where they have to learn anew.
@@ -25,10 +25,10 @@ pub(super) struct Followed {
     measured: Option<Timestamp>,
 }
 
-impl Followed {
-    pub(super) fn new(resource: Resource) -> Self {
+impl TrackedLoad {
+    pub(super) fn new(signal: Signal) -> Self {
         Self {
-            resource,
+            signal,
             history: History::default(),
             candidates: None,
             taken: None,
@@ -47,14 +47,15 @@ impl Followed {
         Ok(())
     }
 
-    /// Whether what is known is so far ahead of a measurement of now that nothing can be told apart.
+    /// True where the history lies so far ahead of a measurement of now that the rings cannot tell
+    /// the times apart.
     pub(super) fn is_ahead_of(&self, at: Timestamp, now: Timestamp) -> bool {
         let newest = self.history.newest();
         newest.is_some_and(|newest| newest.duration_since(at) >= ring())
             && now.duration_since(at) < STEP
     }
 
-    /// Has the models learn from the history again, since it is not what they followed.
+    /// Lets the models learn from the history again, since it has changed behind them.
     pub(super) const fn forget_models(&mut self) {
         self.taken = None;
     }
@@ -120,7 +121,7 @@ impl Followed {
     }
 }
 
-/// What models read to forecast from the step at `origin` on.
+/// The context in which models forecast from the step at `origin` on.
 const fn context<'a>(history: &'a History, origin: Timestamp, shared: &'a Shared) -> Context<'a> {
     Context {
         history,
@@ -139,68 +140,66 @@ fn ring_before(history: &History, newest: Timestamp) -> Option<Series> {
     Series::new(start, STEP, values).ok()
 }
 
-/// What the finest ring spans.
+/// The time that the finest ring spans.
 fn ring() -> SignedDuration {
     let steps = i32::try_from(Resolution::Fine.length()).expect("the ring is short");
     STEP * steps
 }
 
-/// One load as one tick sees it.
-pub(super) struct Seen {
-    resource: Resource,
-    capacity: PodCapacity,
+/// One load as it stands at one tick.
+pub(super) struct CurrentLoad<'a> {
+    scaled: &'a ScaledSignal,
     recent: Vec<f64>,
     measured: Option<Timestamp>,
     pub(super) selected: Option<Selected>,
     lacking: Vec<NotReady>,
 }
 
-impl Seen {
-    /// What is known of a resource; nothing, where it has never been measured.
+impl<'a> CurrentLoad<'a> {
+    /// The load of a signal with the forecasts of its models for so many `steps`; empty where it was
+    /// never measured.
     pub(super) fn new(
-        (resource, capacity): (Resource, PodCapacity),
-        followed: Option<&Followed>,
+        scaled: &'a ScaledSignal,
+        tracked: Option<&TrackedLoad>,
         steps: usize,
         shared: &Shared,
     ) -> Self {
-        let series = followed.and_then(|followed| followed.history.series(Resolution::Fine));
-        let models = followed.and_then(|followed| {
-            let context = context(&followed.history, followed.taken?, shared);
-            Some((followed.candidates.as_ref()?, context))
+        let series = tracked.and_then(|load| load.history.series(Resolution::Fine));
+        let models = tracked.and_then(|load| {
+            let context = context(&load.history, load.taken?, shared);
+            Some((load.candidates.as_ref()?, context))
         });
         Self {
-            resource,
-            capacity,
+            scaled,
             recent: series.map_or_else(Vec::new, |series| series.usable().values),
-            measured: followed.and_then(|followed| followed.measured),
+            measured: tracked.and_then(|load| load.measured),
             selected: models.map(|(models, context)| models.selected(steps, &context)),
             lacking: models.map_or_else(Vec::new, |(models, context)| models.not_ready(&context)),
         }
     }
 
-    pub(super) fn load(&self) -> Load<'_> {
-        let predicted = self.selected.as_ref().and_then(|selected| {
-            Some(Predicted {
-                model: selected.model,
-                forecast: selected.forecast.as_ref().ok()?,
-                trust: selected.trust,
-            })
-        });
-        let lacking = self
+    pub(super) fn signal_load(&self) -> SignalLoad<'_> {
+        let forecast = self
             .selected
             .as_ref()
-            .and_then(|selected| selected.forecast.as_ref().err());
-        Load {
-            resource: self.resource,
-            capacity: self.capacity,
+            .map(|selected| (selected, selected.forecast.as_ref()));
+        SignalLoad {
+            signal: &self.scaled.signal,
+            capacity: self.scaled.capacity,
             recent: &self.recent,
             measured: self.measured,
-            predicted,
-            lacking: lacking.copied(),
+            prediction: forecast.and_then(|(selected, forecast)| {
+                Some(Prediction {
+                    model: selected.model,
+                    forecast: forecast.ok()?,
+                    trust: selected.trust,
+                })
+            }),
+            lacking: forecast.and_then(|(_, forecast)| forecast.err().copied()),
         }
     }
 
-    /// The load for a user, with what is forecast for the time `at`.
+    /// The load for a user, with its forecast for the time `at`.
     pub(super) fn report(self, at: Timestamp, fresh: bool) -> LoadReport {
         let model = self.selected.map(|selected| ModelReport {
             name: selected.model,
@@ -212,11 +211,11 @@ impl Seen {
             accuracy: selected.accuracy,
         });
         LoadReport {
-            resource: self.resource,
+            signal: self.scaled.signal.clone(),
             now: self.recent.last().copied(),
             measured: self.measured,
             fresh,
-            capacity: self.capacity,
+            capacity: self.scaled.capacity,
             model,
             lacking: self.lacking,
         }

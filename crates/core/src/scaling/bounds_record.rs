@@ -1,0 +1,263 @@
+//! The record of an object's bounds: the user's own values, the values written last, and who
+//! contributes what until when.
+//!
+//! The record lives on the object, so that whoever writes next knows what to put back. Bounds that
+//! differ from those written last are somebody's edit and become the user's values, so that the
+//! user's edits win. An edit that only undoes the last write is another writer's; twice within 5
+//! minutes and the field is left to that writer (a contest).
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::bounds::ObjectBounds;
+use super::contribution::{Contribution, Contributions, Contributor, merge};
+
+/// Two undone writes within this time are a contest.
+const CONTEST: SignedDuration = SignedDuration::from_mins(5);
+
+/// The record of one object's bounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoundsRecord {
+    /// The user's own values, which are put back in the end.
+    pub user: ObjectBounds,
+    /// The values that were written last.
+    pub written: ObjectBounds,
+    /// The contributions to the bounds.
+    pub contributions: Contributions,
+    /// When another writer last undid what was written.
+    pub undone: Option<Timestamp>,
+    /// True while the field is left to another writer; contributions then have no effect.
+    pub contested: bool,
+}
+
+/// The difference between the bounds that an object has and those that were written last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BoundsChange {
+    /// The bounds are as they were written.
+    None,
+    /// The bounds have new values, which are the user's now.
+    Edited,
+    /// The bounds have the user's former values again.
+    Undone,
+    /// The bounds were undone twice: the field is left to the other writer.
+    Contested,
+}
+
+impl BoundsRecord {
+    /// The record of an object that only its user has written so far.
+    #[must_use]
+    pub fn of_user(user: ObjectBounds) -> Self {
+        Self {
+            user,
+            written: user,
+            contributions: Contributions::default(),
+            undone: None,
+            contested: false,
+        }
+    }
+
+    /// True while the record has to be kept: something is to be put back, or somebody contributes,
+    /// or the field is left to another writer.
+    #[must_use]
+    pub fn is_needed(&self) -> bool {
+        self.written != self.user || !self.contributions.is_empty() || self.contested
+    }
+
+    /// True where both records say the same and differ at most in the ends of their contributions.
+    #[must_use]
+    pub fn differs_in_time_only(&self, other: &Self) -> bool {
+        let Self {
+            user,
+            written,
+            contributions,
+            undone,
+            contested,
+        } = self;
+        (user, written, undone, contested)
+            == (&other.user, &other.written, &other.undone, &other.contested)
+            && contributions.ask_as(&other.contributions)
+    }
+
+    /// Takes note of the bounds that the object has at `now`.
+    pub fn observe(&mut self, found: ObjectBounds, now: Timestamp) -> BoundsChange {
+        if found == self.written {
+            return BoundsChange::None;
+        }
+        let undone = found == self.user;
+        let ObjectBounds { min, max } = found;
+        if min != self.written.min {
+            self.user.min = min;
+        }
+        if max != self.written.max {
+            self.user.max = max;
+        }
+        self.written = found;
+        if !undone {
+            self.end_contest();
+            return BoundsChange::Edited;
+        }
+        let before = self.undone.replace(now);
+        if before.is_some_and(|before| now.duration_since(before) <= CONTEST) {
+            self.contested = true;
+            return BoundsChange::Contested;
+        }
+        BoundsChange::Undone
+    }
+
+    /// Takes a contribution, see [`Contributions::contribute`].
+    pub fn contribute(&mut self, contribution: Contribution, now: Timestamp) {
+        self.contributions.contribute(contribution, now);
+    }
+
+    /// Removes the contribution of one contributor and leaves those of all others. A contest ends
+    /// with the last contribution: then there is nothing to contest.
+    pub fn withdraw(&mut self, who: &Contributor) {
+        self.contributions.withdraw(who);
+        if self.contributions.is_empty() {
+            self.end_contest();
+        }
+    }
+
+    /// Removes everything, as when the program is uninstalled, and returns the user's bounds.
+    pub fn restore(&mut self) -> ObjectBounds {
+        self.contributions = Contributions::default();
+        self.end_contest();
+        self.written = self.user;
+        self.user
+    }
+
+    /// Removes the contributions that have ended and returns the bounds that the object is to have
+    /// at `now`. The record goes into the same write as the bounds; where that fails, this record is
+    /// worth nothing and the former one stands.
+    pub fn settle(&mut self, now: Timestamp) -> ObjectBounds {
+        self.contributions.expire(now);
+        self.written = self.effective(now);
+        self.written
+    }
+
+    /// The bounds that follow from the user's values and the contributions at `now`.
+    #[must_use]
+    pub fn effective(&self, now: Timestamp) -> ObjectBounds {
+        let counting = self.contributions.iter().filter(|_| !self.contested);
+        merge(self.user, counting, now).bounds
+    }
+
+    const fn end_contest(&mut self) {
+        (self.undone, self.contested) = (None, false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    const fn bounds(min: i32, max: i32) -> ObjectBounds {
+        ObjectBounds {
+            min: Some(min),
+            max,
+        }
+    }
+
+    fn floored(user: ObjectBounds, floor: i32) -> BoundsRecord {
+        let mut record = BoundsRecord::of_user(user);
+        record.contribute(Contribution::of_prediction(floor, at(600)), at(0));
+        record.settle(at(0));
+        record
+    }
+
+    fn cron(name: &str, min: i32, max: Option<i32>, second: i64) -> Contribution {
+        Contribution {
+            who: Contributor::Cron(name.to_owned()),
+            max,
+            priority: 1,
+            ..Contribution::of_prediction(min, at(second))
+        }
+    }
+
+    #[test]
+    fn contributions_count_until_they_end() {
+        let mut record = BoundsRecord::of_user(bounds(5, 10));
+        record.contribute(cron("night", 4, None, 100), at(0));
+        record.contribute(cron("day", 11, Some(11), 50), at(0));
+        record.contribute(Contribution::of_prediction(40, at(200)), at(0));
+        for (second, min, max) in [(0, 11, 11), (50, 10, 10), (100, 10, 10), (200, 5, 10)] {
+            assert_eq!(record.effective(at(second)), bounds(min, max), "{second}");
+        }
+        record.withdraw(&Contributor::Prediction);
+        assert_eq!(record.effective(at(60)), bounds(4, 10));
+        assert_eq!(record.settle(at(300)), bounds(5, 10));
+        assert!(!record.is_needed());
+    }
+
+    #[test]
+    fn a_least_that_was_absent_is_absent_again() {
+        let user = ObjectBounds { min: None, max: 10 };
+        let mut record = floored(user, 3);
+        assert_eq!(record.effective(at(0)), bounds(3, 10));
+        assert_eq!(record.restore(), user);
+        assert!(!record.is_needed());
+    }
+
+    #[test]
+    fn one_who_withdraws_takes_nothing_from_the_others() {
+        let mut record = floored(bounds(2, 10), 6);
+        record.contribute(cron("day", 4, None, 600), at(0));
+        let before = record.clone();
+        record.withdraw(&Contributor::Other("x".to_owned()));
+        assert_eq!(record, before);
+        record.withdraw(&Contributor::Prediction);
+        assert_eq!(record.settle(at(1)), bounds(4, 10));
+        record.withdraw(&Contributor::Cron("day".to_owned()));
+        assert_eq!(record.settle(at(1)), bounds(2, 10));
+        assert!(!record.is_needed());
+    }
+
+    #[test]
+    fn an_edit_is_the_users_and_wins_over_what_was_there_before() {
+        for (found, user, effective) in [
+            (bounds(3, 10), bounds(3, 10), bounds(6, 10)),
+            (bounds(8, 10), bounds(8, 10), bounds(8, 10)),
+            (bounds(6, 5), bounds(2, 5), bounds(5, 5)),
+        ] {
+            let mut record = floored(bounds(2, 10), 6);
+            assert_eq!(record.observe(found, at(10)), BoundsChange::Edited);
+            assert_eq!(record.user, user);
+            assert_eq!(record.settle(at(10)), effective);
+            assert_eq!(record.observe(effective, at(20)), BoundsChange::None);
+            assert_eq!(record.restore(), user);
+        }
+    }
+
+    #[test]
+    fn a_writer_who_undoes_twice_is_left_the_field_until_the_user_edits() {
+        let user = bounds(2, 10);
+        let mut record = floored(user, 6);
+        assert_eq!(record.observe(user, at(10)), BoundsChange::Undone);
+        assert_eq!(record.settle(at(10)), bounds(6, 10));
+        assert_eq!(
+            record.observe(user, at(311)),
+            BoundsChange::Undone,
+            "5 minutes are over"
+        );
+        assert_eq!(record.settle(at(311)), bounds(6, 10));
+        assert_eq!(record.observe(user, at(400)), BoundsChange::Contested);
+        assert_eq!(record.settle(at(400)), user);
+        assert!(record.contested && record.is_needed());
+        assert_eq!(record.observe(bounds(3, 10), at(410)), BoundsChange::Edited);
+        assert!(!record.contested);
+        assert_eq!(record.settle(at(410)), bounds(6, 10));
+    }
+
+    #[test]
+    fn records_that_differ_in_time_only_ask_for_the_same() {
+        let record = floored(bounds(2, 10), 6);
+        let mut later = record.clone();
+        later.contribute(Contribution::of_prediction(6, at(9000)), at(500));
+        assert!(later != record && later.differs_in_time_only(&record));
+        let other = floored(bounds(2, 10), 7);
+        assert!(!other.differs_in_time_only(&record));
+    }
+}

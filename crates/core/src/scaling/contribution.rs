@@ -1,0 +1,208 @@
+//! Contributions to the bounds of an object, and the bounds that they add up to.
+//!
+//! Beside the user, several contributors may ask for other bounds: a prediction raises the least, a
+//! schedule replaces it for a while. Each contribution expires, so that nothing outlives the one who
+//! could take it back. [`merge`] depends on neither the order of the contributions nor on how often
+//! one of them is given.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::Timestamp;
+
+use super::bounds::ObjectBounds;
+
+/// A writer of an object's bounds beside its user.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Contributor {
+    /// A CronHPA, by its name.
+    Cron(String),
+    /// The prediction of the load.
+    Prediction,
+    /// A contributor of another version of the program, by the name that it goes by.
+    Other(String),
+}
+
+const PREDICTION: &str = "prediction";
+const CRON: &str = "cron/";
+
+impl Contributor {
+    /// The priority of contributions that do not say one: 0 for those that only raise, 1 for those
+    /// that stand in for the user's own bounds.
+    pub const fn default_priority(&self) -> i32 {
+        match self {
+            Self::Cron(_) => 1,
+            Self::Prediction | Self::Other(_) => 0,
+        }
+    }
+}
+
+impl fmt::Display for Contributor {
+    /// `prediction`, `cron/NAME`, or the name of another contributor.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cron(name) => write!(f, "{CRON}{name}"),
+            Self::Prediction => f.write_str(PREDICTION),
+            Self::Other(name) => f.write_str(name),
+        }
+    }
+}
+
+impl From<&str> for Contributor {
+    fn from(name: &str) -> Self {
+        match name.strip_prefix(CRON) {
+            Some(cron) => Self::Cron(cron.to_owned()),
+            None if name == PREDICTION => Self::Prediction,
+            None => Self::Other(name.to_owned()),
+        }
+    }
+}
+
+/// The bounds that one contributor asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contribution {
+    /// The contributor that asks for them.
+    pub who: Contributor,
+    /// The fewest replicas; `None` leaves them to others.
+    pub min: Option<i32>,
+    /// The most replicas, which can only be raised; `None` leaves them to others.
+    pub max: Option<i32>,
+    /// The count that the target itself is to be set to; `None` leaves it alone.
+    pub replicas: Option<i32>,
+    /// From 1 on, `min` and `replicas` stand in for the user's, and of several contributions the
+    /// highest priority holds, of equal ones the larger value. With 0, `min` only raises.
+    pub priority: i32,
+    /// When the contribution ends.
+    pub until: Timestamp,
+}
+
+impl Contribution {
+    /// A floor of `min` replicas by prediction, until `until`.
+    pub const fn of_prediction(min: i32, until: Timestamp) -> Self {
+        Self {
+            who: Contributor::Prediction,
+            min: Some(min),
+            max: None,
+            replicas: None,
+            priority: 0,
+            until,
+        }
+    }
+
+    fn counts(&self, now: Timestamp) -> bool {
+        now < self.until
+    }
+
+    /// True where both ask for the same, whatever their ends.
+    fn asks_as(&self, other: &Self) -> bool {
+        let until = self.until;
+        *self
+            == Self {
+                until,
+                ..other.clone()
+            }
+    }
+}
+
+/// The bounds that follow from the user's and all contributions, and the count that the target is to
+/// be set to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Merged {
+    pub bounds: ObjectBounds,
+    /// The count that the target is to be set to, where anybody asks for one.
+    pub replicas: Option<i32>,
+}
+
+/// The bounds of an object at `now`: those of the `user`, changed by the contributions that have not
+/// ended.
+///
+/// The most is the largest of the user's and the contributed. A least of priority 1 or more stands
+/// in for the user's; one of priority 0 raises what is there, but not above the most.
+#[must_use]
+pub fn merge<'a>(
+    user: ObjectBounds,
+    contributions: impl IntoIterator<Item = &'a Contribution>,
+    now: Timestamp,
+) -> Merged {
+    let mut max = user.max;
+    let (mut base, mut replicas, mut floor) = (None, None, None);
+    for one in contributions.into_iter().filter(|one| one.counts(now)) {
+        max = max.max(one.max.unwrap_or(max));
+        replicas = replicas.max(one.replicas.map(|count| (one.priority, count)));
+        if one.priority > 0 {
+            base = base.max(one.min.map(|min| (one.priority, min)));
+        } else {
+            floor = floor.max(one.min);
+        }
+    }
+    let base = base.map(|(_, min)| min).or(user.min);
+    Merged {
+        bounds: ObjectBounds {
+            min: base.max(floor.map(|floor| floor.min(max))),
+            max,
+        },
+        replicas: replicas.map(|(_, count)| count),
+    }
+}
+
+/// The contributions to the bounds of one object, at most one by each contributor.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Contributions(BTreeMap<Contributor, Contribution>);
+
+impl Contributions {
+    /// All contributions, ended ones among them until [`Self::expire`], in the order of their
+    /// contributors.
+    pub fn iter(&self) -> impl Iterator<Item = &Contribution> {
+        self.0.values()
+    }
+
+    /// True where nobody contributes.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The contribution of one contributor, ended or not.
+    pub fn of(&self, who: &Contributor) -> Option<&Contribution> {
+        self.0.get(who)
+    }
+
+    /// Takes a contribution in place of the contributor's former one. The same again moves the end
+    /// only once half of the time to the new one is gone, so that a contributor who asks for the
+    /// same at every tick does not cause a write at every tick.
+    pub fn contribute(&mut self, new: Contribution, now: Timestamp) {
+        let stands = self.0.get(&new.who).is_some_and(|old| {
+            let left = old.until.duration_since(now);
+            old.asks_as(&new) && left > new.until.duration_since(now) / 2
+        });
+        if !stands {
+            self.0.insert(new.who.clone(), new);
+        }
+    }
+
+    /// Removes the contribution of one contributor; without one nothing changes.
+    pub fn withdraw(&mut self, who: &Contributor) {
+        self.0.remove(who);
+    }
+
+    /// Removes the contributions that have ended at `now`.
+    pub fn expire(&mut self, now: Timestamp) {
+        self.0.retain(|_, contribution| contribution.counts(now));
+    }
+
+    /// True where both ask for the same and differ at most in their ends.
+    pub(super) fn ask_as(&self, other: &Self) -> bool {
+        let pairs = self.iter().zip(other.iter());
+        self.0.len() == other.0.len() && pairs.into_iter().all(|(a, b)| a.asks_as(b))
+    }
+}
+
+impl FromIterator<Contribution> for Contributions {
+    /// Of several by one contributor, the last.
+    fn from_iter<I: IntoIterator<Item = Contribution>>(all: I) -> Self {
+        let named = all.into_iter().map(|one| (one.who.clone(), one));
+        Self(named.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests;

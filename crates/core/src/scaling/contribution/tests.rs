@@ -1,0 +1,184 @@
+//! Single merges in numbers, and what holds of all of them.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn one(who: &str, min: Option<i32>, max: Option<i32>, second: i64) -> Contribution {
+    let who = Contributor::from(who);
+    Contribution {
+        priority: who.default_priority(),
+        who,
+        min,
+        max,
+        replicas: None,
+        until: at(second),
+    }
+}
+
+const fn bounds(min: Option<i32>, max: i32) -> ObjectBounds {
+    ObjectBounds { min, max }
+}
+
+#[test]
+fn a_schedule_stands_in_for_the_users_least_and_a_prediction_raises_it() {
+    let user = bounds(Some(5), 10);
+    for (contributions, merged) in [
+        (vec![], (Some(5), 10)),
+        (vec![one("prediction", Some(7), None, 9)], (Some(7), 10)),
+        (vec![one("prediction", Some(3), None, 9)], (Some(5), 10)),
+        (vec![one("prediction", Some(40), None, 9)], (Some(10), 10)),
+        (vec![one("cron/night", Some(4), None, 9)], (Some(4), 10)),
+        (vec![one("cron/day", Some(11), Some(11), 9)], (Some(11), 11)),
+        (
+            vec![
+                one("cron/night", Some(4), None, 9),
+                one("cron/day", Some(6), None, 9),
+            ],
+            (Some(6), 10),
+        ),
+        (
+            vec![
+                one("cron/night", Some(4), None, 9),
+                one("prediction", Some(8), None, 9),
+            ],
+            (Some(8), 10),
+        ),
+        (vec![one("portrait/x", Some(8), None, 9)], (Some(8), 10)),
+    ] {
+        let found = merge(user, &contributions, at(0)).bounds;
+        assert_eq!((found.min, found.max), merged, "{contributions:?}");
+    }
+    let floor = [one("prediction", Some(3), None, 9)];
+    assert_eq!(
+        merge(bounds(None, 10), &floor, at(0)).bounds,
+        bounds(Some(3), 10)
+    );
+    assert_eq!(merge(bounds(None, 10), &[], at(0)).bounds, bounds(None, 10));
+}
+
+#[test]
+fn the_highest_priority_sets_the_count_and_the_larger_of_equals() {
+    let with = |who, priority, replicas| Contribution {
+        priority,
+        replicas: Some(replicas),
+        ..one(who, Some(replicas), None, 9)
+    };
+    let all = [with("a", 1, 7), with("b", 2, 4), with("c", 2, 5)];
+    let merged = merge(bounds(Some(2), 10), &all, at(0));
+    assert_eq!((merged.replicas, merged.bounds.min), (Some(5), Some(5)));
+    assert_eq!(merge(bounds(Some(2), 10), &all, at(9)).replicas, None);
+}
+
+#[test]
+fn asking_for_the_same_is_seldom_a_change() {
+    let mut all = Contributions::default();
+    all.contribute(Contribution::of_prediction(6, at(600)), at(0));
+    for (second, min, until) in [(100, 6, 600), (299, 6, 600), (310, 6, 910), (320, 7, 920)] {
+        let again = Contribution::of_prediction(min, at(second + 600));
+        all.contribute(again, at(second));
+        let held = all.of(&Contributor::Prediction).unwrap();
+        assert_eq!((held.min, held.until), (Some(min), at(until)), "{second}");
+    }
+}
+
+#[test]
+fn contributors_are_read_as_they_are_written() {
+    for name in ["prediction", "cron/a/b", "portrait/web", ""] {
+        assert_eq!(Contributor::from(name).to_string(), name);
+    }
+    assert_eq!(
+        Contributor::from("cron/a/b"),
+        Contributor::Cron("a/b".to_owned())
+    );
+}
+
+fn contribution() -> impl Strategy<Value = Contribution> {
+    let who = prop_oneof![
+        Just(Contributor::Prediction),
+        "[a-c]".prop_map(Contributor::Cron),
+        "[a-c]".prop_map(Contributor::Other),
+    ];
+    let count = || prop::option::of(0..20_i32);
+    (who, count(), count(), count(), 0..4_i32, 0..100_i64).prop_map(
+        |(who, min, max, replicas, priority, until)| Contribution {
+            who,
+            min,
+            max,
+            replicas,
+            priority,
+            until: at(until),
+        },
+    )
+}
+
+fn user() -> impl Strategy<Value = ObjectBounds> {
+    (prop::option::of(0..10_i32), 1..20_i32).prop_map(|(min, max)| ObjectBounds { min, max })
+}
+
+proptest! {
+    #[test]
+    fn neither_order_nor_repetition_matters(
+        user in user(),
+        (all, shuffled) in prop::collection::vec(contribution(), 0..8)
+            .prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
+        now in 0..100_i64,
+    ) {
+        let merged = merge(user, &all, at(now));
+        prop_assert_eq!(merge(user, &shuffled, at(now)), merged);
+        prop_assert_eq!(merge(user, all.iter().chain(&shuffled), at(now)), merged);
+    }
+
+    #[test]
+    fn what_has_ended_is_as_what_was_never_there(
+        user in user(),
+        all in prop::collection::vec(contribution(), 0..8),
+        now in 0..100_i64,
+    ) {
+        let alive: Vec<_> = all.iter().filter(|one| at(now) < one.until).cloned().collect();
+        prop_assert_eq!(merge(user, &all, at(now)), merge(user, &alive, at(now)));
+        let mut kept: Contributions = all.iter().cloned().collect();
+        let before = merge(user, kept.iter(), at(now));
+        kept.expire(at(now));
+        prop_assert_eq!(merge(user, kept.iter(), at(now)), before);
+        prop_assert!(kept.iter().all(|one| at(now) < one.until));
+        prop_assert_eq!(merge(user, kept.iter(), at(100)).bounds, user);
+    }
+
+    #[test]
+    fn a_contribution_that_is_withdrawn_leaves_no_trace(
+        all in prop::collection::vec(contribution(), 0..8),
+        new in contribution(),
+    ) {
+        let mut without: Contributions = all.into_iter().collect();
+        without.withdraw(&new.who);
+        let mut with = without.clone();
+        with.withdraw(&new.who);
+        prop_assert_eq!(&with, &without, "withdrawing what is not there changes nothing");
+        with.contribute(new.clone(), at(0));
+        prop_assert_eq!(with.of(&new.who), Some(&new));
+        with.contribute(new.clone(), at(0));
+        prop_assert_eq!(with.iter().count(), without.iter().count() + 1);
+        with.withdraw(&new.who);
+        prop_assert_eq!(with, without);
+    }
+
+    #[test]
+    fn the_most_only_rises_and_a_floor_stays_below_it(
+        user in user(),
+        all in prop::collection::vec(contribution(), 0..8),
+    ) {
+        let floors: Vec<_> = all
+            .into_iter()
+            .map(|one| Contribution { priority: 0, ..one })
+            .collect();
+        let merged = merge(user, &floors, at(0)).bounds;
+        prop_assert!(merged.max >= user.max);
+        prop_assert!(merged.min >= user.min);
+        prop_assert!(merged.min <= user.min.max(Some(merged.max)));
+    }
+}

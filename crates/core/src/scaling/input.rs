@@ -1,0 +1,63 @@
+//! The input of one decision: the load of each signal as it is now, and what is forecast of it.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::hpa_aware::PodCapacity;
+use super::signal::Signal;
+use crate::forecast::{Forecast, NotReady, Trust};
+
+/// Everything that a decision reads at one tick, beside policy and state.
+#[derive(Debug, Clone, Copy)]
+pub struct DecisionInput<'a> {
+    /// The time of the tick.
+    pub now: Timestamp,
+    /// CR: the `spec.replicas` of the target.
+    pub current: i32,
+    /// The replicas that the load as it is now asks for, all rules of the HPA applied; `None` where
+    /// its metrics are missing.
+    pub reactive: Option<i32>,
+    /// The load of each signal that the target scales by.
+    pub loads: &'a [SignalLoad<'a>],
+}
+
+/// The load of a target in one signal, in the base unit of the signal (see
+/// [`sum::in_base_unit`](super::sum::in_base_unit)).
+#[derive(Debug, Clone, Copy)]
+pub struct SignalLoad<'a> {
+    pub signal: &'a Signal,
+    /// The load that one Pod is to carry.
+    pub capacity: PodCapacity,
+    /// The sums over the target's Pods at the steps of the series since its last gap, oldest first.
+    pub recent: &'a [f64],
+    /// The time of the last measurement; `None` where there is none.
+    pub measured: Option<Timestamp>,
+    /// The forecast of the load, where a model made one.
+    pub prediction: Option<Prediction<'a>>,
+    /// The model that has too little history to forecast, where none can.
+    pub lacking: Option<NotReady>,
+}
+
+/// The forecast of a load by the model in use, with the trust that the model has earned.
+#[derive(Debug, Clone, Copy)]
+pub struct Prediction<'a> {
+    /// The name of the model.
+    pub model: &'static str,
+    pub forecast: &'a Forecast,
+    /// The trust that the model has earned against the naive one at the horizon in use.
+    pub trust: Trust,
+}
+
+impl SignalLoad<'_> {
+    /// The load as it is now; `None` where it is missing or older than `max_age`. A measurement
+    /// that lies as far in the future tells nothing of now either.
+    pub fn fresh(&self, now: Timestamp, max_age: SignedDuration) -> Option<f64> {
+        let age = now.duration_since(self.measured?);
+        let fresh = age <= max_age && -age <= max_age;
+        self.recent.last().copied().filter(|_| fresh)
+    }
+
+    /// The age of the last measurement at `now`; negative for one from the future.
+    pub fn age(&self, now: Timestamp) -> Option<SignedDuration> {
+        self.measured.map(|at| now.duration_since(at))
+    }
+}

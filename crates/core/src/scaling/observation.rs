@@ -1,0 +1,189 @@
+//! An observation of a target: its Pods, and the readings of every signal by every source.
+//!
+//! Sources are a list: for each signal the first source that could tell counts, and those that could
+//! not say why. A further source, or a further kind of signal, is one more reading.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::pod::PodFacts;
+use super::sample::{Measurement, ValueSample};
+use super::signal::Signal;
+use super::sum::{self, PodLoad};
+
+/// The Pods of a target and what was measured of it, at one moment.
+#[derive(Debug, Clone)]
+pub struct Observation<'a> {
+    /// The Pods of the target that have not ended, in no order.
+    pub pods: &'a [Arc<PodFacts>],
+    /// The readings, those of preferred sources first.
+    pub readings: Vec<SourceReading>,
+}
+
+/// The answer of one source for one signal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceReading {
+    /// The name of the source, such as `prometheus` or `metrics-api`.
+    pub source: &'static str,
+    pub signal: Signal,
+    /// The samples, or the reason why there are none.
+    pub samples: Result<Samples, Unavailable>,
+}
+
+/// The samples of one signal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Samples {
+    /// One measurement for each Pod of the observation, in the order of its Pods; `None` for a Pod
+    /// that was not measured.
+    PerPod(Vec<Option<Measurement>>),
+    /// One value for the target as a whole.
+    Total(ValueSample),
+}
+
+/// Why a source had no samples of a signal.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Unavailable {
+    /// The reason, from a closed set of the source.
+    pub reason: &'static str,
+    /// The reason in words.
+    pub message: String,
+}
+
+/// The load of a target in one signal: the sum over its Pods.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LoadSample {
+    /// The sum, in the base unit of the signal.
+    pub value: f64,
+    /// The time of the newest measurement in it.
+    pub measured: Timestamp,
+    /// The window that each measurement is the mean of; zero for a value of one moment.
+    pub window: SignedDuration,
+}
+
+impl Observation<'_> {
+    /// The load in `signal`, from the first source that knows it; `None` where no source does, or
+    /// too few of the ready Pods were measured (see [`sum::over_pods`]).
+    pub fn load(&self, signal: &Signal) -> Option<LoadSample> {
+        let of_signal = self.readings.iter().filter(|one| one.signal == *signal);
+        let mut samples = of_signal.filter_map(|one| one.samples.as_ref().ok());
+        samples.find_map(|samples| self.sum(signal, samples))
+    }
+
+    fn sum(&self, signal: &Signal, samples: &Samples) -> Option<LoadSample> {
+        let measurements = match samples {
+            Samples::PerPod(measurements) => measurements,
+            Samples::Total(sample) => {
+                return Some(LoadSample {
+                    value: sum::in_base_unit(signal, sample.value),
+                    measured: sample.timestamp,
+                    window: SignedDuration::ZERO,
+                });
+            }
+        };
+        let loads = self
+            .pods
+            .iter()
+            .zip(measurements)
+            .map(|(pod, measured)| PodLoad {
+                measured: measured.map(|one| sum::in_base_unit(signal, one.value)),
+                ready: pod.is_ready(),
+            });
+        let value = sum::over_pods(loads)?;
+        let newest = measurements
+            .iter()
+            .flatten()
+            .max_by_key(|one| one.timestamp)?;
+        Some(LoadSample {
+            value,
+            measured: newest.timestamp,
+            window: newest.window,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scaling::pod::{ConditionStatus, PodPhase, ReadyCondition, Requests};
+    use crate::scaling::signal::MetricIdentifier;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn pod(name: &str, ready: bool) -> Arc<PodFacts> {
+        Arc::new(PodFacts {
+            name: name.to_owned(),
+            phase: PodPhase::Running,
+            deleted: false,
+            start_time: Some(at(0)),
+            ready: Some(ReadyCondition {
+                status: ConditionStatus::from(ready),
+                last_transition_time: at(0),
+            }),
+            containers: Vec::new(),
+            init_containers: Vec::new(),
+            pod_requests: Requests::default(),
+            overhead: Requests::default(),
+        })
+    }
+
+    fn measured(second: i64, value: i64) -> Option<Measurement> {
+        Some(Measurement {
+            timestamp: at(second),
+            window: SignedDuration::from_secs(30),
+            value,
+        })
+    }
+
+    fn reading(signal: Signal, samples: Samples) -> SourceReading {
+        SourceReading {
+            source: "test",
+            signal,
+            samples: Ok(samples),
+        }
+    }
+
+    #[test]
+    fn the_first_source_that_knows_a_signal_counts() {
+        let pods = [pod("a", true), pod("b", true), pod("c", false)];
+        let down = SourceReading {
+            source: "metrics-api",
+            signal: Signal::CPU,
+            samples: Err(Unavailable {
+                reason: "Timeout",
+                message: "no answer".to_owned(),
+            }),
+        };
+        let cpu = vec![measured(7, 250), measured(9, 750), None];
+        let memory = vec![measured(9, 4096_000), None, None];
+        let queue = Signal::External(MetricIdentifier::named("queue"));
+        let observation = Observation {
+            pods: &pods,
+            readings: vec![
+                down,
+                reading(Signal::CPU, Samples::PerPod(cpu)),
+                reading(Signal::CPU, Samples::PerPod(vec![measured(9, 1); 3])),
+                reading(Signal::MEMORY, Samples::PerPod(memory)),
+                reading(
+                    queue.clone(),
+                    Samples::Total(ValueSample {
+                        timestamp: at(5),
+                        value: 12_500,
+                    }),
+                ),
+            ],
+        };
+        let load = |signal: &Signal| {
+            observation
+                .load(signal)
+                .map(|load| (load.value, load.measured))
+        };
+        assert_eq!(load(&Signal::CPU), Some((1000.0, at(9))));
+        assert_eq!(load(&Signal::MEMORY), Some((8192.0, at(9))));
+        assert_eq!(load(&queue), Some((12.5, at(5))));
+        assert_eq!(load(&Signal::PromQl("up".to_owned())), None);
+    }
+}

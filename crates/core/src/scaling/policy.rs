@@ -1,0 +1,42 @@
+//! The rules of one target, which hold until its objects change.
+
+use jiff::SignedDuration;
+
+use super::bounds::Bounds;
+use super::hpa::Behavior;
+use super::mode::{Mode, ScaleDown};
+use crate::units::Ratio;
+
+/// The method that predicts a target's load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Strategy {
+    /// Nothing is predicted.
+    Off,
+    /// DS-HPA: each forecast stands for one horizon, and D-HPA acts while one stands or there is
+    /// none (`DS-HPA`).
+    #[default]
+    DsHpa,
+    /// The newest forecast of the model in use; nothing while it has none.
+    Forecast,
+}
+
+/// The rules of one target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    /// The way in which decisions act on the target.
+    pub mode: Mode,
+    /// The user's own bounds.
+    pub bounds: Bounds,
+    /// `spec.behavior` of the target's HPA; `None` where it has none.
+    pub behavior: Option<Behavior>,
+    /// The distance of a usage ratio from 1 that is too small to act on.
+    pub tolerance: Ratio,
+    /// The right of a forecast to take replicas away.
+    pub scale_down: ScaleDown,
+    /// The method that predicts the load.
+    pub strategy: Strategy,
+    /// The time that is predicted ahead, for which a forecast also stands.
+    pub horizon: SignedDuration,
+    /// The age from which a measurement no longer counts.
+    pub max_age: SignedDuration,
+}

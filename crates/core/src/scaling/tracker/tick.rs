@@ -1,0 +1,89 @@
+//! The input of a tick of one target, and the report of what was decided from what.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::forecast::{Accuracy, ModelSet, NotReady, Shared, Step, Trust};
+use crate::scaling::contribution::Contribution;
+use crate::scaling::decision::{Decision, Floor};
+use crate::scaling::hpa_aware::PodCapacity;
+use crate::scaling::signal::Signal;
+
+/// A signal that a target scales by, with the load that one Pod is to carry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScaledSignal {
+    pub signal: Signal,
+    /// The load that one Pod is to carry, in the base unit of the signal.
+    pub capacity: PodCapacity,
+}
+
+/// Everything that a tick reads beside the measurements and the policy.
+#[derive(Debug, Clone, Copy)]
+pub struct TickInput<'a> {
+    /// The time of the tick.
+    pub now: Timestamp,
+    /// CR: the `spec.replicas` of the target.
+    pub current: i32,
+    /// The reaction to the load as it is now.
+    pub reaction: Reaction,
+    /// The models that predict the load; `None` for no prediction.
+    pub models: Option<ModelSet>,
+    /// The signals that the target scales by.
+    pub signals: &'a [ScaledSignal],
+    /// The floor that is in force, as the record of the bounds has it.
+    pub recorded: Option<Floor>,
+    /// The parameters that the models of all targets share.
+    pub shared: &'a Shared,
+}
+
+/// The reaction to the load as it is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaction {
+    /// The target's HPA reacts, and asks for this many replicas; `None` where it has no metrics.
+    Autoscaler(Option<i32>),
+    /// No HPA reacts: the HPA's rule is applied to the loads that are measured here.
+    Rule,
+}
+
+/// The decision of one tick, and what it was decided from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TickReport {
+    pub decision: Decision,
+    /// The loads, in the order of the signals that the target scales by.
+    pub loads: Vec<LoadReport>,
+    /// The time that was predicted ahead.
+    pub horizon: SignedDuration,
+    /// The contribution of prediction to the bounds; only in mode floor, and only where it raises
+    /// the user's `minReplicas`.
+    pub contribution: Option<Contribution>,
+}
+
+/// One load of a target, in the base unit of its signal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadReport {
+    pub signal: Signal,
+    /// The sum over the Pods at the newest measurement, however old.
+    pub now: Option<f64>,
+    /// The time of that measurement.
+    pub measured: Option<Timestamp>,
+    /// True where the measurement is recent enough to act on.
+    pub fresh: bool,
+    /// The load that one Pod is to carry.
+    pub capacity: PodCapacity,
+    /// The model that is listened to, or would be if it were trusted; `None` without prediction.
+    pub model: Option<ModelReport>,
+    /// The models that have too little history, and when they will have enough.
+    pub lacking: Vec<NotReady>,
+}
+
+/// A model, its forecast, and the trust that it has earned.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ModelReport {
+    /// The name of the model.
+    pub name: &'static str,
+    /// Its forecast for one horizon from now.
+    pub at_horizon: Option<Step>,
+    /// The trust that decides whether the forecast is acted on.
+    pub trust: Trust,
+    /// The figures behind the trust.
+    pub accuracy: Accuracy,
+}

@@ -1,0 +1,82 @@
+//! The signals that a target scales by, each with the load that one Pod is to carry.
+
+use std::sync::Arc;
+
+use super::observed::Observed;
+use super::problem::Problem;
+use super::requested::RequestedPolicy;
+use crate::autoscaler::{OBSERVED, ObservedMetric};
+use evenkeel_core::scaling::hpa::request;
+use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_core::scaling::signal::{Signal, Target};
+use evenkeel_core::scaling::sum;
+use evenkeel_core::scaling::tracker::ScaledSignal;
+use evenkeel_core::units::{Ratio, count_as_f64};
+
+/// The signals of a target; those without a capacity are added to `problems`.
+///
+/// # Errors
+/// No signal that is observed, or none with a capacity.
+pub(super) fn scaled_signals(
+    observed: &Observed,
+    requested: &RequestedPolicy,
+    problems: &mut Vec<Problem>,
+) -> Result<Vec<ScaledSignal>, Problem> {
+    let metrics = metrics(observed, requested);
+    if metrics.is_empty() {
+        return Err(Problem::NoResourceMetric);
+    }
+    let members = &observed.pods.members;
+    let mut signals = Vec::with_capacity(metrics.len());
+    let mut without = None;
+    for ObservedMetric { signal, target } in metrics {
+        match capacity(&signal, target, members) {
+            Some(capacity) => signals.push(ScaledSignal { signal, capacity }),
+            None if members.is_empty() => {}
+            None => without = without.or(Some(Problem::NoRequests(signal))),
+        }
+    }
+    match without {
+        Some(problem) if signals.is_empty() => return Err(problem),
+        without => problems.extend(without),
+    }
+    Ok(signals)
+}
+
+/// The metrics of the target whose load is observed.
+fn metrics(observed: &Observed, requested: &RequestedPolicy) -> Vec<ObservedMetric> {
+    if let Some(autoscaler) = &observed.autoscaler {
+        return autoscaler.spec.metrics.observed().collect();
+    }
+    let utilisation = requested.policy.target.unwrap_or_default();
+    let metrics = OBSERVED.into_iter().filter_map(|signal| {
+        let target = Target::Utilization(utilisation.of(&signal)?);
+        Some(ObservedMetric { signal, target })
+    });
+    metrics.collect()
+}
+
+/// The load that one Pod is to carry: a share of the mean request, or a fixed value, which is as a
+/// request that is to be used wholly.
+fn capacity(signal: &Signal, target: Target, pods: &[Arc<PodFacts>]) -> Option<PodCapacity> {
+    let (request, share) = match target {
+        Target::Utilization(percent) => (mean_request(pods, signal)?, f64::from(percent) / 100.0),
+        Target::AverageValue(milli) => (sum::in_base_unit(signal, milli), 1.0),
+        Target::Value(_) => return None,
+    };
+    PodCapacity::new(request, Ratio::new(share).ok()?).ok()
+}
+
+/// The mean request of the Pods that stay, of those that request anything, in the base unit of the
+/// signal.
+fn mean_request(pods: &[Arc<PodFacts>], signal: &Signal) -> Option<f64> {
+    let (resource, container) = signal.resource()?;
+    let stay = pods.iter().filter(|pod| !pod.deleted);
+    let requests: Vec<_> = stay
+        .filter_map(|pod| request(pod, resource, container, true).ok())
+        .map(|thousandths| sum::in_base_unit(signal, thousandths))
+        .collect();
+    let sum: f64 = requests.iter().sum();
+    (!requests.is_empty()).then(|| sum / count_as_f64(requests.len()))
+}

@@ -1,0 +1,215 @@
+//! The conditions of a target. Each keeps the time of its last change.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::problem::Problem;
+use super::targets::Resolved;
+use evenkeel_core::forecast::{Distrust, Trust};
+use evenkeel_core::scaling::tracker::{LoadReport, ModelReport};
+
+/// The condition that a forecast is trusted.
+pub const FORECAST_TRUSTED: &str = "ForecastTrusted";
+/// The condition that every load has a fresh measurement.
+pub const METRICS_AVAILABLE: &str = "MetricsAvailable";
+/// The condition that the bounds are left to another writer.
+pub const FLOOR_CONTESTED: &str = "FloorContested";
+/// The condition that the record of the bounds could not be read.
+pub const RECORD_DAMAGED: &str = "BoundsRecordDamaged";
+
+/// The time for which a damaged record is shown, of which nothing else is left.
+const DAMAGE_SHOWN: SignedDuration = SignedDuration::from_hours(1);
+
+/// The status of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ConditionStatus {
+    /// The condition holds.
+    True,
+    /// It does not hold.
+    False,
+}
+
+impl ConditionStatus {
+    /// The word in conditions.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::True => "True",
+            Self::False => "False",
+        }
+    }
+}
+
+/// One condition, in the form of Kubernetes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Condition {
+    /// The type of the condition.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// True or false.
+    pub status: ConditionStatus,
+    /// The reason, from a closed set.
+    pub reason: String,
+    /// The reason in words.
+    pub message: String,
+    /// Since when the status is what it is.
+    pub last_transition_time: Timestamp,
+}
+
+impl Condition {
+    fn new(kind: &str, holds: bool, reason: &str, message: String) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            status: if holds {
+                ConditionStatus::True
+            } else {
+                ConditionStatus::False
+            },
+            reason: reason.to_owned(),
+            message,
+            last_transition_time: Timestamp::UNIX_EPOCH,
+        }
+    }
+}
+
+/// The circumstances that conditions follow from, beside the objects and the loads.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Circumstances<'a> {
+    pub(super) now: Timestamp,
+    /// The conditions of the tick before.
+    pub(super) previous: &'a [Condition],
+    /// The field manager that contests the bounds, where it is known.
+    pub(super) contester: Option<&'a str>,
+    /// True so shortly after the begin that what was never measured may still come.
+    pub(super) begins: bool,
+}
+
+impl<'a> Circumstances<'a> {
+    fn before(&self, kind: &str) -> Option<&'a Condition> {
+        self.previous.iter().find(|before| before.kind == kind)
+    }
+}
+
+/// The conditions of a target with these loads.
+pub(super) fn of(
+    resolved: &Resolved,
+    loads: &[LoadReport],
+    circumstances: &Circumstances<'_>,
+) -> Vec<Condition> {
+    let mut found: Vec<Condition> = Vec::new();
+    found.extend(forecast_trusted(loads));
+    found.extend(metrics_available(loads, circumstances));
+    found.extend(resolved.problems.iter().map(of_problem));
+    if resolved.is_contested() {
+        found.push(floor_contested(circumstances));
+    }
+    found.extend(record_damaged(resolved, circumstances));
+    for condition in &mut found {
+        let before = circumstances.before(&condition.kind);
+        let same = before.filter(|before| before.status == condition.status);
+        condition.last_transition_time =
+            same.map_or(circumstances.now, |before| before.last_transition_time);
+    }
+    found
+}
+
+fn of_problem(problem: &Problem) -> Condition {
+    Condition::new(problem.kind(), true, problem.kind(), problem.to_string())
+}
+
+fn floor_contested(circumstances: &Circumstances<'_>) -> Condition {
+    let before = circumstances.before(FLOOR_CONTESTED);
+    let message = match (circumstances.contester, before) {
+        (None, Some(before)) => before.message.clone(),
+        (who, _) => {
+            let who = who.unwrap_or("another writer");
+            format!("{who} undid the floor twice within 5 minutes and is left the field")
+        }
+    };
+    Condition::new(FLOOR_CONTESTED, true, "UndoneTwice", message)
+}
+
+/// It holds where one of the loads has a trusted forecast; the messages of all loads stand in it.
+fn forecast_trusted(loads: &[LoadReport]) -> Option<Condition> {
+    let all = loads
+        .iter()
+        .filter_map(|load| Some(trust_of(load, load.model.as_ref()?)));
+    let all: Vec<_> = all.collect();
+    let trusted = |one: &&Condition| one.status == ConditionStatus::True;
+    let chosen = all.iter().find(trusted).or(all.first())?;
+    let messages: Vec<_> = all.iter().map(|one| one.message.as_str()).collect();
+    Some(Condition {
+        message: messages.join("; "),
+        ..chosen.clone()
+    })
+}
+
+/// The condition of one load by itself.
+fn trust_of(load: &LoadReport, model: &ModelReport) -> Condition {
+    let signal = &load.signal;
+    if model.at_horizon.is_some() {
+        let trust = model.trust;
+        let message = format!("{signal}: {} {trust}", model.name);
+        return Condition::new(
+            FORECAST_TRUSTED,
+            trust.is_trusted(),
+            trust.reason(),
+            message,
+        );
+    }
+    let mut lacking = load.lacking.iter();
+    let message = match lacking.find(|lacking| lacking.model == model.name) {
+        Some(lacking) => format!("{signal}: {lacking}"),
+        None => format!("{signal}: {} begins anew", model.name),
+    };
+    Condition::new(FORECAST_TRUSTED, false, "NotEnoughHistory", message)
+}
+
+/// It holds where every load is known as it is now. At the begin it stays as it was.
+fn metrics_available(loads: &[LoadReport], circumstances: &Circumstances<'_>) -> Option<Condition> {
+    if loads.is_empty() {
+        return None;
+    }
+    let stale = loads.iter().filter(|load| !load.fresh);
+    let stale: Vec<_> = stale.map(|load| load.signal.to_string()).collect();
+    if stale.is_empty() {
+        let message = "every load has a fresh measurement".to_owned();
+        return Some(Condition::new(METRICS_AVAILABLE, true, "Measured", message));
+    }
+    let never = loads.iter().any(|load| load.measured.is_none());
+    if never && circumstances.begins {
+        return circumstances.before(METRICS_AVAILABLE).cloned();
+    }
+    let message = format!("no fresh measurement of {}", stale.join(" and "));
+    Some(Condition::new(METRICS_AVAILABLE, false, "Stale", message))
+}
+
+fn record_damaged(resolved: &Resolved, circumstances: &Circumstances<'_>) -> Option<Condition> {
+    if let Some(error) = resolved.bounds.as_ref().and_then(|bounds| bounds.damaged()) {
+        let message = format!("{error}; the bounds are left as they are and count as the user's");
+        return Some(Condition::new(
+            RECORD_DAMAGED,
+            true,
+            "OwnershipRecord",
+            message,
+        ));
+    }
+    let before = circumstances.before(RECORD_DAMAGED)?;
+    let age = circumstances
+        .now
+        .duration_since(before.last_transition_time);
+    (age < DAMAGE_SHOWN).then(|| before.clone())
+}
+
+/// True for a reason of [`FORECAST_TRUSTED`] that judges the forecasts, and does not only wait for
+/// samples.
+pub(super) fn is_distrust(reason: &str) -> bool {
+    let judged = [
+        Distrust::NotBetterThanNaive { ratio: None },
+        Distrust::Coverage { coverage: 0.0 },
+    ];
+    judged
+        .iter()
+        .any(|distrust| Trust::Untrusted(*distrust).reason() == reason)
+}

@@ -1,0 +1,42 @@
+//! The objects of one target side by side, as the watches hold them.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+
+use super::target_ref::TargetRef;
+use crate::autoscaler::Autoscaler;
+use crate::namespace_policy::NamespacePolicy;
+use crate::scaled_object::ScaledObject;
+use crate::workload::Workload;
+use evenkeel_core::scaling::pod::PodFacts;
+
+/// The objects of what may be a target: an autoscaler or an annotated workload, with all that
+/// belongs to it.
+#[derive(Debug, Clone)]
+pub struct Observed {
+    /// The namespace of all of the objects.
+    pub namespace: Arc<str>,
+    /// The policy of that namespace; the default, which opts out, where it is not known.
+    pub namespace_policy: Arc<NamespacePolicy>,
+    /// The HPA; `None` for a workload without one.
+    pub autoscaler: Option<Arc<Autoscaler>>,
+    /// The KEDA ScaledObject that manages the HPA, or that has lost its HPA.
+    pub scaled_object: Option<Arc<ScaledObject>>,
+    /// The workload that is scaled, where it is a Deployment or a StatefulSet that exists.
+    pub workload: Option<Arc<Workload>>,
+    /// The workload by its full name, whether it exists or not.
+    pub target: TargetRef,
+    /// The Pods of the workload.
+    pub pods: Pods,
+}
+
+/// The Pods of a target.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pods {
+    /// Those that have not ended, in no order.
+    pub members: Vec<Arc<PodFacts>>,
+    /// The times that Pods took from their creation until they were ready for the first time, of the
+    /// last 50.
+    pub start_to_ready: Vec<SignedDuration>,
+}

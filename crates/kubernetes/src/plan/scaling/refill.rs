@@ -1,0 +1,81 @@
+//! The refill of a target's past from a database: who can have one, and who has it.
+
+use super::target_ref::TargetRef;
+use crate::kinds::Kind;
+
+/// Kinds whose Pods tell by their names which workload they belong to.
+const NAMED_BY_WORKLOAD: [Kind; 2] = [Kind::Deployment, Kind::StatefulSet];
+
+/// The longest name of a Deployment whose Pods' names are not cut short.
+const LONGEST_NAME: usize = 46;
+
+/// The state of the refill of a target's past.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefillState {
+    /// The past is being asked for.
+    Running,
+    /// All of the past that there is has been taken.
+    Done,
+    /// There is no database to ask.
+    NoPrometheus,
+    /// The names of the Pods do not tell which workload they belong to.
+    NotByName,
+}
+
+/// The first state of a target of this workload; `has_past` where there is a database to ask.
+#[must_use]
+pub fn begin(workload: &TargetRef, has_past: bool) -> RefillState {
+    let kind = workload.object().kind();
+    let by_name = kind.is_some_and(|kind| NAMED_BY_WORKLOAD.contains(&kind));
+    if !has_past {
+        RefillState::NoPrometheus
+    } else if !by_name || workload.name().len() > LONGEST_NAME {
+        RefillState::NotByName
+    } else {
+        RefillState::Running
+    }
+}
+
+impl RefillState {
+    /// The state once everything has arrived that was asked for up to the tick `answered`. A target
+    /// that was first asked for at a later tick, `asked`, is in none of the answers yet.
+    #[must_use]
+    pub fn after_answer(self, asked: u64, answered: u64) -> Self {
+        if self == Self::Running && asked <= answered {
+            Self::Done
+        } else {
+            self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_past_is_asked_for_where_names_tell_the_workload() {
+        let begin = |kind: &str, length: usize, has_past| {
+            let workload = TargetRef::new("apps/v1", kind, "shop", &"x".repeat(length));
+            super::begin(&workload, has_past)
+        };
+        for (kind, length, has_past, state) in [
+            ("Deployment", 3, true, RefillState::Running),
+            ("StatefulSet", 46, true, RefillState::Running),
+            ("Deployment", 47, true, RefillState::NotByName),
+            ("Rollout", 3, true, RefillState::NotByName),
+            ("Deployment", 3, false, RefillState::NoPrometheus),
+        ] {
+            assert_eq!(begin(kind, length, has_past), state, "{kind} {length}");
+        }
+    }
+
+    #[test]
+    fn an_answer_fills_those_who_were_there_when_it_was_asked_for() {
+        let running = RefillState::Running;
+        assert_eq!(running.after_answer(3, 3), RefillState::Done);
+        assert_eq!(running.after_answer(4, 3), RefillState::Running);
+        let other = RefillState::NotByName;
+        assert_eq!(other.after_answer(1, 3), other);
+    }
+}

@@ -1,0 +1,58 @@
+//! The scaling annotations of a target's objects, each object asked after the one before it: the
+//! ScaledObject, the autoscaler, the workload, the namespace, the configuration.
+
+use super::observed::Observed;
+use super::settings::Settings;
+use crate::scaling_policy::ScalingPolicy;
+use evenkeel_core::scaling::Mode;
+
+/// The wishes of a target's objects for its scaling.
+pub(super) struct RequestedPolicy {
+    pub(super) policy: ScalingPolicy,
+    /// True where one of the objects itself asks to be scaled.
+    asks: bool,
+}
+
+impl RequestedPolicy {
+    /// The wishes of the objects of `observed`; values that are not accepted count as absent.
+    pub(super) fn of(observed: &Observed) -> Self {
+        let scaled_object = observed.scaled_object.as_deref();
+        let autoscaler = observed.autoscaler.as_deref();
+        let workload = observed.workload.as_deref();
+        let objects = [
+            scaled_object.map(|object| &object.metadata),
+            autoscaler.map(|object| &object.metadata),
+            workload.map(|object| &object.metadata),
+        ];
+        let mut requested = Self {
+            policy: ScalingPolicy::default(),
+            asks: false,
+        };
+        for metadata in objects.into_iter().flatten() {
+            // The user is warned of refused values where the object is watched.
+            let (policy, _) = ScalingPolicy::parse(&metadata.annotations);
+            requested.asks |= policy.asks_for_scaling();
+            requested.policy = requested.policy.or(policy);
+        }
+        requested
+    }
+
+    /// True where the objects or their namespace ask for anything.
+    pub(super) fn by_anybody(&self, observed: &Observed) -> bool {
+        self.asks || observed.namespace_policy.scaling.is_some()
+    }
+
+    /// The mode of the target; `has_owner` where the object that carries its status is known.
+    pub(super) fn mode(&self, observed: &Observed, settings: &Settings, has_owner: bool) -> Mode {
+        // Until KEDA has made its HPA there is nothing to scale by; a pause takes the HPA away.
+        let scaled = match &observed.scaled_object {
+            Some(object) => observed.autoscaler.is_some() || object.is_paused(),
+            None => observed.autoscaler.is_some() || self.asks,
+        };
+        if !observed.namespace_policy.enabled || !has_owner || !scaled {
+            return Mode::Off;
+        }
+        let requested = self.policy.scaling.or(observed.namespace_policy.scaling);
+        requested.unwrap_or(settings.mode)
+    }
+}

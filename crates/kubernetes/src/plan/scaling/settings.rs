@@ -1,0 +1,19 @@
+//! The settings of scaling in the configuration.
+
+use jiff::SignedDuration;
+
+use crate::scaling_policy::Predict;
+use evenkeel_core::scaling::Mode;
+
+/// The settings that count where neither a target nor its namespace says anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// The way in which decisions act.
+    pub mode: Mode,
+    /// The models that loads are predicted with.
+    pub predict: Predict,
+    /// The time between two ticks.
+    pub interval: SignedDuration,
+    /// The age from which a measurement no longer counts.
+    pub max_age: SignedDuration,
+}

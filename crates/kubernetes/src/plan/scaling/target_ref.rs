@@ -1,0 +1,123 @@
+//! The full name of the workload that a target scales.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use crate::kinds::Kind;
+use crate::object_ref::ObjectRef;
+
+/// A workload by group, version, resource, namespace, name and the subresource `scale`, with the
+/// kind by which people know it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TargetRef {
+    object: ObjectRef,
+    kind: Box<str>,
+}
+
+impl TargetRef {
+    /// The workload that a reference of an object in `namespace` names. The resource of a kind that
+    /// is not in the table of kinds is the plural that Kubernetes' own tools guess.
+    #[must_use]
+    pub fn new(api_version: &str, kind: &str, namespace: &str, name: &str) -> Self {
+        let object = Kind::of(api_version, kind).map_or_else(
+            || {
+                let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+                ObjectRef {
+                    group: group.to_owned().into(),
+                    version: version.to_owned().into(),
+                    resource: format!("{}s", kind.to_ascii_lowercase()).into(),
+                    namespace: Some(namespace.to_owned()),
+                    name: name.to_owned(),
+                    subresource: None,
+                }
+            },
+            |kind| ObjectRef::in_namespace(kind, namespace, name),
+        );
+        Self {
+            object: object.scale(),
+            kind: kind.into(),
+        }
+    }
+
+    /// The workload of a kind in the table of kinds.
+    #[must_use]
+    pub fn of_kind(kind: Kind, namespace: &str, name: &str) -> Self {
+        Self {
+            object: ObjectRef::in_namespace(kind, namespace, name).scale(),
+            kind: kind.as_str().into(),
+        }
+    }
+
+    /// The subresource through which the workload is scaled.
+    #[must_use]
+    pub const fn object(&self) -> &ObjectRef {
+        &self.object
+    }
+
+    /// The kind, for example `Deployment`.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// The name of the workload.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.object.name
+    }
+
+    /// The namespace of the workload.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        self.object.namespace.as_deref().unwrap_or_default()
+    }
+
+    /// An order in which two names of one workload, in whichever versions of its group, are equal.
+    pub(super) fn workload_order(&self, other: &Self) -> Ordering {
+        let (a, b) = (&self.object, &other.object);
+        a.namespace
+            .cmp(&b.namespace)
+            .then_with(|| a.name.cmp(&b.name))
+            .then_with(|| a.resource.cmp(&b.resource))
+            .then_with(|| a.group.cmp(&b.group))
+    }
+
+    /// True for two names of one workload, in whichever versions of its group.
+    pub(super) fn is_same_workload(&self, other: &Self) -> bool {
+        self.workload_order(other).is_eq()
+    }
+}
+
+impl fmt::Display for TargetRef {
+    /// `Deployment web`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind, self.object.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_named_in_full() {
+        let web = TargetRef::new("apps/v1", "Deployment", "shop", "web");
+        assert_eq!(web.object().to_string(), "deployments.apps/scale shop/web");
+        assert_eq!(web, TargetRef::of_kind(Kind::Deployment, "shop", "web"));
+        assert_eq!(
+            (web.to_string().as_str(), web.namespace()),
+            ("Deployment web", "shop")
+        );
+        let rollout = TargetRef::new("argoproj.io/v1alpha1", "Rollout", "shop", "web");
+        let named = rollout.object().to_string();
+        assert_eq!(named, "rollouts.argoproj.io/scale shop/web");
+    }
+
+    #[test]
+    fn versions_name_the_same_workload_and_groups_another() {
+        let rollout = |version| TargetRef::new(version, "Rollout", "shop", "web");
+        let one = rollout("argoproj.io/v1alpha1");
+        assert!(one.is_same_workload(&rollout("argoproj.io/v1")));
+        assert!(!one.is_same_workload(&rollout("example.com/v1")));
+    }
+}
