@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
@@ -24,7 +23,7 @@ use evenkeel_kubernetes::plan::{Target, mirror, notice, wake};
 use evenkeel_kubernetes::snapshot::Snapshot;
 
 /// How often plans are made: a woken Pod waits no longer than this for its headroom to be seen.
-const ROUND: Duration = Duration::from_secs(1);
+const ROUND: SignedDuration = SignedDuration::from_secs(1);
 
 /// Notices planned in a round at most: they matter less than everything else that is written.
 const NOTICES: usize = 4;
@@ -59,16 +58,16 @@ pub struct Rounds {
 
 impl Rounds {
     /// Runs until cancelled; `observe` is called at the end of each round, for gauges.
-    pub async fn run(self, cancel: CancellationToken, observe: impl Fn(Timestamp) + Send) {
-        let mut ticks = tokio::time::interval(ROUND);
+    pub async fn run(self, cancel: CancellationToken, observe: impl Fn() + Send) {
+        let mut ticks = tokio::time::interval(self.cluster.clock().period(ROUND));
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut memory = Memory::default();
         let rounds = async {
             loop {
                 ticks.tick().await;
-                let now = clock::now();
+                let now = self.cluster.now();
                 self.round(&mut memory, now);
-                observe(now);
+                observe();
             }
         };
         cancel.run_until_cancelled(rounds).await;

@@ -153,6 +153,9 @@ pub enum PodOfDryRun {
 pub struct Observation {
     /// When it was made.
     pub now: Timestamp,
+    /// The same by the API server's clock, where its answers are dated.
+    #[serde(default)]
+    pub server_time: Option<Timestamp>,
     /// The version of this program.
     pub program: String,
     /// Evenkeel's namespace.

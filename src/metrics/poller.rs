@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::cache::{self, Entry, MetricsCache};
 use super::{Metrics, MetricsError, MetricsSource, Round};
-use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
 
 /// The key of the one value that the poller keeps.
 const ROUND: &str = "round";
@@ -25,8 +25,10 @@ const FAULT_LOG_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 /// When rounds are asked for.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The distance between ticks.
-    pub interval: Duration,
+    /// The clock that measurements are dated by.
+    pub clock: Clock,
+    /// The distance between ticks on it.
+    pub interval: SignedDuration,
     /// The longest that a whole round may take.
     pub timeout: Duration,
 }
@@ -69,12 +71,13 @@ impl Poller {
 
     /// Polls until cancelled, at once and then at each tick, and hands over what each brought.
     pub async fn run(mut self, cancelled: CancellationToken, mut each: impl FnMut(Update) + Send) {
-        let mut ticks = tokio::time::interval(self.settings.interval);
+        let clock = self.settings.clock;
+        let mut ticks = tokio::time::interval(clock.period(self.settings.interval));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let polling = async {
             loop {
                 ticks.tick().await;
-                each(self.poll(clock::now()).await);
+                each(self.poll(clock.now()).await);
             }
         };
         cancelled.run_until_cancelled(polling).await;
@@ -163,7 +166,8 @@ mod tests {
 
     fn settings() -> Settings {
         Settings {
-            interval: Duration::from_secs(15),
+            clock: Clock::real(),
+            interval: SignedDuration::from_secs(15),
             timeout: Duration::from_secs(60),
         }
     }

@@ -13,7 +13,6 @@ use axum::http::{HeaderMap, StatusCode, header};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
-use jiff::Timestamp;
 
 use super::budget::{BodyBudget, Room};
 use super::{ApiError, Arrival, Load};
@@ -32,8 +31,6 @@ pub struct Call {
     /// Whether the handler should do its work or fail open at once.
     pub load: Load,
     /// When the request arrived.
-    pub received: Timestamp,
-    /// The same moment on the monotonic clock.
     pub started: Instant,
     _room: Arc<Room>,
 }
@@ -46,7 +43,6 @@ impl<S: Sync> FromRequest<S> for Call {
             limits,
             budget,
             load,
-            received,
             started,
         }) = request.extensions().get().cloned()
         else {
@@ -72,7 +68,6 @@ impl<S: Sync> FromRequest<S> for Call {
         Ok(Self {
             body,
             load,
-            received,
             started,
             _room: Arc::new(room),
         })

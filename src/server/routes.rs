@@ -71,7 +71,6 @@ pub(super) struct Arrival {
     pub limits: Limits,
     pub budget: Arc<BodyBudget>,
     pub load: Load,
-    pub received: Timestamp,
     pub started: Instant,
 }
 
@@ -158,8 +157,7 @@ impl Guard {
     }
 
     async fn answer(&self, mut request: Request, next: Next, started: Instant) -> Response {
-        let received = clock::now();
-        if let Err(refusal) = self.authorise(&request, received) {
+        if let Err(refusal) = self.authorise(&request, clock::now()) {
             return refuse(refusal.into(), request.into_body())
                 .await
                 .into_response();
@@ -172,7 +170,6 @@ impl Guard {
             limits: self.endpoint.limits,
             budget: Arc::clone(&self.budget),
             load,
-            received,
             started,
         });
         match AssertUnwindSafe(next.run(request)).catch_unwind().await {

@@ -15,6 +15,7 @@ use crate::controller::{
 };
 use crate::server::Shutdown;
 use crate::server::tls::{CertificateStore, Change, FileWatch};
+use evenkeel_clock as clock;
 
 /// How often the configuration file is read again: kubelet itself takes up to a minute to bring a
 /// changed ConfigMap, and the kill switch should not add to that.
@@ -51,7 +52,6 @@ pub(super) fn start(
     rounds(parts, &queue, leadership.clone(), cancel, tasks);
     let scaling = Scaling {
         settings: settings::scaling(parts),
-        clock: parts.scaling.clock,
         cluster: parts.cluster.clone(),
         samples: parts.scaling.samples.clone(),
         past: past.map(|past| past as Arc<dyn Past>),
@@ -119,10 +119,10 @@ fn rounds(
         parts.instruments.api.clone(),
     );
     let (controller, switch) = (parts.instruments.controller.clone(), parts.switch.clone());
-    let observe = move |now| {
+    let observe = move || {
         controller.observe_switch(&switch);
         shown.observe(&cluster);
-        api.observe(now);
+        api.observe(clock::now());
     };
     tasks.spawn(finish(rounds.run(cancel.clone(), observe)));
 }

@@ -14,7 +14,6 @@ use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::replay::{ReplaySource, Trace};
 use crate::metrics::self_check::{Finding, NodeIdentity};
 use crate::metrics::{MetricsSource, NoMetrics, Poller, Round};
-use evenkeel_clock as clock;
 
 /// Starts polling; every round goes into the node table and to the scaling loop. Gives where the
 /// past is had from, where there is any.
@@ -26,7 +25,7 @@ pub(super) fn start(
     let (source, prometheus) = source(parts)?;
     let poller = Poller::new(
         source,
-        settings::poller(&parts.config),
+        settings::poller(&parts.config, parts.cluster.clock()),
         parts.instruments.measuring.clone(),
     );
     let (cluster, samples) = (parts.cluster.clone(), parts.scaling.samples.clone());
@@ -87,7 +86,7 @@ fn source(parts: &Parts) -> anyhow::Result<Sources> {
             let text = std::fs::read_to_string(&replay.file)
                 .with_context(|| format!("the trace {file} cannot be read"))?;
             let trace: Trace = text.parse().with_context(|| format!("the trace {file}"))?;
-            let settings = settings::replay(replay, trace, clock::now())?;
+            let settings = settings::replay(replay, trace, parts.cluster.now())?;
             (Arc::new(ReplaySource::new(settings)), None)
         }
         Source::None => (Arc::new(NoMetrics), None),

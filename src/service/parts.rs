@@ -28,7 +28,6 @@ pub(super) struct Parts {
 
 /// What the scaling loop shares with other parts.
 pub(super) struct Scaling {
-    pub(super) clock: Clock,
     pub(super) samples: Samples,
     pub(super) traces: Traces,
 }
@@ -48,7 +47,7 @@ impl Parts {
     pub(super) async fn new(config: Config, clock: Clock) -> anyhow::Result<Self> {
         let kubernetes = settings::kubernetes(&config).await?;
         let namespace = settings::namespace(&config, &kubernetes);
-        let cluster = ClusterState::new(settings::cluster(&config));
+        let cluster = ClusterState::with_clock(settings::cluster(&config), clock);
         let instruments = Instruments::default();
         let policy = std::sync::Arc::new(config.policy.clone());
         Ok(Self {
@@ -61,7 +60,6 @@ impl Parts {
             readiness: Readiness::default(),
             instruments,
             scaling: Scaling {
-                clock,
                 samples: Samples::default(),
                 traces: Traces::default(),
             },

@@ -18,6 +18,7 @@ use crate::server::certificates::{Names, Validity};
 use crate::server::tls::{self, Authority, FileWatch, ServerFiles};
 use crate::server::{DrainSettings, ListenerSettings, api};
 use crate::telemetry::{LogFormat, LogSettings};
+use evenkeel_clock::Clock;
 use evenkeel_core::placement::node_table;
 use evenkeel_core::units::{Bytes, Ratio};
 use evenkeel_kubernetes::plan::{self, election::Timing, wake};
@@ -240,13 +241,14 @@ pub(super) fn scaling(parts: &Parts) -> scaling::Settings {
             interval,
             max_age,
         },
-        hold: parts.scaling.clock.span(rounds).min(max_age),
+        hold: rounds.min(max_age),
     }
 }
 
-pub(super) fn poller(config: &Config) -> poller::Settings {
+pub(super) fn poller(config: &Config, clock: Clock) -> poller::Settings {
     poller::Settings {
-        interval: config.metrics.interval.unsigned_abs(),
+        clock,
+        interval: config.metrics.interval,
         timeout: round_timeout(config),
     }
 }

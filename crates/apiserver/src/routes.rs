@@ -7,11 +7,13 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::header::{ACCEPT, AUTHORIZATION, AsHeaderName, CONTENT_TYPE, USER_AGENT};
+use axum::http::header::{ACCEPT, AUTHORIZATION, AsHeaderName, CONTENT_TYPE, DATE, USER_AGENT};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimePrinter;
 use serde_json::{Value, json};
 
 use super::accept;
@@ -50,7 +52,17 @@ async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response {
     }
     let (parts, body) = request.into_parts();
     let answer = answer(&api, &parts, body).await;
-    answer.unwrap_or_else(|error| refusal(&error))
+    let mut answer = answer.unwrap_or_else(|error| refusal(&error));
+    answer.headers_mut().insert(DATE, date(api.now()));
+    answer
+}
+
+/// The server's time in the form of HTTP: by it a client knows how old an object is, whatever
+/// clock the server goes by.
+fn date(now: Timestamp) -> HeaderValue {
+    let printed = DateTimePrinter::new().timestamp_to_rfc9110_string(&now);
+    let printed = printed.unwrap_or_default();
+    HeaderValue::try_from(printed).expect("a date has visible characters only")
 }
 
 fn header(headers: &HeaderMap, name: impl AsHeaderName) -> &str {

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use futures::future::join_all;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
@@ -23,11 +23,11 @@ use super::objects::APP;
 use super::parts::Parts;
 use super::recorder::Recorder;
 use super::store::Stores;
-use super::{Events, Pace};
+use super::{Events, Timeline};
 use crate::baseline;
 use crate::engine::lifecycle::{Lifecycle, Stage};
 use crate::engine::{Bound, World};
-use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes as kubernetes;
 use evenkeel_kubernetes::demand::demand;
@@ -48,7 +48,7 @@ pub struct Kubelet {
     client: Client,
     stores: Stores,
     world: World,
-    pace: Pace,
+    timeline: Timeline,
     recorder: Recorder,
     /// The stage that was last written, by UID.
     written: HashMap<String, Stage>,
@@ -58,12 +58,14 @@ impl Kubelet {
     /// A kubelet that has no Pods.
     #[must_use]
     pub fn new(client: Client, stores: Stores, world: World, parts: Parts) -> Self {
-        let Parts { pace, recorder, .. } = parts;
+        let Parts {
+            timeline, recorder, ..
+        } = parts;
         Self {
             client,
             stores,
             world,
-            pace,
+            timeline,
             recorder,
             written: HashMap::new(),
         }
@@ -72,7 +74,7 @@ impl Kubelet {
     /// Runs for ever: looks when something has changed, so that no Pod waits for a tick, and at
     /// each tick, since stages end by themselves.
     pub async fn run(mut self) {
-        let mut ticks = ticks(&self.pace);
+        let mut ticks = ticks(self.timeline.clock());
         let mut changes = self.stores.changes();
         loop {
             tokio::select! {
@@ -80,13 +82,13 @@ impl Kubelet {
                 _ = changes.changed() => tokio::time::sleep(SETTLE).await,
             }
             changes.borrow_and_update();
-            self.round(clock::now()).await;
+            self.round(self.timeline.elapsed()).await;
         }
     }
 
     /// Brings every Pod to where it should be; what is to be written is written at once, so that
     /// no Pod waits for another's write.
-    async fn round(&mut self, now: Timestamp) {
+    async fn round(&mut self, at: SignedDuration) {
         let nodes = self.stores.nodes.list();
         let pods = self.stores.pods.list();
         let names: HashSet<PodName> = pods
@@ -106,7 +108,7 @@ impl Kubelet {
             if pod.metadata.deletion_timestamp.is_some() {
                 ending.push(self.end(pod));
             } else if !is_finished(pod) {
-                advancing.extend(self.due(pod, node, now));
+                advancing.extend(self.due(pod, node, at));
             }
         }
         let advancing = advancing.into_iter().map(|due| self.advance(due));
@@ -120,8 +122,7 @@ impl Kubelet {
     }
 
     /// The stage that has not been written yet.
-    fn due<'a>(&self, pod: &'a Pod, node: &str, now: Timestamp) -> Option<Due<'a>> {
-        let at = self.pace.scenario(now);
+    fn due<'a>(&self, pod: &'a Pod, node: &str, at: SignedDuration) -> Option<Due<'a>> {
         let known = self.world.life(&name(pod));
         let life = known.unwrap_or_else(|| self.world.bound(&bound(pod, node), at));
         let stage = life.stage(at);
@@ -133,7 +134,7 @@ impl Kubelet {
         let Due { pod, stage, life } = due;
         let api: Api<Pod> =
             Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());
-        let patch = Patch::Strategic(status(pod, stage, &life, &self.pace));
+        let patch = Patch::Strategic(status(pod, stage, &life, &self.timeline));
         let patched = api
             .patch_status(&pod.name_any(), &PatchParams::default(), &patch)
             .await;
@@ -190,19 +191,19 @@ impl Kubelet {
 
 /// The moments at which machines are looked at.
 #[must_use]
-pub fn ticks(pace: &Pace) -> tokio::time::Interval {
-    let mut ticks = tokio::time::interval(pace.real(STEP, TICK.0).min(TICK.1));
+pub fn ticks(clock: Clock) -> tokio::time::Interval {
+    let mut ticks = tokio::time::interval(clock.wait(STEP).clamp(TICK.0, TICK.1));
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     ticks
 }
 
 /// Lets the machines work, for ever, whatever the API server does meanwhile; tells how loaded they
 /// are.
-pub async fn machines(world: World, pace: Pace, events: Events) {
-    let mut ticks = ticks(&pace);
+pub async fn machines(world: World, timeline: Timeline, events: Events) {
+    let mut ticks = ticks(timeline.clock());
     loop {
         ticks.tick().await;
-        let at = pace.scenario(clock::now());
+        let at = timeline.elapsed();
         events.tell(at, world.tick(at));
     }
 }

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use axum::extract::{Form, State};
 use axum::http::StatusCode;
@@ -23,11 +22,10 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use self::past::Past;
-use super::Pace;
+use super::Timeline;
 use crate::engine::{Share, World};
 use crate::scrape::{Sample, Timing};
 use evenkeel_apiserver::{Reading, ResourceMetrics, Usage};
-use evenkeel_clock as clock;
 use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// The metric names of what nodes use, and the fields of the configuration that name them.
@@ -57,14 +55,14 @@ const PROBE: &str = "node_uname_info or machine_memory_bytes";
 /// The same numbers for `metrics.k8s.io`, which knows cpu and memory only.
 pub struct ResourceReadings {
     world: World,
-    pace: Pace,
+    timeline: Timeline,
 }
 
 impl ResourceReadings {
     /// What the backends have seen of `world`.
     #[must_use]
-    pub const fn new(world: World, pace: Pace) -> Self {
-        Self { world, pace }
+    pub const fn new(world: World, timeline: Timeline) -> Self {
+        Self { world, timeline }
     }
 
     fn reading(&self, namespace: &str, name: &str, sample: &Sample, shares: &[Share]) -> Reading {
@@ -77,8 +75,8 @@ impl ResourceReadings {
         Reading {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
-            timestamp: self.pace.clock(sample.at),
-            window: self.pace.real(Timing::default().window, Duration::ZERO),
+            timestamp: self.timeline.date(sample.at),
+            window: Timing::default().window.unsigned_abs(),
             usage: usage.collect(),
         }
     }
@@ -134,7 +132,7 @@ impl Behaviour {
 #[derive(Clone)]
 struct Backend {
     world: World,
-    pace: Pace,
+    timeline: Timeline,
     behaviour: Behaviour,
     past: Past,
     /// Set once something has been scraped: until then it is starting.
@@ -147,14 +145,14 @@ struct Backend {
 /// No port can be bound.
 pub async fn serve(
     world: World,
-    pace: Pace,
+    timeline: Timeline,
     behaviour: Behaviour,
 ) -> std::io::Result<(SocketAddr, impl Future<Output = ()>)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = listener.local_addr()?;
     let backend = Backend {
         world,
-        pace,
+        timeline,
         behaviour,
         past: Past::default(),
         scraped: Arc::default(),
@@ -162,7 +160,7 @@ pub async fn serve(
     let recording = backend
         .past
         .clone()
-        .record(backend.world.clone(), backend.pace.clone());
+        .record(backend.world.clone(), backend.timeline.clone());
     let router = Router::new()
         .route("/api/v1/query", post(query))
         .route("/api/v1/query_range", post(query))
@@ -190,7 +188,7 @@ async fn query(
     }
     let text = form.get("query").map_or("", String::as_str);
     let (kind, found) = if form.contains_key("step") {
-        ("matrix", backend.past.answer(&form, &backend.pace))
+        ("matrix", backend.past.answer(&form, &backend.timeline))
     } else {
         ("vector", backend.answer(text))
     };
@@ -229,7 +227,7 @@ impl Backend {
                 .find(|resource| metrics[*resource].1 == name)
         };
         let read_at = |sample: &Sample| {
-            let at = self.pace.clock(sample.at);
+            let at = self.timeline.date(sample.at);
             jiff::SignedDuration::from_nanos(i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX))
                 .as_secs_f64()
         };
@@ -243,7 +241,7 @@ impl Backend {
         let samples = self.world.pod_samples().into_iter();
         let all = samples.map(|(pod, sample)| {
             let labels = json!({"namespace": &*pod.namespace, "pod": &*pod.name});
-            series(&labels, in_base_unit(resource, sample.used[resource]))
+            self.series(&labels, in_base_unit(resource, sample.used[resource]))
         });
         Some(all.collect())
     }
@@ -251,15 +249,15 @@ impl Backend {
     fn nodes(&self, value: impl Fn(&Sample) -> f64) -> Vec<Value> {
         let samples = self.world.node_samples().into_iter();
         samples
-            .map(|(node, sample)| series(&json!({"node": node}), value(&sample)))
+            .map(|(node, sample)| self.series(&json!({"node": node}), value(&sample)))
             .collect()
     }
-}
 
-/// One series of an instant vector.
-fn series(labels: &Value, value: f64) -> Value {
-    let now = clock::now().as_second();
-    json!({"metric": labels, "value": [now, value.to_string()]})
+    /// One series of an instant vector.
+    fn series(&self, labels: &Value, value: f64) -> Value {
+        let now = self.timeline.now().as_second();
+        json!({"metric": labels, "value": [now, value.to_string()]})
+    }
 }
 
 /// Prometheus counts cores, not thousandths.
@@ -286,11 +284,10 @@ mod tests {
         for at in 0..=30 {
             world.tick(SignedDuration::from_secs(at));
         }
-        let pace = Pace::new(Ratio::new(10.0).unwrap());
-        pace.begin(Timestamp::from_second(1_000_000).unwrap());
+        let timeline = Timeline::begun(Timestamp::from_second(1_000_000).unwrap());
         let backend = Backend {
             world,
-            pace,
+            timeline,
             behaviour: Behaviour::default(),
             past: Past::default(),
             scraped: Arc::default(),
@@ -299,7 +296,7 @@ mod tests {
         for (_, name) in NODE_METRICS.values() {
             assert_eq!(backend.answer(name).unwrap().len(), 6, "{name}");
             let dated = backend.answer(&format!("timestamp({name})")).unwrap();
-            assert_eq!(dated[0]["value"][1], "1000003", "{name}");
+            assert_eq!(dated[0]["value"][1], "1000030", "{name}");
         }
         for (_, name) in POD_METRICS.values() {
             assert_eq!(backend.answer(name), Some(Vec::new()));

@@ -17,7 +17,7 @@ use tracing::debug;
 
 use self::correlate::{Correlator, Outcome};
 use super::objects::{stamp, typed};
-use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
 
 /// Events that wait to be written; beyond that they are lost.
 const WAITING: usize = 1_024;
@@ -52,15 +52,23 @@ struct Note {
 
 /// Tells of objects on behalf of one part of the cluster; clones tell on behalf of the same.
 #[derive(Debug, Clone)]
-pub struct Recorder(mpsc::Sender<Note>);
+pub struct Recorder {
+    notes: mpsc::Sender<Note>,
+    clock: Clock,
+}
 
 impl Recorder {
-    /// On behalf of `component`; Events are written by a task of `tasks`.
+    /// On behalf of `component`; Events are dated by `clock` and written by a task of `tasks`.
     #[must_use]
-    pub fn start(client: Client, component: &'static str, tasks: &mut JoinSet<()>) -> Self {
-        let (sender, notes) = mpsc::channel(WAITING);
-        tasks.spawn(write(client, component, notes));
-        Self(sender)
+    pub fn start(
+        client: Client,
+        component: &'static str,
+        clock: Clock,
+        tasks: &mut JoinSet<()>,
+    ) -> Self {
+        let (notes, waiting) = mpsc::channel(WAITING);
+        tasks.spawn(write(client, component, waiting));
+        Self { notes, clock }
     }
 
     /// Tells that nothing is wrong with an object.
@@ -80,12 +88,12 @@ impl Recorder {
         message: String,
     ) {
         // A full queue loses the Event, which is better than a part of the cluster that waits.
-        let _ = self.0.try_send(Note {
+        let _ = self.notes.try_send(Note {
             about,
             severity,
             reason,
             message,
-            at: clock::now(),
+            at: self.clock.now(),
         });
     }
 }

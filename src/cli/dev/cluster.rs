@@ -45,7 +45,7 @@ use evenkeel_sandbox::prometheus::{self, Behaviour, ResourceReadings};
 use evenkeel_sandbox::recorder::Recorder;
 use evenkeel_sandbox::scheduler::Scheduler;
 use evenkeel_sandbox::store::Stores;
-use evenkeel_sandbox::{Event, Events, Pace, controllers};
+use evenkeel_sandbox::{Event, Events, Timeline, controllers};
 
 /// Where the service's own objects are.
 const NAMESPACE: &str = "evenkeel-system";
@@ -59,7 +59,7 @@ pub struct Wiring {
     pub namespace: &'static str,
     /// Fields of its configuration, as paths with values.
     pub fields: Vec<(String, String)>,
-    /// The time that its scaling goes by: as fast as the scenario's.
+    /// The clock that the cluster's objects and measurements are dated by.
     pub clock: Clock,
     /// Cancelled when it is to end.
     pub stop: CancellationToken,
@@ -81,7 +81,7 @@ pub struct Cluster {
     config: kube::Config,
     kubeconfig: PathBuf,
     addresses: Addresses,
-    pace: Pace,
+    timeline: Timeline,
     events: Events,
     world: World,
     server: ApiServer,
@@ -103,39 +103,41 @@ impl Cluster {
     where
         F: Future<Output = Ended> + Send + 'static,
     {
-        let pace = Pace::new(options.speed);
-        let world = options.world(controllers::sync(&pace));
-        let readings = ResourceReadings::new(world.clone(), pace.clone());
+        let clock = options.clock(clock::now());
+        let timeline = Timeline::new(clock);
+        let world = options.world(controllers::sync(clock));
+        let readings = ResourceReadings::new(world.clone(), timeline.clone());
         let server = ApiServer::start(api::Settings {
             tls: true,
             seed: options.seed,
             metrics: Some(Arc::new(readings)),
+            clock: Arc::new(move || clock.now()),
             ..api::Settings::default()
         })
         .await?;
         let (kubeconfig, config) = clients::connect(&server, &options.folder).await?;
         let client = clients::named(&config, "evenkeel-dev")?;
         let addresses = Addresses::free().await?;
-        install::prepare(&client, &options).await?;
+        install::prepare(&client, &options, clock.now()).await?;
         scheduling::write(&client).await?;
         let mut tasks = JoinSet::new();
         let gate = Gate::default();
         let called = addresses.called(&options, &gate, &mut tasks).await?;
         let behaviour = Behaviour::default();
-        let backend = prometheus::serve(world.clone(), pace.clone(), behaviour.clone()).await;
+        let backend = prometheus::serve(world.clone(), timeline.clone(), behaviour.clone()).await;
         let (prometheus, backend) = backend.map_err(|source| StartError::Io {
             what: "the metrics backend cannot listen",
             source,
         })?;
         tasks.spawn(backend);
-        let fields = install::fields(&pace, addresses, prometheus);
+        let fields = install::fields(clock, addresses, prometheus);
         installation::write(&client, &fields, called).await?;
         let stop = CancellationToken::new();
         let service = tokio::spawn(serve(Wiring {
             kubeconfig: kubeconfig.clone(),
             namespace: NAMESPACE,
             fields,
-            clock: Clock::accelerated(options.speed.get(), clock::now()),
+            clock,
             stop: stop.clone(),
         }));
         let mut cluster = Self {
@@ -143,7 +145,7 @@ impl Cluster {
             config,
             kubeconfig,
             addresses,
-            pace,
+            timeline,
             events,
             world,
             server,
@@ -167,8 +169,8 @@ impl Cluster {
         let stores = Stores::start(&self.client, &mut self.tasks);
         self.run_nodes(&stores)?;
         let controllers = clients::named(&self.config, "kube-controller-manager")?;
-        let (pace, events) = (&self.pace, &self.events);
-        controllers::start(&controllers, &stores, pace, events, &mut self.tasks);
+        let (timeline, events) = (&self.timeline, &self.events);
+        controllers::start(&controllers, &stores, timeline, events, &mut self.tasks);
         let (client, parts) = self.part("kube-scheduler", "default-scheduler")?;
         let recorder = parts.recorder.clone();
         let scheduler = Scheduler::new(client, stores.clone(), parts, options.seed);
@@ -190,9 +192,17 @@ impl Cluster {
     /// Starts kubelets and the machines that they stand for.
     fn run_nodes(&mut self, stores: &Stores) -> Result<(), StartError> {
         let (client, parts) = self.part("kubelet", "kubelet")?;
-        let beating = heartbeat::run(client.clone(), stores.clone(), self.world.clone());
-        let machines =
-            kubelet::machines(self.world.clone(), self.pace.clone(), self.events.clone());
+        let beating = heartbeat::run(
+            client.clone(),
+            stores.clone(),
+            self.world.clone(),
+            self.timeline.clock(),
+        );
+        let machines = kubelet::machines(
+            self.world.clone(),
+            self.timeline.clone(),
+            self.events.clone(),
+        );
         let kubelet = Kubelet::new(client, stores.clone(), self.world.clone(), parts);
         self.tasks.spawn(kubelet.run());
         self.tasks.spawn(beating);
@@ -207,9 +217,14 @@ impl Cluster {
         component: &'static str,
     ) -> Result<(Client, Parts), StartError> {
         let client = clients::named(&self.config, agent)?;
-        let recorder = Recorder::start(client.clone(), component, &mut self.tasks);
+        let recorder = Recorder::start(
+            client.clone(),
+            component,
+            self.timeline.clock(),
+            &mut self.tasks,
+        );
         let parts = Parts {
-            pace: self.pace.clone(),
+            timeline: self.timeline.clone(),
             events: self.events.clone(),
             recorder,
         };
@@ -218,32 +233,33 @@ impl Cluster {
 
     /// Begins the scenario, with everything that goes by its time.
     fn begin(&mut self, stores: Stores, options: &Options, breakable: &Breakable) {
-        self.pace.begin(clock::now());
+        self.timeline.begin();
         self.tell("ready");
         self.tasks.spawn(observe::run(
             (stores, options.scenario.clone()),
             self.world.clone(),
-            self.pace.clone(),
+            self.timeline.clone(),
             self.events.clone(),
         ));
         let addresses = service::Addresses {
             http: self.addresses.http,
             dashboard: self.addresses.dashboard,
         };
-        let (pace, events) = (self.pace.clone(), self.events.clone());
-        self.tasks.spawn(service::watch(addresses, pace, events));
-        let (pace, events) = (self.pace.clone(), self.events.clone());
+        let (timeline, events) = (self.timeline.clone(), self.events.clone());
         self.tasks
-            .spawn(said::watch(self.client.clone(), pace, events));
+            .spawn(service::watch(addresses, timeline, events));
+        let (timeline, events) = (self.timeline.clone(), self.events.clone());
+        self.tasks
+            .spawn(said::watch(self.client.clone(), timeline, events));
         let plain = options.plain(self.world.lags());
-        let (pace, events) = (self.pace.clone(), self.events.clone());
+        let (timeline, events) = (self.timeline.clone(), self.events.clone());
         self.tasks
-            .spawn(lockstep::run(plain, self.world.clone(), pace, events));
+            .spawn(lockstep::run(plain, self.world.clone(), timeline, events));
         self.tasks.spawn(install::workloads(
             self.client.clone(),
             options.scenario.clone(),
             self.world.clone(),
-            self.pace.clone(),
+            self.timeline.clone(),
         ));
         self.tasks.spawn(
             faults::Faults {
@@ -254,7 +270,7 @@ impl Cluster {
                 control: self.server.control(),
                 behaviour: breakable.behaviour.clone(),
                 gate: breakable.gate.clone(),
-                pace: self.pace.clone(),
+                timeline: self.timeline.clone(),
                 events: self.events.clone(),
             }
             .run(),
@@ -288,7 +304,7 @@ impl Cluster {
     /// The scenario's time.
     #[must_use]
     pub fn now(&self) -> SignedDuration {
-        self.pace.scenario(clock::now())
+        self.timeline.elapsed()
     }
 
     /// What the run has come to so far.

@@ -100,7 +100,7 @@ pub struct Refill {
 }
 
 impl Refill {
-    /// A refill from `past` in the time of `clock`.
+    /// A refill from `past`, whose dates are those of `clock`.
     #[must_use]
     pub fn new(past: Arc<dyn Past>, clock: Clock, metrics: Metrics) -> Self {
         Self {
@@ -177,14 +177,13 @@ impl Refill {
         let mut refusals = 0;
         loop {
             let begun = clock::instant();
-            let grid = slots.grid(&self.clock);
+            let grid = slots.grid();
             let outcome = self.past.sums(resource, namespaces, grid).await?;
             let took = begun.elapsed();
             self.metrics.refill(outcome.as_ref().map(drop));
             let error = match outcome {
-                Ok(mut sums) => {
+                Ok(sums) => {
                     self.points = points(sums.series).min(self.most);
-                    in_time_of(&self.clock, &mut sums);
                     tokio::time::sleep(took.min(LONGEST_REST)).await;
                     return Some(Some(sums));
                 }
@@ -232,29 +231,22 @@ const fn is_down(error: &MetricsError) -> bool {
     )
 }
 
-fn in_time_of(clock: &Clock, sums: &mut WorkloadSums) {
-    for (at, _) in sums.sums.values_mut().flatten() {
-        *at = clock.of(*at);
-    }
-}
-
 /// Neighbouring slots of one resolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Slots {
-    /// When the first begins, in the loop's time.
+    /// When the first begins.
     start: Timestamp,
     step: SignedDuration,
     points: u32,
 }
 
 impl Slots {
-    /// The middle of each slot, in real time: a rate there speaks of the whole slot best.
-    fn grid(&self, clock: &Clock) -> Grid {
+    /// The middle of each slot: a rate there speaks of the whole slot best.
+    fn grid(&self) -> Grid {
         let first = self.start.checked_add(self.step / 2);
-        let step = SignedDuration::try_from(clock.wait(self.step));
         Grid {
-            first: clock.real_time(first.unwrap_or(Timestamp::MAX)),
-            step: step.unwrap_or(SignedDuration::MAX),
+            first: first.unwrap_or(Timestamp::MAX),
+            step: self.step,
             points: self.points,
         }
     }

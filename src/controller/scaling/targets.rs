@@ -14,7 +14,6 @@ use super::samples::Sample;
 use super::show::{self, Picture};
 use super::trace::{self, Trace, Traces};
 use crate::metrics::prometheus::WorkloadName;
-use evenkeel_clock::Clock;
 use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::tracker::{Report, Tracker};
 use evenkeel_core::units::Resources;
@@ -81,9 +80,7 @@ pub(super) struct Targets {
 
 /// What one tick works on.
 pub(super) struct Tick<'a> {
-    /// The time, by the loop's clock.
     pub(super) now: Timestamp,
-    pub(super) clock: Clock,
     pub(super) settings: Settings,
     /// The newest round of measurements, unless it is too old to hold.
     pub(super) sample: Option<&'a Sample>,
@@ -234,7 +231,7 @@ impl Kept {
             return;
         };
         for &(resource, _) in &target.capacities {
-            let at = tick.clock.of(measured[resource]);
+            let at = measured[resource];
             if tick.now.duration_since(at) > tick.settings.max_age {
                 continue;
             }
@@ -361,15 +358,6 @@ fn key_of(shown: &Shown) -> trace::Key {
         namespace: shown.namespace.as_ref().into(),
         kind: kind.clone(),
         name: name.clone(),
-    }
-}
-
-/// The durations of `observed` that were measured outside, in the loop's time.
-pub(super) fn in_time_of(clock: &Clock, observed: &mut [Observed]) {
-    for observed in observed {
-        for took in &mut observed.pods.start_to_ready {
-            *took = clock.span(*took);
-        }
     }
 }
 

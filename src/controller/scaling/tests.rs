@@ -43,20 +43,6 @@ fn every_step_is_measured_and_decisions_keep_their_interval() {
     assert!(often.pass(at(-100_000)));
 }
 
-#[test]
-fn events_carry_the_time_of_the_cluster() {
-    let clock = Clock::accelerated(10.0, at(0));
-    let event = |time: &str| Write {
-        purpose: Purpose::Notice,
-        target: Target::Node("a".to_owned()),
-        operation: Operation::Create(json!({"eventTime": time, "note": "n"})),
-    };
-    let told = in_real_time(&clock, event("1970-01-01T00:01:40.000000Z"));
-    assert_eq!(told, event("1970-01-01T00:00:10.000000Z"));
-    let same = event("2026-01-01T00:00:00.000000Z");
-    assert_eq!(in_real_time(&Clock::real(), same.clone()), same);
-}
-
 #[tokio::test]
 async fn work_that_panics_leaves_a_loop_that_goes_on() {
     let (targets, outcome) = work(Targets::default(), |_| -> usize { panic!("on purpose") }).await;

@@ -26,7 +26,8 @@ pub(super) fn check(sight: &Sight<'_>) -> Found {
     let Some((oldest, since)) = refused.iter().min_by_key(|(_, since)| *since) else {
         return Ok(vec![Finding::ok(REFUSED, "no Pod waits for headroom")]);
     };
-    let waited = sight.seen.now.duration_since(*since);
+    let now = sight.seen.server_time.unwrap_or(sight.seen.now);
+    let waited = now.duration_since(*since);
     let (namespace, name) = (oldest.namespace(), oldest.name());
     let what = format!(
         "waiting for headroom: {}, the longest {namespace}/{name} for {}",

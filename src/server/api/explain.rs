@@ -18,7 +18,6 @@ use serde::{Deserialize, Serialize};
 use super::Api;
 use crate::cluster::owners::Owner;
 use crate::server::ApiError;
-use evenkeel_clock as clock;
 use evenkeel_core::placement::node_table::{NodeDetail, NodeState};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Resource, Resources};
@@ -260,7 +259,7 @@ impl Api {
         let call = judgement::Call {
             snapshot: &snapshot,
             policy: &self.policy,
-            now: clock::now(),
+            now: self.cluster.now(),
             refused_since: self.cluster.refused_since(pod.uid()),
         };
         Answer {

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use jiff::Timestamp;
 
 use super::explain::Verdict;
 use super::fail_open::failed_judgement;
@@ -21,21 +22,21 @@ pub(super) async fn filter(State(api): State<Api>, call: Call) -> Result<Respons
         return Ok(json_body(wire::filter_answer(&request, |_| true)));
     }
     // Asked about again: where it was counted until now is not where it went.
-    let uid = request.pod.uid();
-    api.cluster.release(uid, call.received);
+    let (uid, now) = (request.pod.uid(), api.cluster.now());
+    api.cluster.release(uid, now);
     let snapshot = api.cluster.snapshot();
     let filtered = extender::decide::filter(
         &request,
         &judgement::Call {
             snapshot: &snapshot,
             policy: &api.policy,
-            now: call.received,
+            now,
             refused_since: api.cluster.refused_since(uid),
         },
         &api.verdicts,
     );
     if let (Some(only), Some(demand)) = (filtered.only(), filtered.demand) {
-        api.reserve(&request, only, demand, &call);
+        api.reserve(&request, only, demand, now);
         api.count_unknown(&request, &snapshot, [only]);
     }
     api.metrics
@@ -44,7 +45,7 @@ pub(super) async fn filter(State(api): State<Api>, call: Call) -> Result<Respons
     api.explain_failure(Verb::Filter, filtered.unjudged, &call);
     if let OptIn::In(_) = snapshot.opt_in(request.pod.namespace()) {
         let verdict = Verdict::filtered(&filtered);
-        api.decisions.filtered(&request.pod, verdict, call.received);
+        api.decisions.filtered(&request.pod, verdict, now);
     }
     Ok(json_body(wire::filter_answer(&request, |position| {
         filtered.passes(position)
@@ -57,20 +58,20 @@ pub(super) async fn prioritize(State(api): State<Api>, call: Call) -> Result<Res
         api.shed(Verb::Prioritize, &call);
         return Ok(json_body(wire::prioritize_answer(&request, |_| 0)));
     }
-    let uid = request.pod.uid();
-    api.cluster.release(uid, call.received);
+    let (uid, now) = (request.pod.uid(), api.cluster.now());
+    api.cluster.release(uid, now);
     let snapshot = api.cluster.snapshot();
     let prioritized = extender::decide::prioritize(
         &request,
         &judgement::Call {
             snapshot: &snapshot,
             policy: &api.policy,
-            now: call.received,
+            now,
             refused_since: None,
         },
     );
     if let (Some(best), Some(demand)) = (prioritized.best, prioritized.demand) {
-        api.reserve(&request, best, demand, &call);
+        api.reserve(&request, best, demand, now);
     }
     let outcome = prioritized
         .unjudged
@@ -85,8 +86,7 @@ pub(super) async fn prioritize(State(api): State<Api>, call: Call) -> Result<Res
     }
     if let OptIn::In(_) = snapshot.opt_in(request.pod.namespace()) {
         let verdict = Verdict::prioritized(&prioritized, &request);
-        api.decisions
-            .prioritized(&request.pod, verdict, call.received);
+        api.decisions.prioritized(&request.pod, verdict, now);
     }
     Ok(json_body(wire::prioritize_answer(&request, |position| {
         prioritized.scores.get(position).copied().unwrap_or(0)
@@ -124,7 +124,7 @@ impl Api {
         request: &Request<'_>,
         position: usize,
         demand: Resources<Amount>,
-        call: &Call,
+        now: Timestamp,
     ) {
         let name = PodName::new(request.pod.namespace(), request.pod.name());
         let facts = PodFacts {
@@ -134,8 +134,7 @@ impl Api {
             started: None,
             finished: None,
         };
-        self.cluster
-            .reserve(request.pod.uid(), &facts, call.received);
+        self.cluster.reserve(request.pod.uid(), &facts, now);
     }
 
     fn shed(&self, verb: Verb, call: &Call) {

@@ -9,7 +9,6 @@ use super::Placed;
 use crate::Event;
 use crate::parts::Parts;
 use crate::recorder::reference;
-use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes::annotations::PROFILE;
 
@@ -47,7 +46,7 @@ impl Binder {
             score: placed.score,
             why: placed.why.clone(),
         };
-        self.parts.tell(clock::now(), event);
+        self.parts.tell(event);
         Ok(())
     }
 }

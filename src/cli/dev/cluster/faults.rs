@@ -10,14 +10,13 @@ use serde_json::json;
 use tracing::warn;
 
 use evenkeel_apiserver::Control;
-use evenkeel_clock as clock;
 use evenkeel_sandbox::engine::World;
 use evenkeel_sandbox::gate::Gate;
 use evenkeel_sandbox::objects::{self, stamp};
 use evenkeel_sandbox::prometheus::Behaviour;
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::faults::{Fault, Kind};
-use evenkeel_sandbox::{Event, Events, Pace};
+use evenkeel_sandbox::{Event, Events, Timeline};
 
 /// The taint of nodes that stopped answering.
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
@@ -34,7 +33,7 @@ pub(super) struct Faults {
     pub(super) control: Control,
     pub(super) behaviour: Behaviour,
     pub(super) gate: Gate,
-    pub(super) pace: Pace,
+    pub(super) timeline: Timeline,
     pub(super) events: Events,
 }
 
@@ -48,12 +47,9 @@ impl Faults {
         // Where one fault ends as another of its kind begins, the end comes first.
         moments.sort_by_key(|(at, begins, _)| (*at, *begins));
         for (at, begins, fault) in moments {
-            let wait = at.saturating_sub(self.pace.scenario(clock::now()));
-            if wait.is_positive() {
-                tokio::time::sleep(self.pace.real(wait, Duration::ZERO)).await;
-            }
+            self.timeline.wait_until(at).await;
             self.events.tell(
-                self.pace.scenario(clock::now()),
+                self.timeline.elapsed(),
                 Event::Fault {
                     fault: fault.to_string(),
                     begins,
@@ -74,7 +70,7 @@ impl Faults {
             Kind::Hang => self.gate.set_blocked(begins),
             Kind::ApiRestart if begins => {
                 let span = fault.until.saturating_sub(fault.from);
-                self.control.restart(self.pace.real(span, Duration::ZERO));
+                self.control.restart(self.timeline.clock().wait(span));
             }
             // It comes back by itself.
             Kind::ApiRestart => {}
@@ -91,7 +87,7 @@ impl Faults {
         self.world.set_lost(&shape.name, lost);
         let nodes: Api<Node> = Api::all(self.client.clone());
         let parameters = PatchParams::default();
-        let status = Patch::Merge(objects::node_status(shape, !lost, clock::now()));
+        let status = Patch::Merge(objects::node_status(shape, !lost, self.timeline.now()));
         nodes
             .patch_status(&shape.name, &parameters, &status)
             .await?;
@@ -100,7 +96,7 @@ impl Faults {
         taints.retain(|taint| taint.key != UNREACHABLE);
         let mut taints = json!(taints);
         if let (true, Some(taints)) = (lost, taints.as_array_mut()) {
-            let since = stamp(clock::now());
+            let since = stamp(self.timeline.now());
             for effect in ["NoSchedule", "NoExecute"] {
                 taints.push(json!({"key": UNREACHABLE, "effect": effect, "timeAdded": since}));
             }

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -15,18 +15,18 @@ use tracing::warn;
 
 use super::addresses::Addresses;
 use super::{NAMESPACE, Options, StartError};
-use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
 use evenkeel_core::units::Resource;
 use evenkeel_sandbox::engine::World;
 use evenkeel_sandbox::prometheus::{NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::Workload;
 use evenkeel_sandbox::scrape::Timing;
-use evenkeel_sandbox::{Pace, objects};
+use evenkeel_sandbox::{Timeline, objects};
 
 const WEBHOOK: &str = include_str!("../../../../webhook-config/mutating-webhook.yaml");
 
-/// No interval of the service is shortened below this.
+/// When what the API server did not take is tried again, and the least time between two wakings.
 const LEAST: Duration = Duration::from_millis(200);
 
 /// How long measurements count as fresh, in the scenario: the service's own default.
@@ -40,7 +40,11 @@ const LEAST_MAX_AGE: Duration = Duration::from_secs(5);
 const RELAX_AFTER: SignedDuration = SignedDuration::from_mins(5);
 
 /// Namespaces, nodes and the webhook configuration.
-pub(super) async fn prepare(client: &Client, options: &Options) -> Result<(), StartError> {
+pub(super) async fn prepare(
+    client: &Client,
+    options: &Options,
+    now: Timestamp,
+) -> Result<(), StartError> {
     let post = PostParams::default();
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let mut own = objects::namespace(NAMESPACE);
@@ -52,7 +56,7 @@ pub(super) async fn prepare(client: &Client, options: &Options) -> Result<(), St
     let nodes: Api<Node> = Api::all(client.clone());
     for shape in &options.scenario.nodes {
         nodes.create(&post, &objects::node(shape)).await?;
-        let status = Patch::Merge(objects::node_status(shape, true, clock::now()));
+        let status = Patch::Merge(objects::node_status(shape, true, now));
         nodes
             .patch_status(&shape.name, &PatchParams::default(), &status)
             .await?;
@@ -72,12 +76,14 @@ pub(super) async fn prepare(client: &Client, options: &Options) -> Result<(), St
 
 /// The fields of the service's configuration.
 pub(super) fn fields(
-    pace: &Pace,
+    clock: Clock,
     addresses: Addresses,
     prometheus: SocketAddr,
 ) -> Vec<(String, String)> {
     let timing = Timing::default();
-    let span = |span, least| format!("{}ms", pace.real(span, least).as_millis());
+    // By the cluster's clock, and no less than a busy machine takes.
+    let span =
+        |span: SignedDuration, least| format!("{}ms", span.max(clock.elapsed(least)).as_millis());
     let mut fields: Vec<(String, String)> = [
         ("server.https", addresses.https.to_string()),
         ("server.http", addresses.http.to_string()),
@@ -87,14 +93,16 @@ pub(super) fn fields(
             "[127.0.0.1]".to_owned(),
         ),
         ("scheduling.relaxAfter", span(RELAX_AFTER, LEAST_MAX_AGE)),
-        // The scaling loop alone runs in the scenario's own time.
-        ("scaling.maxAge", format!("{}ms", MAX_AGE.as_millis())),
+        ("scaling.maxAge", span(MAX_AGE, LEAST_MAX_AGE)),
         ("metrics.source", "prometheus".to_owned()),
-        ("metrics.interval", span(timing.interval, LEAST)),
+        ("metrics.interval", span(timing.interval, Duration::ZERO)),
         ("metrics.maxAge", span(MAX_AGE, LEAST_MAX_AGE)),
         ("metrics.timeout", "1s".to_owned()),
         ("metrics.prometheus.url", format!("http://{prometheus}")),
-        ("metrics.prometheus.window", span(timing.window, LEAST)),
+        (
+            "metrics.prometheus.window",
+            span(timing.window, Duration::ZERO),
+        ),
         ("metrics.prometheus.nodeLabel", "node".to_owned()),
         (
             "wake.minInterval",
@@ -115,14 +123,16 @@ pub(super) fn fields(
 }
 
 /// Creates each workload when it arrives.
-pub(super) async fn workloads(client: Client, scenario: Scenario, world: World, pace: Pace) {
+pub(super) async fn workloads(
+    client: Client,
+    scenario: Scenario,
+    world: World,
+    timeline: Timeline,
+) {
     let mut workloads: Vec<&Workload> = scenario.workloads.iter().collect();
     workloads.sort_by_key(|workload| workload.arrival);
     for workload in workloads {
-        let wait = workload.arrival.saturating_sub(pace.scenario(clock::now()));
-        if wait.is_positive() {
-            tokio::time::sleep(pace.real(wait, Duration::ZERO)).await;
-        }
+        timeline.wait_until(workload.arrival).await;
         let name = (workload.namespace.as_str(), workload.name.as_str());
         world.wanted(name, workload.replicas, workload.arrival);
         // A restart of the API server may fall on the moment.

@@ -7,19 +7,18 @@ use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 
-use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes::annotations::{PROFILE, PROFILE_SOURCE};
 use evenkeel_sandbox::engine::World;
 use evenkeel_sandbox::objects::APP;
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::store::Stores;
-use evenkeel_sandbox::{Event, Events, Pace};
+use evenkeel_sandbox::{Event, Events, Timeline};
 
 pub(super) async fn run(
     (stores, scenario): (Stores, Scenario),
     world: World,
-    pace: Pace,
+    timeline: Timeline,
     events: Events,
 ) {
     let mut changes = stores.changes();
@@ -27,7 +26,7 @@ pub(super) async fn run(
     let mut waiting: BTreeMap<String, PodName> = BTreeMap::new();
     loop {
         changes.borrow_and_update();
-        let at = pace.scenario(clock::now());
+        let at = timeline.elapsed();
         let pods = stores.pods.list();
         want(&stores, &world, at);
         seen.retain(|uid| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid)));

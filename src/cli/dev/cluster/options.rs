@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
+use evenkeel_clock::Clock;
 use evenkeel_core::units::Ratio;
 use evenkeel_sandbox::baseline::{self, Baseline};
 use evenkeel_sandbox::engine::World;
@@ -16,6 +17,10 @@ use evenkeel_sandbox::scenario::faults::Kind;
 /// How fast the scenario runs unless said otherwise: fast enough to see a day's rhythm, slow enough
 /// that the milliseconds of a control plane do not become minutes.
 pub const SPEED: f64 = 20.0;
+
+/// So far in the past the clock of a cluster begins: at 20 times its speed it catches up with the
+/// machine's after nearly nine hours.
+const BEHIND: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// What a cluster is started with.
 #[derive(Debug, Clone)]
@@ -50,6 +55,13 @@ impl Options {
             folder,
             patience: None,
         }
+    }
+
+    /// A clock as fast as the scenario, which begins so far in the past that it stays behind the
+    /// machine's, `now`, for as long as anybody watches: kubectl tells some ages by the latter.
+    pub(super) fn clock(&self, now: Timestamp) -> Clock {
+        let begins = now.checked_sub(BEHIND).unwrap_or(now);
+        Clock::accelerated(self.speed.get(), begins, now)
     }
 
     /// The machines, with HPAs that are looked at each `sync`.

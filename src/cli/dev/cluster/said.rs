@@ -7,14 +7,13 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
 use tracing::debug;
 
-use evenkeel_clock as clock;
-use evenkeel_sandbox::{Event, Events, Pace};
+use evenkeel_sandbox::{Event, Events, Timeline};
 
 /// By which the service is known as the reporter.
 const REPORTER: &str = "evenkeel.dev/";
 
 /// Tells each that comes from now on, for ever.
-pub(super) async fn watch(client: Client, pace: Pace, events: Events) {
+pub(super) async fn watch(client: Client, timeline: Timeline, events: Events) {
     let api: Api<v1::Event> = Api::all(client);
     let mut changes = std::pin::pin!(watcher(api, Config::default()).default_backoff());
     let mut told = std::collections::HashSet::new();
@@ -25,7 +24,7 @@ pub(super) async fn watch(client: Client, pace: Pace, events: Events) {
                 if told.insert(event.metadata.uid.clone())
                     && let Some(said) = said(event)
                 {
-                    events.tell(pace.scenario(clock::now()), said);
+                    events.tell(timeline.elapsed(), said);
                 }
             }
             Ok(Change::Delete(event)) => {

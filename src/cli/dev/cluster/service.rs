@@ -12,13 +12,11 @@ use std::time::Duration;
 
 use self::exposition::Exposition;
 use self::notices::Notices;
-use evenkeel_clock as clock;
 use evenkeel_sandbox::scrape::Timing;
-use evenkeel_sandbox::{Event, Events, Pace};
+use evenkeel_sandbox::{Event, Events, Timeline};
 
-/// The service is asked no more often than this, nor less often than the other, however fast the
-/// scenario runs.
-const INTERVAL: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(1));
+/// The service is asked no less often than this, however slowly the scenario runs.
+const SLOWEST: Duration = Duration::from_secs(1);
 
 /// How long it may take to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -33,7 +31,7 @@ pub(super) struct Addresses {
 }
 
 /// Asks for ever, and tells what has changed.
-pub(super) async fn watch(addresses: Addresses, pace: Pace, events: Events) {
+pub(super) async fn watch(addresses: Addresses, timeline: Timeline, events: Events) {
     let client = reqwest::Client::builder()
         .no_proxy()
         .timeout(PATIENCE)
@@ -42,8 +40,8 @@ pub(super) async fn watch(addresses: Addresses, pace: Pace, events: Events) {
     let Ok(client) = client.build() else {
         return;
     };
-    let interval = pace.real(Timing::default().interval, INTERVAL.0);
-    let mut ticks = tokio::time::interval(interval.min(INTERVAL.1));
+    let interval = timeline.clock().period(Timing::default().interval);
+    let mut ticks = tokio::time::interval(interval.min(SLOWEST));
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let (mut state, mut notices, mut told) = ("ready", Notices::default(), Vec::new());
     loop {
@@ -56,17 +54,13 @@ pub(super) async fn watch(addresses: Addresses, pace: Pace, events: Events) {
                 format!("http://{}/api/v1/scaling", addresses.dashboard)
             ),
         );
-        let at = pace.scenario(clock::now());
+        let at = timeline.elapsed();
         if std::mem::replace(&mut state, ready) != ready {
             let state = ready.to_owned();
             events.tell(at, Event::ServiceState { state });
         }
         let metrics = metrics.as_deref().map(Exposition::parse);
-        let scenario = |real: f64| {
-            // An age that is no number or has no end is not told.
-            pace.span(Duration::try_from_secs_f64(real).unwrap_or_default())
-        };
-        let on = notices.of(metrics.as_ref(), &scenario);
+        let on = notices.of(metrics.as_ref());
         if on != told {
             events.tell(at, Event::Notices { on: on.clone() });
             told = on;
