@@ -4,7 +4,9 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use evenkeel_core::forecast::{Forecaster, Rolling, SHpa, Series, Variant, window_forecast};
+use evenkeel_core::forecast::{
+    Context as ForecastContext, History, Model, Rolling, SHpa, Shared, Variant, window_forecast,
+};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::tracker::Tracker;
@@ -55,13 +57,13 @@ impl Target {
     }
 
     /// Everything that one tick does for one target: measurements, models, decision, writes.
-    fn tick(&mut self, loads: [(Resource, f64); 2], now: Timestamp) -> usize {
+    fn tick(&mut self, loads: [(Resource, f64); 2], now: Timestamp, shared: &Shared) -> usize {
         for (resource, value) in loads {
             let _ = self.tracker.measure(resource, now, value, now);
         }
         let resolved = resolve(&self.observed, false, &SETTINGS, &self.memory, now);
         let report = resolved.target.as_ref().map(|target| {
-            let input = target.input(now);
+            let input = target.input(now, shared);
             self.tracker.tick(&target.policy, &input)
         });
         let context = Context {
@@ -143,15 +145,23 @@ fn forecasting(criterion: &mut Criterion) {
     });
     criterion.bench_function("s-hpa update and forecast with intervals", |bencher| {
         let mut model = Rolling::new(SHpa::default(), STEPS);
-        let values = (0..120).map(|tick| Some(load(0, tick))).collect();
-        let series = Series::new(time(0), SignedDuration::from_secs(15), values);
-        let fitted = model.fit(&series.expect("a grid"));
-        fitted.expect("120 samples are enough");
+        let (history, shared) = (History::default(), Shared::default());
+        let mut context = ForecastContext {
+            history: &history,
+            origin: time(0),
+            step: SignedDuration::from_secs(15),
+            shared: &shared,
+        };
+        for tick in 0..120 {
+            context.origin = time(tick);
+            model.observe(Some(load(0, tick)), &context);
+        }
         let mut tick = 120;
         bencher.iter(|| {
-            model.update(Some(load(0, tick)));
+            context.origin = time(tick);
+            model.observe(Some(load(0, tick)), &context);
             tick += 1;
-            model.forecast(STEPS)
+            model.forecast(STEPS, &context)
         });
     });
 }
@@ -162,9 +172,9 @@ fn ticking(criterion: &mut Criterion) {
     group.bench_function("10,000 targets of two loads, all models", |bencher| {
         let mut targets: Vec<Target> = (0..TARGETS).map(Target::new).collect();
         let mut tick = 120;
-        let now = time(tick);
+        let (now, shared) = (time(tick), Shared::default());
         for (target, index) in targets.iter_mut().zip(0..) {
-            black_box(target.tick(loads(index, tick), now));
+            black_box(target.tick(loads(index, tick), now, &shared));
         }
         let bytes: usize = targets.iter().map(|target| target.tracker.bytes()).sum();
         #[allow(clippy::print_stdout)] // where criterion prints its own figures
@@ -180,7 +190,7 @@ fn ticking(criterion: &mut Criterion) {
             |(all, now)| {
                 let ticked = targets.iter_mut().zip(all);
                 ticked
-                    .map(|(target, loads)| target.tick(loads, now))
+                    .map(|(target, loads)| target.tick(loads, now, &shared))
                     .sum::<usize>()
             },
             BatchSize::LargeInput,

@@ -33,7 +33,7 @@ use super::leadership::Leadership;
 use super::queue::WriteQueue;
 use crate::cluster::ClusterState;
 use evenkeel_clock as clock;
-use evenkeel_core::scaling::history::Resolution;
+use evenkeel_core::forecast::Resolution;
 use evenkeel_kubernetes::plan::scaling::Settings as PlanSettings;
 
 /// The distance of the steps that loads are remembered at: at least so often is measured.
@@ -135,9 +135,11 @@ impl Scaling {
         let leads = leads.then(|| self.identity.clone());
         let (has_past, traces) = (self.past.is_some(), self.traces.clone());
         let worked = work(targets, move |targets| {
+            let shared = Arc::clone(&targets.shared);
             let tick = Tick {
                 now,
                 settings: settings.plan,
+                shared: &shared,
                 sample: sample.as_deref(),
                 decides,
                 leads: leads.as_deref(),

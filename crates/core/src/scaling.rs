@@ -11,7 +11,6 @@ mod bounds;
 pub mod decide;
 pub mod ds_hpa;
 mod grounds;
-pub mod history;
 pub mod horizon;
 pub mod hpa_aware;
 mod limit;
@@ -33,7 +32,7 @@ pub use mode::{Mode, ScaleDown, UnknownMode};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::forecast::Lacking;
+use crate::forecast::NotReady;
 use crate::units::{Ratio, Resource};
 use behavior::Behavior;
 use hpa_aware::PodCapacity;
@@ -99,7 +98,7 @@ pub struct Load<'a> {
     /// What is forecast for it.
     pub predicted: Option<Predicted<'a>>,
     /// The model that has too little history to forecast, where none can.
-    pub lacking: Option<Lacking>,
+    pub lacking: Option<NotReady>,
 }
 
 impl Load<'_> {

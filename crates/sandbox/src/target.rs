@@ -129,7 +129,7 @@ pub struct Forecasts {
 pub fn run(target: &Target, model: Model, load: &Series, progress: &mut dyn FnMut(f64)) -> Outcome {
     let initial = target.initial(load);
     let (mut evenkeel, mut plain) = (Side::new(target, initial), Side::new(target, initial));
-    let mut prophet = Prophet::new(target, model, load.start());
+    let mut prophet = Prophet::new(target, model);
     let mut floor = target.bounds.min();
     let mut points = Vec::with_capacity(load.values().len());
     for (now, value) in ticks(load, progress) {

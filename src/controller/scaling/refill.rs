@@ -18,7 +18,7 @@ use super::metrics::Metrics;
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, PrometheusSource, WorkloadSums};
 use evenkeel_clock::{self as clock, Clock};
-use evenkeel_core::scaling::history::Resolution;
+use evenkeel_core::forecast::Resolution;
 use evenkeel_core::units::Resource;
 
 /// The resources that autoscalers go by.

@@ -14,6 +14,7 @@ use super::samples::Sample;
 use super::show::{self, Picture};
 use super::trace::{self, Trace, Traces};
 use crate::metrics::prometheus::WorkloadName;
+use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::tracker::{Report, Tracker};
 use evenkeel_core::units::Resources;
@@ -76,12 +77,16 @@ enum Contest {
 pub(super) struct Targets {
     kept: HashMap<Key, Kept>,
     tick: u64,
+    /// What their models share.
+    pub(super) shared: Arc<Shared>,
 }
 
 /// What one tick works on.
 pub(super) struct Tick<'a> {
     pub(super) now: Timestamp,
     pub(super) settings: Settings,
+    /// What the models of all targets share.
+    pub(super) shared: &'a Shared,
     /// The newest round of measurements, unless it is too old to hold.
     pub(super) sample: Option<&'a Sample>,
     /// Whether this tick decides, or only measures.
@@ -250,10 +255,10 @@ impl Kept {
         ticked: &mut Ticked,
     ) {
         let now = tick.now;
-        let report = resolved
-            .target
-            .as_ref()
-            .map(|target| self.tracker.tick(&target.policy, &target.input(now)));
+        let report = resolved.target.as_ref().map(|target| {
+            self.tracker
+                .tick(&target.policy, &target.input(now, tick.shared))
+        });
         if let Some(report) = &report {
             let limit = report.decision.limited_by.map_or("none", LimitedBy::reason);
             *self.decisions.entry(limit).or_default() += 1;

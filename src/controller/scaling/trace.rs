@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 
-use evenkeel_core::scaling::history::Resolution;
+use evenkeel_core::forecast::Resolution;
 use evenkeel_core::units::{Resource, narrowed};
 
 /// The past that is kept: 30 minutes.

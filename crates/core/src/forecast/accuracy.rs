@@ -4,16 +4,12 @@
 //! does not beat it, or whose 80 % interval holds less than 60 %, is not trusted. Means fade, so
 //! that the score takes a few numbers a target and no window of past forecasts.
 
-use std::fmt;
 use std::num::NonZeroUsize;
 
-use super::{Forecast, Forecaster, Interval, Series, Step};
+use super::prediction::{Forecast, Interval, Step};
+use super::trust::{Distrust, MIN_COVERAGE, MIN_SCORED, Trust};
 use crate::units::narrowed;
 
-/// How many forecasts have to be scored before a model can be trusted.
-pub const MIN_SCORED: u32 = 20;
-/// An 80 % interval that holds a smaller share than this is not one.
-pub const MIN_COVERAGE: f64 = 0.60;
 /// After this many forecasts a score's weight has faded to 1/e.
 const MEMORY: u32 = 120;
 
@@ -32,79 +28,6 @@ pub struct Accuracy {
     pub coverage80: f64,
     /// The share of observations inside the 95 % interval.
     pub coverage95: f64,
-}
-
-/// Whether a forecast may be acted on, with the figures that say so.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Trust {
-    /// It may.
-    Trusted {
-        /// The error over that of the naive forecast, below 1.
-        ratio: f64,
-    },
-    /// It is ignored.
-    Untrusted(Distrust),
-}
-
-/// Why a forecast is ignored.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Distrust {
-    /// Too few forecasts have met their observation.
-    Unproven {
-        /// How many have.
-        scored: u32,
-    },
-    /// The last value would have been as good.
-    NotBetterThanNaive {
-        /// The error over that of the naive forecast; `None` where the naive one made none.
-        ratio: Option<f64>,
-    },
-    /// The intervals are too narrow to be believed.
-    Coverage {
-        /// The share of observations inside the 80 % interval.
-        coverage: f64,
-    },
-}
-
-impl Trust {
-    /// Whether the forecast may be acted on.
-    #[must_use]
-    pub const fn is_trusted(self) -> bool {
-        matches!(self, Self::Trusted { .. })
-    }
-
-    /// The kind of judgement, for conditions, Events and metrics.
-    #[must_use]
-    pub const fn reason(self) -> &'static str {
-        match self {
-            Self::Trusted { .. } => "BetterThanNaive",
-            Self::Untrusted(Distrust::Unproven { .. }) => "Unproven",
-            Self::Untrusted(Distrust::NotBetterThanNaive { .. }) => "NotBetterThanNaive",
-            Self::Untrusted(Distrust::Coverage { .. }) => "LowCoverage",
-        }
-    }
-}
-
-impl fmt::Display for Trust {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            // What rounds to 1.00 is below it all the same.
-            Self::Trusted { ratio } => write!(f, "trusted ({:.2} of naive)", ratio.min(0.99)),
-            Self::Untrusted(Distrust::Unproven { scored }) => {
-                write!(f, "not trusted ({scored} of {MIN_SCORED} forecasts scored)")
-            }
-            Self::Untrusted(Distrust::NotBetterThanNaive { ratio: Some(ratio) }) => {
-                write!(f, "not trusted ({ratio:.2} of naive)")
-            }
-            Self::Untrusted(Distrust::NotBetterThanNaive { ratio: None }) => {
-                f.write_str("not trusted (the naive forecast is exact)")
-            }
-            Self::Untrusted(Distrust::Coverage { coverage }) => {
-                let percent = coverage * 100.0;
-                write!(f, "not trusted ({percent:.0} % inside the 80 % interval)")
-            }
-        }
-    }
 }
 
 impl Accuracy {
@@ -202,20 +125,6 @@ impl Scorecard {
         }
     }
 
-    /// Leads `model` through `series` as if it had followed along, and scores what it would have
-    /// forecast: how a model proves itself on a past that it was not there for.
-    #[must_use]
-    pub fn of_past(model: &mut dyn Forecaster, series: &Series, horizon: NonZeroUsize) -> Self {
-        let mut card = Self::new(horizon);
-        // What is lacking at the beginning, the observations bring.
-        let _ = model.fit(&series.before());
-        for &value in series.values() {
-            model.update(value);
-            card.record(value, model.forecast(horizon.get()).ok().as_ref());
-        }
-        card
-    }
-
     /// How many steps ahead the scored forecasts are.
     pub const fn horizon(&self) -> usize {
         self.pending.len()
@@ -288,7 +197,13 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
-    use crate::forecast::{Naive, PointModel, Rolling, SHpa};
+    use crate::forecast::baseline::Naive;
+    use crate::forecast::context::{Context, Shared};
+    use crate::forecast::history::History;
+    use crate::forecast::model::Model;
+    use crate::forecast::point_model::PointModel;
+    use crate::forecast::rolling::Rolling;
+    use crate::forecast::smoothing::SHpa;
 
     fn forecast(mean: f64, half: f64) -> Forecast {
         let interval = Interval {
@@ -304,6 +219,7 @@ mod tests {
             origin: Timestamp::UNIX_EPOCH,
             step: SignedDuration::from_secs(15),
             steps: vec![step; 2],
+            largest: Vec::new(),
             clamped: 0,
         }
     }
@@ -382,12 +298,19 @@ mod tests {
     }
 
     fn ratio<M: PointModel>(model: M, load: impl Fn(u32) -> f64) -> f64 {
-        let values = (0..900).map(|i| Some(load(i))).collect();
-        let step = SignedDuration::from_secs(15);
-        let series = Series::new(Timestamp::UNIX_EPOCH, step, values).unwrap();
         let mut model = Rolling::new(model, 4);
-        let card = Scorecard::of_past(&mut model, &series, NonZeroUsize::new(4).unwrap());
-        assert_eq!(model.forecast(1).unwrap().origin, series.end());
+        let mut card = Scorecard::new(NonZeroUsize::new(4).unwrap());
+        let (history, shared) = (History::default(), Shared::default());
+        for i in 0..900 {
+            let context = Context {
+                history: &history,
+                origin: Timestamp::from_second(15 * i64::from(i)).unwrap(),
+                step: SignedDuration::from_secs(15),
+                shared: &shared,
+            };
+            model.observe(Some(load(i)), &context);
+            card.record(Some(load(i)), model.forecast(4, &context).ok().as_ref());
+        }
         card.accuracy().ratio().unwrap()
     }
 

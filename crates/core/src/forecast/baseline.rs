@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
-use super::PointModel;
+use super::point_model::PointModel;
 
 /// `naive`: every step will be as the last one was.
 #[derive(Debug, Clone, Default)]
@@ -65,6 +65,10 @@ impl PointModel for SeasonalNaive {
 
     fn restart(&mut self) {
         self.values.clear();
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.values.capacity() * size_of::<f64>()
     }
 
     fn predict(&self, means: &mut [f64]) {

@@ -78,17 +78,6 @@ impl Series {
         })
     }
 
-    /// The grid just before its first step, without a value: where following it begins.
-    pub(crate) fn before(&self) -> Self {
-        let start = self.start.checked_sub(self.step).unwrap_or(self.start);
-        Self {
-            start,
-            end: start,
-            step: self.step,
-            values: Vec::new(),
-        }
-    }
-
     /// The time of the first step.
     pub const fn start(&self) -> Timestamp {
         self.start

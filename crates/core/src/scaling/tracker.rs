@@ -11,11 +11,13 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::followed::{Followed, Seen};
 use super::decide::Floor;
-use super::history::{Refused, Resolution};
 use super::hpa_aware::PodCapacity;
 use super::ownership::Contribution;
 use super::{Decision, Load, Mode, Observation, Policy, State, Strategy, decide, horizon};
-use crate::forecast::{Accuracy, Lacking, Models, PointModel as _, SHpa, Step, Trust};
+use crate::forecast::{
+    Accuracy, ModelSet, NotReady, PointModel as _, Resolution, SHpa, SampleError, Shared, Step,
+    Trust,
+};
 use crate::units::Resource;
 
 /// For how long a floor counts once it has been written: as long as it may outlive everyone who
@@ -23,7 +25,7 @@ use crate::units::Resource;
 const FLOOR_STANDS: SignedDuration = SignedDuration::from_mins(10);
 
 /// One target's memory.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Tracker {
     followed: Vec<Followed>,
     state: State,
@@ -40,11 +42,13 @@ pub struct TickInput<'a> {
     /// What reacts to the load now.
     pub reaction: Reaction,
     /// What its load is predicted with; `None` for nothing.
-    pub models: Option<Models>,
+    pub models: Option<ModelSet>,
     /// The resources that it scales by, with what one Pod is to carry of each.
     pub capacities: &'a [(Resource, PodCapacity)],
     /// The floor that is in force, as the record of the bounds has it.
     pub recorded: Option<Floor>,
+    /// What the models of all targets share.
+    pub shared: &'a Shared,
 }
 
 /// What reacts to the load as it is now.
@@ -86,7 +90,7 @@ pub struct LoadReport {
     /// The model that is listened to, or would be if it were trusted; `None` where nothing predicts.
     pub model: Option<ModelReport>,
     /// The models that have too little history, and when they will be ready.
-    pub lacking: Vec<Lacking>,
+    pub lacking: Vec<NotReady>,
 }
 
 /// A model and what it says.
@@ -113,8 +117,8 @@ impl Tracker {
         now: Timestamp,
     ) -> usize {
         let followed = self.of(resource);
-        let filled =
-            points.filter(|&point| followed.history.refill(resolution, point, now) == Ok(true));
+        let filled = points
+            .filter(|&(at, value)| followed.history.refill(resolution, at, value, now) == Ok(true));
         let filled = filled.count();
         if filled > 0 {
             followed.forget_models();
@@ -127,14 +131,14 @@ impl Tracker {
     /// hold everything up until it has.
     ///
     /// # Errors
-    /// As [`super::history::History::insert`]; nothing changes then.
+    /// As [`crate::forecast::History::insert`]; nothing changes then.
     pub fn measure(
         &mut self,
         resource: Resource,
         at: Timestamp,
         sum: f64,
         now: Timestamp,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), SampleError> {
         if self.of(resource).is_ahead_of(at, now) {
             *self = Self::default();
         }
@@ -147,13 +151,13 @@ impl Tracker {
         let now = input.now;
         self.adopt(input.recorded);
         for followed in &mut self.followed {
-            followed.follow(input.models, policy.horizon, now);
+            followed.follow(policy.horizon, input);
         }
         let steps = horizon::steps(policy.horizon, policy.max_age, Resolution::Fine.step());
         let seen = input.capacities.iter().map(|&(resource, capacity)| {
             let of_resource = |followed: &&Followed| followed.resource == resource;
             let followed = self.followed.iter().find(of_resource);
-            Seen::new((resource, capacity), followed, steps)
+            Seen::new((resource, capacity), followed, steps, input.shared)
         });
         let seen: Vec<_> = seen.collect();
         let loads: Vec<_> = seen.iter().map(Seen::load).collect();
@@ -238,16 +242,16 @@ impl Tracker {
 }
 
 /// D-HPA belongs to `s-hpa`; the other models are heard by themselves.
-fn strategy(models: Option<Models>, seen: &[Seen]) -> Strategy {
+fn strategy(models: Option<ModelSet>, seen: &[Seen]) -> Strategy {
     let s_hpa = |seen: &Seen| {
         let selected = seen.selected.as_ref();
         selected.is_some_and(|selected| selected.model == SHpa::NAME && selected.trust.is_trusted())
     };
     match models {
         None => Strategy::Off,
-        Some(Models::SHpa) => Strategy::DsHpa,
-        Some(Models::Auto) if seen.iter().any(s_hpa) => Strategy::DsHpa,
-        Some(Models::Auto) => Strategy::Forecast,
+        Some(ModelSet::SHpa) => Strategy::DsHpa,
+        Some(ModelSet::Auto) if seen.iter().any(s_hpa) => Strategy::DsHpa,
+        Some(ModelSet::Auto) => Strategy::Forecast,
     }
 }
 

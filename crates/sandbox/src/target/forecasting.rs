@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::model::Model;
 use super::single::{Alone, Single};
 use super::{Expected, Forecasts, GRID, Target};
-use evenkeel_core::forecast::{Accuracy, Distrust, Models, Step, Trust};
+use evenkeel_core::forecast::{Accuracy, Distrust, ModelSet, Shared, Step, Trust};
 use evenkeel_core::scaling::hpa_aware::TOLERANCE;
 use evenkeel_core::scaling::tracker::{Reaction, TickInput, Tracker};
 use evenkeel_core::scaling::{Mode, Policy, ScaleDown, Strategy};
@@ -40,7 +40,7 @@ pub(super) struct Answer {
 }
 
 enum Mind {
-    Tracker(Box<Tracker>, Models),
+    Tracker(Box<Tracker>, ModelSet),
     Alone(Box<Alone>),
 }
 
@@ -72,11 +72,11 @@ struct Tally {
 }
 
 impl Prophet {
-    pub(super) fn new(target: &Target, model: Model, start: Timestamp) -> Self {
-        let alone = |single| Mind::Alone(Box::new(Alone::new(target, single, start)));
+    pub(super) fn new(target: &Target, model: Model) -> Self {
+        let alone = |single| Mind::Alone(Box::new(Alone::new(target, single)));
         let mind = match model {
-            Model::Auto => Mind::Tracker(Box::default(), Models::Auto),
-            Model::SHpa => Mind::Tracker(Box::default(), Models::SHpa),
+            Model::Auto => Mind::Tracker(Box::default(), ModelSet::Auto),
+            Model::SHpa => Mind::Tracker(Box::default(), ModelSet::SHpa),
             Model::Tes => alone(Single::Tes),
             Model::Naive => alone(Single::Naive),
             Model::SeasonalNaive => alone(Single::SeasonalNaive),
@@ -156,7 +156,7 @@ impl Tally {
 /// A tick of the service's own memory.
 fn tracked(
     tracker: &mut Tracker,
-    models: Models,
+    models: ModelSet,
     (policy, target): (&Policy, &Target),
     seen: &Seen,
 ) -> Answer {
@@ -173,6 +173,7 @@ fn tracked(
             models: Some(models),
             capacities: &[(target.resource, target.capacity)],
             recorded: None,
+            shared: &Shared::default(),
         },
     );
     let model = report.loads.first().and_then(|load| load.model);

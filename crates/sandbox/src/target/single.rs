@@ -8,7 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::forecasting::{Answer, MAX_AGE, Seen};
 use super::{GRID, Target};
 use evenkeel_core::forecast::{
-    Alpha, Forecaster, Naive, Rolling, Scorecard, SeasonalNaive, Series, Tes, Variant,
+    Alpha, Context, History, Model, Naive, Rolling, Scorecard, SeasonalNaive, Series, Shared, Tes,
+    Variant,
 };
 use evenkeel_core::scaling::{Load, Observation, Policy, Predicted, State, decide, horizon};
 
@@ -29,23 +30,22 @@ pub(super) enum Single {
 
 pub(super) struct Alone {
     target: Target,
-    model: Box<dyn Forecaster>,
+    model: Box<dyn Model>,
+    history: History,
+    shared: Shared,
     card: Scorecard,
     state: State,
     past: VecDeque<Option<f64>>,
 }
 
 impl Alone {
-    pub(super) fn new(target: &Target, model: Single, start: Timestamp) -> Self {
-        let mut forecaster = forecaster(model, reach(target.horizon()));
-        let before = start.checked_sub(GRID).unwrap_or(start);
-        let grid = Series::new(before, GRID, Vec::new()).expect("the grid moves forward");
-        // What is lacking, the observations bring.
-        let _ = forecaster.fit(&grid);
+    pub(super) fn new(target: &Target, model: Single) -> Self {
         let scored = horizon::steps(target.horizon(), SignedDuration::ZERO, GRID);
         Self {
             target: *target,
-            model: forecaster,
+            model: forecaster(model, reach(target.horizon())),
+            history: History::default(),
+            shared: Shared::default(),
             card: Scorecard::new(NonZeroUsize::new(scored).unwrap_or(NonZeroUsize::MIN)),
             state: State::default(),
             past: VecDeque::with_capacity(RECENT),
@@ -59,8 +59,18 @@ impl Alone {
             current,
             reactive,
         } = seen;
-        self.model.update(measured);
-        let forecast = self.model.forecast(reach(policy.horizon)).ok();
+        if let Some(measured) = measured {
+            // Refused is what is no load, and a load has been checked.
+            let _ = self.history.insert(now, measured, now);
+        }
+        let context = Context {
+            history: &self.history,
+            origin: now,
+            step: GRID,
+            shared: &self.shared,
+        };
+        self.model.observe(measured, &context);
+        let forecast = self.model.forecast(reach(policy.horizon), &context).ok();
         self.card.record(measured, forecast.as_ref());
         if self.past.len() == RECENT {
             self.past.pop_front();
@@ -119,7 +129,7 @@ fn reach(ahead: SignedDuration) -> usize {
     horizon::steps(ahead, MAX_AGE, GRID)
 }
 
-fn forecaster(model: Single, horizons: usize) -> Box<dyn Forecaster> {
+fn forecaster(model: Single, horizons: usize) -> Box<dyn Model> {
     match model {
         Single::Tes => {
             let tes = Tes::new(Alpha::clamped(ALPHA), Variant::Brown);

@@ -24,6 +24,7 @@ fn a_target_that_comes_while_its_namespace_is_filled_is_filled_after() {
         ..Kept::default()
     };
     let mut targets = Targets {
+        shared: Arc::default(),
         kept: HashMap::from([(key("early"), running(3)), (key("late"), running(4))]),
         tick: 5,
     };

@@ -7,9 +7,8 @@
 
 use std::collections::VecDeque;
 
-use super::brown::{START, mean_of_start};
-use super::{Alpha, Brown, Coefficients, Variant};
-use crate::forecast::PointModel;
+use super::brown::{Alpha, Brown, Coefficients, START, Variant, mean_of_start};
+use crate::forecast::point_model::PointModel;
 use crate::units::count_as_f64;
 
 /// How many of the newest observations (10) compares with the window.
@@ -149,6 +148,10 @@ impl PointModel for SHpa {
         if let Some((_, brown)) = &self.smoothing {
             brown.coefficients(self.variant).fill(means);
         }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.window.capacity() * size_of::<f64>()
     }
 }
 

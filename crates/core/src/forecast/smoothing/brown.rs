@@ -3,7 +3,7 @@
 //! The paper prints α where Brown has α² in the quadratic coefficient. Only Brown's form follows a
 //! parabola exactly, so it is the default; the printed one serves to reproduce the paper.
 
-use crate::forecast::PointModel;
+use crate::forecast::point_model::PointModel;
 
 /// A smoothing factor: above 0 and below 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]

@@ -72,6 +72,7 @@ fn forecast(now: Timestamp, mean: f64) -> Forecast {
         origin: now,
         step: SignedDuration::from_secs(15),
         steps: vec![step; 12],
+        largest: Vec::new(),
         clamped: 0,
     }
 }

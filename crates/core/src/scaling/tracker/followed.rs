@@ -4,9 +4,10 @@ use std::num::NonZeroUsize;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{LoadReport, ModelReport};
-use crate::forecast::{Candidates, Lacking, Models, Selected, Series};
-use crate::scaling::history::{History, Refused, Resolution};
+use super::{LoadReport, ModelReport, TickInput};
+use crate::forecast::{
+    Candidates, Context, History, NotReady, Resolution, SampleError, Selected, Series, Shared,
+};
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::{Load, Predicted, horizon};
 use crate::units::Resource;
@@ -14,7 +15,7 @@ use crate::units::Resource;
 const STEP: SignedDuration = Resolution::Fine.step();
 
 /// The past of one load, and the models of it.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Followed {
     pub(super) resource: Resource,
     pub(super) history: History,
@@ -40,7 +41,7 @@ impl Followed {
         at: Timestamp,
         sum: f64,
         now: Timestamp,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), SampleError> {
         self.history.insert(at, sum, now)?;
         self.measured = self.measured.max(Some(at));
         Ok(())
@@ -63,48 +64,44 @@ impl Followed {
     /// They are scored as far ahead as a decision looks: from the start of a step that is over to
     /// one horizon from now lies the horizon and up to two steps. Where that has changed, or more
     /// is missing than the ring holds, they learn anew from the ring.
-    pub(super) fn follow(&mut self, models: Option<Models>, ahead: SignedDuration, now: Timestamp) {
-        let Some(models) = models else {
+    pub(super) fn follow(&mut self, ahead: SignedDuration, input: &TickInput<'_>) {
+        let Some(models) = input.models else {
             (self.candidates, self.taken) = (None, None);
             return;
         };
-        let scored = NonZeroUsize::new(horizon::steps(ahead, STEP * 2, STEP));
-        let scored = scored.unwrap_or(NonZeroUsize::MIN);
-        let Some(newest) = self.newest_over(now) else {
+        let horizon = NonZeroUsize::new(horizon::steps(ahead, STEP * 2, STEP));
+        let horizon = horizon.unwrap_or(NonZeroUsize::MIN);
+        let Some(newest) = self.newest_over(input.now) else {
             return;
         };
-        let followed = self.candidates.as_mut().zip(self.taken);
+        let Self {
+            history,
+            candidates,
+            taken,
+            ..
+        } = self;
+        let context = |origin| context(history, origin, input.shared);
+        let followed = candidates.as_mut().zip(*taken);
         let followed = followed.filter(|(candidates, taken)| {
-            let same = candidates.models() == models && candidates.horizon() == scored.get();
-            same && newest.duration_since(*taken) < ring()
+            candidates.are(models, horizon) && newest.duration_since(*taken) < ring()
         });
-        match followed {
-            Some((candidates, mut taken)) => {
-                while let Some(next) = taken.checked_add(STEP).ok().filter(|next| *next <= newest) {
-                    candidates.advance(next, self.history.value(next), &self.history);
-                    taken = next;
-                }
-                self.taken = Some(taken);
+        if let Some((candidates, mut last)) = followed {
+            while let Some(next) = last.checked_add(STEP).ok().filter(|next| *next <= newest) {
+                candidates.observe(history.value(next), &context(next));
+                last = next;
             }
-            None => self.learn((models, scored), newest),
+            *taken = Some(last);
+        } else if let Some(series) = ring_before(history, newest) {
+            let mut learnt = Candidates::new(models, horizon);
+            if let Some(before) = candidates {
+                learnt.keep_choice_of(before);
+            }
+            learnt.learn(&series, &context(newest));
+            (*candidates, *taken) = (Some(learnt), Some(newest));
         }
-        if let Some(candidates) = &mut self.candidates {
-            candidates.choose(now);
+        if let Some(candidates) = candidates {
+            candidates.choose(input.now);
         }
-    }
-
-    fn learn(&mut self, (models, scored): (Models, NonZeroUsize), newest: Timestamp) {
-        let start = newest.checked_sub(ring() - STEP).unwrap_or(Timestamp::MIN);
-        let times = std::iter::successors(Some(start), |time| time.checked_add(STEP).ok());
-        let values = times.take_while(|time| *time <= newest);
-        let values = values.map(|time| self.history.value(time)).collect();
-        let Ok(series) = Series::new(start, STEP, values) else {
-            return;
-        };
-        let known = self.candidates.take();
-        let known = known.unwrap_or_else(|| Candidates::new(models, scored, STEP));
-        self.candidates = Some(known.learnt_anew((models, scored), &series, &self.history));
-        self.taken = Some(newest);
     }
 
     /// The newest step that is over and before which, or in which, something was measured.
@@ -123,6 +120,25 @@ impl Followed {
     }
 }
 
+/// What models read to forecast from the step at `origin` on.
+const fn context<'a>(history: &'a History, origin: Timestamp, shared: &'a Shared) -> Context<'a> {
+    Context {
+        history,
+        origin,
+        step: STEP,
+        shared,
+    }
+}
+
+/// The steps of the finest ring up to `newest`.
+fn ring_before(history: &History, newest: Timestamp) -> Option<Series> {
+    let start = newest.checked_sub(ring() - STEP).unwrap_or(Timestamp::MIN);
+    let times = std::iter::successors(Some(start), |time| time.checked_add(STEP).ok());
+    let values = times.take_while(|time| *time <= newest);
+    let values = values.map(|time| history.value(time)).collect();
+    Series::new(start, STEP, values).ok()
+}
+
 /// What the finest ring spans.
 fn ring() -> SignedDuration {
     let steps = i32::try_from(Resolution::Fine.length()).expect("the ring is short");
@@ -136,7 +152,7 @@ pub(super) struct Seen {
     recent: Vec<f64>,
     measured: Option<Timestamp>,
     pub(super) selected: Option<Selected>,
-    lacking: Vec<Lacking>,
+    lacking: Vec<NotReady>,
 }
 
 impl Seen {
@@ -145,18 +161,20 @@ impl Seen {
         (resource, capacity): (Resource, PodCapacity),
         followed: Option<&Followed>,
         steps: usize,
+        shared: &Shared,
     ) -> Self {
         let series = followed.and_then(|followed| followed.history.series(Resolution::Fine));
-        let models = followed.and_then(|followed| Some((followed, followed.candidates.as_ref()?)));
+        let models = followed.and_then(|followed| {
+            let context = context(&followed.history, followed.taken?, shared);
+            Some((followed.candidates.as_ref()?, context))
+        });
         Self {
             resource,
             capacity,
             recent: series.map_or_else(Vec::new, |series| series.usable().values),
             measured: followed.and_then(|followed| followed.measured),
-            selected: models.map(|(followed, models)| models.selected(steps, &followed.history)),
-            lacking: models.map_or_else(Vec::new, |(followed, models)| {
-                models.lacking(&followed.history)
-            }),
+            selected: models.map(|(models, context)| models.selected(steps, &context)),
+            lacking: models.map_or_else(Vec::new, |(models, context)| models.not_ready(&context)),
         }
     }
 

@@ -39,17 +39,16 @@ fn hill(tick: i64) -> f64 {
     6000.0 - 4000.0 * (tick / 40.0 * std::f64::consts::PI).cos()
 }
 
-#[derive(Clone)]
 struct Run {
     tracker: Tracker,
     policy: Policy,
-    models: Option<Models>,
+    models: Option<ModelSet>,
     current: i32,
     record: Option<Contribution>,
 }
 
 impl Run {
-    fn new(models: Option<Models>) -> Self {
+    fn new(models: Option<ModelSet>) -> Self {
         let (tracker, policy) = (Tracker::default(), policy());
         Self {
             tracker,
@@ -80,6 +79,7 @@ impl Run {
             models: self.models,
             capacities: &capacities(),
             recorded,
+            shared: &Shared::default(),
         };
         self.tracker.tick(&self.policy, &input)
     }
@@ -96,8 +96,10 @@ fn slow_hill(tick: i64) -> f64 {
 
 #[test]
 fn a_hill_is_climbed_ahead_of_its_load() {
-    let cases: [(Models, Load, i64); 2] =
-        [(Models::Auto, hill, 160), (Models::SHpa, slow_hill, 600)];
+    let cases: [(ModelSet, Load, i64); 2] = [
+        (ModelSet::Auto, hill, 160),
+        (ModelSet::SHpa, slow_hill, 600),
+    ];
     for (models, load, ticks) in cases {
         let mut run = Run::new(Some(models));
         let (mut forecast, mut ahead) = (0, 0);
@@ -122,7 +124,7 @@ fn a_hill_is_climbed_ahead_of_its_load() {
 
 #[test]
 fn a_model_that_lacks_history_says_when_it_will_not() {
-    let mut run = Run::new(Some(Models::SHpa));
+    let mut run = Run::new(Some(ModelSet::SHpa));
     for tick in 0..9 {
         run.measured(tick, 2000.0);
     }
@@ -142,7 +144,10 @@ fn a_model_that_lacks_history_says_when_it_will_not() {
 
 #[test]
 fn a_step_counts_once_it_is_over_however_often_it_was_measured_and_ticked() {
-    let (mut seldom, mut often) = (Run::new(Some(Models::Auto)), Run::new(Some(Models::Auto)));
+    let (mut seldom, mut often) = (
+        Run::new(Some(ModelSet::Auto)),
+        Run::new(Some(ModelSet::Auto)),
+    );
     let mut last = None;
     for tick in 0..100 {
         let one = seldom.measured(tick, hill(tick));
@@ -161,7 +166,7 @@ fn a_step_counts_once_it_is_over_however_often_it_was_measured_and_ticked() {
 
 #[test]
 fn a_refill_lets_the_models_prove_themselves_at_once() {
-    let mut run = Run::new(Some(Models::Auto));
+    let mut run = Run::new(Some(ModelSet::Auto));
     let now = time(100);
     let fine = (0..100).map(|tick| (time(tick), hill(tick)));
     assert_eq!(
@@ -184,7 +189,7 @@ fn a_refill_lets_the_models_prove_themselves_at_once() {
 
 #[test]
 fn with_slower_pods_the_models_are_scored_further_ahead_on_the_past() {
-    let mut run = Run::new(Some(Models::Auto));
+    let mut run = Run::new(Some(ModelSet::Auto));
     for tick in 0..100 {
         run.measured(tick, hill(tick));
     }
@@ -193,7 +198,7 @@ fn with_slower_pods_the_models_are_scored_further_ahead_on_the_past() {
     let model = report.loads[0].model.unwrap();
     assert!(model.accuracy.scored > 50, "{model:?}");
     assert!(model.at_horizon.is_some() && report.horizon == run.policy.horizon);
-    run.models = Some(Models::SHpa);
+    run.models = Some(ModelSet::SHpa);
     assert_eq!(
         run.measured(101, hill(101)).loads[0].model.unwrap().name,
         "s-hpa"
@@ -206,7 +211,10 @@ fn with_slower_pods_the_models_are_scored_further_ahead_on_the_past() {
 
 #[test]
 fn who_was_fed_the_same_decides_the_same_when_it_takes_over() {
-    let (mut a, mut b) = (Run::new(Some(Models::Auto)), Run::new(Some(Models::Auto)));
+    let (mut a, mut b) = (
+        Run::new(Some(ModelSet::Auto)),
+        Run::new(Some(ModelSet::Auto)),
+    );
     for tick in 0..140 {
         let (one, two) = (a.measured(tick, hill(tick)), b.measured(tick, hill(tick)));
         assert_eq!(one, two, "{tick}");
@@ -225,7 +233,7 @@ fn a_new_process_keeps_the_floor_until_it_knows_better() {
         max: None,
         until,
     };
-    let mut run = Run::new(Some(Models::SHpa));
+    let mut run = Run::new(Some(ModelSet::SHpa));
     (run.current, run.record) = (9, Some(record));
     for tick in 0..20 {
         let report = run.measured(tick, 1000.0);
@@ -250,7 +258,7 @@ fn a_new_process_keeps_the_floor_until_it_knows_better() {
 
 #[test]
 fn a_floor_that_was_taken_over_goes_when_a_model_has_been_judged() {
-    let mut run = Run::new(Some(Models::SHpa));
+    let mut run = Run::new(Some(ModelSet::SHpa));
     (run.current, run.record) = (
         9,
         Some(Contribution {
@@ -269,7 +277,7 @@ fn a_floor_that_was_taken_over_goes_when_a_model_has_been_judged() {
     let kept = kept.count();
     assert!((20..60).contains(&kept), "{kept}");
 
-    let mut follower = Run::new(Some(Models::SHpa));
+    let mut follower = Run::new(Some(ModelSet::SHpa));
     (follower.current, follower.record) = (
         9,
         Some(Contribution {
@@ -326,6 +334,7 @@ fn without_an_autoscaler_its_rule_reacts_and_blindness_takes_nothing_away() {
             models: None,
             capacities: &both,
             recorded: None,
+            shared: &Shared::default(),
         };
         let decision = tracker.tick(&policy, &input).decision;
         (
@@ -358,9 +367,10 @@ fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
             now: time(tick),
             current: 5,
             reaction: Reaction::Rule,
-            models: Some(Models::Auto),
+            models: Some(ModelSet::Auto),
             capacities: &capacities(),
             recorded: None,
+            shared: &Shared::default(),
         };
         tracker.tick(&policy(), &input);
     }
@@ -393,7 +403,7 @@ proptest! {
     fn every_floor_keeps_the_bounds_and_the_scale_up_limit(
         happenings in happenings(), auto in any::<bool>(), adopted in prop::option::of(1..60_i32)
     ) {
-        let models = if auto { Models::Auto } else { Models::SHpa };
+        let models = if auto { ModelSet::Auto } else { ModelSet::SHpa };
         let runs: Vec<Vec<Report>> = (0..2).map(|_| {
             let mut run = Run::new(Some(models));
             run.record = adopted.map(|min| Contribution { min: Some(min), max: None, until: time(40) });
@@ -426,11 +436,11 @@ proptest! {
 #[test]
 fn a_clock_that_was_far_ahead_does_not_stop_the_loop_until_that_time_has_come() {
     const AHEAD: i64 = 4 * 60 * 24 * 365;
-    let mut run = Run::new(Some(Models::Auto));
+    let mut run = Run::new(Some(ModelSet::Auto));
     for tick in 0..200 {
         run.measured(AHEAD + tick, hill(tick));
     }
-    let mut fresh = Run::new(Some(Models::Auto));
+    let mut fresh = Run::new(Some(ModelSet::Auto));
     for tick in 0..200 {
         let report = run.measured(tick, hill(tick));
         assert!(report.loads[0].fresh, "tick {tick}");
@@ -443,7 +453,7 @@ fn a_clock_that_was_far_ahead_does_not_stop_the_loop_until_that_time_has_come() 
 
 #[test]
 fn a_clock_that_was_set_back_a_little_forgets_nothing() {
-    let mut run = Run::new(Some(Models::Auto));
+    let mut run = Run::new(Some(ModelSet::Auto));
     for tick in 0..100 {
         run.measured(tick, hill(tick));
     }

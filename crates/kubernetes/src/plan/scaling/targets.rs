@@ -15,7 +15,7 @@ use super::problem::Problem;
 use super::{Member, Memory, Observed};
 use crate::autoscaler::{Autoscaler, MetricTarget};
 use crate::scaling_policy::{Predict, ScalingPolicy};
-use evenkeel_core::forecast::Models;
+use evenkeel_core::forecast::{ModelSet, Shared};
 use evenkeel_core::scaling::decide::Floor;
 use evenkeel_core::scaling::hpa_aware::{PodCapacity, TOLERANCE};
 use evenkeel_core::scaling::ownership::ObjectBounds;
@@ -65,7 +65,7 @@ pub struct Target {
     /// The policy.
     pub policy: Policy,
     /// What its load is predicted with.
-    pub models: Option<Models>,
+    pub models: Option<ModelSet>,
     /// The resources that it scales by.
     pub capacities: Vec<(Resource, PodCapacity)>,
     /// What reacts to its load.
@@ -79,7 +79,7 @@ pub struct Target {
 impl Target {
     /// The input of a tick at `now`.
     #[must_use]
-    pub fn input(&self, now: Timestamp) -> TickInput<'_> {
+    pub fn input<'a>(&'a self, now: Timestamp, shared: &'a Shared) -> TickInput<'a> {
         TickInput {
             now,
             current: self.current,
@@ -87,6 +87,7 @@ impl Target {
             models: self.models,
             capacities: &self.capacities,
             recorded: self.floor,
+            shared,
         }
     }
 }
@@ -260,8 +261,8 @@ impl Rules<'_> {
         let target = Target {
             policy: self.policy(mode, bounds),
             models: match self.said.policy.predict.unwrap_or(self.settings.predict) {
-                Predict::Auto => Some(Models::Auto),
-                Predict::DsHpa => Some(Models::SHpa),
+                Predict::Auto => Some(ModelSet::Auto),
+                Predict::DsHpa => Some(ModelSet::SHpa),
                 Predict::Off => None,
             },
             capacities,

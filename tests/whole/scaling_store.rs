@@ -1,14 +1,12 @@
 //! The watches that scaling reads, on a running API server: the embedded one of `evenkeel dev`
 //! always, and a real one where `KUBEBUILDER_ASSETS` is set.
 
-#[allow(dead_code)] // other test programs use the rest of the harness
-mod support {
-    pub mod control_plane;
-    pub mod dev_api;
-}
-
 use std::time::Duration;
 
+use crate::support::control_plane::wait::{eventually, holds};
+use crate::support::dev_api::{
+    ask, create, deployment, gone, namespace, patch, path, with_embedded, with_real,
+};
 use evenkeel::cluster::{ClusterState, Metrics, Settings, watch};
 use evenkeel::telemetry;
 use evenkeel_core::placement::node_table;
@@ -16,10 +14,6 @@ use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::plan::scaling::Observed;
 use kube::Client;
 use serde_json::{Value, json};
-use support::control_plane::wait::{eventually, holds};
-use support::dev_api::{
-    ask, create, deployment, gone, namespace, patch, path, with_embedded, with_real,
-};
 use tokio::task::JoinSet;
 
 #[test]

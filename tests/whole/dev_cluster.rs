@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
-#[path = "dev_cluster/faults.rs"]
 mod faults;
 
 use std::collections::BTreeMap;

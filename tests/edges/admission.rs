@@ -3,15 +3,11 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-mod support {
-    #[allow(dead_code)] // shared with the test of the extender
-    pub mod answering;
-    pub mod hostile;
-    pub mod recorded;
-}
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::answering::{ADMISSION_BODY, Answer, Asked, add_namespace, cluster, policy};
+use crate::support::hostile::{self, Damage};
+use crate::support::recorded::{Recorded, requests};
 use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -23,9 +19,6 @@ use evenkeel_kubernetes::admission::{Outcome, Request, review};
 use evenkeel_kubernetes::snapshot::Snapshot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::answering::{ADMISSION_BODY, Answer, Asked, add_namespace, cluster, policy};
-use support::hostile::{self, Damage};
-use support::recorded::{Recorded, requests};
 use tokio::runtime::Runtime;
 
 const NAMESPACE: &str = "e2e-admission";

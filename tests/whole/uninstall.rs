@@ -3,16 +3,11 @@
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
-#[allow(dead_code)] // other test programs use the rest of the harness
-mod support {
-    pub mod control_plane;
-    pub mod dev_api;
-}
-
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::support::dev_api::{ask, create, get, patch, path, settings, with_settings};
 use axum::http::{Method, Request};
 use evenkeel::uninstall;
 use evenkeel_apiserver::ApiServer;
@@ -21,7 +16,6 @@ use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
-use support::dev_api::{ask, create, get, patch, path, settings, with_settings};
 
 const OWN: &str = "evenkeel-system";
 
@@ -115,9 +109,9 @@ async fn define(client: &Client, names: [&str; 4], scope: &str) {
     create(client, definitions, &definition(names, scope)).await;
     let [group, version, _, plural] = names;
     let served = format!("/apis/{group}/{version}/{plural}");
-    support::control_plane::wait::eventually("the kind to be served", async || {
+    crate::support::control_plane::wait::eventually("the kind to be served", async || {
         let (status, answer) = ask(client, "GET", &served, &Value::Null).await;
-        support::control_plane::wait::holds(status == 200, || answer.to_string())
+        crate::support::control_plane::wait::holds(status == 200, || answer.to_string())
     })
     .await;
 }
@@ -154,7 +148,7 @@ async fn plant_marks(client: &Client) {
         "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
         "metadata": {"name": "queue", "annotations": {"evenkeel.dev/bounds": record()}},
         "spec": {"minReplicaCount": 6, "maxReplicaCount": 10, "scaleTargetRef": {"name": "queue"}}})).await;
-    let mut deployment = support::dev_api::deployment("cart");
+    let mut deployment = crate::support::dev_api::deployment("cart");
     deployment["metadata"]["annotations"] = status.clone();
     create(client, &path("shop", "apps/v1/deployments"), &deployment).await;
     let mut set = deployment;

@@ -4,15 +4,13 @@
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
-#[path = "support/metrics_exporter.rs"]
-mod exporter;
-#[path = "support/metrics_server.rs"]
-mod server;
-
+use crate::support::metrics_exporter as exporter;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::support::metrics_exporter::Exporter;
+use crate::support::metrics_server::Prometheus;
 use evenkeel::metrics::prometheus::{
     Connection, Grid, NodeLabel, PrometheusSource, Queries, Settings, WorkloadName,
 };
@@ -21,9 +19,7 @@ use evenkeel::metrics::{MetricsSource, Round};
 use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Bytes, Resource, Resources};
-use exporter::Exporter;
 use jiff::SignedDuration;
-use server::Prometheus;
 
 /// How long a condition is waited for; only a broken program takes so long.
 const PATIENCE: Duration = Duration::from_secs(180);

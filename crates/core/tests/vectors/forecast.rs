@@ -1,14 +1,13 @@
 //! Smoothing, D-HPA and the HPA-aware count against an independent implementation.
 
-#[path = "support/vectors.rs"]
-mod vectors;
-
 use evenkeel_core::forecast::{AdaptiveAlpha, Alpha, Coefficients, PointModel, Tes, Variant};
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::ds_hpa::DynamicThreshold;
 use evenkeel_core::scaling::hpa_aware::{PodCapacity, Thresholds, replicas};
 use evenkeel_core::units::Ratio;
 use serde::Deserialize;
+
+use super::files;
 
 fn assert_close(found: f64, expected: f64, absolute: f64, what: &str) {
     assert!(
@@ -39,7 +38,7 @@ struct Parabola {
 
 #[test]
 fn smoothing_gives_the_coefficients_and_forecasts_expected() {
-    for case in vectors::cases::<BrownCase>("forecast/brown_tes") {
+    for case in files::cases::<BrownCase>("forecast/brown_tes") {
         for (variant, expected) in [(Variant::Brown, &case.brown), (Variant::Paper, &case.paper)] {
             let what = format!("{} at {} as {variant:?}", case.name, case.alpha);
             let mut model = Tes::new(Alpha::new(case.alpha).expect(&what), variant);
@@ -72,7 +71,7 @@ struct AlphaCase {
 
 #[test]
 fn the_adaptive_factor_is_the_one_expected() {
-    for case in vectors::cases::<AlphaCase>("forecast/adaptive_alpha") {
+    for case in files::cases::<AlphaCase>("forecast/adaptive_alpha") {
         let name = &case.name;
         let found = AdaptiveAlpha::of(&case.x);
         assert_close(found.mean, case.mean, 1e-12, name);
@@ -105,7 +104,7 @@ struct ThresholdCase {
 #[test]
 fn d_hpa_lowers_its_target_as_expected() {
     let tolerance = Ratio::new(0.1).expect("finite");
-    for case in vectors::cases::<ThresholdCase>("forecast/dhpa_threshold") {
+    for case in files::cases::<ThresholdCase>("forecast/dhpa_threshold") {
         let what = format!("{} at {}", case.name, case.target);
         let target = Ratio::new(case.target).expect(&what);
         let capacity = PodCapacity::new(1.0, target).expect(&what);
@@ -145,7 +144,7 @@ struct OnePod {
 
 #[test]
 fn the_hpa_aware_count_is_the_one_expected() {
-    for case in vectors::cases::<AwareCase>("forecast/hpa_aware") {
+    for case in files::cases::<AwareCase>("forecast/hpa_aware") {
         let name = &case.name;
         let desired = case.resources.iter().map(|resource| {
             let target = Ratio::new(resource.target).expect(name);

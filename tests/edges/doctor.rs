@@ -14,10 +14,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-const HEALTHY: &str = include_str!("fixtures/doctor/healthy.yaml");
-const FAULTS: &str = include_str!("fixtures/doctor/faults.yaml");
-const METRICS: &str = include_str!("fixtures/doctor/metrics.txt");
-const WEBHOOK: &str = include_str!("../webhook-config/mutating-webhook.yaml");
+const HEALTHY: &str = include_str!("../fixtures/doctor/healthy.yaml");
+const FAULTS: &str = include_str!("../fixtures/doctor/faults.yaml");
+const METRICS: &str = include_str!("../fixtures/doctor/metrics.txt");
+const WEBHOOK: &str = include_str!("../../webhook-config/mutating-webhook.yaml");
 const CA_BUNDLE: &str = "/webhooks/there/0/webhooks/0/clientConfig/caBundle";
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 

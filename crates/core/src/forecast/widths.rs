@@ -8,7 +8,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::{Interval, Step};
+use super::prediction::{Interval, Step};
 use crate::units::{count_as_f64, narrowed};
 
 /// After this many errors an error's weight has faded to 1/e.
@@ -107,11 +107,6 @@ impl Widths {
             issued: vec![0.0; issued].into(),
             rows: 0,
         }
-    }
-
-    /// The same horizons, and nothing learnt.
-    pub(super) fn anew(&self) -> Self {
-        Self::of(self.by_horizon.iter().map(|width| steps(width.ahead)))
     }
 
     /// The memory of the horizons, in bytes.
@@ -240,6 +235,5 @@ mod tests {
             let multiplier = half(ahead) / scale;
             assert!((0.9..1.7).contains(&multiplier), "{ahead}: {multiplier}");
         }
-        assert!(widths.anew().step(1.0, 1).is_none());
     }
 }

@@ -2,11 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests too
 
-#[path = "support/server_client.rs"]
-mod client;
-#[path = "support/server_fixture.rs"]
-mod fixture;
-
+use crate::support::server_fixture as fixture;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -14,13 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use client::{Connection, Http, Trust};
+use crate::support::server_client::{Connection, Http, Trust};
+use crate::support::server_fixture::{Options, Running, bundle, change, until};
 use evenkeel::server::certificates::{Bundle, Names, Validity, next};
 use evenkeel::server::tls::{
     Authority, CertificateFiles, CertificateStore, FileWatch, ServerFiles,
 };
 use evenkeel::server::{Drain, Metrics, Shutdown};
-use fixture::{Options, Running, bundle, change, until};
 use jiff::{SignedDuration, Timestamp};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;

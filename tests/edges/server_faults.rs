@@ -3,23 +3,19 @@
 
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests too
 
-#[path = "support/server_client.rs"]
-mod client;
-#[path = "support/server_fixture.rs"]
-mod fixture;
-
+use crate::support::server_fixture as fixture;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::support::server_client::{Connection, Http, NoAnswer, Trust, connect_tls, post};
+use crate::support::server_fixture::{BODY_LIMIT, Options, PATIENCE, Running, until};
 use axum::http::{Request, StatusCode, header};
-use client::{Connection, Http, NoAnswer, Trust, connect_tls, post};
 use evenkeel::server::certificates::{ClientCertificate, SigningAuthority};
 use evenkeel::server::tls::{Authority, Change, ClientAuthorities};
 use evenkeel::server::{DrainSettings, Drained, ListenerSettings, Phase};
-use fixture::{BODY_LIMIT, Options, PATIENCE, Running, until};
 use http_body_util::Full;
 use jiff::SignedDuration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

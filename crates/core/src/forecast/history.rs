@@ -7,7 +7,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::forecast::{Past, Series};
+use super::series::Series;
 use crate::units::{Amount, count_as_f64, narrowed};
 
 /// A grid that the past is kept on.
@@ -84,7 +84,7 @@ const GAP: f32 = f32::NAN;
 
 /// Why a sample is not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum SampleError {
     /// It is from a time that has not come.
     #[error("the sample is from the future")]
     Future,
@@ -96,7 +96,7 @@ pub enum Refused {
     NotALoad,
 }
 
-impl Refused {
+impl SampleError {
     /// The kind of error, for conditions, Events and metrics.
     #[must_use]
     pub const fn reason(self) -> &'static str {
@@ -134,7 +134,7 @@ impl History {
     ///
     /// # Errors
     /// Samples more than one slot ahead of `now`, older than the finest ring, or not a load.
-    pub fn insert(&mut self, at: Timestamp, value: f64, now: Timestamp) -> Result<(), Refused> {
+    pub fn insert(&mut self, at: Timestamp, value: f64, now: Timestamp) -> Result<(), SampleError> {
         let value = load(value)?;
         let slot = Resolution::Fine.slot(at);
         self.make_room(slot, Resolution::Fine, now)?;
@@ -153,9 +153,10 @@ impl History {
     pub fn refill(
         &mut self,
         resolution: Resolution,
-        (at, value): (Timestamp, f64),
+        at: Timestamp,
+        value: f64,
         now: Timestamp,
-    ) -> Result<bool, Refused> {
+    ) -> Result<bool, SampleError> {
         let value = load(value)?;
         let slot = resolution.slot(at);
         self.make_room(slot, resolution, now)?;
@@ -212,9 +213,9 @@ impl History {
         slot: i64,
         resolution: Resolution,
         now: Timestamp,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), SampleError> {
         if slot > resolution.slot(now) + 1 {
-            return Err(Refused::Future);
+            return Err(SampleError::Future);
         }
         let fine = slot * (resolution.seconds() / Resolution::Fine.seconds());
         let newest = *self.newest.get_or_insert(fine);
@@ -225,7 +226,7 @@ impl History {
             self.newest = Some(fine);
         }
         if slot <= resolution.of_fine(newest) - resolution.slots() {
-            return Err(Refused::TooOld);
+            return Err(SampleError::TooOld);
         }
         Ok(())
     }
@@ -253,12 +254,11 @@ impl History {
             self.values[coarse.place(outer)] = mean;
         }
     }
-}
 
-/// Two days on the 5-minute ring. A step's mean is that of its middle; in between, and over fewer
-/// than 3 missing steps, the load lies on the line.
-impl Past for History {
-    fn at(&self, time: Timestamp) -> Option<f64> {
+    /// The load at `time`, as far as the 5-minute ring knows it. A step's mean is that of its
+    /// middle; in between, and over fewer than 3 missing steps, the load lies on the line.
+    #[must_use]
+    pub fn at(&self, time: Timestamp) -> Option<f64> {
         const RING: Resolution = Resolution::FiveMinutes;
         let from_middle = time.as_second() - RING.seconds() / 2;
         let slot = from_middle.div_euclid(RING.seconds());
@@ -274,7 +274,9 @@ impl Past for History {
         Some(before * (1.0 - share) + after * share)
     }
 
-    fn known_from(&self, time: Timestamp) -> Option<Timestamp> {
+    /// The first time from `time` on of which [`Self::at`] knows the load.
+    #[must_use]
+    pub fn known_from(&self, time: Timestamp) -> Option<Timestamp> {
         const RING: Resolution = Resolution::FiveMinutes;
         if self.at(time).is_some() {
             return Some(time);
@@ -289,9 +291,9 @@ impl Past for History {
     }
 }
 
-fn load(value: f64) -> Result<f32, Refused> {
+fn load(value: f64) -> Result<f32, SampleError> {
     let load = narrowed(value).filter(|value| *value >= 0.0);
-    load.ok_or(Refused::NotALoad)
+    load.ok_or(SampleError::NotALoad)
 }
 
 #[cfg(test)]
@@ -299,7 +301,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::forecast::Usable;
+    use crate::forecast::series::Usable;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -404,16 +406,13 @@ mod tests {
     fn a_refill_fills_gaps_only() {
         let mut history = filled([3600, 3615]);
         let now = at(3615);
-        for (sample, fills) in [
-            ((3600, 7.0), false),
-            ((3000, 7.0), true),
-            ((3000, 8.0), false),
-        ] {
-            let sample = (at(sample.0), sample.1);
-            assert_eq!(history.refill(Resolution::Fine, sample, now), Ok(fills));
+        for (second, value, fills) in [(3600, 7.0, false), (3000, 7.0, true), (3000, 8.0, false)] {
+            let refilled = history.refill(Resolution::Fine, at(second), value, now);
+            assert_eq!(refilled, Ok(fills));
         }
-        let old = (at(3600 - 86_400), 9.0);
-        assert_eq!(history.refill(Resolution::FiveMinutes, old, now), Ok(true));
+        let old = at(3600 - 86_400);
+        let refilled = history.refill(Resolution::FiveMinutes, old, 9.0, now);
+        assert_eq!(refilled, Ok(true));
         assert_eq!(
             known(&history, Resolution::FiveMinutes),
             [(3600 - 86_400, 9.0)]
@@ -429,10 +428,9 @@ mod tests {
         let mut history = History::default();
         let now = at(9000);
         for slot in [0_i32, 1, 4, 8] {
-            let sample = (at(i64::from(slot) * 300), f64::from(slot) * 300.0 + 150.0);
-            history
-                .refill(Resolution::FiveMinutes, sample, now)
-                .unwrap();
+            let (start, value) = (at(i64::from(slot) * 300), f64::from(slot) * 300.0 + 150.0);
+            let refilled = history.refill(Resolution::FiveMinutes, start, value, now);
+            refilled.unwrap();
         }
         for (second, value) in [
             (149, None),

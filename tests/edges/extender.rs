@@ -2,16 +2,15 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-mod support {
-    pub mod answering;
-    pub mod hostile;
-    pub mod recorded;
-}
-
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::support::answering::{
+    Answer, Asked, Certificates, EXTENDER_BODY, add_namespace, cluster, policy,
+};
+use crate::support::hostile;
+use crate::support::recorded::{Recorded, requests};
 use axum::http::StatusCode;
 use evenkeel::cluster::ClusterState;
 use evenkeel::server::paths::{FILTER, PRIORITIZE};
@@ -22,11 +21,6 @@ use evenkeel_kubernetes::extender::REFUSAL;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::answering::{
-    Answer, Asked, Certificates, EXTENDER_BODY, add_namespace, cluster, policy,
-};
-use support::hostile;
-use support::recorded::{Recorded, requests};
 
 const NAMESPACE: &str = "e2e-extender";
 

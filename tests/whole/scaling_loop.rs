@@ -4,18 +4,9 @@
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
-#[allow(dead_code)] // other test programs use the rest of the harness
-mod support {
-    pub mod control_plane;
-    pub mod dev_api;
-    pub mod load;
-}
-
-mod scaling_loop {
-    mod controllers;
-    mod faults;
-    mod floor;
-    mod gate;
-    mod processes;
-    mod world;
-}
+mod controllers;
+mod faults;
+mod floor;
+mod gate;
+mod processes;
+mod world;

@@ -3,13 +3,12 @@
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
-#[path = "support/metrics_stand_in.rs"]
-mod stand_in;
-
+use crate::support::metrics_stand_in as stand_in;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crate::support::metrics_stand_in::{Reply, StandIn, start, vector};
 use evenkeel::metrics::prometheus::{
     Connection, Grid, NodeLabel, PrometheusSource, Queries, Settings, WorkloadName,
 };
@@ -17,7 +16,6 @@ use evenkeel::metrics::{DropCause, MetricsError, MetricsSource, Round};
 use evenkeel_clock as clock;
 use evenkeel_core::units::{Amount, Bytes, Resource};
 use jiff::SignedDuration;
-use stand_in::{Reply, StandIn, start, vector};
 use tokio::net::TcpListener;
 
 /// For servers that answer: never met, however busy the machine.

@@ -1,8 +1,5 @@
 //! AHP and the placement rules against an independent implementation.
 
-#[path = "support/vectors.rs"]
-mod vectors;
-
 use std::collections::HashMap;
 
 use evenkeel_core::ahp::{JudgementMatrix, RandomIndex};
@@ -11,6 +8,8 @@ use evenkeel_core::placement::{NodeLoad, headroom};
 use evenkeel_core::profile::Weights;
 use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
 use serde::Deserialize;
+
+use super::files;
 
 const TOLERANCE: f64 = 1e-9;
 
@@ -37,7 +36,7 @@ fn assert_relative(found: f64, expected: f64, what: &str) {
 
 #[test]
 fn judgements_give_the_weights_and_consistency_expected() {
-    for case in vectors::cases::<AhpCase>("scheduling/ahp") {
+    for case in files::cases::<AhpCase>("scheduling/ahp") {
         let name = &case.name;
         let matrix = JudgementMatrix::new(case.matrix).expect(name);
         for (index, ratio) in &case.cr {
@@ -148,7 +147,7 @@ fn best(candidates: &[usize], scores: &[f64]) -> Vec<usize> {
 #[test]
 fn nodes_pass_and_score_as_expected() {
     let headroom_ratio = Ratio::share(0.8).expect("a share");
-    for case in vectors::cases::<PlacementCase>("scheduling/clbp") {
+    for case in files::cases::<PlacementCase>("scheduling/clbp") {
         let name = &case.name;
         let demand = case.amounts(&case.request).map(Option::unwrap_or_default);
         let nodes: Vec<NodeLoad> = case.nodes.iter().map(|node| case.load(node)).collect();

@@ -5,7 +5,6 @@
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
-#[path = "manifests/read.rs"]
 mod read;
 
 use std::collections::BTreeSet;

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
-use evenkeel_core::forecast::{Forecaster, Rolling, SHpa, Scorecard, Series};
+use evenkeel_core::forecast::{Context, History, Model, Rolling, SHpa, Scorecard, Shared};
 use evenkeel_core::scaling::behavior::{BehaviorSpec, ScaleEvents, scale_up_limit};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::{
@@ -106,8 +106,7 @@ struct Outcome {
 fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
     let (policy, mut hpa) = (policy(strategy), PlainHpa::default());
     let mut model = Rolling::new(SHpa::default(), 12);
-    let none = Series::new(time(0), TICK, vec![]).expect("a grid");
-    let _ = model.fit(&none);
+    let (history, shared) = (History::default(), Shared::default());
     let mut scores = Scorecard::new(NonZeroUsize::new(5).expect("not zero"));
     let (mut state, mut recent, mut current) = (State::default(), Vec::new(), 1);
     let mut outcome = Outcome {
@@ -121,8 +120,14 @@ fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
         let now = time(tick);
         let load = requests(2.0 + f64::from(tick) / f64::from(ticks_per_hour));
         recent.push(load);
-        model.update(Some(load));
-        let forecast = model.forecast(12).ok();
+        let context = Context {
+            history: &history,
+            origin: now,
+            step: TICK,
+            shared: &shared,
+        };
+        model.observe(Some(load), &context);
+        let forecast = model.forecast(12, &context).ok();
         scores.record(Some(load), forecast.as_ref());
         let newest = recent.len().saturating_sub(SHpa::WINDOW);
         let loads = [Load {

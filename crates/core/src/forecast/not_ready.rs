@@ -1,19 +1,33 @@
-//! Which model has too little history, and when that will be over, in words.
+//! A model with too little history, and when it will have enough, in words.
 
 use std::fmt;
 
 use jiff::SignedDuration;
 
-/// A model that cannot forecast yet.
+use super::model::NotEnoughHistory;
+
+/// A model that cannot forecast yet, and when it can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lacking {
-    /// The name of the model.
+pub struct NotReady {
+    /// Its name.
     pub model: &'static str,
-    /// When it can, if no measurement is missing until then.
+    /// The time that is left, if no measurement is missing until then.
     pub ready_in: SignedDuration,
 }
 
-impl Lacking {
+impl NotReady {
+    /// The model `model` on a grid of `step`.
+    pub(super) fn new(
+        model: &'static str,
+        history: NotEnoughHistory,
+        step: SignedDuration,
+    ) -> Self {
+        let missing = history.need.saturating_sub(history.have);
+        let steps = i32::try_from(missing).unwrap_or(i32::MAX);
+        let ready_in = step.checked_mul(steps).unwrap_or(SignedDuration::MAX);
+        Self { model, ready_in }
+    }
+
     /// The kind of state, for conditions, Events and metrics.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
@@ -21,7 +35,7 @@ impl Lacking {
     }
 }
 
-impl fmt::Display for Lacking {
+impl fmt::Display for NotReady {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.ready_in.as_secs().max(0);
         let (count, unit) = match seconds {
@@ -47,11 +61,11 @@ mod tests {
             (7200, "tes ready in 2 h"),
             (86_000, "tes ready in 24 h"),
         ] {
-            let lacking = Lacking {
+            let not_ready = NotReady {
                 model: "tes",
                 ready_in: SignedDuration::from_secs(seconds),
             };
-            assert_eq!(lacking.to_string(), told, "{seconds}");
+            assert_eq!(not_ready.to_string(), told, "{seconds}");
         }
     }
 }

@@ -1,0 +1,221 @@
+//! The models of one load, each with its score, and the choice among them.
+//!
+//! `auto` takes the trusted model with the lowest rolling MASE (`[MASE]`) at the horizon in use. It
+//! looks again once an hour and moves only for 5 % or more, so that two models that are as good do
+//! not take turns; a model that is no longer trusted loses its place at once. A score holds for one
+//! horizon: with another horizon all is learnt anew on the past.
+
+use std::num::NonZeroUsize;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::accuracy::{Accuracy, Scorecard};
+use super::context::Context;
+use super::daily::DailySeasonalNaive;
+use super::model::Model;
+use super::not_ready::NotReady;
+use super::prediction::Forecast;
+use super::rolling::Rolling;
+use super::series::Series;
+use super::smoothing::{Alpha, SHpa, Tes, Variant};
+use super::trust::Trust;
+
+/// The time for which a choice stands while its model is trusted.
+const STANDS: SignedDuration = SignedDuration::from_hours(1);
+/// Another model is taken when its error is below this share of the present one's.
+const BETTER: f64 = 0.95;
+
+/// The models that a load is forecast with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ModelSet {
+    /// All of them, the best in use.
+    #[default]
+    Auto,
+    /// `s-hpa` alone.
+    SHpa,
+}
+
+impl ModelSet {
+    /// Models that have seen nothing, scored `horizon` steps ahead; of equals the first is preferred.
+    fn models(self, horizon: NonZeroUsize) -> Vec<Box<dyn Model>> {
+        let s_hpa = Rolling::towards(SHpa::default(), horizon);
+        match self {
+            Self::SHpa => vec![Box::new(s_hpa)],
+            Self::Auto => {
+                // Triple smoothing by 0.2 weighs the last four minutes of 15-second steps.
+                let tes = Tes::new(Alpha::clamped(0.2), Variant::Brown);
+                vec![
+                    Box::new(s_hpa),
+                    Box::new(Rolling::towards(tes, horizon)),
+                    Box::new(DailySeasonalNaive::towards(horizon)),
+                ]
+            }
+        }
+    }
+}
+
+/// The models of one load, with their scores.
+#[derive(Debug)]
+pub struct Candidates {
+    set: ModelSet,
+    horizon: NonZeroUsize,
+    candidates: Box<[Candidate]>,
+    chosen: Option<Choice>,
+}
+
+#[derive(Debug)]
+struct Candidate {
+    model: Box<dyn Model>,
+    card: Scorecard,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Choice {
+    index: usize,
+    at: Timestamp,
+}
+
+/// The chosen model, with its forecast.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selected {
+    /// The name of the model.
+    pub model: &'static str,
+    /// Its forecast, or the time until it has one.
+    pub forecast: Result<Forecast, NotReady>,
+    /// The judgement by which the forecast is acted on or ignored.
+    pub trust: Trust,
+    /// The figures behind that.
+    pub accuracy: Accuracy,
+}
+
+impl Candidates {
+    /// Models that have seen nothing, scored `horizon` steps ahead.
+    #[must_use]
+    pub fn new(set: ModelSet, horizon: NonZeroUsize) -> Self {
+        let candidate = |model| Candidate {
+            model,
+            card: Scorecard::new(horizon),
+        };
+        Self {
+            set,
+            horizon,
+            candidates: set.models(horizon).into_iter().map(candidate).collect(),
+            chosen: None,
+        }
+    }
+
+    /// True for models of this set that are scored at this horizon.
+    #[must_use]
+    pub fn are(&self, set: ModelSet, horizon: NonZeroUsize) -> bool {
+        self.set == set && self.horizon == horizon
+    }
+
+    /// Chooses as `before` did, where that model is among these too.
+    pub fn keep_choice_of(&mut self, before: &Self) {
+        self.chosen = before.chosen.and_then(|choice| {
+            let name = before.candidates.get(choice.index)?.model.name();
+            let named = |candidate: &Candidate| candidate.model.name() == name;
+            let index = self.candidates.iter().position(named)?;
+            Some(Choice { index, ..choice })
+        });
+    }
+
+    /// Observes and scores the whole of `series`, whatever the origin and the step of `context`.
+    pub fn learn(&mut self, series: &Series, context: &Context<'_>) {
+        let step = series.step();
+        let mut origin = series.start();
+        for &value in series.values() {
+            let context = Context {
+                origin,
+                step,
+                ..*context
+            };
+            self.observe(value, &context);
+            origin = origin.checked_add(step).unwrap_or(Timestamp::MAX);
+        }
+    }
+
+    /// Takes the observation of the step at `context.origin`, `None` where it is missing, and scores
+    /// the forecasts of it.
+    pub fn observe(&mut self, observation: Option<f64>, context: &Context<'_>) {
+        for Candidate { model, card } in &mut self.candidates {
+            model.observe(observation, context);
+            let forecast = model.forecast(self.horizon.get(), context);
+            card.record(observation, forecast.ok().as_ref());
+        }
+    }
+
+    /// Chooses the model to use from now on, where it is time to.
+    pub fn choose(&mut self, now: Timestamp) {
+        let trusted = |index: &usize| self.accuracy(*index).trust().is_trusted();
+        let present = self.chosen.filter(|choice| trusted(&choice.index));
+        if present.is_some_and(|choice| now.duration_since(choice.at) < STANDS) {
+            return;
+        }
+        let index = match (present, self.best(trusted)) {
+            (Some(present), Some(best)) if self.mase(best) >= BETTER * self.mase(present.index) => {
+                Some(present.index)
+            }
+            (_, best) => best,
+        };
+        self.chosen = index.map(|index| Choice { index, at: now });
+    }
+
+    /// The chosen model; while none is, the one with the lowest error so far.
+    #[must_use]
+    pub fn selected(&self, steps: usize, context: &Context<'_>) -> Selected {
+        let nearest = || {
+            let scored = self.best(|index| self.accuracy(*index).scored > 0);
+            scored.unwrap_or_default()
+        };
+        let index = self.chosen.map_or_else(nearest, |choice| choice.index);
+        let candidate = &self.candidates[index];
+        let accuracy = candidate.card.accuracy();
+        Selected {
+            model: candidate.model.name(),
+            forecast: candidate.forecast(steps, context),
+            trust: accuracy.trust(),
+            accuracy,
+        }
+    }
+
+    /// The models that cannot forecast yet.
+    #[must_use]
+    pub fn not_ready(&self, context: &Context<'_>) -> Vec<NotReady> {
+        let forecasts = self.candidates.iter().map(|one| one.forecast(1, context));
+        forecasts.filter_map(Result::err).collect()
+    }
+
+    /// The memory of the models in bytes, themselves included.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let of_one = |Candidate { model, card }: &Candidate| model.bytes() + card.heap_bytes();
+        let models: usize = self.candidates.iter().map(of_one).sum();
+        size_of::<Self>() + size_of_val(&*self.candidates) + models
+    }
+
+    /// The model with the lowest error among those that pass `filter`.
+    fn best(&self, filter: impl Fn(&usize) -> bool) -> Option<usize> {
+        let indices = (0..self.candidates.len()).filter(filter);
+        indices.min_by(|&a, &b| self.mase(a).total_cmp(&self.mase(b)))
+    }
+
+    fn accuracy(&self, index: usize) -> Accuracy {
+        self.candidates[index].card.accuracy()
+    }
+
+    /// The error to choose by; without one a model comes last.
+    fn mase(&self, index: usize) -> f64 {
+        self.accuracy(index).mase.unwrap_or(f64::INFINITY)
+    }
+}
+
+impl Candidate {
+    fn forecast(&self, steps: usize, context: &Context<'_>) -> Result<Forecast, NotReady> {
+        let forecast = self.model.forecast(steps, context);
+        forecast.map_err(|history| NotReady::new(self.model.name(), history, context.step))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,9 @@
+//! The core against independent implementations: reference numbers beside the tests of the service,
+//! and the experiment of the paper DS-HPA.
+
+mod vectors {
+    mod ds_hpa_experiment;
+    mod files;
+    mod forecast;
+    mod scheduling;
+}

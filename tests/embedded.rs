@@ -1,0 +1,16 @@
+//! The service whole, on the embedded API server: the cluster of `dev`, the scaling loop with its
+//! faults, the watches that scaling reads, and what `uninstall` leaves.
+
+#[allow(dead_code)] // the real control plane's tests use the rest
+mod support {
+    pub mod control_plane;
+    pub mod dev_api;
+    pub mod load;
+}
+
+mod whole {
+    mod dev_cluster;
+    mod scaling_loop;
+    mod scaling_store;
+    mod uninstall;
+}

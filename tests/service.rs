@@ -1,0 +1,26 @@
+//! The service's edges, in one process: recorded calls answered by the real routers, TLS and
+//! certificates that change, overload and broken clients, measurements that lie or hang, and what is
+//! installed held against the code.
+
+#[allow(dead_code)] // each module uses a part
+mod support {
+    pub mod answering;
+    pub mod hostile;
+    pub mod metrics_exporter;
+    pub mod metrics_server;
+    pub mod metrics_stand_in;
+    pub mod recorded;
+    pub mod server_client;
+    pub mod server_fixture;
+}
+
+mod edges {
+    mod admission;
+    mod doctor;
+    mod extender;
+    mod manifests;
+    mod metrics_faults;
+    mod metrics_prometheus;
+    mod server_faults;
+    mod tls_reload;
+}
