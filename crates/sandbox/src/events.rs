@@ -6,9 +6,9 @@ use jiff::SignedDuration;
 use serde::{Serialize, Serializer};
 use tokio::sync::broadcast;
 
-use crate::load::NodeUse;
+pub use crate::engine::{NodeLoads, WorkloadLoad};
+
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::{Resource, Resources};
 
 /// Events kept for a subscriber that is busy: a minute of a lively cluster.
 const KEPT: usize = 4_096;
@@ -132,39 +132,6 @@ pub enum Event {
     },
 }
 
-/// One node's shares of its capacity.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NodeLoads {
-    /// Its name.
-    pub name: String,
-    /// Whether it is Ready.
-    pub ready: bool,
-    /// How many Pods are on it.
-    pub pods: usize,
-    /// What is wanted of each resource, as a share of the capacity.
-    #[serde(serialize_with = "by_resource")]
-    pub utilisation: Resources<f64>,
-}
-
-/// One workload at a moment.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WorkloadLoad {
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-    /// Pods that serve.
-    pub ready: u32,
-    /// Pods that are there.
-    pub replicas: u32,
-    /// Requests per second that arrive.
-    pub offered: f64,
-    /// Requests per second that nobody serves.
-    pub lost: f64,
-}
-
 /// Something that is not as usual.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Notice {
@@ -226,33 +193,12 @@ pub struct PlainReplicas {
     pub replicas: u32,
 }
 
-impl NodeLoads {
-    /// The loads of a node in use.
-    #[must_use]
-    pub fn of(name: &str, ready: bool, pods: usize, used: &NodeUse) -> Self {
-        Self {
-            name: name.to_owned(),
-            ready,
-            pods,
-            utilisation: used.utilisation(),
-        }
-    }
-}
-
 fn seconds<S: Serializer>(at: &SignedDuration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(at.as_secs_f64())
 }
 
 fn pod_name<S: Serializer>(pod: &PodName, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{}/{}", pod.namespace, pod.name))
-}
-
-fn by_resource<S: Serializer>(values: &Resources<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(
-        values
-            .iter()
-            .map(|(resource, value)| (Resource::as_str(resource), value)),
-    )
 }
 
 /// Where events are told; clones tell the same subscribers.

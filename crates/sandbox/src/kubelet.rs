@@ -19,23 +19,19 @@ use serde_json::json;
 use tracing::debug;
 
 use self::status::status;
+use super::Timeline;
 use super::objects::APP;
 use super::parts::Parts;
 use super::recorder::Recorder;
 use super::store::Stores;
-use super::{Events, Timeline};
-use crate::baseline;
+use crate::engine::BoundPod;
 use crate::engine::lifecycle::{Lifecycle, Stage};
-use crate::engine::{Bound, World};
+use crate::engine::lifecycle::{Lifecycle, Stage};
+use crate::machines::{Machines, steps};
 use evenkeel_clock::Clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes as kubernetes;
 use evenkeel_kubernetes::demand::demand;
-
-/// How often stages and loads are looked at, in the scenario: the step of the plain run.
-const STEP: SignedDuration = baseline::STEP;
-/// The least and the most of it on the clock: what a machine can do, and what still looks smooth.
-const TICK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(100));
 
 /// Changes that come within this time are looked at together.
 const SETTLE: Duration = Duration::from_millis(2);
@@ -47,7 +43,7 @@ const NOT_READY: &str = "node.kubernetes.io/not-ready";
 pub struct Kubelet {
     client: Client,
     stores: Stores,
-    world: World,
+    machines: Machines,
     timeline: Timeline,
     recorder: Recorder,
     /// The stage that was last written, by UID.
@@ -57,14 +53,14 @@ pub struct Kubelet {
 impl Kubelet {
     /// A kubelet that has no Pods.
     #[must_use]
-    pub fn new(client: Client, stores: Stores, world: World, parts: Parts) -> Self {
+    pub fn new(client: Client, stores: Stores, machines: Machines, parts: Parts) -> Self {
         let Parts {
             timeline, recorder, ..
         } = parts;
         Self {
             client,
             stores,
-            world,
+            machines,
             timeline,
             recorder,
             written: HashMap::new(),
@@ -74,7 +70,7 @@ impl Kubelet {
     /// Runs for ever: looks when something has changed, so that no Pod waits for a tick, and at
     /// each tick, since stages end by themselves.
     pub async fn run(mut self) {
-        let mut ticks = ticks(self.timeline.clock());
+        let mut ticks = steps(self.timeline.clock());
         let mut changes = self.stores.changes();
         loop {
             tokio::select! {
@@ -96,13 +92,13 @@ impl Kubelet {
             .filter(|pod| !is_finished(pod))
             .map(|pod| name(pod))
             .collect();
-        self.world.retain(|pod| names.contains(pod));
+        self.machines.retain(|pod| names.contains(pod));
         let uids: HashSet<&str> = pods.iter().filter_map(|pod| uid(pod)).collect();
         self.written.retain(|uid, _| uids.contains(uid.as_str()));
         let (mut ending, mut advancing) = (Vec::new(), Vec::new());
         for pod in &pods {
             let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref());
-            let Some(node) = node.filter(|node| !self.world.is_lost(node)) else {
+            let Some(node) = node.filter(|node| !self.machines.is_lost(node)) else {
                 continue;
             };
             if pod.metadata.deletion_timestamp.is_some() {
@@ -114,7 +110,7 @@ impl Kubelet {
         let advancing = advancing.into_iter().map(|due| self.advance(due));
         let there = nodes
             .iter()
-            .filter(|node| !self.world.is_lost(&node.name_any()));
+            .filter(|node| !self.machines.is_lost(&node.name_any()));
         let welcoming = there.map(|node| self.welcome(node));
         let (_, written, _) =
             tokio::join!(join_all(ending), join_all(advancing), join_all(welcoming));
@@ -123,8 +119,8 @@ impl Kubelet {
 
     /// The stage that has not been written yet.
     fn due<'a>(&self, pod: &'a Pod, node: &str, at: SignedDuration) -> Option<Due<'a>> {
-        let known = self.world.life(&name(pod));
-        let life = known.unwrap_or_else(|| self.world.bound(&bound(pod, node), at));
+        let known = self.machines.lifecycle(&name(pod));
+        let life = known.unwrap_or_else(|| self.machines.bind(&bound(pod, node), at));
         let stage = life.stage(at);
         let written = uid(pod).and_then(|uid| self.written.get(uid));
         (written != Some(&stage)).then_some(Due { pod, stage, life })
@@ -189,25 +185,6 @@ impl Kubelet {
     }
 }
 
-/// The moments at which machines are looked at.
-#[must_use]
-pub fn ticks(clock: Clock) -> tokio::time::Interval {
-    let mut ticks = tokio::time::interval(clock.wait(STEP).clamp(TICK.0, TICK.1));
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    ticks
-}
-
-/// Lets the machines work, for ever, whatever the API server does meanwhile; tells how loaded they
-/// are.
-pub async fn machines(world: World, timeline: Timeline, events: Events) {
-    let mut ticks = ticks(timeline.clock());
-    loop {
-        ticks.tick().await;
-        let at = timeline.elapsed();
-        events.tell(at, world.tick(at));
-    }
-}
-
 /// A stage that is to be written.
 struct Due<'a> {
     pod: &'a Pod,
@@ -216,10 +193,10 @@ struct Due<'a> {
 }
 
 /// What a Pod is to its machine.
-fn bound(pod: &Pod, node: &str) -> Bound {
+fn bound(pod: &Pod, node: &str) -> BoundPod {
     let value = serde_json::to_value(pod).unwrap_or_default();
     let slim: kubernetes::pod::Pod = serde_json::from_value(value).unwrap_or_default();
-    Bound {
+    BoundPod {
         pod: name(pod),
         app: pod.labels().get(APP).cloned().unwrap_or_default(),
         node: node.to_owned(),

@@ -23,7 +23,8 @@ use tokio::net::TcpListener;
 
 use self::past::Past;
 use super::Timeline;
-use crate::engine::{Share, World};
+use crate::engine::ContainerShare;
+use crate::machines::Machines;
 use crate::scrape::{Sample, Timing};
 use evenkeel_apiserver::{Reading, ResourceMetrics, Usage};
 use evenkeel_core::units::{Amount, Resource, Resources};
@@ -54,18 +55,24 @@ const PROBE: &str = "node_uname_info or machine_memory_bytes";
 
 /// The same numbers for `metrics.k8s.io`, which knows cpu and memory only.
 pub struct ResourceReadings {
-    world: World,
+    machines: Machines,
     timeline: Timeline,
 }
 
 impl ResourceReadings {
-    /// What the backends have seen of `world`.
+    /// The newest samples of `machines`.
     #[must_use]
-    pub const fn new(world: World, timeline: Timeline) -> Self {
-        Self { world, timeline }
+    pub const fn new(machines: Machines, timeline: Timeline) -> Self {
+        Self { machines, timeline }
     }
 
-    fn reading(&self, namespace: &str, name: &str, sample: &Sample, shares: &[Share]) -> Reading {
+    fn reading(
+        &self,
+        namespace: &str,
+        name: &str,
+        sample: &Sample,
+        shares: &[ContainerShare],
+    ) -> Reading {
         let part = |resource, part: f64| Amount::from_f64(sample.used[resource] * part).get();
         let usage = shares.iter().map(|share| Usage {
             name: share.container.clone(),
@@ -84,8 +91,8 @@ impl ResourceReadings {
 
 impl ResourceMetrics for ResourceReadings {
     fn nodes(&self) -> Vec<Reading> {
-        let samples = self.world.node_samples();
-        let all = [Share {
+        let samples = self.machines.node_samples();
+        let all = [ContainerShare {
             container: String::new(),
             cpu: 1.0,
             memory: 1.0,
@@ -95,11 +102,11 @@ impl ResourceMetrics for ResourceReadings {
     }
 
     fn pods(&self) -> Vec<Reading> {
-        let samples = self.world.pod_samples();
+        let samples = self.machines.pod_samples();
         samples
             .iter()
             .map(|(pod, sample)| {
-                let shares = self.world.containers(pod);
+                let shares = self.machines.containers(pod);
                 self.reading(&pod.namespace, &pod.name, sample, &shares)
             })
             .collect()
@@ -131,7 +138,7 @@ impl Behaviour {
 
 #[derive(Clone)]
 struct Backend {
-    world: World,
+    machines: Machines,
     timeline: Timeline,
     behaviour: Behaviour,
     past: Past,
@@ -144,14 +151,14 @@ struct Backend {
 /// # Errors
 /// No port can be bound.
 pub async fn serve(
-    world: World,
+    machines: Machines,
     timeline: Timeline,
     behaviour: Behaviour,
 ) -> std::io::Result<(SocketAddr, impl Future<Output = ()>)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = listener.local_addr()?;
     let backend = Backend {
-        world,
+        machines,
         timeline,
         behaviour,
         past: Past::default(),
@@ -160,7 +167,7 @@ pub async fn serve(
     let recording = backend
         .past
         .clone()
-        .record(backend.world.clone(), backend.timeline.clone());
+        .record(backend.machines.clone(), backend.timeline.clone());
     let router = Router::new()
         .route("/api/v1/query", post(query))
         .route("/api/v1/query_range", post(query))
@@ -204,7 +211,7 @@ async fn query(
 impl Backend {
     /// Like Prometheus itself, which refuses questions until it has something to say.
     fn is_starting(&self) -> bool {
-        if self.scraped.get().is_none() && !self.world.node_samples().is_empty() {
+        if self.scraped.get().is_none() && !self.machines.node_samples().is_empty() {
             self.scraped.get_or_init(|| ());
         }
         self.scraped.get().is_none()
@@ -238,7 +245,7 @@ impl Backend {
             }));
         }
         let resource = of(&POD_METRICS)?;
-        let samples = self.world.pod_samples().into_iter();
+        let samples = self.machines.pod_samples().into_iter();
         let all = samples.map(|(pod, sample)| {
             let labels = json!({"namespace": &*pod.namespace, "pod": &*pod.name});
             self.series(&labels, in_base_unit(resource, sample.used[resource]))
@@ -247,7 +254,7 @@ impl Backend {
     }
 
     fn nodes(&self, value: impl Fn(&Sample) -> f64) -> Vec<Value> {
-        let samples = self.world.node_samples().into_iter();
+        let samples = self.machines.node_samples().into_iter();
         samples
             .map(|(node, sample)| self.series(&json!({"node": node}), value(&sample)))
             .collect()
@@ -280,13 +287,13 @@ mod tests {
     #[test]
     fn the_configured_queries_are_answered_and_no_other() {
         let line = Ratio::new(0.8).unwrap();
-        let world = World::new(Scenario::mixed(), 1, line, autoscaler::SYNC);
+        let machines = Machines::new(Scenario::mixed(), 1, line, autoscaler::SYNC);
         for at in 0..=30 {
-            world.tick(SignedDuration::from_secs(at));
+            machines.step(SignedDuration::from_secs(at));
         }
         let timeline = Timeline::begun(Timestamp::from_second(1_000_000).unwrap());
         let backend = Backend {
-            world,
+            machines,
             timeline,
             behaviour: Behaviour::default(),
             past: Past::default(),

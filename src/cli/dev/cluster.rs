@@ -34,12 +34,12 @@ pub use self::options::{Options, SPEED};
 use self::addresses::Addresses;
 use evenkeel_apiserver::{self as api, ApiServer};
 use evenkeel_clock::{self as clock, Clock};
-use evenkeel_sandbox::engine::World;
 use evenkeel_sandbox::engine::lag::Lags;
 use evenkeel_sandbox::engine::summary::Summary;
 use evenkeel_sandbox::events::Happened;
 use evenkeel_sandbox::gate::Gate;
-use evenkeel_sandbox::kubelet::{self, Kubelet, heartbeat};
+use evenkeel_sandbox::kubelet::{Kubelet, heartbeat};
+use evenkeel_sandbox::machines::Machines;
 use evenkeel_sandbox::parts::Parts;
 use evenkeel_sandbox::prometheus::{self, Behaviour, ResourceReadings};
 use evenkeel_sandbox::recorder::Recorder;
@@ -83,7 +83,7 @@ pub struct Cluster {
     addresses: Addresses,
     timeline: Timeline,
     events: Events,
-    world: World,
+    machines: Machines,
     server: ApiServer,
     tasks: JoinSet<()>,
     service: tokio::task::JoinHandle<Ended>,
@@ -105,8 +105,8 @@ impl Cluster {
     {
         let clock = options.clock(clock::now());
         let timeline = Timeline::new(clock);
-        let world = options.world(controllers::sync(clock));
-        let readings = ResourceReadings::new(world.clone(), timeline.clone());
+        let machines = options.machines(controllers::sync(clock));
+        let readings = ResourceReadings::new(machines.clone(), timeline.clone());
         let server = ApiServer::start(api::Settings {
             tls: true,
             seed: options.seed,
@@ -124,7 +124,8 @@ impl Cluster {
         let gate = Gate::default();
         let called = addresses.called(&options, &gate, &mut tasks).await?;
         let behaviour = Behaviour::default();
-        let backend = prometheus::serve(world.clone(), timeline.clone(), behaviour.clone()).await;
+        let backend =
+            prometheus::serve(machines.clone(), timeline.clone(), behaviour.clone()).await;
         let (prometheus, backend) = backend.map_err(|source| StartError::Io {
             what: "the metrics backend cannot listen",
             source,
@@ -147,7 +148,7 @@ impl Cluster {
             addresses,
             timeline,
             events,
-            world,
+            machines,
             server,
             tasks,
             service,
@@ -195,18 +196,18 @@ impl Cluster {
         let beating = heartbeat::run(
             client.clone(),
             stores.clone(),
-            self.world.clone(),
+            self.machines.clone(),
             self.timeline.clock(),
         );
         let machines = kubelet::machines(
-            self.world.clone(),
+            self.machines.clone(),
             self.timeline.clone(),
             self.events.clone(),
         );
-        let kubelet = Kubelet::new(client, stores.clone(), self.world.clone(), parts);
+        let kubelet = Kubelet::new(client, stores.clone(), self.machines.clone(), parts);
         self.tasks.spawn(kubelet.run());
         self.tasks.spawn(beating);
-        self.tasks.spawn(machines);
+        self.tasks.spawn(stepping);
         Ok(())
     }
 
@@ -237,7 +238,7 @@ impl Cluster {
         self.tell("ready");
         self.tasks.spawn(observe::run(
             (stores, options.scenario.clone()),
-            self.world.clone(),
+            self.machines.clone(),
             self.timeline.clone(),
             self.events.clone(),
         ));
@@ -251,14 +252,18 @@ impl Cluster {
         let (timeline, events) = (self.timeline.clone(), self.events.clone());
         self.tasks
             .spawn(said::watch(self.client.clone(), timeline, events));
-        let plain = options.plain(self.world.lags());
+        let plain = options.plain(self.machines.lags());
         let (timeline, events) = (self.timeline.clone(), self.events.clone());
-        self.tasks
-            .spawn(lockstep::run(plain, self.world.clone(), timeline, events));
+        self.tasks.spawn(lockstep::run(
+            plain,
+            self.machines.clone(),
+            timeline,
+            events,
+        ));
         self.tasks.spawn(install::workloads(
             self.client.clone(),
             options.scenario.clone(),
-            self.world.clone(),
+            self.machines.clone(),
             self.timeline.clone(),
         ));
         self.tasks.spawn(
@@ -266,7 +271,7 @@ impl Cluster {
                 planned: options.faults.clone(),
                 client: self.client.clone(),
                 scenario: options.scenario.clone(),
-                world: self.world.clone(),
+                machines: self.machines.clone(),
                 control: self.server.control(),
                 behaviour: breakable.behaviour.clone(),
                 gate: breakable.gate.clone(),
@@ -310,13 +315,13 @@ impl Cluster {
     /// What the run has come to so far.
     #[must_use]
     pub fn summary(&self) -> Summary {
-        self.world.summary()
+        self.machines.summary()
     }
 
     /// How long Pods took until a node took them on, so far.
     #[must_use]
     pub fn lags(&self) -> Lags {
-        self.world.lags()
+        self.machines.lags()
     }
 
     /// Waits until the service ends by itself, which it should not.

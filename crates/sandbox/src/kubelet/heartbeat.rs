@@ -12,7 +12,7 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 use tracing::debug;
 
-use crate::engine::World;
+use crate::machines::Machines;
 use crate::objects::typed;
 use crate::store::Stores;
 use evenkeel_clock::{self as clock, Clock};
@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(500);
 const DURATION_SECONDS: i32 = 40;
 
 /// Renews the Leases of all nodes that are not lost, for ever. No Pod waits for it.
-pub async fn run(client: Client, stores: Stores, world: World, clock: Clock) {
+pub async fn run(client: Client, stores: Stores, machines: Machines, clock: Clock) {
     let mut ticks = tokio::time::interval(LOOK);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     // When each node was last heard of.
@@ -41,7 +41,7 @@ pub async fn run(client: Client, stores: Stores, world: World, clock: Clock) {
         let due = nodes.iter().filter(|node| {
             let last = heard.get(&node.name_any());
             let old = |last: &Instant| now.duration_since(*last) >= RENEWAL;
-            !world.is_lost(&node.name_any()) && last.is_none_or(old)
+            !machines.is_lost(&node.name_any()) && last.is_none_or(old)
         });
         let renewing = due.map(|node| async {
             let name = node.name_any();

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{POD_METRICS, in_base_unit};
 use crate::Timeline;
-use crate::engine::World;
+use crate::machines::Machines;
 use crate::scrape::Timing;
 use evenkeel_core::units::{Resource, Resources};
 
@@ -33,13 +33,13 @@ pub(super) struct Past(Arc<Mutex<VecDeque<(SignedDuration, Sums)>>>);
 
 impl Past {
     /// Notes what is used at each scrape, for ever.
-    pub(super) async fn record(self, world: World, timeline: Timeline) {
+    pub(super) async fn record(self, machines: Machines, timeline: Timeline) {
         let interval = timeline.clock().period(Timing::default().interval);
         let mut ticks = tokio::time::interval(interval);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
         loop {
             ticks.tick().await;
-            self.note(timeline.elapsed(), sums(&world));
+            self.note(timeline.elapsed(), sums(&machines));
         }
     }
 
@@ -99,9 +99,9 @@ fn within_by_workload(query: &str) -> Option<&str> {
 }
 
 /// What the Pods of each workload use together, as last scraped.
-fn sums(world: &World) -> Sums {
+fn sums(machines: &Machines) -> Sums {
     let mut sums = Sums::new();
-    for (pod, sample) in world.pod_samples() {
+    for (pod, sample) in machines.pod_samples() {
         let workload = pod.name.rsplitn(3, '-').last().unwrap_or_default();
         let name = (pod.namespace.to_string(), format!("Deployment/{workload}"));
         let sum = sums.entry(name).or_default();

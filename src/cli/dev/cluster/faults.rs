@@ -10,8 +10,8 @@ use serde_json::json;
 use tracing::warn;
 
 use evenkeel_apiserver::Control;
-use evenkeel_sandbox::engine::World;
 use evenkeel_sandbox::gate::Gate;
+use evenkeel_sandbox::machines::Machines;
 use evenkeel_sandbox::objects::{self, stamp};
 use evenkeel_sandbox::prometheus::Behaviour;
 use evenkeel_sandbox::scenario::Scenario;
@@ -29,7 +29,7 @@ pub(super) struct Faults {
     pub(super) planned: Vec<Fault>,
     pub(super) client: Client,
     pub(super) scenario: Scenario,
-    pub(super) world: World,
+    pub(super) machines: Machines,
     pub(super) control: Control,
     pub(super) behaviour: Behaviour,
     pub(super) gate: Gate,
@@ -84,7 +84,7 @@ impl Faults {
         let Some(shape) = self.scenario.nodes.first() else {
             return Ok(());
         };
-        self.world.set_lost(&shape.name, lost);
+        self.machines.set_lost(&shape.name, lost);
         let nodes: Api<Node> = Api::all(self.client.clone());
         let parameters = PatchParams::default();
         let status = Patch::Merge(objects::node_status(shape, !lost, self.timeline.now()));

@@ -17,7 +17,7 @@ use super::addresses::Addresses;
 use super::{NAMESPACE, Options, StartError};
 use evenkeel_clock::Clock;
 use evenkeel_core::units::Resource;
-use evenkeel_sandbox::engine::World;
+use evenkeel_sandbox::machines::Machines;
 use evenkeel_sandbox::prometheus::{NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::Workload;
@@ -126,15 +126,17 @@ pub(super) fn fields(
 pub(super) async fn workloads(
     client: Client,
     scenario: Scenario,
-    world: World,
+    machines: Machines,
     timeline: Timeline,
 ) {
     let mut workloads: Vec<&Workload> = scenario.workloads.iter().collect();
     workloads.sort_by_key(|workload| workload.arrival);
     for workload in workloads {
         timeline.wait_until(workload.arrival).await;
-        let name = (workload.namespace.as_str(), workload.name.as_str());
-        world.wanted(name, workload.replicas, workload.arrival);
+        let Workload {
+            namespace, name, ..
+        } = workload;
+        machines.want(namespace, name, workload.replicas, workload.arrival);
         // A restart of the API server may fall on the moment.
         while let Err(error) = create(&client, workload).await {
             warn!(%error, workload = workload.name, "a workload could not be created");

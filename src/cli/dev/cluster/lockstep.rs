@@ -2,24 +2,29 @@
 //! have now can be seen beside what there is.
 
 use evenkeel_sandbox::baseline::Baseline;
-use evenkeel_sandbox::engine::World;
 use evenkeel_sandbox::events::PlainReplicas;
-use evenkeel_sandbox::{Event, Events, Timeline, kubelet};
+use evenkeel_sandbox::machines::{self, Machines};
+use evenkeel_sandbox::{Event, Events, Timeline};
 
 /// Runs for ever.
-pub(super) async fn run(mut plain: Baseline, world: World, timeline: Timeline, events: Events) {
-    let mut ticks = kubelet::ticks(timeline.clock());
+pub(super) async fn run(
+    mut plain: Baseline,
+    machines: Machines,
+    timeline: Timeline,
+    events: Events,
+) {
+    let mut ticks = machines::steps(timeline.clock());
     let mut told = Vec::new();
     loop {
         ticks.tick().await;
         let at = timeline.elapsed();
-        plain.set_lags(world.lags());
+        plain.set_lags(machines.lags());
         plain.advance(at);
         let replicas: Vec<PlainReplicas> = plain
             .replicas()
-            .map(|((namespace, workload), replicas)| PlainReplicas {
-                namespace: namespace.to_owned(),
-                workload: workload.to_owned(),
+            .map(|(workload, replicas)| PlainReplicas {
+                namespace: workload.namespace.clone(),
+                workload: workload.name.clone(),
                 replicas,
             })
             .collect();

@@ -9,7 +9,7 @@ use kube::ResourceExt as _;
 
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes::annotations::{PROFILE, PROFILE_SOURCE};
-use evenkeel_sandbox::engine::World;
+use evenkeel_sandbox::machines::Machines;
 use evenkeel_sandbox::objects::APP;
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::store::Stores;
@@ -17,7 +17,7 @@ use evenkeel_sandbox::{Event, Events, Timeline};
 
 pub(super) async fn run(
     (stores, scenario): (Stores, Scenario),
-    world: World,
+    machines: Machines,
     timeline: Timeline,
     events: Events,
 ) {
@@ -28,7 +28,7 @@ pub(super) async fn run(
         changes.borrow_and_update();
         let at = timeline.elapsed();
         let pods = stores.pods.list();
-        want(&stores, &world, at);
+        want(&stores, &machines, at);
         seen.retain(|uid| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid)));
         for pod in &pods {
             let (uid, name) = (pod.uid().unwrap_or_default(), name(pod));
@@ -38,7 +38,7 @@ pub(super) async fn run(
                 events.tell(at, event);
             }
             if is_refused(pod) {
-                world.refused(&name, at);
+                machines.refused(&name, at);
                 waiting.insert(uid, name);
             }
         }
@@ -47,7 +47,7 @@ pub(super) async fn run(
                 |pod: &&std::sync::Arc<Pod>| pod.uid().as_ref() == Some(uid) && is_refused(pod);
             let still = pods.iter().any(|pod| waits(&pod));
             if !still {
-                world.placed(name, at);
+                machines.settled(name, at);
             }
             still
         });
@@ -58,12 +58,12 @@ pub(super) async fn run(
 }
 
 /// What Deployments say that there should be.
-fn want(stores: &Stores, world: &World, at: SignedDuration) {
+fn want(stores: &Stores, machines: &Machines, at: SignedDuration) {
     for deployment in stores.deployments.list() {
         let replicas = deployment.spec.as_ref().and_then(|spec| spec.replicas);
         let replicas = u32::try_from(replicas.unwrap_or(1)).unwrap_or(0);
         let namespace = deployment.namespace().unwrap_or_default();
-        world.wanted((&namespace, &deployment.name_any()), replicas, at);
+        machines.want(&namespace, &deployment.name_any(), replicas, at);
     }
 }
 

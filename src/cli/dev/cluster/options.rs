@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use evenkeel_clock::Clock;
 use evenkeel_core::units::Ratio;
 use evenkeel_sandbox::baseline::{self, Baseline};
-use evenkeel_sandbox::engine::World;
 use evenkeel_sandbox::engine::lag::Lags;
+use evenkeel_sandbox::machines::Machines;
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::faults::Fault;
 use evenkeel_sandbox::scenario::faults::Kind;
@@ -65,8 +65,8 @@ impl Options {
     }
 
     /// The machines, with HPAs that are looked at each `sync`.
-    pub(super) fn world(&self, sync: SignedDuration) -> World {
-        World::new(self.scenario.clone(), self.seed, self.line, sync)
+    pub(super) fn machines(&self, sync: SignedDuration) -> Machines {
+        Machines::new(self.scenario.clone(), self.seed, self.line, sync)
     }
 
     /// What the same seed comes to without Evenkeel, in virtual time, with a control plane that

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use self::exposition::Exposition;
 use self::notices::Notices;
+use evenkeel_http_client::Client;
 use evenkeel_sandbox::scrape::Timing;
 use evenkeel_sandbox::{Event, Events, Timeline};
 
@@ -20,6 +21,9 @@ const SLOWEST: Duration = Duration::from_secs(1);
 
 /// How long it may take to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The largest answer that is read.
+const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 
 /// Where it answers.
 #[derive(Debug, Clone, Copy)]
@@ -32,14 +36,7 @@ pub(super) struct Addresses {
 
 /// Asks for ever, and tells what has changed.
 pub(super) async fn watch(addresses: Addresses, timeline: Timeline, events: Events) {
-    let client = reqwest::Client::builder()
-        .no_proxy()
-        .timeout(PATIENCE)
-        .tls_certs_only([]);
-    // It fails only without a source of randomness, without which nothing here runs.
-    let Ok(client) = client.build() else {
-        return;
-    };
+    let client = Client::plain();
     let interval = timeline.clock().period(Timing::default().interval);
     let mut ticks = tokio::time::interval(interval.min(SLOWEST));
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -71,13 +68,16 @@ pub(super) async fn watch(addresses: Addresses, timeline: Timeline, events: Even
     }
 }
 
-async fn text(client: &reqwest::Client, url: String) -> Option<String> {
-    let answer = client.get(url).send().await.ok()?;
-    answer.error_for_status().ok()?.text().await.ok()
+async fn text(client: &Client, url: String) -> Option<String> {
+    let answer = client.get(url, PATIENCE).await.ok()?;
+    if !answer.status().is_success() {
+        return None;
+    }
+    answer.text(LARGEST_ANSWER).await.ok()
 }
 
-async fn readiness(client: &reqwest::Client, http: SocketAddr) -> &'static str {
-    match client.get(format!("http://{http}/readyz")).send().await {
+async fn readiness(client: &Client, http: SocketAddr) -> &'static str {
+    match client.get(format!("http://{http}/readyz"), PATIENCE).await {
         Ok(answer) if answer.status().is_success() => "ready",
         Ok(_) => "not ready",
         Err(_) => "not answering",
