@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use evenkeel::cli::dev::cluster::TimedEvent;
 use evenkeel::cli::dev::cluster::{Cluster, Options};
+use evenkeel::cli::dev::cluster::{Event, Events};
 use evenkeel::cli::dev::embedded;
-use evenkeel_sandbox::events::Happened;
-use evenkeel_sandbox::{Event, Events};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -44,7 +44,7 @@ const PROFILES: [(&str, &str); 5] = [
 async fn start(
     folder: &std::path::Path,
     change: impl FnOnce(&mut Options),
-) -> (Cluster, Receiver<Happened>) {
+) -> (Cluster, Receiver<TimedEvent>) {
     // Fails only where a provider is installed already, which serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut options = Options::new(folder.to_owned());
@@ -61,7 +61,7 @@ async fn start(
 /// Reads events until `done` is content.
 async fn until(
     cluster: &mut Cluster,
-    events: &mut Receiver<Happened>,
+    events: &mut Receiver<TimedEvent>,
     mut done: impl FnMut(Event) -> bool,
 ) {
     let reading = async {

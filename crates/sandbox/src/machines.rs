@@ -54,8 +54,7 @@ impl Machines {
         loop {
             steps.tick().await;
             let at = timeline.elapsed();
-            let Loads { nodes, workloads } = self.step(at);
-            events.tell(at, Event::Loads { nodes, workloads });
+            events.tell(at, Event::Loads(self.step(at)));
         }
     }
 

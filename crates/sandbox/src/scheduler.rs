@@ -279,8 +279,7 @@ impl Scheduler {
     }
 
     fn tell_skipped(&self, pod: &Pod) {
-        let event = Event::FailedOpen {
-            call: "extender",
+        let event = Event::ExtenderSkipped {
             pod: PodName::new(&pod.namespace().unwrap_or_default(), &pod.name_any()),
         };
         self.binder.parts.tell(event);

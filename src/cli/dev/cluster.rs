@@ -5,18 +5,20 @@
 //! address and the scenario begins.
 
 mod addresses;
+mod annotated;
+mod baseline;
 mod clients;
 mod error;
+pub mod events;
 mod faults;
 mod install;
 mod installation;
-mod lockstep;
 mod observe;
 mod options;
 mod readiness;
-mod said;
 mod scheduling;
 mod service;
+mod service_events;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -29,6 +31,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub use self::error::StartError;
+pub use self::events::{Event, Events, TimedEvent};
 pub use self::options::{Options, SPEED};
 
 use self::addresses::Addresses;
@@ -36,7 +39,6 @@ use evenkeel_apiserver::{self as api, ApiServer};
 use evenkeel_clock::{self as clock, Clock};
 use evenkeel_sandbox::engine::lag::Lags;
 use evenkeel_sandbox::engine::summary::Summary;
-use evenkeel_sandbox::events::Happened;
 use evenkeel_sandbox::gate::Gate;
 use evenkeel_sandbox::kubelet::{Kubelet, heartbeat};
 use evenkeel_sandbox::machines::Machines;
@@ -45,7 +47,7 @@ use evenkeel_sandbox::prometheus::{self, Behaviour, ResourceReadings};
 use evenkeel_sandbox::recorder::Recorder;
 use evenkeel_sandbox::scheduler::Scheduler;
 use evenkeel_sandbox::store::Stores;
-use evenkeel_sandbox::{Event, Events, Timeline, controllers};
+use evenkeel_sandbox::{Timeline, controllers};
 
 /// Where the service's own objects are.
 const NAMESPACE: &str = "evenkeel-system";
@@ -170,8 +172,8 @@ impl Cluster {
         let stores = Stores::start(&self.client, &mut self.tasks);
         self.run_nodes(&stores)?;
         let controllers = clients::named(&self.config, "kube-controller-manager")?;
-        let (timeline, events) = (&self.timeline, &self.events);
-        controllers::start(&controllers, &stores, timeline, events, &mut self.tasks);
+        let (timeline, events) = (&self.timeline, self.events.of_cluster());
+        controllers::start(&controllers, &stores, timeline, &events, &mut self.tasks);
         let (client, parts) = self.part("kube-scheduler", "default-scheduler")?;
         let recorder = parts.recorder.clone();
         let scheduler = Scheduler::new(client, stores.clone(), parts, options.seed);
@@ -199,11 +201,8 @@ impl Cluster {
             self.machines.clone(),
             self.timeline.clock(),
         );
-        let machines = kubelet::machines(
-            self.machines.clone(),
-            self.timeline.clone(),
-            self.events.clone(),
-        );
+        let machines = self.machines.clone();
+        let stepping = machines.run(self.timeline.clone(), self.events.of_cluster());
         let kubelet = Kubelet::new(client, stores.clone(), self.machines.clone(), parts);
         self.tasks.spawn(kubelet.run());
         self.tasks.spawn(beating);
@@ -226,7 +225,7 @@ impl Cluster {
         );
         let parts = Parts {
             timeline: self.timeline.clone(),
-            events: self.events.clone(),
+            events: self.events.of_cluster(),
             recorder,
         };
         Ok((client, parts))
@@ -236,12 +235,14 @@ impl Cluster {
     fn begin(&mut self, stores: Stores, options: &Options, breakable: &Breakable) {
         self.timeline.begin();
         self.tell("ready");
-        self.tasks.spawn(observe::run(
-            (stores, options.scenario.clone()),
-            self.machines.clone(),
-            self.timeline.clone(),
-            self.events.clone(),
-        ));
+        let observer = observe::Observer {
+            stores,
+            scenario: options.scenario.clone(),
+            machines: self.machines.clone(),
+            timeline: self.timeline.clone(),
+            events: self.events.clone(),
+        };
+        self.tasks.spawn(observer.run());
         let addresses = service::Addresses {
             http: self.addresses.http,
             dashboard: self.addresses.dashboard,
@@ -251,10 +252,10 @@ impl Cluster {
             .spawn(service::watch(addresses, timeline, events));
         let (timeline, events) = (self.timeline.clone(), self.events.clone());
         self.tasks
-            .spawn(said::watch(self.client.clone(), timeline, events));
+            .spawn(service_events::watch(self.client.clone(), timeline, events));
         let plain = options.plain(self.machines.lags());
         let (timeline, events) = (self.timeline.clone(), self.events.clone());
-        self.tasks.spawn(lockstep::run(
+        self.tasks.spawn(baseline::run(
             plain,
             self.machines.clone(),
             timeline,
@@ -302,7 +303,7 @@ impl Cluster {
 
     /// What happens from now on.
     #[must_use]
-    pub fn events(&self) -> broadcast::Receiver<Happened> {
+    pub fn events(&self) -> broadcast::Receiver<TimedEvent> {
         self.events.subscribe()
     }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use evenkeel::cli::dev::cluster::Cluster;
+use evenkeel::cli::dev::cluster::Event;
 use evenkeel_core::units::Ratio;
-use evenkeel_sandbox::Event;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
 use kube::api::{Patch, PatchParams};

@@ -10,7 +10,6 @@ use crate::Event;
 use crate::parts::Parts;
 use crate::recorder::reference;
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_kubernetes::annotations::PROFILE;
 
 /// Binds Pods, and tells of it.
 #[derive(Clone)]
@@ -42,7 +41,7 @@ impl Binder {
         let event = Event::PodPlaced {
             pod: PodName::new(&namespace, &pod.name_any()),
             node: placed.node.clone(),
-            profile: pod.annotations().get(PROFILE).cloned(),
+            annotations: pod.annotations().clone(),
             score: placed.score,
             why: placed.why.clone(),
         };

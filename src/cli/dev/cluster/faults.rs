@@ -9,14 +9,15 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 use tracing::warn;
 
+use super::events::{Event, Events};
 use evenkeel_apiserver::Control;
+use evenkeel_sandbox::Timeline;
 use evenkeel_sandbox::gate::Gate;
 use evenkeel_sandbox::machines::Machines;
 use evenkeel_sandbox::objects::{self, stamp};
 use evenkeel_sandbox::prometheus::Behaviour;
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::faults::{Fault, Kind};
-use evenkeel_sandbox::{Event, Events, Timeline};
 
 /// The taint of nodes that stopped answering.
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";

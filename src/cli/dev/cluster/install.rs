@@ -14,7 +14,7 @@ use kube::{Api, Client};
 use tracing::warn;
 
 use super::addresses::Addresses;
-use super::{NAMESPACE, Options, StartError};
+use super::{NAMESPACE, Options, StartError, annotated};
 use evenkeel_clock::Clock;
 use evenkeel_core::units::Resource;
 use evenkeel_sandbox::machines::Machines;
@@ -47,15 +47,16 @@ pub(super) async fn prepare(
 ) -> Result<(), StartError> {
     let post = PostParams::default();
     let namespaces: Api<Namespace> = Api::all(client.clone());
-    let mut own = objects::namespace(NAMESPACE);
-    own.metadata.annotations = None;
+    let own = objects::namespace(NAMESPACE);
     namespaces.create(&post, &own).await?;
     for name in options.scenario.namespaces() {
-        namespaces.create(&post, &objects::namespace(name)).await?;
+        namespaces
+            .create(&post, &annotated::namespace(name))
+            .await?;
     }
     let nodes: Api<Node> = Api::all(client.clone());
     for shape in &options.scenario.nodes {
-        nodes.create(&post, &objects::node(shape)).await?;
+        nodes.create(&post, &annotated::node(shape)).await?;
         let status = Patch::Merge(objects::node_status(shape, true, now));
         nodes
             .patch_status(&shape.name, &PatchParams::default(), &status)
@@ -151,7 +152,7 @@ async fn create(client: &Client, workload: &Workload) -> kube::Result<()> {
         |error: &kube::Error| matches!(error, kube::Error::Api(status) if status.code == 409);
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), &workload.namespace);
     let made = deployments
-        .create(&post, &objects::deployment(workload))
+        .create(&post, &annotated::deployment(workload))
         .await;
     if let Err(error) = made
         && !exists(&error)

@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use self::exposition::Exposition;
 use self::notices::Notices;
+use super::events::{Event, Events};
 use evenkeel_http_client::Client;
+use evenkeel_sandbox::Timeline;
 use evenkeel_sandbox::scrape::Timing;
-use evenkeel_sandbox::{Event, Events, Timeline};
 
 /// The service is asked no less often than this, however slowly the scenario runs.
 const SLOWEST: Duration = Duration::from_secs(1);

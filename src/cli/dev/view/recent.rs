@@ -1,11 +1,11 @@
 //! What happened last: placements with profile, node and why, refusals, and scalings.
 
 use crate::cli::dev::canvas::{Canvas, Tone};
+use crate::cli::dev::cluster::events::Event;
+use crate::cli::dev::cluster::events::TimedEvent;
 use crate::cli::dev::lines::{full, why};
 use crate::cli::dev::model::Model;
 use crate::cli::dev::show::clock;
-use evenkeel_sandbox::Event;
-use evenkeel_sandbox::events::Happened;
 
 const POD: usize = 10;
 
@@ -49,7 +49,7 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize) {
     }
 }
 
-fn draw_one(canvas: &mut Canvas, row: usize, columns: Columns, happened: &Happened) {
+fn draw_one(canvas: &mut Canvas, row: usize, columns: Columns, happened: &TimedEvent) {
     let Columns {
         profile: profile_at,
         node: node_at,
@@ -87,7 +87,7 @@ fn draw_one(canvas: &mut Canvas, row: usize, columns: Columns, happened: &Happen
             let text = format!("{from} → {to} replicas: {why}");
             canvas.field((row, profile_at), whole, &text, Tone::Plain);
         }
-        Event::Said {
+        Event::ServiceEvent {
             regarding,
             reason,
             note,

@@ -2,7 +2,7 @@
 //! service does about it.
 
 use super::exposition::Exposition;
-use evenkeel_sandbox::events::Notice;
+use crate::cli::dev::cluster::events::Notice;
 
 /// What was counted at the last look.
 #[derive(Debug, Default)]

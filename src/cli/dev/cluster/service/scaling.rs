@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use evenkeel_sandbox::events::{Target, Trust};
+use crate::cli::dev::cluster::events::{Target, Trust};
 
 #[derive(Deserialize)]
 struct Answer {

@@ -7,7 +7,8 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
 use tracing::debug;
 
-use evenkeel_sandbox::{Event, Events, Timeline};
+use super::events::{Event, Events};
+use evenkeel_sandbox::Timeline;
 
 /// By which the service is known as the reporter.
 const REPORTER: &str = "evenkeel.dev/";
@@ -48,7 +49,7 @@ fn said(event: v1::Event) -> Option<Event> {
         Some(namespace) => format!("{kind} {namespace}/{name}"),
         None => format!("{kind} {name}"),
     };
-    Some(Event::Said {
+    Some(Event::ServiceEvent {
         regarding,
         reason: part(event.reason),
         note: part(event.note),
@@ -73,7 +74,7 @@ mod tests {
             .unwrap()
         };
         assert!(said(event("kubelet")).is_none());
-        let Some(Event::Said {
+        let Some(Event::ServiceEvent {
             regarding, warning, ..
         }) = said(event("evenkeel.dev/evenkeel"))
         else {

@@ -1,14 +1,14 @@
-//! The run without Evenkeel, kept at the same time of the scenario, so that what a plain HPA would
+//! The run without Evenkeel, kept at the same time of the scenario, so that what a baseline HPA would
 //! have now can be seen beside what there is.
 
+use super::events::{Event, Events, PlainReplicas};
+use evenkeel_sandbox::Timeline;
 use evenkeel_sandbox::baseline::Baseline;
-use evenkeel_sandbox::events::PlainReplicas;
 use evenkeel_sandbox::machines::{self, Machines};
-use evenkeel_sandbox::{Event, Events, Timeline};
 
 /// Runs for ever.
 pub(super) async fn run(
-    mut plain: Baseline,
+    mut baseline: Baseline,
     machines: Machines,
     timeline: Timeline,
     events: Events,
@@ -18,9 +18,9 @@ pub(super) async fn run(
     loop {
         ticks.tick().await;
         let at = timeline.elapsed();
-        plain.set_lags(machines.lags());
-        plain.advance(at);
-        let replicas: Vec<PlainReplicas> = plain
+        baseline.set_lags(machines.lags());
+        baseline.advance(at);
+        let replicas: Vec<PlainReplicas> = baseline
             .replicas()
             .map(|(workload, replicas)| PlainReplicas {
                 namespace: workload.namespace.clone(),
