@@ -6,12 +6,12 @@
 //! and moves no faster than the target's scaleUp policies; data that is missing or stale moves
 //! nothing.
 
-pub mod behavior;
 mod bounds;
 pub mod decide;
 pub mod ds_hpa;
 mod grounds;
 pub mod horizon;
+pub mod hpa;
 pub mod hpa_aware;
 mod limit;
 mod mode;
@@ -27,14 +27,14 @@ pub use bounds::{Bounds, BoundsError};
 pub use decide::{Decision, State, decide};
 pub use ds_hpa::Predicted;
 pub use grounds::Grounds;
-pub use limit::LimitedBy;
+pub use limit::{LimitedBy, scale_up_limit};
 pub use mode::{Mode, ScaleDown, UnknownMode};
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::forecast::NotReady;
 use crate::units::{Ratio, Resource};
-use behavior::Behavior;
+use hpa::Behavior;
 use hpa_aware::PodCapacity;
 
 /// What is predicted with.

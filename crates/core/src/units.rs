@@ -10,7 +10,7 @@ mod ratio;
 mod resource;
 
 pub use amount::{Amount, Bytes, BytesPerSecond, MilliCpu};
-pub use convert::{count_as_f64, narrowed, replicas_ceil};
+pub use convert::{count_as_f64, i64_as_f64, i64_ceil, narrowed, replicas_ceil, wrapped_i32};
 pub use evenkeel_quantity::{Quantity, QuantityError, QuantityFormat};
 pub use rate::RateError;
 pub use ratio::{Ratio, RatioError};

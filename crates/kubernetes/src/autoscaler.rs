@@ -1,10 +1,10 @@
-//! `autoscaling/v2` HorizontalPodAutoscalers, with what scaling reads of them.
-//!
-//! Of the metrics only those of a Pod's own cpu and memory are kept, since only their load is
-//! forecast; of the others it is known how many there are.
+//! `autoscaling/v2` HorizontalPodAutoscalers, with what scaling reads of them, and their translation
+//! to the HPA algorithm ([`evenkeel_core::scaling::hpa`]).
 
 mod behavior;
 mod metrics;
+mod signal;
+pub mod status;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer};
@@ -13,7 +13,8 @@ use super::json::{lenient, lenient_time, list, null_is_default};
 use super::meta::Meta;
 use super::pod::Condition;
 use super::scaled_object;
-use evenkeel_core::scaling::behavior::Behavior;
+use evenkeel_core::scaling::hpa::{self, Behavior};
+use evenkeel_core::scaling::signal::ObjectReference;
 
 pub use metrics::{MetricTarget, Metrics, ResourceMetric};
 
@@ -95,6 +96,43 @@ fn scaling_active<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<b
         "False" => Some(false),
         _ => None,
     }))
+}
+
+impl AutoscalerSpec {
+    /// The API group of the target; empty for the core group.
+    ///
+    /// # Errors
+    /// An API version with more than one slash.
+    pub fn scale_target_group(&self) -> Result<&str, hpa::ScaleError> {
+        let version = self.scale_target_ref.api_version.as_str();
+        match version.split_once('/') {
+            Some((_, rest)) if rest.contains('/') => {
+                Err(hpa::ScaleError::ApiVersion(version.to_owned()))
+            }
+            Some((group, _)) => Ok(group),
+            None => Ok(""),
+        }
+    }
+
+    /// The spec as the HPA algorithm reads it, with what Kubernetes fills in filled in.
+    pub fn hpa(&self) -> hpa::Spec {
+        let ScaleTarget {
+            api_version,
+            kind,
+            name,
+        } = self.scale_target_ref.clone();
+        hpa::Spec {
+            scale_target: ObjectReference {
+                api_version,
+                kind,
+                name,
+            },
+            min_replicas: self.min_replicas.unwrap_or(1),
+            max_replicas: self.max_replicas,
+            metrics: self.metrics.defaulted(),
+            behavior: self.behavior.clone(),
+        }
+    }
 }
 
 impl Autoscaler {

@@ -14,6 +14,7 @@ pub mod demand_annotation;
 mod duration;
 pub mod extender;
 pub mod json;
+pub mod label_selector;
 pub mod meta;
 pub mod namespace_policy;
 pub mod node;

@@ -10,6 +10,9 @@ use std::str::FromStr;
 
 /// The largest magnitude, in billionths.
 const MOST: u128 = 10_u128.pow(38);
+/// The powers of ten of the finest and of the coarsest last digit.
+const FINEST: i8 = -9;
+const LARGEST: i8 = 28;
 /// One unit in billionths.
 const UNIT: u128 = 1_000_000_000;
 /// Kubernetes holds binary quantities to 64 bits, in billionths here.
@@ -34,6 +37,9 @@ pub enum QuantityFormat {
 pub struct Quantity {
     nano: i128,
     format: QuantityFormat,
+    /// The power of ten of the last digit as written; only [`Quantity::approximate_f64`] tells
+    /// quantities of one value apart by it.
+    scale: i8,
 }
 
 /// Text that is no quantity, with what is accepted.
@@ -55,6 +61,43 @@ impl Quantity {
     #[must_use]
     pub fn milli_ceil(self) -> u64 {
         self.ceil_in(UNIT / 1_000)
+    }
+
+    /// Thousandths of a unit, rounded away from zero as `MilliValue` of Kubernetes is; too large
+    /// gives the largest, too small the smallest.
+    #[must_use]
+    pub fn milli_value(self) -> i64 {
+        let milli = self.nano.unsigned_abs().div_ceil(UNIT / 1_000);
+        let milli = i64::try_from(milli).unwrap_or(i64::MAX);
+        if self.nano < 0 { -milli } else { milli }
+    }
+
+    /// `milli` thousandths of a unit, printed in `format` where that loses nothing.
+    #[must_use]
+    pub fn from_milli(milli: i64, format: QuantityFormat) -> Self {
+        Self {
+            nano: i128::from(milli) * 1_000_000,
+            format,
+            scale: -3,
+        }
+    }
+
+    /// The value as `AsApproximateFloat64` of Kubernetes computes it: all digits as one integer
+    /// times a power of ten. `0.29` and `290m` may differ by one unit in the last place, and so may
+    /// either from the nearest float.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)] // what Go loses is to be lost here too
+    pub fn approximate_f64(self) -> f64 {
+        let power = 10_f64.powi(i32::from(self.scale.unsigned_abs()));
+        if self.scale < 0 {
+            let places = u32::from((self.scale + 9).unsigned_abs());
+            let digits = self.nano / 10_i128.pow(places);
+            digits as f64 * (1.0 / power)
+        } else {
+            let places = u32::from(self.scale.unsigned_abs()) + 9;
+            let digits = self.nano / 10_i128.pow(places);
+            digits as f64 * power
+        }
     }
 
     fn ceil_in(self, nanos: u128) -> u64 {
@@ -112,18 +155,37 @@ fn parse(text: &str) -> Option<Quantity> {
     };
     let (whole, rest) = split_digits(unsigned);
     let (fraction, suffix) = rest.strip_prefix('.').map_or(("", rest), split_digits);
-    let (magnitude, format) = match multiplier(suffix)? {
-        Multiplier::Ten(exponent, format) => (decimal_nano(whole, fraction, exponent), format),
+    let (magnitude, format, scale) = match multiplier(suffix)? {
+        Multiplier::Ten(exponent, format) => (
+            decimal_nano(whole, fraction, exponent),
+            format,
+            decimal_scale(whole, fraction, exponent),
+        ),
         Multiplier::Binary(power) => (
             binary_nano(whole, fraction, power),
             QuantityFormat::BinarySi,
+            if fraction.is_empty() { 0 } else { FINEST },
         ),
     };
     let nano = i128::try_from(magnitude).ok()?;
     Some(Quantity {
         nano: if negative { -nano } else { nano },
         format,
+        scale,
     })
+}
+
+/// The power of ten of the last digit of `whole.fraction * 10^exponent`, as far as Kubernetes keeps
+/// it: what has more than 18 digits, or is finer than a billionth, it holds in billionths.
+fn decimal_scale(whole: &str, fraction: &str, exponent: i64) -> i8 {
+    let digits = whole.trim_start_matches('0').len().max(1) + fraction.len();
+    let places = i64::try_from(fraction.len()).unwrap_or(i64::MAX);
+    let scale = i8::try_from(exponent.saturating_sub(places)).unwrap_or(FINEST);
+    if digits > 18 || !(FINEST..=LARGEST).contains(&scale) {
+        FINEST
+    } else {
+        scale
+    }
 }
 
 fn split_digits(text: &str) -> (&str, &str) {
@@ -342,6 +404,33 @@ mod tests {
             assert_eq!(quantity.milli_ceil(), milli, "{text}");
             assert_eq!(quantity.ceil(), bytes, "{text}");
         }
+    }
+
+    /// Texts with thousandths and with what `AsApproximateFloat64` of Kubernetes makes of them.
+    #[test]
+    fn values_are_converted_as_kubernetes_does() {
+        for (text, milli, float) in [
+            ("0.29", 290, 29.0 * 0.01),
+            ("290m", 290, 290.0 * 0.001),
+            ("0.05", 50, 0.05),
+            ("1e-2", 10, 0.01),
+            ("1k", 1_000_000, 1000.0),
+            ("2Ki", 2_048_000, 2048.0),
+            ("0.5Ki", 512_000, 512e9 * 1e-9),
+            ("-1.5n", -1, -2.0 * 1e-9),
+            ("-0.0015", -2, -15.0 * 0.0001),
+            ("100E", i64::MAX, 100.0 * 1e18),
+        ] {
+            let quantity: Quantity = text.parse().unwrap();
+            assert_eq!(quantity.milli_value(), milli, "{text}");
+            assert_eq!(
+                quantity.approximate_f64().to_bits(),
+                f64::to_bits(float),
+                "{text}"
+            );
+        }
+        let memory = Quantity::from_milli(536_870_912_000, QuantityFormat::BinarySi);
+        assert_eq!(memory.to_string(), "512Mi");
     }
 
     proptest! {

@@ -7,9 +7,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::behavior::{Behavior, ScaleEvents, scale_up_limit};
 use super::ds_hpa::{self, InForce, Proposal};
 use super::grounds::Grounds;
+use super::hpa::{Behavior, ScaleEvents};
+use super::limit::scale_up_limit;
 use super::{LimitedBy, Mode, Observation, Policy, Predicted, hpa_aware, reason};
 use crate::forecast::{Distrust, Trust};
 use crate::units::Resource;

@@ -4,7 +4,26 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use super::behavior::ScalingPolicy;
+use super::hpa::{self, Behavior, ScaleEvents, ScalingPolicy, Settings};
+
+/// The most replicas that may follow on `current`, and the rule that says so; never below
+/// `current`. They are the HPA's own rules, since a raised minimum must not be faster than the HPA
+/// itself would be.
+#[must_use]
+pub fn scale_up_limit(
+    behavior: Option<&Behavior>,
+    current: i32,
+    events: &ScaleEvents,
+    now: Timestamp,
+) -> (i32, LimitedBy) {
+    let Some(Behavior { scale_up, .. }) = behavior else {
+        let limit = hpa::legacy_scale_up_limit(current, &Settings::default());
+        return (limit, LimitedBy::DefaultScaleUp);
+    };
+    let (limit, policy) = hpa::scale_up_limit(scale_up, current, events, now);
+    let by = policy.map_or(LimitedBy::ScaleUpDisabled, LimitedBy::ScaleUpPolicy);
+    (limit.max(current), by)
+}
 
 /// The rule that held a decision back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,5 +74,59 @@ impl fmt::Display for LimitedBy {
             Self::CoolDown { until } => write!(f, "the cool-down until {until:.0}"),
             Self::MissingData => f.write_str("missing data"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scaling::hpa::{BehaviorSpec, SelectPolicy};
+
+    fn behavior(select_policy: SelectPolicy) -> Behavior {
+        let mut behavior = BehaviorSpec::default().defaulted();
+        behavior.scale_up.select_policy = select_policy;
+        behavior
+    }
+
+    #[test]
+    fn the_rule_that_decides_is_named() {
+        let (events, now) = (ScaleEvents::default(), Timestamp::UNIX_EPOCH);
+        for (select, current, limit, by) in [
+            (SelectPolicy::Max, 3, 7, "scaleUp policy Pods=4/15s"),
+            (SelectPolicy::Max, 4, 8, "scaleUp policy Pods=4/15s"),
+            (SelectPolicy::Max, 10, 20, "scaleUp policy Percent=100/15s"),
+            (SelectPolicy::Min, 10, 14, "scaleUp policy Pods=4/15s"),
+            (
+                SelectPolicy::Disabled,
+                10,
+                10,
+                "scaleUp selectPolicy Disabled",
+            ),
+        ] {
+            let (found, found_by) = scale_up_limit(Some(&behavior(select)), current, &events, now);
+            assert_eq!((found, found_by.to_string().as_str()), (limit, by));
+        }
+    }
+
+    #[test]
+    fn without_behavior_a_step_doubles_or_reaches_four() {
+        let (events, now) = (ScaleEvents::default(), Timestamp::UNIX_EPOCH);
+        for (current, limit) in [(0, 4), (1, 4), (3, 6), (50, 100), (i32::MAX, i32::MAX)] {
+            assert_eq!(
+                scale_up_limit(None, current, &events, now).0,
+                limit,
+                "{current}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_was_added_in_the_period_counts() {
+        let mut events = ScaleEvents::default();
+        let (behavior, now) = (behavior(SelectPolicy::Min), Timestamp::UNIX_EPOCH);
+        events.record(Some(&behavior), 4, 7, now);
+        assert_eq!(scale_up_limit(Some(&behavior), 7, &events, now).0, 8);
+        let later = Timestamp::from_second(15).unwrap();
+        assert_eq!(scale_up_limit(Some(&behavior), 7, &events, later).0, 11);
     }
 }

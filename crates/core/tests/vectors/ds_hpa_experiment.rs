@@ -11,8 +11,9 @@ use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
 use evenkeel_core::forecast::{Context, History, Model, Rolling, SHpa, Scorecard, Shared};
-use evenkeel_core::scaling::behavior::{BehaviorSpec, ScaleEvents, scale_up_limit};
+use evenkeel_core::scaling::hpa::{BehaviorSpec, ScaleEvents};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::scaling::scale_up_limit;
 use evenkeel_core::scaling::{
     Bounds, Load, Mode, Observation, Policy, Predicted, ScaleDown, State, Strategy, decide,
 };

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 /// Every vector file that some test of this project reads.
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 12] = [
     "forecast/adaptive_alpha",
     "forecast/brown_tes",
     "forecast/dhpa_threshold",
@@ -23,6 +23,8 @@ const KNOWN: [&str; 10] = [
     "hpa/behavior_upstream",
     "hpa/replicas_random",
     "hpa/replicas_upstream",
+    "hpa/scenarios_random",
+    "hpa/scenarios_upstream",
     "scheduling/ahp",
     "scheduling/clbp",
 ];

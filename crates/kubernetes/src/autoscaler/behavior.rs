@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::json::{lenient, list};
-use evenkeel_core::scaling::behavior::{
+use evenkeel_core::scaling::hpa::{
     Behavior, BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, SelectPolicy,
 };
 use evenkeel_core::units::Quantity;

@@ -4,8 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::forecast::{Distrust, Forecast, Interval, Step, Trust};
-use crate::scaling::behavior::{
-    BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, SelectPolicy, legacy_limit,
+use crate::scaling::hpa::{
+    BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, SelectPolicy, Settings,
+    legacy_scale_up_limit,
 };
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::{Bounds, Load, Predicted, ScaleDown, Strategy as Prediction};
@@ -421,7 +422,7 @@ proptest! {
             let rules = policy.behavior.as_ref();
             let (limit, _) = scale_up_limit(rules, told.current, &next.events, now);
             if rules.is_none() {
-                prop_assert_eq!(limit, legacy_limit(told.current));
+                prop_assert_eq!(limit, legacy_scale_up_limit(told.current, &Settings::default()));
             }
             let others = if policy.mode == Mode::Floor {
                 prop_assert!(decision.replicas >= 1);

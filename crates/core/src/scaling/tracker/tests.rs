@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use proptest::strategy::Strategy;
 
 use super::*;
-use crate::scaling::behavior::{ScaleEvents, legacy_limit, scale_up_limit};
+use crate::scaling::hpa::{ScaleEvents, Settings, legacy_scale_up_limit};
+use crate::scaling::scale_up_limit;
 use crate::scaling::{Bounds, Grounds, LimitedBy, ScaleDown, Strategy as Prediction};
 use crate::units::Ratio;
 
@@ -422,9 +423,9 @@ proptest! {
         for (report, &(_, current, _)) in runs[0].iter().zip(&happenings) {
             let replicas = report.decision.replicas;
             prop_assert!((2..=40).contains(&replicas));
-            prop_assert!(replicas <= legacy_limit(current).max(2), "{report:?}");
+            prop_assert!(replicas <= legacy_scale_up_limit(current, &Settings::default()).max(2), "{report:?}");
             let (limit, _) = scale_up_limit(None, current, &ScaleEvents::default(), time(0));
-            prop_assert_eq!(limit, legacy_limit(current));
+            prop_assert_eq!(limit, legacy_scale_up_limit(current, &Settings::default()));
             if report.loads.iter().all(|load| !load.fresh) {
                 prop_assert!(replicas <= floor, "blindness raises nothing: {report:?}");
             }

@@ -352,7 +352,7 @@ impl Rules<'_> {
 
     fn wanted(&self) -> Vec<(Resource, MetricTarget)> {
         if let Some(autoscaler) = &self.observed.autoscaler {
-            let metrics = autoscaler.spec.metrics.resources.iter();
+            let metrics = autoscaler.spec.metrics.resources();
             return metrics
                 .map(|metric| (metric.resource, metric.target))
                 .collect();

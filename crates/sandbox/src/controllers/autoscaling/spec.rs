@@ -6,7 +6,7 @@ use k8s_openapi::api::autoscaling::v2::{
 };
 
 use crate::simulate::hpa::{Limits, Tolerance};
-use evenkeel_core::scaling::behavior::{
+use evenkeel_core::scaling::hpa::{
     Behavior, BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, SelectPolicy,
 };
 use evenkeel_core::units::{Amount, Quantity};

@@ -3,9 +3,9 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::Reason;
-use evenkeel_core::scaling::behavior::{
-    Behavior, PolicyType, ScaleEvents, ScalingPolicy, ScalingRules, SelectPolicy, legacy_limit,
-    rules_limit,
+use evenkeel_core::scaling::hpa::{
+    Behavior, PolicyType, ScaleEvents, ScalingPolicy, ScalingRules, SelectPolicy, Settings,
+    legacy_scale_up_limit, scale_up_limit,
 };
 use evenkeel_core::units::replicas_ceil;
 
@@ -153,7 +153,7 @@ impl Limits {
 
     /// Without `behavior`: the bounds, and twice the count or four.
     fn bounded(&self, current: i32, desired: i32) -> (i32, Reason) {
-        let limit = legacy_limit(current);
+        let limit = legacy_scale_up_limit(current, &Settings::default());
         let (most, why) = if self.max > limit {
             (limit, UP_LIMIT)
         } else {
@@ -177,7 +177,7 @@ impl Limits {
         now: Timestamp,
     ) -> (i32, Reason) {
         if desired > current {
-            let (limit, _) = rules_limit(&behavior.scale_up, current, events, now);
+            let (limit, _) = scale_up_limit(&behavior.scale_up, current, events, now);
             let limit = limit.max(current);
             let (most, why) = if self.max > limit {
                 (limit, UP_LIMIT)

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use evenkeel_core::forecast::Shared;
-use evenkeel_core::scaling::behavior::legacy_limit;
+use evenkeel_core::scaling::hpa::{Settings, legacy_scale_up_limit};
 use evenkeel_core::scaling::tracker::Tracker;
 use evenkeel_core::units::Resource;
 
@@ -184,7 +184,7 @@ proptest! {
                 let (writes, report) = replica.plan(&world, second);
                 world.apply(&writes);
                 let raised = world.least() > before;
-                let limit = i64::from(legacy_limit(current.unwrap()));
+                let limit = i64::from(legacy_scale_up_limit(current.unwrap(), &Settings::default()));
                 assert!(!raised || world.least() <= limit, "{report:?}");
                 assert!(!raised || report.loads[0].fresh, "blindness raises nothing: {report:?}");
                 assert!((2..=10).contains(&world.least()));

@@ -1,18 +1,18 @@
-//! What has been scaled of late, kept the way the HPA controller keeps it: a slot is used again
-//! once its event is older than every period of the rules.
+//! Changes of the replica count that policies count, kept the way the HPA controller keeps them:
+//! the slot of an event is used again once the event is older than every period of the rules.
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Behavior, ScalingRules};
+use super::behavior::{Behavior, ScalingRules};
 
 /// One change of the replica count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScaleEvent {
-    /// By how many replicas, not negative.
+    /// The number of replicas added or taken away, not negative.
     pub change: i32,
-    /// When.
+    /// The time of the change.
     pub at: Timestamp,
-    /// Whether it is older than every period of the rules; its slot is free.
+    /// True once the event is older than every period of the rules; its slot is free.
     pub outdated: bool,
 }
 
@@ -26,7 +26,7 @@ pub struct ScaleEvents {
 }
 
 impl ScaleEvents {
-    /// Takes a change of the count. Without `behavior` nothing asks for it, and nothing is kept.
+    /// Records a change of the count. Without `behavior` no rule counts changes, and none is kept.
     pub fn record(&mut self, behavior: Option<&Behavior>, previous: i32, new: i32, now: Timestamp) {
         let Some(behavior) = behavior else { return };
         let (events, rules) = if new > previous {
@@ -46,14 +46,21 @@ impl ScaleEvents {
         }
     }
 
+    /// The count at the start of a policy's period, worked out from the `current` one by what has
+    /// changed since.
+    pub(super) fn period_start(&self, current: i32, period_seconds: i32, now: Timestamp) -> i32 {
+        let added = Self::change_within(&self.up, period_seconds, now);
+        let removed = Self::change_within(&self.down, period_seconds, now);
+        current.wrapping_sub(added).wrapping_add(removed)
+    }
+
     /// The sum of the changes less than a period ago.
-    #[must_use]
     pub fn change_within(events: &[ScaleEvent], period_seconds: i32, now: Timestamp) -> i32 {
         let period = SignedDuration::from_secs(i64::from(period_seconds));
         let recent = events
             .iter()
             .filter(|event| now.duration_since(event.at) < period);
-        recent.fold(0, |sum, event| sum.saturating_add(event.change))
+        recent.fold(0, |sum, event| sum.wrapping_add(event.change))
     }
 }
 

@@ -1,22 +1,22 @@
-//! `spec.behavior` as given, and as Kubernetes completes it.
+//! `spec.behavior` of an HPA: as given, and as Kubernetes completes it.
 
 use std::fmt;
 
 use crate::units::{Quantity, replicas_ceil};
 
-/// How one policy counts.
+/// The unit of a policy's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PolicyType {
-    /// In Pods.
+    /// Pods.
     Pods,
-    /// In hundredths of the count at the start of the period.
+    /// Percent of the count at the start of the period.
     Percent,
 }
 
-/// How much may change within a period.
+/// A limit on the change within a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScalingPolicy {
-    /// How `value` counts.
+    /// The unit of `value`.
     pub policy_type: PolicyType,
     /// The most Pods or percent.
     pub value: i32,
@@ -25,14 +25,28 @@ pub struct ScalingPolicy {
 }
 
 impl ScalingPolicy {
-    /// The most replicas that may follow on those at the start of the period; percents are rounded
-    /// up, or a small target could never grow.
+    /// The most replicas that may follow on `start`, the count at the start of the period. Percents
+    /// are rounded up, or a small target could never grow; a sum of Pods beyond 32 bits wraps
+    /// around, as it does in Go.
     #[must_use]
     pub fn most_from(&self, start: i32) -> i32 {
         match self.policy_type {
-            PolicyType::Pods => start.saturating_add(self.value),
+            PolicyType::Pods => start.wrapping_add(self.value),
             PolicyType::Percent => {
                 replicas_ceil(f64::from(start) * (1.0 + f64::from(self.value) / 100.0))
+            }
+        }
+    }
+
+    /// The fewest replicas that may follow on `start`, the count at the start of the period. The
+    /// fraction of a percentage is cut off, so that the last replica can go too.
+    #[must_use]
+    pub fn least_from(&self, start: i32) -> i32 {
+        match self.policy_type {
+            PolicyType::Pods => start.wrapping_sub(self.value),
+            PolicyType::Percent => {
+                let left = f64::from(start) * (1.0 - f64::from(self.value) / 100.0);
+                replicas_ceil(left.trunc())
             }
         }
     }
@@ -49,7 +63,7 @@ impl fmt::Display for ScalingPolicy {
     }
 }
 
-/// Which of several policies decides.
+/// The rule by which one of several policies decides (`selectPolicy`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SelectPolicy {
     /// The one that allows the most change.
@@ -63,14 +77,15 @@ pub enum SelectPolicy {
 /// The rules of one direction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScalingRules {
-    /// The window over which the most careful recommendation counts; `None` is the controller's
-    /// own downscale window.
+    /// The window over which the most careful recommendation counts, in seconds; `None` stands for
+    /// the controller's own downscale window.
     pub stabilization_window_seconds: Option<i32>,
-    /// Which policy decides.
+    /// The rule by which one policy decides.
     pub select_policy: SelectPolicy,
     /// The policies.
     pub policies: Vec<ScalingPolicy>,
-    /// The tolerance of this direction; `None` is the controller's.
+    /// The tolerance of this direction, as a share of the target; `None` stands for the
+    /// controller's.
     pub tolerance: Option<Quantity>,
 }
 
@@ -118,7 +133,7 @@ impl ScalingRules {
     }
 
     /// The longest period of the policies in seconds; 0 without policies.
-    pub(super) fn longest_period(&self) -> i32 {
+    pub fn longest_period(&self) -> i32 {
         let periods = self.policies.iter().map(|policy| policy.period_seconds);
         periods.max().unwrap_or(0)
     }

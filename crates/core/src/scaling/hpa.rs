@@ -1,0 +1,79 @@
+//! The HorizontalPodAutoscaler of Kubernetes 1.36, whole, as pure functions.
+//!
+//! [`reconcile()`] is one look of the controller at one HPA: from the spec, the previous status, the
+//! scale of the target, its Pods, what is measured and what is remembered, to a replica count,
+//! conditions, metric values and Events. Where the count changes, the write of the scale is its
+//! second step ([`Rescale`]).
+//!
+//! It is Kubernetes' arithmetic to the letter, integer divisions and all, since what it says is held
+//! against what the cluster's own controller does. These of its ways surprise:
+//!
+//! - The tolerance test is `1 - down <= ratio <= 1 + up` in floats: with 0.1 the ratio 1.1 is
+//!   inside, which `|1 - ratio| <= 0.1` would refuse.
+//! - Utilisation is cut off to whole percents, and a mean to whole thousandths, before the ratio to
+//!   the target is taken.
+//! - A tolerance of an HPA is the digits of its quantity times a power of ten, as a float: `0.29`
+//!   and `290m` may differ in the last place ([`Quantity::approximate_f64`]).
+//! - A negative sum of an external metric with a target per Pod counts as an overflow, and so as the
+//!   largest integer; with a target for the total it stays negative and asks for no replica.
+//! - Results for a total are capped at the largest count, those for an object per Pod are not: Go's
+//!   conversion of a float that does not fit depends on the processor. Here all conversions of
+//!   floats saturate, and sums of integers wrap around as in Go.
+//! - A proposal of 0 gives way to any other, even to a negative one.
+//! - With 0 replicas and a target per Pod the value in the status is infinite in Kubernetes; here it
+//!   is the largest integer.
+//! - The error of an object metric mixes up its arguments: `unable to get metric X: Kind on
+//!   namespace name/error`. An object metric with a target per Pod is called an external one, and
+//!   selectors are worded as Go prints structures.
+//! - An HPA that shares Pods with another one computes nothing (`AmbiguousSelector`).
+//! - A change by a window or a bound alone gives an Event without a reason.
+//! - A recommendation exactly as old as its window still counts without `behavior`, and not with it.
+//!
+//! [`Quantity::approximate_f64`]: crate::units::Quantity::approximate_f64
+
+pub mod behavior;
+mod error;
+mod events;
+mod groups;
+mod limits;
+mod memory;
+mod metrics;
+mod normalize;
+mod observed;
+mod outcome;
+mod readings;
+mod reconcile;
+mod replicas;
+mod requests;
+mod rescale;
+mod round;
+mod selector;
+mod settings;
+mod spec;
+mod status;
+mod zero;
+
+pub use behavior::{
+    Behavior, BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, ScalingRules, SelectPolicy,
+};
+pub use error::{MetricsApi, ReadError, ReplicasError};
+pub use events::{ScaleEvent, ScaleEvents};
+pub use groups::{PodGroups, Startup};
+pub use limits::{legacy_scale_up_limit, scale_down_limit, scale_up_limit};
+pub use memory::{Memory, Recommendation};
+pub use metrics::resource_quantity;
+pub use normalize::{Limited, Normalized, Normalizer};
+pub use observed::{Observed, Scale, ScaleError, ScaleWriteError};
+pub use outcome::{Action, Outcome, ReconcileError};
+pub use readings::{Reading, Readings};
+pub use reconcile::{Step, reconcile};
+pub use replicas::{Proposal, ReplicaCalculator, Usage, metric_usage, resource_utilization};
+pub use requests::requests;
+pub use rescale::{AfterWrite, Rescale};
+pub use settings::{Controller, FeatureGates, Settings};
+pub use spec::{HorizontalPodAutoscaler, MetricSpec, Spec, Tolerances};
+pub use status::{
+    Condition, ConditionReason, ConditionStatus, ConditionType, CurrentValue, Event, EventType,
+    MetricStatus, Status,
+};
+pub use zero::{Zero, ZeroReplicas, zero_replicas};

@@ -1,0 +1,175 @@
+//! Why a metric gives no replica count, in the words of Kubernetes.
+
+use crate::scaling::signal::{ObjectReference, ResourceName, SelectorError, Signal, go_syntax};
+
+/// The API that serves a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetricsApi {
+    /// `metrics.k8s.io`.
+    Resource,
+    /// `custom.metrics.k8s.io`.
+    Custom,
+    /// `external.metrics.k8s.io`.
+    External,
+    /// A Prometheus server.
+    Prometheus,
+}
+
+impl MetricsApi {
+    /// The API that serves `signal`.
+    pub const fn of(signal: &Signal) -> Self {
+        match signal {
+            Signal::Resource(_) | Signal::ContainerResource { .. } => Self::Resource,
+            Signal::Pods(_) | Signal::Object { .. } => Self::Custom,
+            Signal::External(_) => Self::External,
+            Signal::PromQl(_) => Self::Prometheus,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Resource => "resource",
+            Self::Custom => "custom",
+            Self::External => "external",
+            Self::Prometheus => "Prometheus",
+        }
+    }
+}
+
+/// Why there is no measurement of a signal.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// The API could not be asked, or answered with an error.
+    #[error("unable to fetch metrics from {} metrics API: {error}", .api.name())]
+    Fetch {
+        /// The API.
+        api: MetricsApi,
+        /// The error.
+        error: String,
+    },
+    /// The API answered with nothing.
+    #[error("no metrics returned from {} metrics API", .0.name())]
+    Empty(MetricsApi),
+}
+
+/// Why a metric gives no replica count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReplicasError {
+    /// The signal is not measured.
+    #[error("{}", unread(.signal, .namespace, .error))]
+    Unread {
+        /// The signal.
+        signal: Box<Signal>,
+        /// The namespace of the HPA.
+        namespace: String,
+        /// Why.
+        error: ReadError,
+    },
+    /// The target has no Pods.
+    #[error("no pods returned by selector while calculating replica count")]
+    NoPods,
+    /// The target has no Pods whose readiness could be counted.
+    #[error(
+        "unable to calculate ready pods: no pods returned by selector while calculating replica count"
+    )]
+    NoPodsToCount,
+    /// No Pod that counts is measured.
+    #[error("did not receive metrics for targeted pods (pods might be unready)")]
+    NoReadyMetrics,
+    /// A container requests nothing of the resource.
+    #[error("missing request for {resource} in container {container} of Pod {pod}")]
+    MissingRequest {
+        /// The resource.
+        resource: ResourceName,
+        /// The container.
+        container: String,
+        /// The Pod.
+        pod: String,
+    },
+    /// A Pod with requests as a whole requests nothing of the resource anywhere.
+    #[error("missing pod-level request for {resource} in Pod {pod}")]
+    MissingPodLevelRequest {
+        /// The resource.
+        resource: ResourceName,
+        /// The Pod.
+        pod: String,
+    },
+    /// A Pod has no such container.
+    #[error("container {container} not found in Pod {pod}")]
+    ContainerNotFound {
+        /// The container.
+        container: String,
+        /// The Pod.
+        pod: String,
+    },
+    /// What is measured is requested by no Pod of the target.
+    #[error("no metrics returned matched known pods")]
+    NoMatchingMetrics,
+    /// The selector of the metric cannot be understood.
+    #[error("{0}")]
+    Selector(#[from] SelectorError),
+    /// The target value does not fit the type of the metric.
+    #[error("{0}")]
+    NoTarget(&'static str),
+}
+
+impl ReplicasError {
+    /// A word from a closed set that names the kind of error.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Unread { error, .. } => match error {
+                ReadError::Fetch { .. } => "metrics_fetch_failed",
+                ReadError::Empty(_) => "metrics_empty",
+            },
+            Self::NoPods | Self::NoPodsToCount => "no_pods",
+            Self::NoReadyMetrics => "no_ready_metrics",
+            Self::MissingRequest { .. } => "missing_request",
+            Self::MissingPodLevelRequest { .. } => "missing_pod_level_request",
+            Self::ContainerNotFound { .. } => "container_not_found",
+            Self::NoMatchingMetrics => "no_matching_metrics",
+            Self::Selector(_) => "invalid_selector",
+            Self::NoTarget(_) => "no_target",
+        }
+    }
+
+    /// The error of a signal whose target does not fit it.
+    pub(super) const fn no_target(signal: &Signal) -> Self {
+        Self::NoTarget(match signal {
+            Signal::Resource(_) | Signal::ContainerResource { .. } => {
+                "invalid resource metric source: neither an average utilization target nor an \
+                 average value (usage) target was set"
+            }
+            Signal::Pods(_) => "invalid pods metric source: no average value target was set",
+            Signal::Object { .. } => {
+                "invalid object metric source: neither a value target nor an average value target \
+                 was set"
+            }
+            Signal::External(_) | Signal::PromQl(_) => {
+                "invalid external metric source: neither a value target nor an average value \
+                 target was set"
+            }
+        })
+    }
+}
+
+/// The error of a signal that is not measured. Of an object Kubernetes mixes up the arguments: the
+/// kind stands where the error should, and the error where the name should.
+fn unread(signal: &Signal, namespace: &str, error: &ReadError) -> String {
+    match signal {
+        Signal::Resource(resource) | Signal::ContainerResource { resource, .. } => {
+            format!("unable to get metrics for resource {resource}: {error}")
+        }
+        Signal::Pods(metric) => format!("unable to get metric {}: {error}", metric.name),
+        Signal::Object { object, metric } => {
+            let ObjectReference { kind, name, .. } = object;
+            let metric = &metric.name;
+            format!("unable to get metric {metric}: {kind} on {namespace} {name}/{error}")
+        }
+        Signal::External(metric) => {
+            let selector = go_syntax(metric.selector.as_ref());
+            let metric = &metric.name;
+            format!("unable to get external metric {namespace}/{metric}/{selector}: {error}")
+        }
+        Signal::PromQl(query) => format!("unable to get the value of {query}: {error}"),
+    }
+}

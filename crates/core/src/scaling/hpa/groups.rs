@@ -1,0 +1,80 @@
+//! The groups into which a target's Pods fall, each of which counts differently.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::scaling::pod::{ConditionStatus, PodFacts, PodPhase};
+use crate::scaling::sample::Measurement;
+
+/// The periods in which the cpu usage of a starting Pod is not believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Startup {
+    /// See [`Settings::cpu_initialization_period`](super::Settings).
+    pub cpu_initialization_period: SignedDuration,
+    /// See [`Settings::initial_readiness_delay`](super::Settings).
+    pub initial_readiness_delay: SignedDuration,
+}
+
+/// Pods by how they count.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PodGroups<'a> {
+    /// The number of Pods that count with what is measured of them. The name is that of
+    /// Kubernetes: for metrics other than cpu readiness is not asked for.
+    pub ready: usize,
+    /// Pods that are pending or whose cpu usage is still that of their start: they count with
+    /// nothing on the way up, and not at all on the way down.
+    pub unready: Vec<&'a str>,
+    /// Running Pods without a measurement.
+    pub missing: Vec<&'a str>,
+    /// Pods that are being deleted or have failed: they do not count.
+    pub ignored: Vec<&'a str>,
+}
+
+impl<'a> PodGroups<'a> {
+    /// Groups `pods` by their life and by what is `measured` of them. `startup` is given for cpu
+    /// alone, whose usage is high while a Pod starts.
+    pub fn new(
+        pods: &'a [PodFacts],
+        measured: &BTreeMap<&str, Measurement>,
+        startup: Option<Startup>,
+        now: Timestamp,
+    ) -> Self {
+        let mut groups = Self::default();
+        for pod in pods {
+            let name = pod.name.as_str();
+            if pod.deleted || pod.phase == PodPhase::Failed {
+                groups.ignored.push(name);
+            } else if pod.phase == PodPhase::Pending {
+                groups.unready.push(name);
+            } else if let Some(measured) = measured.get(name) {
+                if startup.is_some_and(|startup| startup.covers(pod, *measured, now)) {
+                    groups.unready.push(name);
+                } else {
+                    groups.ready += 1;
+                }
+            } else {
+                groups.missing.push(name);
+            }
+        }
+        groups
+    }
+}
+
+impl Startup {
+    /// True where what is measured of a Pod may be the work of its start.
+    fn covers(self, pod: &PodFacts, measured: Measurement, now: Timestamp) -> bool {
+        let (Some(ready), Some(start_time)) = (pod.ready, pod.start_time) else {
+            return true;
+        };
+        let is_unready = ready.status == ConditionStatus::False;
+        let since = ready.last_transition_time;
+        if now.duration_since(start_time) < self.cpu_initialization_period {
+            // A whole window since the Pod became ready has to be measured.
+            is_unready || measured.timestamp.duration_since(since) < measured.window
+        } else {
+            // An unready Pod counts once it has been ready.
+            is_unready && since.duration_since(start_time) < self.initial_readiness_delay
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! How far one step may go: by the policies of `behavior`, or by the older limit without it.
+
+use jiff::Timestamp;
+
+use super::behavior::{ScalingPolicy, ScalingRules, SelectPolicy};
+use super::events::ScaleEvents;
+use super::settings::Settings;
+use crate::units::replicas_ceil;
+
+/// The most replicas that the scaleUp `rules` allow to follow on `current`, with the policy that
+/// decides. It may be below `current` after events that the rules would not have allowed; where
+/// scaling is disabled it is `current`, by no policy.
+pub fn scale_up_limit(
+    rules: &ScalingRules,
+    current: i32,
+    events: &ScaleEvents,
+    now: Timestamp,
+) -> (i32, Option<ScalingPolicy>) {
+    let limits = rules.policies.iter().map(|policy| {
+        let start = events.period_start(current, policy.period_seconds, now);
+        (policy.most_from(start), Some(*policy))
+    });
+    let chosen = match rules.select_policy {
+        SelectPolicy::Disabled => None,
+        // `min_by_key` takes the first of equals; so must the other, for the policy to be steady.
+        SelectPolicy::Min => limits.min_by_key(|(limit, _)| *limit),
+        SelectPolicy::Max => limits.rev().max_by_key(|(limit, _)| *limit),
+    };
+    chosen.unwrap_or((current, None))
+}
+
+/// The fewest replicas that the scaleDown `rules` allow to follow on `current`, which may be more
+/// than `current` after events that the rules would not have allowed.
+pub fn scale_down_limit(
+    rules: &ScalingRules,
+    current: i32,
+    events: &ScaleEvents,
+    now: Timestamp,
+) -> i32 {
+    let limits = rules.policies.iter().map(|policy| {
+        let start = events.period_start(current, policy.period_seconds, now);
+        policy.least_from(start)
+    });
+    let chosen = match rules.select_policy {
+        SelectPolicy::Disabled => None,
+        SelectPolicy::Min => limits.max(),
+        SelectPolicy::Max => limits.min(),
+    };
+    chosen.unwrap_or(current)
+}
+
+/// The most replicas that may follow on `current` without `behavior`: with the usual settings
+/// `max(2 current, 4)`.
+pub fn legacy_scale_up_limit(current: i32, settings: &Settings) -> i32 {
+    let factor = settings.scale_up_limit_factor * f64::from(current);
+    replicas_ceil(factor.max(settings.scale_up_limit_minimum).trunc())
+}

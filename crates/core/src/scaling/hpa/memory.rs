@@ -1,0 +1,52 @@
+//! What the controller remembers of an HPA from one reconciliation to the next. It is held in the
+//! controller's memory only: a restart forgets it.
+
+use jiff::Timestamp;
+
+use super::events::ScaleEvents;
+
+/// What the metrics once asked for, before stabilisation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recommendation {
+    /// Replicas.
+    pub replicas: i32,
+    /// The time of the reconciliation.
+    pub at: Timestamp,
+}
+
+/// What is remembered of one HPA.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Recommendations in their slots; a slot is used again once its recommendation is older than
+    /// every window. `None` until the HPA is reconciled for the first time.
+    pub recommendations: Option<Vec<Recommendation>>,
+    /// Changes of the replica count.
+    pub scale_events: ScaleEvents,
+}
+
+impl Memory {
+    /// Takes the current count as the first recommendation, so that an HPA that is new, or whose
+    /// controller has just started, does not scale down at once.
+    pub fn begin(&mut self, current: i32, now: Timestamp) {
+        self.recommendations.get_or_insert_with(|| {
+            vec![Recommendation {
+                replicas: current,
+                at: now,
+            }]
+        });
+    }
+}
+
+/// Puts a recommendation into the `old` slot, or into a new one where no slot is free.
+pub(super) fn remember(
+    recommendations: &mut Vec<Recommendation>,
+    old: Option<usize>,
+    replicas: i32,
+    now: Timestamp,
+) {
+    let newest = Recommendation { replicas, at: now };
+    match old.and_then(|index| recommendations.get_mut(index)) {
+        Some(slot) => *slot = newest,
+        None => recommendations.push(newest),
+    }
+}

@@ -1,0 +1,228 @@
+//! From what the metrics ask for to what the target gets: first the stabilisation windows, then the
+//! policies and the bounds.
+//!
+//! Two sets of rules exist side by side, as in Kubernetes: those of `behavior`, and the older ones
+//! of an HPA without it. They differ at their edges too: a recommendation that is exactly as old as
+//! its window still counts without `behavior`, and no longer counts with it.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::behavior::{Behavior, ScalingRules};
+use super::events::ScaleEvents;
+use super::limits::{legacy_scale_up_limit, scale_down_limit, scale_up_limit};
+use super::memory::{Memory, Recommendation, remember};
+use super::settings::Settings;
+use super::spec::Spec;
+use super::status::{ConditionReason, reasons};
+
+/// The rules by which one HPA turns what its metrics ask for into a replica count.
+#[derive(Debug, Clone, Copy)]
+pub struct Normalizer<'a> {
+    /// `minReplicas`.
+    pub min: i32,
+    /// `maxReplicas`.
+    pub max: i32,
+    /// `behavior`, where the HPA has it.
+    pub behavior: Option<&'a Behavior>,
+    /// The controller's settings.
+    pub settings: &'a Settings,
+    /// The time of the reconciliation.
+    pub now: Timestamp,
+}
+
+/// A replica count, with the reason why it is what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limited {
+    /// Replicas.
+    pub replicas: i32,
+    /// Reason and message of the condition that tells of it.
+    pub reason: ConditionReason,
+}
+
+/// What becomes of what the metrics ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Normalized {
+    /// Replicas.
+    pub replicas: i32,
+    /// Reason and message of the condition `AbleToScale`, which holds.
+    pub able_to_scale: ConditionReason,
+    /// True where the condition `ScalingLimited` holds.
+    pub is_limited: bool,
+    /// Reason and message of that condition.
+    pub scaling_limited: ConditionReason,
+}
+
+impl<'a> Normalizer<'a> {
+    /// The rules of an HPA.
+    pub fn new(spec: &'a Spec, settings: &'a Settings, now: Timestamp) -> Self {
+        Self {
+            min: spec.min_replicas,
+            max: spec.max_replicas,
+            behavior: spec.behavior.as_ref(),
+            settings,
+            now,
+        }
+    }
+
+    /// What the target gets where the metrics ask for `desired` replicas and there are `current`;
+    /// the recommendation is remembered.
+    pub fn normalize(&self, current: i32, desired: i32, memory: &mut Memory) -> Normalized {
+        let recommendations = memory.recommendations.get_or_insert_default();
+        let stabilized = match self.behavior {
+            None => Limited {
+                replicas: self.stabilize_without_behavior(desired, recommendations),
+                reason: reasons::SCALE_DOWN_STABILIZED,
+            },
+            Some(behavior) => self.stabilize(behavior, current, desired, recommendations),
+        };
+        let limited = match self.behavior {
+            None => self.limit_without_behavior(current, stabilized.replicas),
+            Some(behavior) => {
+                self.limit(behavior, current, stabilized.replicas, &memory.scale_events)
+            }
+        };
+        Normalized {
+            replicas: limited.replicas,
+            able_to_scale: if stabilized.replicas == desired {
+                reasons::READY_FOR_NEW_SCALE
+            } else {
+                stabilized.reason
+            },
+            is_limited: limited.replicas != stabilized.replicas,
+            scaling_limited: limited.reason,
+        }
+    }
+
+    /// Without `behavior`: the highest recommendation of the downscale window, this one included.
+    pub fn stabilize_without_behavior(
+        &self,
+        desired: i32,
+        recommendations: &mut Vec<Recommendation>,
+    ) -> i32 {
+        let window = self.settings.downscale_stabilization;
+        let is_old = |one: &Recommendation| self.now.duration_since(one.at) > window;
+        let recent = recommendations.iter().filter(|one| !is_old(one));
+        let highest = recent.map(|one| one.replicas).fold(desired, i32::max);
+        let old = recommendations.iter().rposition(is_old);
+        remember(recommendations, old, desired, self.now);
+        highest
+    }
+
+    /// With `behavior`: `current`, moved no further than the lowest recommendation of the scaleUp
+    /// window on the way up, and the highest of the scaleDown window on the way down.
+    pub fn stabilize(
+        &self,
+        behavior: &Behavior,
+        current: i32,
+        desired: i32,
+        recommendations: &mut Vec<Recommendation>,
+    ) -> Limited {
+        let up_window = self.window(&behavior.scale_up);
+        let down_window = self.window(&behavior.scale_down);
+        let age = |one: &Recommendation| self.now.duration_since(one.at);
+        let (mut lowest, mut highest, mut old) = (desired, desired, None);
+        for (index, one) in recommendations.iter().enumerate() {
+            if age(one) < up_window {
+                lowest = lowest.min(one.replicas);
+            }
+            if age(one) < down_window {
+                highest = highest.max(one.replicas);
+            }
+            if age(one) > up_window && age(one) > down_window {
+                old = Some(index);
+            }
+        }
+        remember(recommendations, old, desired, self.now);
+        Limited {
+            replicas: current.max(lowest).min(highest),
+            reason: if desired >= current {
+                reasons::SCALE_UP_STABILIZED
+            } else {
+                reasons::SCALE_DOWN_STABILIZED
+            },
+        }
+    }
+
+    /// The stabilisation window of a direction; where the HPA does not say, the controller's.
+    fn window(&self, rules: &ScalingRules) -> SignedDuration {
+        let seconds = rules.stabilization_window_seconds.map(i64::from);
+        SignedDuration::from_secs(
+            seconds.unwrap_or(self.settings.downscale_stabilization.as_secs()),
+        )
+    }
+
+    /// Without `behavior`: the bounds, and the older limit on a step up.
+    pub fn limit_without_behavior(&self, current: i32, desired: i32) -> Limited {
+        let limit = legacy_scale_up_limit(current, self.settings);
+        let most = self.most(limit);
+        if desired < self.min {
+            Limited {
+                replicas: self.min,
+                reason: reasons::TOO_FEW_REPLICAS,
+            }
+        } else if desired > most.replicas {
+            most
+        } else {
+            within_range(desired)
+        }
+    }
+
+    /// With `behavior`: the bounds, and the policies of the direction.
+    pub fn limit(
+        &self,
+        behavior: &Behavior,
+        current: i32,
+        desired: i32,
+        events: &ScaleEvents,
+    ) -> Limited {
+        if desired > current {
+            let (limit, _) = scale_up_limit(&behavior.scale_up, current, events, self.now);
+            let most = self.most(limit.max(current));
+            if desired > most.replicas {
+                return most;
+            }
+        } else if desired < current {
+            let limit = scale_down_limit(&behavior.scale_down, current, events, self.now);
+            let least = self.least(limit.min(current));
+            if desired < least.replicas {
+                return least;
+            }
+        }
+        within_range(desired)
+    }
+
+    fn most(&self, limit: i32) -> Limited {
+        if self.max > limit {
+            Limited {
+                replicas: limit,
+                reason: reasons::SCALE_UP_LIMIT,
+            }
+        } else {
+            Limited {
+                replicas: self.max,
+                reason: reasons::TOO_MANY_REPLICAS,
+            }
+        }
+    }
+
+    fn least(&self, limit: i32) -> Limited {
+        if self.min < limit {
+            Limited {
+                replicas: limit,
+                reason: reasons::SCALE_DOWN_LIMIT,
+            }
+        } else {
+            Limited {
+                replicas: self.min,
+                reason: reasons::TOO_FEW_REPLICAS,
+            }
+        }
+    }
+}
+
+const fn within_range(replicas: i32) -> Limited {
+    Limited {
+        replicas,
+        reason: reasons::DESIRED_WITHIN_RANGE,
+    }
+}

@@ -1,0 +1,108 @@
+//! What is measured of the signals of one HPA.
+
+use std::collections::BTreeMap;
+
+use super::error::{MetricsApi, ReadError, ReplicasError};
+use crate::scaling::sample::{PodMetrics, PodSample, ValueSample};
+use crate::scaling::signal::Signal;
+
+/// What a metrics API answered for one signal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reading {
+    /// Values of Pods, for a Pods metric.
+    Pods(Vec<PodSample>),
+    /// The value of an object, for an Object metric.
+    Object(ValueSample),
+    /// The values of all series that match, for an External metric or a PromQL query.
+    Series(Vec<ValueSample>),
+}
+
+/// What the metrics APIs answered for the selector of the target. An error is the text of what the
+/// client said, without the words that Kubernetes puts before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Readings {
+    /// Usage of the Pods by container, for Resource and ContainerResource metrics.
+    pub resource: Result<Vec<PodMetrics>, String>,
+    /// What was answered for each signal of another type.
+    pub others: BTreeMap<Signal, Result<Reading, String>>,
+}
+
+impl Default for Readings {
+    /// Nothing is measured.
+    fn default() -> Self {
+        Self {
+            resource: Ok(Vec::new()),
+            others: BTreeMap::new(),
+        }
+    }
+}
+
+/// The readings of one HPA, with its namespace, which stands in errors.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reader<'a> {
+    pub(super) readings: &'a Readings,
+    pub(super) namespace: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    /// Usage of the Pods, for a `signal` of the resource metrics API.
+    pub(super) fn resource(self, signal: &Signal) -> Result<&'a [PodMetrics], ReplicasError> {
+        match &self.readings.resource {
+            Ok(metrics) if metrics.is_empty() => Err(self.empty(signal)),
+            Ok(metrics) => Ok(metrics),
+            Err(error) => Err(self.failed(signal, error)),
+        }
+    }
+
+    /// Values of the Pods.
+    pub(super) fn pods(self, signal: &Signal) -> Result<&'a [PodSample], ReplicasError> {
+        match self.other(signal)? {
+            Some(Reading::Pods(samples)) if !samples.is_empty() => Ok(samples),
+            _ => Err(self.empty(signal)),
+        }
+    }
+
+    /// The value of an object.
+    pub(super) fn object(self, signal: &Signal) -> Result<ValueSample, ReplicasError> {
+        match self.other(signal)? {
+            Some(Reading::Object(sample)) => Ok(*sample),
+            _ => Err(self.empty(signal)),
+        }
+    }
+
+    /// The values of all series.
+    pub(super) fn series(self, signal: &Signal) -> Result<&'a [ValueSample], ReplicasError> {
+        match self.other(signal)? {
+            Some(Reading::Series(samples)) if !samples.is_empty() => Ok(samples),
+            _ => Err(self.empty(signal)),
+        }
+    }
+
+    fn other(self, signal: &Signal) -> Result<Option<&'a Reading>, ReplicasError> {
+        match self.readings.others.get(signal) {
+            Some(Ok(reading)) => Ok(Some(reading)),
+            Some(Err(error)) => Err(self.failed(signal, error)),
+            None => Ok(None),
+        }
+    }
+
+    fn empty(self, signal: &Signal) -> ReplicasError {
+        self.unread(signal, ReadError::Empty(MetricsApi::of(signal)))
+    }
+
+    fn failed(self, signal: &Signal, error: &str) -> ReplicasError {
+        let error = ReadError::Fetch {
+            api: MetricsApi::of(signal),
+            error: error.to_owned(),
+        };
+        self.unread(signal, error)
+    }
+
+    fn unread(self, signal: &Signal, error: ReadError) -> ReplicasError {
+        ReplicasError::Unread {
+            signal: Box::new(signal.clone()),
+            namespace: self.namespace.to_owned(),
+            error,
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! One reconciliation of one HPA, up to the write of the scale.
+
+use jiff::Timestamp;
+
+use super::memory::Memory;
+use super::metrics::{Computed, Highest, compute, summary};
+use super::normalize::Normalizer;
+use super::observed::{Observed, Scale, ScaleError};
+use super::outcome::{Action, Outcome, ReconcileError};
+use super::replicas::ReplicaCalculator;
+use super::rescale::Rescale;
+use super::round::Round;
+use super::selector::pods_of;
+use super::settings::Controller;
+use super::spec::HorizontalPodAutoscaler;
+use super::status::{ConditionType, MetricStatus, reasons};
+use super::zero::{Zero, zero_replicas};
+
+const ABOVE_MAX: &str = "Current number of replicas above Spec.MaxReplicas";
+const BELOW_MIN: &str = "Current number of replicas below Spec.MinReplicas";
+
+/// What is to be done once a reconciliation has looked at everything.
+#[derive(Debug)]
+pub enum Step<'a> {
+    /// The scale of the target is to be written.
+    Rescale(Rescale<'a>),
+    /// The scale stays as it is.
+    Done(Outcome),
+}
+
+impl Step<'_> {
+    /// The outcome where the scale can always be written.
+    pub fn written(self, memory: &mut Memory) -> Outcome {
+        match self {
+            Self::Rescale(rescale) => rescale.succeeded(memory),
+            Self::Done(outcome) => outcome,
+        }
+    }
+}
+
+/// The replica count that a reconciliation comes to.
+struct Decision {
+    replicas: i32,
+    /// Why, in the words of the Event; empty where only a bound or a window says so.
+    reason: String,
+    /// The values of the metrics; none where they were not looked at.
+    metrics: Vec<MetricStatus>,
+    /// What is to be told of metrics that failed.
+    error: Option<String>,
+}
+
+impl Decision {
+    fn without_metrics(replicas: i32, reason: &str) -> Self {
+        Self {
+            replicas,
+            reason: reason.to_owned(),
+            metrics: Vec::new(),
+            error: None,
+        }
+    }
+}
+
+/// Why a reconciliation comes to no replica count.
+struct Undecided {
+    error: String,
+    metrics: Vec<MetricStatus>,
+}
+
+/// Reconciles an HPA: decides on the replica count of its target and on its status.
+///
+/// What the metrics ask for is put into `memory` at once; a change of the count only when it is
+/// written (see [`Rescale`]).
+pub fn reconcile<'a>(
+    controller: &'a Controller,
+    hpa: &'a HorizontalPodAutoscaler,
+    observed: &Observed<'_>,
+    memory: &mut Memory,
+    now: Timestamp,
+) -> Step<'a> {
+    let mut round = Round::new(controller, hpa, now);
+    let scale = match observed.scale {
+        Ok(scale) => scale,
+        Err(error) => return Step::Done(without_scale(round, error)),
+    };
+    let able = ConditionType::AbleToScale;
+    round.set(able, true, reasons::SUCCEEDED_GET_SCALE);
+    let current = scale.spec_replicas;
+    memory.begin(current, now);
+    let decision = match decide(&mut round, &scale, observed, memory) {
+        Ok(decision) => decision,
+        Err(undecided) => return Step::Done(without_decision(round, current, undecided)),
+    };
+    let Decision {
+        replicas,
+        reason,
+        metrics,
+        error,
+    } = decision;
+    round.error = error.map(ReconcileError::Internal);
+    if replicas == current {
+        round.set_counts(current, Some(replicas), metrics);
+        return Step::Done(round.end(Action::None));
+    }
+    Step::Rescale(Rescale::new(round, current, replicas, reason, metrics))
+}
+
+/// The outcome where the scale cannot be read: the rest of the status stays as it is.
+fn without_scale(mut round: Round<'_>, error: &ScaleError) -> Outcome {
+    round.warn("FailedGetScale", error.to_string());
+    let message =
+        format!("the HPA controller was unable to get the target's current scale: {error}");
+    let able = ConditionType::AbleToScale;
+    round.set_because(able, false, "FailedGetScale", message);
+    round.error = Some(match error {
+        ScaleError::ApiVersion(_) => ReconcileError::Spec(format!(
+            "invalid API version in scale target reference: {error}"
+        )),
+        ScaleError::NoMatch { .. } => ReconcileError::Internal(format!(
+            "unable to determine resource for scale target reference: {error}"
+        )),
+        ScaleError::Get(_) => ReconcileError::Internal(format!(
+            "failed to query scale subresource for {}: {error}",
+            round.reference()
+        )),
+    });
+    round.end(Action::None)
+}
+
+/// The outcome where the metrics give no count: the target stays as it is.
+fn without_decision(mut round: Round<'_>, current: i32, undecided: Undecided) -> Outcome {
+    let Undecided { error, metrics } = undecided;
+    round.set_counts(current, None, metrics);
+    let reference = round.reference();
+    let text = format!(
+        "failed to compute desired number of replicas based on listed metrics for {reference}: \
+         {error}"
+    );
+    round.warn("FailedComputeMetricsReplicas", error);
+    round.error = Some(ReconcileError::Internal(text));
+    round.end(Action::None)
+}
+
+/// The count by the bounds where the current one is out of them, by the metrics otherwise.
+fn decide(
+    round: &mut Round<'_>,
+    scale: &Scale<'_>,
+    observed: &Observed<'_>,
+    memory: &mut Memory,
+) -> Result<Decision, Undecided> {
+    let (current, spec) = (scale.spec_replicas, &round.hpa.spec);
+    if current != 0 && current > spec.max_replicas {
+        return Ok(Decision::without_metrics(spec.max_replicas, ABOVE_MAX));
+    }
+    if current != 0 && current < spec.min_replicas {
+        return Ok(Decision::without_metrics(spec.min_replicas, BELOW_MIN));
+    }
+    let zero = Zero::of(round);
+    if current == 0 && zero_replicas(spec.min_replicas, zero).should_disable {
+        let active = ConditionType::ScalingActive;
+        round.set(active, false, reasons::SCALING_DISABLED);
+        if !round.controller.feature_gates.hpa_scale_to_zero {
+            round.status.remove_condition(&ConditionType::ScaledToZero);
+        }
+        return Ok(Decision::without_metrics(0, ""));
+    }
+    let mut decision = by_metrics(round, scale, observed, memory)?;
+    let min = round.hpa.spec.min_replicas;
+    if current == 0 && min != 0 && zero.scaled_to_zero && decision.replicas < min {
+        // The metrics want nothing, but the minimum was raised while there was nothing.
+        decision.replicas = min;
+        if decision.reason.is_empty() {
+            BELOW_MIN.clone_into(&mut decision.reason);
+        }
+    }
+    Ok(decision)
+}
+
+/// The count by the metrics, within windows, policies and bounds.
+fn by_metrics(
+    round: &mut Round<'_>,
+    scale: &Scale<'_>,
+    observed: &Observed<'_>,
+    memory: &mut Memory,
+) -> Result<Decision, Undecided> {
+    let pods = pods_of(round, scale).map_err(|error| Undecided {
+        error,
+        metrics: Vec::new(),
+    })?;
+    let (controller, hpa) = (round.controller, round.hpa);
+    let calculator = ReplicaCalculator {
+        controller,
+        tolerances: hpa
+            .spec
+            .tolerances(&controller.settings, controller.feature_gates),
+        namespace: &hpa.namespace,
+        spec_replicas: scale.spec_replicas,
+        status_replicas: scale.status_replicas,
+        pods,
+        readings: observed.readings,
+        now: round.now,
+    };
+    let computed = compute(&calculator, &hpa.spec.metrics);
+    let (highest, metrics, error) = weigh(round, computed)?;
+    let current = scale.spec_replicas;
+    // Metrics may be negative, replicas not.
+    let desired = highest.replicas.max(0);
+    let reason = match desired.cmp(&current) {
+        std::cmp::Ordering::Greater => format!("{} above target", highest.metric),
+        std::cmp::Ordering::Less => "All metrics below target".to_owned(),
+        std::cmp::Ordering::Equal => String::new(),
+    };
+    let rules = Normalizer::new(&hpa.spec, &controller.settings, round.now);
+    let normalized = rules.normalize(current, desired, memory);
+    round.set(ConditionType::AbleToScale, true, normalized.able_to_scale);
+    round.set(
+        ConditionType::ScalingLimited,
+        normalized.is_limited,
+        normalized.scaling_limited,
+    );
+    Ok(Decision {
+        replicas: normalized.replicas,
+        reason,
+        metrics,
+        error,
+    })
+}
+
+/// Tells of the metrics that failed, and of whether the others may be acted on.
+fn weigh(
+    round: &mut Round<'_>,
+    computed: Computed,
+) -> Result<(Highest, Vec<MetricStatus>, Option<String>), Undecided> {
+    let Computed {
+        highest,
+        statuses,
+        failures,
+    } = computed;
+    let error = summary(&failures, statuses.len());
+    for failure in failures {
+        round.warn(failure.reason, failure.message);
+    }
+    let active = ConditionType::ScalingActive;
+    match highest {
+        Ok(highest) => {
+            let metric = &highest.metric;
+            let message =
+                format!("the HPA was able to successfully calculate a replica count from {metric}");
+            round.set_because(active, true, "ValidMetricFound", message);
+            Ok((highest, statuses, error))
+        }
+        Err(failure) => {
+            let message = failure.message;
+            let message = format!("the HPA was unable to compute the replica count: {message}");
+            round.set_because(active, false, failure.reason, message);
+            Err(Undecided {
+                error: error.unwrap_or(failure.error),
+                metrics: statuses,
+            })
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! How many replicas one metric asks for (Kubernetes' `ReplicaCalculator`).
+
+mod pods;
+mod totals;
+
+use jiff::Timestamp;
+
+pub use self::pods::{Usage, metric_usage, resource_utilization};
+use super::error::ReplicasError;
+use super::groups::Startup;
+use super::readings::{Reader, Readings};
+use super::settings::Controller;
+use super::spec::Tolerances;
+use crate::scaling::pod::PodFacts;
+use crate::scaling::signal::{ResourceName, Signal, Target};
+
+/// Computes what metrics ask for, from what is known of one target at one time.
+#[derive(Debug, Clone, Copy)]
+pub struct ReplicaCalculator<'a> {
+    /// The controller's settings and gates.
+    pub controller: &'a Controller,
+    /// How far usage may be from its target without effect.
+    pub tolerances: Tolerances,
+    /// The namespace of the HPA, which stands in errors.
+    pub namespace: &'a str,
+    /// `spec.replicas` of the target's scale.
+    pub spec_replicas: i32,
+    /// `status.replicas` of the target's scale.
+    pub status_replicas: i32,
+    /// The Pods that the selector of the scale selects.
+    pub pods: &'a [PodFacts],
+    /// What is measured.
+    pub readings: &'a Readings,
+    /// The time of the reconciliation.
+    pub now: Timestamp,
+}
+
+/// What one metric asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Proposal {
+    /// Replicas, before any window, policy or bound. Below zero where a metric is.
+    pub replicas: i32,
+    /// Mean usage in percent of the requests, for a utilisation target.
+    pub utilization: Option<i32>,
+    /// The mean over the Pods for a target per Pod, and the total otherwise, in thousandths.
+    pub value: i64,
+    /// The time of the first measurement, where Kubernetes keeps it: not for a total
+    /// ([`Target::Value`]).
+    pub timestamp: Option<Timestamp>,
+}
+
+impl<'a> ReplicaCalculator<'a> {
+    /// What `signal` asks for, with `target` as the value it is to have.
+    ///
+    /// # Errors
+    /// A signal that is not measured, Pods without requests or that do not count, and a target that
+    /// does not fit the signal.
+    pub fn propose(
+        &self,
+        signal: &Signal,
+        target: Option<Target>,
+    ) -> Result<Proposal, ReplicasError> {
+        match (signal, target) {
+            (
+                Signal::Resource(_) | Signal::ContainerResource { .. },
+                Some(target @ (Target::Utilization(_) | Target::AverageValue(_))),
+            ) => self.of_resource(signal, target),
+            (Signal::Pods(metric), Some(target @ Target::AverageValue(_))) => {
+                check(metric.selector.as_ref())?;
+                self.of_pods(signal, target)
+            }
+            (Signal::Object { metric, .. }, target) => {
+                check(metric.selector.as_ref())?;
+                self.of_object(signal, target)
+            }
+            (Signal::External(metric), target) => {
+                if let Some(Target::Value(_) | Target::AverageValue(_)) = target {
+                    check(metric.selector.as_ref())?;
+                }
+                self.of_series(signal, target)
+            }
+            (Signal::PromQl(_), target) => self.of_series(signal, target),
+            (Signal::Resource(_) | Signal::ContainerResource { .. } | Signal::Pods(_), _) => {
+                Err(ReplicasError::no_target(signal))
+            }
+        }
+    }
+
+    const fn reader(&self) -> Reader<'a> {
+        Reader {
+            readings: self.readings,
+            namespace: self.namespace,
+        }
+    }
+
+    /// Only the cpu usage of a starting Pod is not believed.
+    fn startup(&self, resource: Option<&ResourceName>) -> Option<Startup> {
+        let settings = &self.controller.settings;
+        (resource == Some(&ResourceName::Cpu)).then_some(Startup {
+            cpu_initialization_period: settings.cpu_initialization_period,
+            initial_readiness_delay: settings.initial_readiness_delay,
+        })
+    }
+}
+
+fn check(selector: Option<&crate::scaling::signal::LabelSelector>) -> Result<(), ReplicasError> {
+    selector.map_or(Ok(()), |selector| Ok(selector.check()?))
+}

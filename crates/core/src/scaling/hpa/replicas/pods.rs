@@ -1,0 +1,231 @@
+//! Replicas for metrics that each Pod has a value of: resources and Pods metrics.
+//!
+//! Pods that are not ready, or not measured, are assumed to use what makes the change smaller, and
+//! what is assumed of them never turns its direction.
+
+use std::collections::BTreeMap;
+
+use super::{Proposal, ReplicaCalculator};
+use crate::scaling::hpa::error::ReplicasError;
+use crate::scaling::hpa::groups::PodGroups;
+use crate::scaling::hpa::requests::requests;
+use crate::scaling::sample::Measurement;
+use crate::scaling::signal::{ResourceName, Signal, Target};
+use crate::units::{count_as_f64, i64_as_f64, replicas_ceil, wrapped_i32};
+
+/// Usage against its target.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Usage {
+    /// Usage over target.
+    pub ratio: f64,
+    /// Mean usage in percent of the requests, for a utilisation target.
+    pub utilization: Option<i32>,
+    /// The mean over the Pods, in thousandths.
+    pub average: i64,
+}
+
+/// Mean utilisation of the Pods that have both a value and a request, against a target in percent
+/// (`GetResourceUtilizationRatio`).
+///
+/// Percentage and mean are cut off to whole numbers before the ratio is taken, and sums beyond 64
+/// bits wrap around, as they do in Go.
+///
+/// # Errors
+/// No value belongs to a request.
+pub fn resource_utilization(
+    values: &BTreeMap<&str, i64>,
+    requests: &BTreeMap<&str, i64>,
+    target: i32,
+) -> Result<Usage, ReplicasError> {
+    let (mut used, mut requested, mut pods) = (0_i64, 0_i64, 0_i64);
+    for (pod, value) in values {
+        if let Some(request) = requests.get(pod) {
+            used = used.wrapping_add(*value);
+            requested = requested.wrapping_add(*request);
+            pods += 1;
+        }
+    }
+    if requested == 0 {
+        return Err(ReplicasError::NoMatchingMetrics);
+    }
+    let utilization = wrapped_i32(used.wrapping_mul(100).wrapping_div(requested));
+    Ok(Usage {
+        ratio: f64::from(utilization) / f64::from(target),
+        utilization: Some(utilization),
+        average: used / pods,
+    })
+}
+
+/// The mean over the Pods that have a value, against a target in thousandths
+/// (`GetMetricUsageRatio`); the mean is cut off to a whole number. There is at least one value.
+pub fn metric_usage(values: &BTreeMap<&str, i64>, target: i64) -> Usage {
+    let used = values
+        .values()
+        .fold(0_i64, |sum, value| sum.wrapping_add(*value));
+    let pods = i64::try_from(values.len()).unwrap_or(i64::MAX).max(1);
+    let average = used / pods;
+    Usage {
+        ratio: i64_as_f64(average) / i64_as_f64(target),
+        utilization: None,
+        average,
+    }
+}
+
+/// What the values of Pods are compared with.
+struct Comparison<'a> {
+    /// A utilisation or an amount per Pod.
+    target: Target,
+    /// Requests by Pod, for a utilisation.
+    requests: BTreeMap<&'a str, i64>,
+}
+
+impl Comparison<'_> {
+    fn usage(&self, values: &BTreeMap<&str, i64>) -> Result<Usage, ReplicasError> {
+        match self.target {
+            Target::Utilization(percent) => resource_utilization(values, &self.requests, percent),
+            Target::AverageValue(target) | Target::Value(target) => {
+                Ok(metric_usage(values, target))
+            }
+        }
+    }
+
+    /// What a Pod without a measurement is taken to use while scaling down: all that it requests,
+    /// or the target where that is more.
+    fn fallback(&self, pod: &str) -> i64 {
+        match self.target {
+            Target::Utilization(percent) => {
+                let request = self.requests.get(pod).copied().unwrap_or(0);
+                request.wrapping_mul(i64::from(percent.max(100))) / 100
+            }
+            Target::AverageValue(target) | Target::Value(target) => target,
+        }
+    }
+
+    /// Gives a value to the Pods that have none of their own, for the direction of `ratio`. Exactly
+    /// at the target nothing is assumed.
+    fn assume<'p>(&self, ratio: f64, groups: &PodGroups<'p>, values: &mut BTreeMap<&'p str, i64>) {
+        if ratio < 1.0 {
+            values.extend(groups.missing.iter().map(|&pod| (pod, self.fallback(pod))));
+        } else if ratio > 1.0 {
+            let idle = groups.missing.iter().chain(&groups.unready);
+            values.extend(idle.map(|&pod| (pod, 0)));
+        }
+    }
+}
+
+impl<'a> ReplicaCalculator<'a> {
+    /// Replicas for a resource of Pods or of one of their containers.
+    pub(super) fn of_resource(
+        &self,
+        signal: &Signal,
+        target: Target,
+    ) -> Result<Proposal, ReplicasError> {
+        let metrics = self.reader().resource(signal)?;
+        let Some((resource, container)) = signal.resource() else {
+            return Err(ReplicasError::no_target(signal));
+        };
+        let measured = metrics.iter().filter_map(|pod| {
+            let measurement = pod.measurement(resource, container)?;
+            Some((pod.pod.as_str(), measurement))
+        });
+        let requests = || match target {
+            Target::Utilization(_) => {
+                let gates = self.controller.feature_gates;
+                requests(self.pods, resource, container, gates.pod_level_resources)
+            }
+            Target::AverageValue(_) | Target::Value(_) => Ok(BTreeMap::new()),
+        };
+        let comparison = || {
+            Ok(Comparison {
+                target,
+                requests: requests()?,
+            })
+        };
+        let proposal = self.compare(measured.collect(), Some(resource), comparison)?;
+        Ok(Proposal {
+            timestamp: metrics.first().map(|pod| pod.timestamp),
+            ..proposal
+        })
+    }
+
+    /// Replicas for a custom metric of Pods.
+    pub(super) fn of_pods(
+        &self,
+        signal: &Signal,
+        target: Target,
+    ) -> Result<Proposal, ReplicasError> {
+        let samples = self.reader().pods(signal)?;
+        let measured = samples
+            .iter()
+            .map(|sample| (sample.pod.as_str(), sample.measurement));
+        let comparison = || {
+            Ok(Comparison {
+                target,
+                requests: BTreeMap::new(),
+            })
+        };
+        let proposal = self.compare(measured.collect(), None, comparison)?;
+        Ok(Proposal {
+            timestamp: samples.first().map(|sample| sample.measurement.timestamp),
+            ..proposal
+        })
+    }
+
+    /// Replicas for values of Pods; `comparison` is only asked for once a Pod counts.
+    fn compare(
+        &self,
+        mut measured: BTreeMap<&'a str, Measurement>,
+        resource: Option<&ResourceName>,
+        comparison: impl FnOnce() -> Result<Comparison<'a>, ReplicasError>,
+    ) -> Result<Proposal, ReplicasError> {
+        if self.pods.is_empty() {
+            return Err(ReplicasError::NoPods);
+        }
+        let groups = PodGroups::new(self.pods, &measured, self.startup(resource), self.now);
+        for pod in groups.ignored.iter().chain(&groups.unready) {
+            measured.remove(pod);
+        }
+        if measured.is_empty() {
+            return Err(ReplicasError::NoReadyMetrics);
+        }
+        let comparison = comparison()?;
+        let values = measured.into_iter().map(|(pod, one)| (pod, one.value));
+        let values = values.collect();
+        let usage = comparison.usage(&values)?;
+        Ok(Proposal {
+            replicas: self.replicas(usage.ratio, &groups, &comparison, values)?,
+            utilization: usage.utilization,
+            value: usage.average,
+            timestamp: None,
+        })
+    }
+
+    /// Replicas for the usage `ratio` of the Pods that count.
+    fn replicas(
+        &self,
+        ratio: f64,
+        groups: &PodGroups<'a>,
+        comparison: &Comparison<'_>,
+        mut values: BTreeMap<&'a str, i64>,
+    ) -> Result<i32, ReplicasError> {
+        let current = self.spec_replicas;
+        let is_up_with_unready = ratio > 1.0 && !groups.unready.is_empty();
+        if !is_up_with_unready && groups.missing.is_empty() {
+            return Ok(if self.tolerances.contain(ratio) {
+                current
+            } else {
+                replicas_ceil(ratio * count_as_f64(groups.ready))
+            });
+        }
+        comparison.assume(ratio, groups, &mut values);
+        let adjusted = comparison.usage(&values)?.ratio;
+        let is_turned = (ratio < 1.0 && adjusted > 1.0) || (ratio > 1.0 && adjusted < 1.0);
+        if is_turned || self.tolerances.contain(adjusted) {
+            return Ok(current);
+        }
+        let replicas = replicas_ceil(adjusted * count_as_f64(values.len()));
+        let is_against =
+            (adjusted < 1.0 && replicas > current) || (adjusted > 1.0 && replicas < current);
+        Ok(if is_against { current } else { replicas })
+    }
+}

@@ -1,0 +1,134 @@
+//! Replicas for metrics that have one value for the whole target: Object and External metrics, and
+//! PromQL queries.
+//!
+//! A target for the total scales the Pods that are ready; without Pods the ratio itself is the
+//! count, so that a target can come back from zero. A target per Pod divides the total.
+
+use super::{Proposal, ReplicaCalculator};
+use crate::scaling::hpa::error::ReplicasError;
+use crate::scaling::pod::PodPhase;
+use crate::scaling::sample::ValueSample;
+use crate::scaling::signal::{Signal, Target};
+use crate::units::{count_as_f64, i64_as_f64, i64_ceil, replicas_ceil};
+
+impl ReplicaCalculator<'_> {
+    /// Replicas for a metric of an object.
+    pub(super) fn of_object(
+        &self,
+        signal: &Signal,
+        target: Option<Target>,
+    ) -> Result<Proposal, ReplicasError> {
+        match target {
+            Some(Target::Value(target)) => {
+                let sample = self.reader().object(signal)?;
+                self.of_total(sample.value, target)
+            }
+            Some(Target::AverageValue(target)) => {
+                let sample = self.reader().object(signal)?;
+                let average = i64_as_f64(sample.value) / f64::from(self.status_replicas);
+                Ok(Proposal {
+                    replicas: self.of_share(sample.value, target),
+                    utilization: None,
+                    value: i64_ceil(average),
+                    timestamp: Some(sample.timestamp),
+                })
+            }
+            Some(Target::Utilization(_)) | None => Err(ReplicasError::no_target(signal)),
+        }
+    }
+
+    /// Replicas for the sum of all series of an external metric.
+    pub(super) fn of_series(
+        &self,
+        signal: &Signal,
+        target: Option<Target>,
+    ) -> Result<Proposal, ReplicasError> {
+        match target {
+            Some(Target::Value(target)) => {
+                let samples = self.reader().series(signal)?;
+                self.of_total(capped_sum(samples), target)
+            }
+            Some(Target::AverageValue(target)) => {
+                let samples = self.reader().series(signal)?;
+                let sum = sum_for_share(samples);
+                let average = i64_as_f64(sum) / f64::from(self.status_replicas);
+                // 2^63 - 1 is 2^63 as a float: sums just below the largest count as it.
+                let is_most = i64_as_f64(sum) >= i64_as_f64(i64::MAX);
+                Ok(Proposal {
+                    replicas: self.of_share(sum, target),
+                    utilization: None,
+                    value: if is_most { i64::MAX } else { i64_ceil(average) },
+                    timestamp: samples.first().map(|sample| sample.timestamp),
+                })
+            }
+            Some(Target::Utilization(_)) | None => Err(ReplicasError::no_target(signal)),
+        }
+    }
+
+    /// Replicas for a total against a target for the total.
+    fn of_total(&self, total: i64, target: i64) -> Result<Proposal, ReplicasError> {
+        let ratio = i64_as_f64(total) / i64_as_f64(target);
+        let replicas = if self.spec_replicas == 0 {
+            replicas_ceil(ratio)
+        } else if self.tolerances.contain(ratio) {
+            self.spec_replicas
+        } else {
+            replicas_ceil(ratio * count_as_f64(self.ready_pods()?))
+        };
+        Ok(Proposal {
+            replicas,
+            utilization: None,
+            value: total,
+            timestamp: None,
+        })
+    }
+
+    /// Replicas for a total against a target per Pod. The count that tolerance compares with and
+    /// keeps is that of the status.
+    fn of_share(&self, total: i64, target: i64) -> i32 {
+        let (total, target) = (i64_as_f64(total), i64_as_f64(target));
+        let ratio = total / (target * f64::from(self.status_replicas));
+        if self.tolerances.contain(ratio) {
+            self.status_replicas
+        } else {
+            replicas_ceil(total / target)
+        }
+    }
+
+    fn ready_pods(&self) -> Result<usize, ReplicasError> {
+        if self.pods.is_empty() {
+            return Err(ReplicasError::NoPodsToCount);
+        }
+        let running = self
+            .pods
+            .iter()
+            .filter(|pod| pod.phase == PodPhase::Running);
+        Ok(running.filter(|pod| pod.is_ready()).count())
+    }
+}
+
+/// The sum for a target for the total: the largest integer once a positive value would take it
+/// beyond, while a sum below the smallest wraps around.
+fn capped_sum(samples: &[ValueSample]) -> i64 {
+    let mut sum = 0_i64;
+    for ValueSample { value, .. } in samples {
+        if *value > 0 && sum > i64::MAX - value {
+            return i64::MAX;
+        }
+        sum = sum.wrapping_add(*value);
+    }
+    sum
+}
+
+/// The sum for a target per Pod. Kubernetes takes any sum below zero for an overflow, so a negative
+/// value makes it the largest integer.
+fn sum_for_share(samples: &[ValueSample]) -> i64 {
+    let mut sum = 0_i64;
+    for ValueSample { value, .. } in samples {
+        sum = sum.wrapping_add(*value);
+        if sum < 0 {
+            return i64::MAX;
+        }
+    }
+    sum
+}

@@ -1,0 +1,157 @@
+//! The second half of a reconciliation that changes the replica count: what follows from the write
+//! of the scale.
+
+use super::memory::Memory;
+use super::observed::ScaleWriteError;
+use super::outcome::{Action, Outcome, ReconcileError};
+use super::round::Round;
+use super::status::{ConditionType, MetricStatus, reasons};
+
+/// How often a write is tried while other writers are faster.
+const ATTEMPTS: u32 = 5;
+
+/// A change of the replica count that is to be written to the scale of the target.
+#[derive(Debug)]
+pub struct Rescale<'a> {
+    round: Round<'a>,
+    from: i32,
+    to: i32,
+    reason: String,
+    metrics: Vec<MetricStatus>,
+    attempts: u32,
+}
+
+/// What follows on an attempt to write.
+#[derive(Debug)]
+pub enum AfterWrite<'a> {
+    /// Another writer was faster: the scale is to be read again, and written again.
+    Retry(Rescale<'a>),
+    /// The reconciliation is over.
+    Done(Outcome),
+}
+
+impl<'a> Rescale<'a> {
+    pub(super) fn new(
+        round: Round<'a>,
+        from: i32,
+        to: i32,
+        reason: String,
+        metrics: Vec<MetricStatus>,
+    ) -> Self {
+        Self {
+            round,
+            from,
+            to,
+            reason,
+            metrics,
+            attempts: 0,
+        }
+    }
+
+    /// The count that the scale had.
+    pub const fn from(&self) -> i32 {
+        self.from
+    }
+
+    /// The count that is to be written.
+    pub const fn to(&self) -> i32 {
+        self.to
+    }
+
+    /// The reason, in the words of the Event; empty where only a bound or a window says so.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// What follows on an attempt to write the scale. A conflict is tried again up to five times in
+    /// all; Kubernetes waits 10 ms in between.
+    pub fn after_write(
+        mut self,
+        written: Result<(), ScaleWriteError>,
+        memory: &mut Memory,
+    ) -> AfterWrite<'a> {
+        self.attempts += 1;
+        AfterWrite::Done(match written {
+            Ok(()) => self.succeeded(memory),
+            Err(ScaleWriteError::Conflict(_)) if self.attempts < ATTEMPTS => {
+                return AfterWrite::Retry(self);
+            }
+            Err(error) => self.failed(&error),
+        })
+    }
+
+    /// The outcome where the scale is written: the change is remembered.
+    pub fn succeeded(self, memory: &mut Memory) -> Outcome {
+        let Self {
+            mut round,
+            from,
+            to,
+            reason,
+            metrics,
+            attempts: _,
+        } = self;
+        let message = format!("the HPA controller was able to update the target scale to {to}");
+        round.set_because(
+            ConditionType::AbleToScale,
+            true,
+            "SucceededRescale",
+            message,
+        );
+        round.normal(
+            "SuccessfulRescale",
+            format!("New size: {to}; reason: {reason}"),
+        );
+        let behavior = round.hpa.spec.behavior.as_ref();
+        memory.scale_events.record(behavior, from, to, round.now);
+        tell_of_zero(&mut round, from, to);
+        round.set_counts(from, Some(to), metrics);
+        round.status.last_scale_time = Some(round.now);
+        round.end(if to > from {
+            Action::ScaleUp
+        } else {
+            Action::ScaleDown
+        })
+    }
+
+    fn failed(self, error: &ScaleWriteError) -> Outcome {
+        let Self {
+            mut round,
+            from,
+            to,
+            reason,
+            metrics,
+            attempts: _,
+        } = self;
+        let message = format!("New size: {to}; reason: {reason}; error: {error}");
+        round.warn("FailedRescale", message);
+        let message = format!("the HPA controller was unable to update the target scale: {error}");
+        round.set_because(
+            ConditionType::AbleToScale,
+            false,
+            "FailedUpdateScale",
+            message,
+        );
+        round.set_counts(from, None, metrics);
+        let error = format!("failed to rescale {}: {error}", round.reference());
+        round.error = Some(ReconcileError::Internal(error));
+        round.end(Action::None)
+    }
+}
+
+/// Sets the condition that lets an HPA tell a target that it scaled to zero from one that somebody
+/// else did. Without the gate the condition goes, so that it is not stale once the gate is on.
+fn tell_of_zero(round: &mut Round<'_>, from: i32, to: i32) {
+    if !round.controller.feature_gates.hpa_scale_to_zero {
+        round.status.remove_condition(&ConditionType::ScaledToZero);
+        return;
+    }
+    let spec = &round.hpa.spec;
+    let is_to_zero =
+        from > 0 && to == 0 && spec.min_replicas == 0 && spec.has_object_or_external_metric();
+    let because = if is_to_zero {
+        reasons::SCALED_TO_ZERO
+    } else {
+        reasons::NOT_SCALED_TO_ZERO
+    };
+    round.set(ConditionType::ScaledToZero, is_to_zero, because);
+}

@@ -1,0 +1,45 @@
+//! The selector of the scale, without which no metric can be computed.
+
+use super::observed::Scale;
+use super::round::Round;
+use super::status::{ConditionType, reasons};
+use crate::scaling::pod::PodFacts;
+
+/// The Pods that the selector of the scale selects; the condition `ScalingActive` and an Event tell
+/// where that cannot be said.
+///
+/// # Errors
+/// The selector is missing, is none, or selects Pods that another HPA's target selects too
+/// (`AmbiguousSelector`): both would compute with Pods that are not their own.
+pub(super) fn pods_of<'p>(
+    round: &mut Round<'_>,
+    scale: &Scale<'p>,
+) -> Result<&'p [PodFacts], String> {
+    let active = ConditionType::ScalingActive;
+    if scale.selector.is_empty() {
+        let error = "selector is required".to_owned();
+        round.warn("SelectorRequired", error.clone());
+        round.set(active, false, reasons::MISSING_SELECTOR);
+        return Err(error);
+    }
+    let (reason, error) = match scale.pods {
+        Err(error) => (
+            "InvalidSelector",
+            format!(
+                "couldn't convert selector into a corresponding internal selector object: {error}"
+            ),
+        ),
+        Ok(_) if scale.autoscalers.len() > 1 => (
+            "AmbiguousSelector",
+            format!(
+                "pods by selector {} are controlled by multiple HPAs: [{}]",
+                scale.selector,
+                scale.autoscalers.join(" ")
+            ),
+        ),
+        Ok(pods) => return Ok(pods),
+    };
+    round.warn(reason, error.clone());
+    round.set_because(active, false, reason, error.clone());
+    Err(error)
+}

@@ -1,0 +1,97 @@
+//! A HorizontalPodAutoscaler as the algorithm reads it.
+
+use super::behavior::Behavior;
+use super::settings::{FeatureGates, Settings};
+use super::status::Status;
+use crate::scaling::signal::{ObjectReference, Signal, Target};
+
+/// An HPA, with what Kubernetes fills in filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HorizontalPodAutoscaler {
+    /// The namespace, which is also that of its target.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+    /// What it is to do.
+    pub spec: Spec,
+    /// What it did last.
+    pub status: Status,
+}
+
+/// `spec` of an HPA.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spec {
+    /// `scaleTargetRef`: what is scaled.
+    pub scale_target: ObjectReference,
+    /// `minReplicas`; 1 where the object does not say.
+    pub min_replicas: i32,
+    /// `maxReplicas`.
+    pub max_replicas: i32,
+    /// `metrics`, in the order given; Kubernetes leaves no HPA without one.
+    pub metrics: Vec<MetricSpec>,
+    /// `behavior`, complete; without it the controller's older rules hold.
+    pub behavior: Option<Behavior>,
+}
+
+/// One metric of an HPA.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MetricSpec {
+    /// A metric of a known type; no target where the object gives none that fits the type.
+    Known(Signal, Option<Target>),
+    /// A metric of a type that is not known, by its name.
+    Unknown(String),
+}
+
+impl MetricSpec {
+    /// The metric `signal` that is to have the value `target`.
+    pub const fn new(signal: Signal, target: Target) -> Self {
+        Self::Known(signal, Some(target))
+    }
+}
+
+impl Spec {
+    /// True where a metric does not need Pods to have a value, so that it can tell when a target
+    /// without Pods is needed again.
+    pub(super) fn has_object_or_external_metric(&self) -> bool {
+        self.metrics.iter().any(|metric| {
+            matches!(
+                metric,
+                MetricSpec::Known(
+                    Signal::Object { .. } | Signal::External(_) | Signal::PromQl(_),
+                    _
+                )
+            )
+        })
+    }
+
+    /// How far usage may be from its target in each direction.
+    pub fn tolerances(&self, settings: &Settings, feature_gates: FeatureGates) -> Tolerances {
+        let usual = settings.tolerance;
+        let behavior = self.behavior.as_ref();
+        let rules = behavior.filter(|_| feature_gates.hpa_configurable_tolerance);
+        let own = |tolerance: Option<crate::units::Quantity>| {
+            tolerance.map_or(usual, crate::units::Quantity::approximate_f64)
+        };
+        Tolerances {
+            up: own(rules.and_then(|rules| rules.scale_up.tolerance)),
+            down: own(rules.and_then(|rules| rules.scale_down.tolerance)),
+        }
+    }
+}
+
+/// How far the ratio of usage to target may be from 1 without effect, in each direction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tolerances {
+    /// Above 1.
+    pub up: f64,
+    /// Below 1.
+    pub down: f64,
+}
+
+impl Tolerances {
+    /// True where a ratio has no effect. The bounds are computed in floats, as Kubernetes does:
+    /// with 0.1 the ratio 1.1 is inside.
+    pub fn contain(self, ratio: f64) -> bool {
+        (1.0 - self.down) <= ratio && ratio <= (1.0 + self.up)
+    }
+}

@@ -1,0 +1,247 @@
+//! Signals in the JSON of an HPA: the source of a metric in its spec, and in its status.
+
+use std::collections::BTreeMap;
+
+use evenkeel_core::scaling::signal::{
+    LabelSelector, LabelSelectorRequirement, MetricIdentifier, ObjectReference, Signal,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::json::{lenient, list, null_is_default};
+
+/// A metric of an HPA: its type, and the one source that belongs to the type.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Metric {
+    #[serde(rename = "type", default, deserialize_with = "null_is_default")]
+    pub(super) source_type: String,
+    #[serde(default, deserialize_with = "lenient")]
+    resource: Option<Source>,
+    #[serde(default, deserialize_with = "lenient")]
+    container_resource: Option<Source>,
+    #[serde(default, deserialize_with = "lenient")]
+    pods: Option<Source>,
+    #[serde(default, deserialize_with = "lenient")]
+    object: Option<Source>,
+    #[serde(default, deserialize_with = "lenient")]
+    external: Option<Source>,
+}
+
+/// The source of a metric of any type.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Source {
+    name: Option<String>,
+    container: Option<String>,
+    metric: Option<Identifier>,
+    described_object: Option<Reference>,
+    /// The value that the metric is to have, in a spec.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) target: Option<Values>,
+    /// The value that it has, in a status.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) current: Option<Values>,
+}
+
+/// A value that a metric is to have, or has.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Values {
+    #[serde(rename = "type", default, deserialize_with = "lenient")]
+    pub(super) target_type: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) average_utilization: Option<i32>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) average_value: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) value: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Identifier {
+    name: String,
+    #[serde(default, deserialize_with = "lenient")]
+    selector: Option<Selector>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Selector {
+    #[serde(default, deserialize_with = "null_is_default")]
+    match_labels: BTreeMap<String, String>,
+    #[serde(default, deserialize_with = "list")]
+    match_expressions: Vec<Requirement>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Requirement {
+    key: String,
+    operator: String,
+    #[serde(default, deserialize_with = "null_is_default")]
+    values: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Reference {
+    #[serde(default, deserialize_with = "null_is_default")]
+    api_version: String,
+    kind: String,
+    name: String,
+}
+
+impl Metric {
+    /// The signal with its source; `None` where the type is not known, or has no source.
+    pub(super) fn read(self) -> Option<(Signal, Source)> {
+        let mut source = match self.source_type.as_str() {
+            "Resource" => self.resource,
+            "ContainerResource" => self.container_resource,
+            "Pods" => self.pods,
+            "Object" => self.object,
+            "External" => self.external,
+            _ => None,
+        }?;
+        let signal = source.signal(&self.source_type)?;
+        Some((signal, source))
+    }
+}
+
+impl Source {
+    fn signal(&mut self, source_type: &str) -> Option<Signal> {
+        let metric = self.metric.take().map(Identifier::read);
+        Some(match source_type {
+            "Resource" => Signal::Resource(self.name.as_deref()?.into()),
+            "ContainerResource" => Signal::ContainerResource {
+                resource: self.name.as_deref()?.into(),
+                container: self.container.take()?,
+            },
+            "Pods" => Signal::Pods(metric?),
+            "Object" => Signal::Object {
+                object: self.described_object.take()?.read(),
+                metric: metric?,
+            },
+            _ => Signal::External(metric?),
+        })
+    }
+}
+
+impl Identifier {
+    fn read(self) -> MetricIdentifier {
+        let Self { name, selector } = self;
+        MetricIdentifier {
+            name,
+            selector: selector.map(Selector::read),
+        }
+    }
+}
+
+impl Selector {
+    fn read(self) -> LabelSelector {
+        let requirement = |requirement: Requirement| LabelSelectorRequirement {
+            key: requirement.key,
+            operator: requirement.operator.as_str().into(),
+            values: requirement.values,
+        };
+        LabelSelector {
+            match_labels: self.match_labels,
+            match_expressions: self
+                .match_expressions
+                .into_iter()
+                .map(requirement)
+                .collect(),
+        }
+    }
+}
+
+impl Reference {
+    fn read(self) -> ObjectReference {
+        let Self {
+            api_version,
+            kind,
+            name,
+        } = self;
+        ObjectReference {
+            api_version,
+            kind,
+            name,
+        }
+    }
+}
+
+/// A metric in the status: the signal with `current` as its value. A PromQL query is no metric of an
+/// HPA; where one shows up it is written as an external one.
+pub(super) fn write(signal: &Signal, current: &Value) -> Value {
+    let (source_type, field, source) = match signal {
+        Signal::Resource(resource) => (
+            "Resource",
+            "resource",
+            json!({"name": resource.as_str(), "current": current}),
+        ),
+        Signal::ContainerResource {
+            resource,
+            container,
+        } => (
+            "ContainerResource",
+            "containerResource",
+            json!({"name": resource.as_str(), "container": container, "current": current}),
+        ),
+        Signal::Pods(metric) => (
+            "Pods",
+            "pods",
+            json!({"metric": identifier(metric), "current": current}),
+        ),
+        Signal::Object { object, metric } => (
+            "Object",
+            "object",
+            json!({"metric": identifier(metric), "current": current,
+                "describedObject": reference(object)}),
+        ),
+        Signal::External(metric) => (
+            "External",
+            "external",
+            json!({"metric": identifier(metric), "current": current}),
+        ),
+        Signal::PromQl(query) => (
+            "External",
+            "external",
+            json!({"metric": {"name": query}, "current": current}),
+        ),
+    };
+    json!({"type": source_type, field: source})
+}
+
+fn identifier(metric: &MetricIdentifier) -> Value {
+    let mut written = json!({"name": metric.name});
+    if let Some(selector) = &metric.selector {
+        written["selector"] = self::selector(selector);
+    }
+    written
+}
+
+fn selector(selector: &LabelSelector) -> Value {
+    let mut written = json!({});
+    if !selector.match_labels.is_empty() {
+        written["matchLabels"] = json!(selector.match_labels);
+    }
+    if !selector.match_expressions.is_empty() {
+        let requirement = |one: &LabelSelectorRequirement| {
+            let mut written = json!({"key": one.key, "operator": one.operator.as_str()});
+            if !one.values.is_empty() {
+                written["values"] = json!(one.values);
+            }
+            written
+        };
+        let requirements = selector.match_expressions.iter().map(requirement);
+        written["matchExpressions"] = requirements.collect();
+    }
+    written
+}
+
+fn reference(object: &ObjectReference) -> Value {
+    let mut written = json!({"kind": object.kind, "name": object.name});
+    if !object.api_version.is_empty() {
+        written["apiVersion"] = json!(object.api_version);
+    }
+    written
+}

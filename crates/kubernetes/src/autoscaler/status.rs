@@ -1,0 +1,151 @@
+//! The status of an HPA, from its JSON and back, as the HPA algorithm reads and makes it.
+
+use std::borrow::Cow;
+
+use evenkeel_core::scaling::hpa::{Condition, CurrentValue, MetricStatus, Status};
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+
+use super::signal::{self, Metric, Values};
+use crate::json::{lenient, lenient_time, list, null_is_default};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Written {
+    #[serde(default, deserialize_with = "lenient")]
+    current_replicas: Option<i32>,
+    #[serde(default, deserialize_with = "lenient")]
+    desired_replicas: Option<i32>,
+    #[serde(default, deserialize_with = "lenient_time")]
+    last_scale_time: Option<Timestamp>,
+    #[serde(default, deserialize_with = "metrics")]
+    current_metrics: Vec<MetricStatus>,
+    #[serde(default, deserialize_with = "list")]
+    conditions: Vec<WrittenCondition>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WrittenCondition {
+    #[serde(rename = "type")]
+    condition_type: String,
+    #[serde(default, deserialize_with = "null_is_default")]
+    status: String,
+    #[serde(default, deserialize_with = "null_is_default")]
+    reason: String,
+    #[serde(default, deserialize_with = "null_is_default")]
+    message: String,
+    #[serde(default, deserialize_with = "lenient_time")]
+    last_transition_time: Option<Timestamp>,
+}
+
+fn metrics<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<MetricStatus>, D::Error> {
+    let written: Vec<Value> = list(deserializer)?;
+    Ok(written.into_iter().map(metric).collect())
+}
+
+/// An entry that cannot be read is as good as one without a value.
+fn metric(written: Value) -> MetricStatus {
+    let read = Metric::deserialize(written).ok().and_then(Metric::read);
+    let Some((signal, source)) = read else {
+        return MetricStatus::default();
+    };
+    let Values {
+        average_utilization,
+        average_value,
+        value,
+        target_type: _,
+    } = source.current.unwrap_or_default();
+    MetricStatus {
+        signal: Some(signal),
+        current: CurrentValue {
+            average_utilization,
+            average_value: average_value.and_then(|text| text.parse().ok()),
+            value: value.and_then(|text| text.parse().ok()),
+        },
+    }
+}
+
+/// The status of an HPA; what is absent or cannot be read is as in an HPA that is new.
+pub fn read(status: Value) -> Status {
+    let Ok(written) = Written::deserialize(status) else {
+        return Status::default();
+    };
+    let condition = |written: WrittenCondition| Condition {
+        condition_type: written.condition_type.as_str().into(),
+        status: written.status.as_str().into(),
+        reason: Cow::Owned(written.reason),
+        message: Cow::Owned(written.message),
+        last_transition_time: written.last_transition_time,
+    };
+    Status {
+        current_replicas: written.current_replicas.unwrap_or_default(),
+        desired_replicas: written.desired_replicas.unwrap_or_default(),
+        last_scale_time: written.last_scale_time,
+        current_metrics: written.current_metrics,
+        conditions: written.conditions.into_iter().map(condition).collect(),
+    }
+}
+
+/// The status of an HPA as it is written. Times are in whole seconds, as Kubernetes stores them.
+pub fn write(status: &Status) -> Value {
+    let Status {
+        current_replicas,
+        desired_replicas,
+        last_scale_time,
+        current_metrics,
+        conditions,
+    } = status;
+    json!({
+        "currentReplicas": current_replicas,
+        "desiredReplicas": desired_replicas,
+        "lastScaleTime": last_scale_time.map(seconds),
+        "currentMetrics": current_metrics.iter().map(write_metric).collect::<Vec<_>>(),
+        "conditions": conditions.iter().map(write_condition).collect::<Vec<_>>(),
+    })
+}
+
+/// The value of a metric in the status; of one without a value only an empty type is written.
+pub fn write_metric(metric: &MetricStatus) -> Value {
+    let Some(signal) = &metric.signal else {
+        return json!({"type": ""});
+    };
+    let CurrentValue {
+        average_utilization,
+        average_value,
+        value,
+    } = &metric.current;
+    let mut current = json!({});
+    if let Some(percent) = average_utilization {
+        current["averageUtilization"] = json!(percent);
+    }
+    if let Some(quantity) = average_value {
+        current["averageValue"] = json!(quantity.to_string());
+    }
+    if let Some(quantity) = value {
+        current["value"] = json!(quantity.to_string());
+    }
+    signal::write(signal, &current)
+}
+
+fn write_condition(condition: &Condition) -> Value {
+    let Condition {
+        condition_type,
+        status,
+        reason,
+        message,
+        last_transition_time,
+    } = condition;
+    json!({
+        "type": condition_type.as_str(),
+        "status": status.as_str(),
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": last_transition_time.map(seconds),
+    })
+}
+
+fn seconds(time: Timestamp) -> String {
+    format!("{time:.0}")
+}

@@ -1,0 +1,198 @@
+//! What a reconciliation comes to, in the JSON of the cases.
+
+use evenkeel_core::scaling::hpa::{
+    Condition, Event, Memory, MetricStatus, Outcome, ReconcileError, Status,
+};
+use evenkeel_core::scaling::signal::Signal;
+use evenkeel_kubernetes::autoscaler::status;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::cases::relative;
+use crate::rules::{Event as ScaleEvent, Recommended, recommended, written};
+
+#[derive(Debug, PartialEq, Deserialize)]
+pub(crate) struct ReconcileOut {
+    expected: Expected,
+    observed: ObservedOut,
+}
+
+/// What Kubernetes' own tests ask for.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+struct Expected {
+    desired_replicas: i32,
+    scale_updated: bool,
+    status_updated: bool,
+    conditions: Option<Vec<ShortCondition>>,
+    cpu_utilization_percent: Option<i32>,
+    reconciliation_action_label: String,
+    reconciliation_error_label: String,
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+struct ShortCondition {
+    #[serde(rename = "type")]
+    kind: String,
+    status: String,
+    reason: String,
+}
+
+/// Everything that Kubernetes did.
+#[derive(Debug, PartialEq, Deserialize)]
+struct ObservedOut {
+    error: Option<Message>,
+    desired_replicas: Option<i32>,
+    scale_updates: Vec<i32>,
+    status_updated: bool,
+    current_replicas: Option<i32>,
+    last_scale_s: Option<i64>,
+    conditions: Option<Vec<LongCondition>>,
+    current_metrics: Option<Vec<Value>>,
+    events: Vec<EventOut>,
+    recommendations_after: Option<Vec<Recommended>>,
+    scale_up_events_after: Vec<ScaleEvent>,
+    scale_down_events_after: Vec<ScaleEvent>,
+    reconciliation_action_label: String,
+    reconciliation_error_label: String,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct LongCondition {
+    #[serde(rename = "type")]
+    kind: String,
+    status: String,
+    reason: String,
+    message: Message,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct EventOut {
+    #[serde(rename = "type")]
+    kind: String,
+    reason: String,
+    message: Message,
+}
+
+/// A message. Go's own parser words what is wrong with a selector; only what stands before it counts.
+#[derive(Debug, Deserialize)]
+struct Message(String);
+
+impl Message {
+    fn counted(&self) -> &str {
+        let parser = "into a corresponding internal selector object: ";
+        let end = self.0.find(parser).map(|start| start + parser.len());
+        &self.0[..end.unwrap_or(self.0.len())]
+    }
+}
+
+impl PartialEq for Message {
+    fn eq(&self, other: &Self) -> bool {
+        self.counted() == other.counted()
+    }
+}
+
+impl ReconcileOut {
+    /// What was found. Of a status that is not written the cases say nothing that could be compared.
+    pub(super) fn new(
+        outcome: &Outcome,
+        scale_updates: Vec<i32>,
+        memory: &Memory,
+        expected: &Self,
+    ) -> Self {
+        Self {
+            expected: Expected::new(outcome, !scale_updates.is_empty(), &expected.expected),
+            observed: ObservedOut::new(outcome, scale_updates, memory, &expected.observed),
+        }
+    }
+}
+
+/// The status, where it is written.
+fn new_status(outcome: &Outcome) -> Option<&Status> {
+    outcome.is_status_changed.then_some(&outcome.status)
+}
+
+fn error_label(outcome: &Outcome) -> String {
+    ReconcileError::label(outcome.error.as_ref()).to_owned()
+}
+
+impl Expected {
+    fn new(outcome: &Outcome, scale_updated: bool, expected: &Self) -> Self {
+        let status = new_status(outcome);
+        let desired = status.map(|status| status.desired_replicas);
+        let conditions = |status: &Status| status.conditions.iter().map(short).collect();
+        let cpu = status.and_then(cpu_utilization);
+        Self {
+            desired_replicas: desired.unwrap_or(expected.desired_replicas),
+            scale_updated,
+            status_updated: status.is_some(),
+            conditions: status.map(conditions),
+            cpu_utilization_percent: expected.cpu_utilization_percent.and(cpu),
+            reconciliation_action_label: outcome.action.as_str().to_owned(),
+            reconciliation_error_label: error_label(outcome),
+        }
+    }
+}
+
+impl ObservedOut {
+    fn new(outcome: &Outcome, scale_updates: Vec<i32>, memory: &Memory, expected: &Self) -> Self {
+        let status = new_status(outcome);
+        let error = outcome.error.as_ref();
+        let last_scale = |status: &Status| status.last_scale_time.map(relative);
+        let current = status.map(|status| status.current_replicas);
+        let desired = status.map(|status| status.desired_replicas);
+        let conditions = |status: &Status| status.conditions.iter().map(long).collect();
+        Self {
+            error: error.map(|error| Message(error.to_string())),
+            desired_replicas: desired.or(expected.desired_replicas),
+            scale_updates,
+            status_updated: status.is_some(),
+            current_replicas: current.or(expected.current_replicas),
+            last_scale_s: status.map_or(expected.last_scale_s, last_scale),
+            conditions: status.map(conditions),
+            current_metrics: status.and_then(current_metrics),
+            events: outcome.events.iter().map(event).collect(),
+            recommendations_after: memory.recommendations.as_deref().map(recommended),
+            scale_up_events_after: written(&memory.scale_events.up),
+            scale_down_events_after: written(&memory.scale_events.down),
+            reconciliation_action_label: outcome.action.as_str().to_owned(),
+            reconciliation_error_label: error_label(outcome),
+        }
+    }
+}
+
+fn current_metrics(status: &Status) -> Option<Vec<Value>> {
+    let metrics = status.current_metrics.iter();
+    let written: Vec<_> = metrics.map(status::write_metric).collect();
+    (!written.is_empty()).then_some(written)
+}
+
+fn short(condition: &Condition) -> ShortCondition {
+    ShortCondition {
+        kind: condition.condition_type.to_string(),
+        status: condition.status.as_str().to_owned(),
+        reason: condition.reason.to_string(),
+    }
+}
+
+fn long(condition: &Condition) -> LongCondition {
+    LongCondition {
+        kind: condition.condition_type.to_string(),
+        status: condition.status.as_str().to_owned(),
+        reason: condition.reason.to_string(),
+        message: Message(condition.message.to_string()),
+    }
+}
+
+fn event(event: &Event) -> EventOut {
+    EventOut {
+        kind: event.event_type.as_str().to_owned(),
+        reason: event.reason.to_owned(),
+        message: Message(event.message.clone()),
+    }
+}
+
+fn cpu_utilization(status: &Status) -> Option<i32> {
+    let is_cpu = |metric: &&MetricStatus| metric.signal == Some(Signal::CPU);
+    let metric = status.current_metrics.iter().find(is_cpu)?;
+    metric.current.average_utilization
+}
