@@ -136,7 +136,7 @@ async fn every_workload_is_classified_placed_and_the_web_is_scaled() {
     assert!(summary.seconds > 0.0);
 }
 
-/// What a run of `evenkeel doctor` on the cluster tells: its exit code, and the checks by severity.
+/// Runs `evenkeel doctor` on the cluster: its exit code, and the checks by severity.
 async fn examine(cluster: &Cluster) -> (i32, BTreeMap<String, Vec<String>>, String) {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_evenkeel"));
     command
@@ -206,7 +206,7 @@ fn of<T: serde::de::DeserializeOwned>(object: Value) -> T {
     serde_json::from_value(object).unwrap()
 }
 
-/// What somebody applies by hand: a Deployment of four Pods with everything around it.
+/// Applies by hand a Deployment of four Pods with everything around it.
 async fn apply_by_hand(cluster: &Cluster) {
     let client = &cluster.client;
     let (post, labels) = (PostParams::default(), json!({"app": "hand"}));

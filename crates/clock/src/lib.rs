@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 
-/// The machine's date.
 #[allow(clippy::disallowed_methods)] // this is the named place
 pub fn now() -> Timestamp {
     Timestamp::now()

@@ -1,5 +1,5 @@
-//! The scenario without Evenkeel: the default scheduler and a plain HPA over the same [`Engine`] that
-//! `dev` runs, in steps of virtual time.
+//! The scenario without Evenkeel: the default scheduler and a plain HPA over the same [`Engine`]
+//! that `dev` runs, in steps of virtual time.
 //!
 //! Only decisions stand here: how many Pods there are, on which node each goes, and what the HPA
 //! wants. Load, start-up, noise and measurements are the engine's, and with the same lags of the

@@ -1,5 +1,5 @@
-//! What kube-controller-manager does: Deployments become Pods and are scaled, Services find them,
-//! disruption budgets are counted, and silent nodes are left.
+//! The controllers of kube-controller-manager: Deployments become Pods and are scaled, Services
+//! find them, disruption budgets are counted, and silent nodes are left.
 
 mod autoscaling;
 mod deployment;

@@ -2,9 +2,9 @@
 //!
 //! Whoever places Pods tells the engine which Pod runs on which node; each step computes what the
 //! Pods use at that moment, what their nodes can give, what a metrics backend sees of it, and what
-//! the run has come to. It knows neither an API nor a clock: [`Machines`](crate::machines::Machines)
-//! steps it at the pace of a clock for `dev`, [`Baseline`](crate::baseline::Baseline) as fast as it
-//! goes.
+//! the run has come to. It knows neither an API nor a clock:
+//! [`Machines`](crate::machines::Machines) steps it at the pace of a clock for `dev`,
+//! [`Baseline`](crate::baseline::Baseline) as fast as it goes.
 
 pub mod lag;
 pub mod lifecycle;
@@ -130,7 +130,7 @@ impl Engine {
         }
     }
 
-    /// Whether a node is lost.
+    /// True for a node that is lost.
     #[must_use]
     pub fn is_lost(&self, node: &str) -> bool {
         self.lost.contains(node)

@@ -35,7 +35,6 @@ pub enum Event {
     Scaled {
         namespace: String,
         workload: String,
-        /// Replicas before.
         from: u32,
         /// Replicas from now on.
         to: u32,
@@ -53,7 +52,6 @@ type Listener = dyn Fn(SignedDuration, Event) + Send + Sync;
 pub struct Events(Arc<Listener>);
 
 impl Default for Events {
-    /// Tells nobody.
     fn default() -> Self {
         Self::new(|_, _| ())
     }

@@ -1,6 +1,6 @@
 //! A kubelet for all nodes: takes on bound Pods, reports how they start, and ends them.
 //!
-//! What a Pod's status should be is a function of its stage; it is written when the stage changes.
+//! The status of a Pod is a function of its stage; it is written when the stage changes.
 
 mod containers;
 pub mod heartbeat;
@@ -26,9 +26,7 @@ use super::recorder::Recorder;
 use super::store::Stores;
 use crate::engine::BoundPod;
 use crate::engine::lifecycle::{Lifecycle, Stage};
-use crate::engine::lifecycle::{Lifecycle, Stage};
 use crate::machines::{Machines, steps};
-use evenkeel_clock::Clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes as kubernetes;
 use evenkeel_kubernetes::demand::demand;
@@ -192,7 +190,7 @@ struct Due<'a> {
     life: Lifecycle,
 }
 
-/// What a Pod is to its machine.
+/// A Pod as its machine knows it.
 fn bound(pod: &Pod, node: &str) -> BoundPod {
     let value = serde_json::to_value(pod).unwrap_or_default();
     let slim: kubernetes::pod::Pod = serde_json::from_value(value).unwrap_or_default();

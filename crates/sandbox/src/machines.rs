@@ -105,7 +105,7 @@ impl Machines {
         self.lock().engine.set_lost(node, lost);
     }
 
-    /// Whether a node is lost.
+    /// True for a node that is lost.
     #[must_use]
     pub fn is_lost(&self, node: &str) -> bool {
         self.lock().engine.is_lost(node)

@@ -12,10 +12,9 @@ use evenkeel_core::units::{Amount, Resource, Resources};
 /// The label that says which workload a Pod is of.
 pub const APP: &str = "app.kubernetes.io/name";
 
-/// What the image of every workload is called; nothing pulls it.
+/// The name of every workload's image; nothing pulls it.
 const IMAGE: &str = "registry.example/evenkeel/simulated:1";
 
-/// A namespace.
 #[must_use]
 pub fn namespace(name: &str) -> Namespace {
     typed(json!({"metadata": {"name": name}}))

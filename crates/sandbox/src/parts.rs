@@ -1,4 +1,4 @@
-//! What every simulated part of the cluster goes by, and by what it tells what it does.
+//! The time that every part of the control plane goes by, and where it tells of its work.
 
 use super::recorder::Recorder;
 use super::{Event, Events, Timeline};
@@ -10,7 +10,6 @@ pub struct Parts {
     pub timeline: Timeline,
     /// For whoever watches the run.
     pub events: Events,
-    /// For `kubectl describe`.
     pub recorder: Recorder,
 }
 

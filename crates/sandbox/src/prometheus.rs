@@ -123,13 +123,13 @@ const DOWN: u8 = 1;
 const HANGS: u8 = 2;
 
 impl Behaviour {
-    /// Whether every question is refused.
+    /// Refuses every question, or answers again.
     pub fn set_down(&self, down: bool) {
         self.0
             .store(if down { DOWN } else { ANSWERS }, Ordering::Relaxed);
     }
 
-    /// Whether no question is answered.
+    /// Lets every caller wait, or answers again.
     pub fn set_hanging(&self, hangs: bool) {
         self.0
             .store(if hangs { HANGS } else { ANSWERS }, Ordering::Relaxed);

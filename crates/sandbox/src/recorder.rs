@@ -22,10 +22,9 @@ use evenkeel_clock::Clock;
 /// Events that wait to be written; beyond that they are lost.
 const WAITING: usize = 1_024;
 
-/// Whether something is as it should be.
+/// The type of an Event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Severity {
-    /// It is.
     Normal,
     /// Somebody may want to look at it.
     Warning,
@@ -73,32 +72,37 @@ impl Recorder {
 
     /// Tells that nothing is wrong with an object.
     pub fn normal(&self, about: ObjectReference, reason: &'static str, message: String) {
-        self.tell(about, (Severity::Normal, reason), message);
+        self.tell(self.note(about, Severity::Normal, reason, message));
     }
 
     /// Tells that something is wrong with an object.
     pub fn warning(&self, about: ObjectReference, reason: &'static str, message: String) {
-        self.tell(about, (Severity::Warning, reason), message);
+        self.tell(self.note(about, Severity::Warning, reason, message));
     }
 
-    fn tell(
+    fn note(
         &self,
         about: ObjectReference,
-        (severity, reason): (Severity, &'static str),
+        severity: Severity,
+        reason: &'static str,
         message: String,
-    ) {
-        // A full queue loses the Event, which is better than a part of the cluster that waits.
-        let _ = self.notes.try_send(Note {
+    ) -> Note {
+        Note {
             about,
             severity,
             reason,
             message,
             at: self.clock.now(),
-        });
+        }
+    }
+
+    fn tell(&self, note: Note) {
+        // A full queue loses the Event, which is better than a part of the cluster that waits.
+        let _ = self.notes.try_send(note);
     }
 }
 
-/// What an Event is about. Nodes are known by their name where others have a UID.
+/// A reference to the object of an Event. Nodes are known by their name where others have a UID.
 #[must_use]
 pub fn reference<K: Resource<DynamicType = ()>>(object: &K) -> ObjectReference {
     let mut about = object.object_ref(&());

@@ -46,7 +46,8 @@ const NAME: &str = "default-scheduler";
 /// After this long a refused Pod is tried again, whatever has happened.
 const FLUSH: SignedDuration = SignedDuration::from_mins(5);
 
-/// How long a binding may take on the machine to be seen in the watch; afterwards it is believed to have failed.
+/// How long a binding may take on the machine to be seen in the watch; afterwards it is believed to
+/// have failed.
 const ASSUMED: Duration = Duration::from_secs(30);
 
 /// Why a Pod was not placed.
@@ -72,14 +73,13 @@ struct Failed {
     landscape: Landscape,
 }
 
-/// What a configuration sets.
+/// The parts of a configuration that are in force.
 #[derive(Clone, Default)]
 struct Setup {
     percentage: usize,
     extenders: Vec<Extender>,
 }
 
-/// The scheduler.
 pub struct Scheduler {
     binder: Binder,
     stores: Stores,
@@ -149,7 +149,6 @@ impl Scheduler {
         self.setup.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Schedules for ever.
     pub async fn run(mut self) {
         let mut changes = self.stores.changes();
         let flush = self.clock().period(FLUSH);

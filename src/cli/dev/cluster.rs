@@ -52,7 +52,7 @@ use evenkeel_sandbox::{Timeline, controllers};
 /// Where the service's own objects are.
 const NAMESPACE: &str = "evenkeel-system";
 
-/// What the service has to be told of the cluster.
+/// The settings that a cluster gives the service.
 #[derive(Debug, Clone)]
 pub struct Wiring {
     /// How it reaches the API server.
@@ -70,7 +70,7 @@ pub struct Wiring {
 /// How the service ended.
 pub type Ended = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// What faults break, beside the API server and nodes.
+/// The parts that faults break, beside the API server and nodes.
 struct Breakable {
     behaviour: Behaviour,
     gate: Gate,
@@ -78,7 +78,6 @@ struct Breakable {
 
 /// A running cluster; it ends when this is dropped, and in good order by [`Cluster::stop`].
 pub struct Cluster {
-    /// An administrator's client.
     pub client: Client,
     config: kube::Config,
     kubeconfig: PathBuf,
@@ -301,19 +300,18 @@ impl Cluster {
         self.addresses.dashboard
     }
 
-    /// What happens from now on.
+    /// The events from now on.
     #[must_use]
     pub fn events(&self) -> broadcast::Receiver<TimedEvent> {
         self.events.subscribe()
     }
 
-    /// The scenario's time.
     #[must_use]
     pub fn now(&self) -> SignedDuration {
         self.timeline.elapsed()
     }
 
-    /// What the run has come to so far.
+    /// The figures of the run so far.
     #[must_use]
     pub fn summary(&self) -> Summary {
         self.machines.summary()

@@ -28,7 +28,6 @@ const HASH: &str = "pod-template-hash";
 /// Old ReplicaSets that are kept where a Deployment does not say how many.
 const HISTORY: i32 = 10;
 
-/// The controller.
 pub(super) struct Deployments {
     pub(super) client: Client,
     pub(super) stores: Stores,

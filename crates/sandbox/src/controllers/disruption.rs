@@ -98,7 +98,8 @@ fn controller(
     controllers.next().map(|owner| owner.name.clone())
 }
 
-/// The status; `scale` is what the Pods' controllers want, which shares and `maxUnavailable` are of.
+/// The status; `scale` is what the Pods' controllers want, which shares and `maxUnavailable` are
+/// of.
 fn status(budget: &PodDisruptionBudget, pods: &[Arc<Pod>], scale: i32, now: Timestamp) -> Value {
     let count = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
     let spec = budget.spec.clone().unwrap_or_default();

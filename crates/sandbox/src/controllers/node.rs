@@ -31,7 +31,6 @@ const LEAST_GRACE: Duration = Duration::from_secs(40);
 const LOOK: Duration = Duration::from_secs(2);
 const SILENT: &str = "NodeStatusUnknown";
 
-/// The controller.
 pub(super) struct Nodes {
     pub(super) client: Client,
     pub(super) stores: Stores,

@@ -45,7 +45,7 @@ impl Made {
         });
     }
 
-    /// Whether Pods of a ReplicaSet are still to be shown; until then it would make them again.
+    /// True while Pods of a ReplicaSet are still to be shown; until then it would make them again.
     fn any_of(&self, set: &ReplicaSet) -> bool {
         let uid = set.uid();
         self.0
@@ -54,10 +54,9 @@ impl Made {
     }
 }
 
-/// What a controller has made and deleted in a turn.
+/// The Pods that a controller has made and deleted in a turn.
 type Done = (Vec<(String, Owned)>, Vec<(String, Instant)>);
 
-/// The controller.
 pub(super) struct ReplicaSets {
     pub(super) client: Client,
     pub(super) stores: Stores,
@@ -188,8 +187,8 @@ enum Plan {
     Delete(Vec<Arc<Pod>>),
 }
 
-/// What is missing, or what is too much: first what is not placed, then what is not ready, then
-/// the newest.
+/// The Pods to make, or those to delete: first those that are not placed, then those not ready,
+/// then the newest.
 fn plan(set: &ReplicaSet, pods: &[Arc<Pod>], deleted: &Deleted) -> Plan {
     let wanted = set
         .spec

@@ -33,7 +33,6 @@ pub struct NodeLoads {
 pub struct WorkloadLoad {
     pub namespace: String,
     pub name: String,
-    /// Pods that serve.
     pub ready: u32,
     /// Pods that are there.
     pub replicas: u32,

@@ -67,7 +67,6 @@ pub struct Summary {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceSummary {
-    /// Its name.
     #[serde(serialize_with = "name")]
     pub resource: Resource,
     /// Mean over time of the standard deviation of utilisation over the nodes.

@@ -22,7 +22,7 @@ pub(super) fn shares(pod: &Pod) -> Vec<ContainerShare> {
         .collect()
 }
 
-/// What each requests of what all request; equal parts where nobody requests anything.
+/// The share of each in the requests of all; equal parts where nobody requests anything.
 fn parts(containers: &[&Container], resource: &str) -> Vec<f64> {
     let requested = |container: &&Container| {
         let resources = container.resources.as_ref();

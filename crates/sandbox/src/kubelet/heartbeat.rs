@@ -20,7 +20,8 @@ use evenkeel_clock::{self as clock, Clock};
 /// The namespace of nodes' Leases.
 pub const LEASES: &str = "kube-node-lease";
 
-/// How often a Lease is renewed, by the machine's clock: the node controller waits several times as long.
+/// How often a Lease is renewed, by the machine's clock: the node controller waits several times as
+/// long.
 const RENEWAL: Duration = Duration::from_secs(5);
 /// How often is looked for Leases that are due: those of new nodes, or that could not be renewed.
 const LOOK: Duration = Duration::from_millis(500);

@@ -1,5 +1,5 @@
-//! What Prometheus has of the past of workloads: their sums since the start, at each scrape, which
-//! is what the service asks for when it begins.
+//! The past of workloads in Prometheus: the sums of their Pods at each scrape since the start,
+//! which is what the service asks for when it begins.
 //!
 //! Only the one form of a range query is answered that the service asks.
 
@@ -98,7 +98,7 @@ fn within_by_workload(query: &str) -> Option<&str> {
     Some(pods)
 }
 
-/// What the Pods of each workload use together, as last scraped.
+/// The sums over the Pods of each workload, as last scraped.
 fn sums(machines: &Machines) -> Sums {
     let mut sums = Sums::new();
     for (pod, sample) in machines.pod_samples() {

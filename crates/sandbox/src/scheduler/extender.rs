@@ -18,7 +18,6 @@ const SCALE: i64 = 10;
 /// The largest answer that is read: names and reasons of some ten thousand nodes.
 const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 
-/// What filter leaves.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Filtered {
     /// Nodes that pass, in the order of the answer.
@@ -29,7 +28,6 @@ pub(super) struct Filtered {
     pub(super) skipped: bool,
 }
 
-/// One extender.
 #[derive(Clone)]
 pub(super) struct Extender {
     settings: Settings,
@@ -152,8 +150,8 @@ fn arguments(pod: &Pod, names: &[&str]) -> Vec<u8> {
     body.to_string().into_bytes()
 }
 
-/// What an answer means: a node that passes and is refused passes, and one that is in neither list
-/// is refused without a reason.
+/// Reads an answer to filter: a node that passes and is refused passes, and one that is in neither
+/// list is refused without a reason.
 fn read_filter(body: &[u8], names: &[&str]) -> Result<Filtered, String> {
     let answer: FilterAnswer = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     if let Some(error) = answer.error.filter(|error| !error.is_empty()) {

@@ -1,12 +1,11 @@
-//! The run without Evenkeel, kept at the same time of the scenario, so that what a baseline HPA would
-//! have now can be seen beside what there is.
+//! The run without Evenkeel, kept at the same time of the scenario, so that what a baseline HPA
+//! would have now can be seen beside what there is.
 
 use super::events::{Event, Events, PlainReplicas};
 use evenkeel_sandbox::Timeline;
 use evenkeel_sandbox::baseline::Baseline;
 use evenkeel_sandbox::machines::{self, Machines};
 
-/// Runs for ever.
 pub(super) async fn run(
     mut baseline: Baseline,
     machines: Machines,

@@ -22,12 +22,10 @@ pub struct TimedEvent {
     /// Seconds of the scenario.
     #[serde(serialize_with = "seconds")]
     pub at: SignedDuration,
-    /// What.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// Something that happened.
 #[derive(Debug, Clone, Serialize)]
 #[serde(
     tag = "event",
@@ -37,20 +35,16 @@ pub struct TimedEvent {
 pub enum Event {
     /// Admission has named the profile of a new Pod.
     PodClassified {
-        /// The Pod.
         #[serde(serialize_with = "pod_name")]
         pod: PodName,
-        /// Its profile.
         profile: String,
         /// How it was found: `declared`, `requests` or `history`.
         source: String,
     },
     /// A Pod was bound.
     PodPlaced {
-        /// The Pod.
         #[serde(serialize_with = "pod_name")]
         pod: PodName,
-        /// The node.
         node: String,
         /// Its profile, where it has one.
         profile: Option<String>,
@@ -61,7 +55,6 @@ pub enum Event {
     },
     /// No node takes a Pod.
     PodRefused {
-        /// The Pod.
         #[serde(serialize_with = "pod_name")]
         pod: PodName,
         /// The text of its condition.
@@ -69,31 +62,21 @@ pub enum Event {
     },
     /// A workload was scaled.
     Scaled {
-        /// Its namespace.
         namespace: String,
-        /// Its name.
         workload: String,
-        /// Replicas before.
         from: u32,
         /// Replicas from now on.
         to: u32,
-        /// Why, in words.
         why: String,
     },
     /// How loaded the nodes are, and the workloads.
     Loads {
-        /// By name.
         nodes: Vec<NodeLoads>,
         /// By namespace and name.
         workloads: Vec<WorkloadLoad>,
     },
     /// A fault begins or ends.
-    Fault {
-        /// Which.
-        fault: String,
-        /// Whether it begins.
-        begins: bool,
-    },
+    Fault { fault: String, begins: bool },
     /// A call to the service was not answered in time, and went on without it.
     FailedOpen {
         /// Who called: `webhook` or `extender`.
@@ -102,7 +85,7 @@ pub enum Event {
         #[serde(serialize_with = "pod_name")]
         pod: PodName,
     },
-    /// What the service says is not as usual; what is not named any more is over.
+    /// The faults that the service tells of; one that is not named any more is over.
     Notices {
         /// All that is on.
         on: Vec<Notice>,
@@ -110,26 +93,25 @@ pub enum Event {
     /// An Event object of the service.
     #[serde(rename = "said")]
     ServiceEvent {
-        /// What it is about: kind, namespace and name.
+        /// The kind, namespace and name of the object.
         regarding: String,
         /// Its reason, such as `FloorRaised`.
         reason: String,
-        /// Its note.
         note: String,
-        /// Whether it is a warning.
+        /// True for an Event of type `Warning`.
         warning: bool,
     },
-    /// What the service says of the workloads that it scales.
+    /// The state of the workloads that the service scales.
     Scaling {
         /// By namespace and name.
         targets: Vec<Target>,
     },
-    /// What a plain HPA would have now, without Evenkeel.
+    /// The replicas that a plain HPA would have now, without Evenkeel.
     Plain {
         /// By namespace and name.
         replicas: Vec<PlainReplicas>,
     },
-    /// What the service is doing.
+    /// The state of the service.
     ServiceState {
         /// In a few words, such as `ready`.
         state: String,
@@ -139,9 +121,9 @@ pub enum Event {
 /// Something that is not as usual.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Notice {
-    /// What it is about, in a word that stays the same.
+    /// The subject, in a word that stays the same.
     pub about: &'static str,
-    /// What is the matter, and what the service does about it.
+    /// The fault, and how the service helps itself.
     pub text: String,
 }
 
@@ -149,9 +131,7 @@ pub struct Notice {
 #[derive(Debug, Clone, PartialEq, Serialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct Target {
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub workload: String,
     /// `off`, `recommend` or `floor`.
     pub mode: Option<String>,
@@ -159,9 +139,8 @@ pub struct Target {
     pub current: Option<u32>,
     /// Replicas that it should have.
     pub wanted: Option<u32>,
-    /// What that rests on: `forecast`, or `rule`, `keep` or `nothing` where that is gone.
+    /// The basis of that: `forecast`, or `rule`, `keep` or `nothing` where that is gone.
     pub step: Option<String>,
-    /// Why, in words.
     pub reason: Option<String>,
     /// The fewest that the user lets the HPA go to.
     pub min: Option<u32>,
@@ -173,27 +152,25 @@ pub struct Target {
     pub forecast: Option<f64>,
     /// The model that forecast it.
     pub model: Option<String>,
-    /// Whether the forecast is trusted.
+    /// The trust in the forecast.
     pub trust: Option<Trust>,
 }
 
 /// How good forecasts have been.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Trust {
-    /// Whether they are acted on.
+    /// Forecasts are acted on.
     pub trusted: bool,
     /// Their error as a share of that of a naive forecast.
     pub ratio: Option<f64>,
 }
 
-/// What a plain HPA would have.
+/// The replicas that a plain HPA would have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlainReplicas {
     /// The namespace of its workload.
     pub namespace: String,
-    /// Its name.
     pub workload: String,
-    /// Replicas.
     pub replicas: u32,
 }
 
@@ -260,7 +237,7 @@ impl Events {
         let _ = self.0.send(TimedEvent { at, event });
     }
 
-    /// What the simulated cluster tells its events by.
+    /// Passes the events of the simulated cluster on.
     pub(super) fn of_cluster(&self) -> sandbox::Events {
         let events = self.clone();
         sandbox::Events::new(move |at, event: sandbox::Event| events.tell(at, event.into()))

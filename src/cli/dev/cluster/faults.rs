@@ -25,7 +25,7 @@ const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 /// When what the API server did not take is tried again.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// What faults need to reach.
+/// The parts that faults break.
 pub(super) struct Faults {
     pub(super) planned: Vec<Fault>,
     pub(super) client: Client,

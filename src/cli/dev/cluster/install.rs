@@ -1,5 +1,5 @@
-//! What an operator would apply: namespaces, nodes, the shipped webhook configuration, and the
-//! workloads.
+//! The objects that an operator would apply: namespaces, nodes, the shipped webhook configuration,
+//! and the workloads.
 
 use std::net::SocketAddr;
 use std::time::Duration;

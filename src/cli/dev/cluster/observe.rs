@@ -17,7 +17,7 @@ use evenkeel_sandbox::objects::APP;
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::store::Stores;
 
-/// What is watched, and who is told.
+/// Watches a cluster, and tells of it.
 pub(super) struct Observer {
     pub(super) stores: Stores,
     pub(super) scenario: Scenario,
@@ -81,7 +81,7 @@ impl Observer {
     }
 }
 
-/// What Deployments say that there should be.
+/// Notes the replicas that Deployments ask for.
 fn want(stores: &Stores, machines: &Machines, at: SignedDuration) {
     for deployment in stores.deployments.list() {
         let replicas = deployment.spec.as_ref().and_then(|spec| spec.replicas);
@@ -91,7 +91,7 @@ fn want(stores: &Stores, machines: &Machines, at: SignedDuration) {
     }
 }
 
-/// What admission has done to a new Pod; one of the scenario's own that carries nothing of it was
+/// The outcome of admission for a new Pod; one of the scenario's own that carries nothing of it was
 /// let in without.
 fn admitted(pod: &Pod, scenario: &Scenario) -> Option<Event> {
     let annotations = pod.annotations();
@@ -115,7 +115,7 @@ fn name(pod: &Pod) -> PodName {
     PodName::new(&pod.namespace().unwrap_or_default(), &pod.name_any())
 }
 
-/// Whether a scheduler has found no node for the Pod.
+/// True for a Pod that a scheduler has found no node for.
 fn is_refused(pod: &Pod) -> bool {
     let bound = pod
         .spec

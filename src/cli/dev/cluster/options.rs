@@ -1,4 +1,4 @@
-//! What a cluster is started with.
+//! The options of a cluster.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,16 +22,14 @@ pub const SPEED: f64 = 20.0;
 /// machine's after nearly nine hours.
 const BEHIND: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// What a cluster is started with.
+/// The options that a cluster is started with.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Nodes and workloads.
     pub scenario: Scenario,
     /// Decides noise, ties and names.
     pub seed: u64,
     /// Seconds of the scenario a second.
     pub speed: Ratio,
-    /// What breaks when.
     pub faults: Vec<Fault>,
     /// The headroom line that loads are compared with.
     pub line: Ratio,
@@ -69,7 +67,7 @@ impl Options {
         Machines::new(self.scenario.clone(), self.seed, self.line, sync)
     }
 
-    /// What the same seed comes to without Evenkeel, in virtual time, with a control plane that
+    /// A run of the same seed without Evenkeel, in virtual time, with a control plane that
     /// lags as that of the run did and with the same lost nodes. Metrics and the API server have
     /// no faults there.
     #[must_use]

@@ -1,4 +1,4 @@
-//! Whether the service is ready, and trusted by the API server.
+//! Waits until the service is ready, and trusted by the API server.
 
 use std::net::SocketAddr;
 use std::time::Duration;

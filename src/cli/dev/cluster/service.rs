@@ -1,4 +1,4 @@
-//! What the service says of itself, asked as Prometheus and a person with the dashboard would ask:
+//! Watches the service as Prometheus and a person with the dashboard would:
 //! its metrics, its readiness and its view of what it scales.
 //!
 //! Only what it says counts here: a fault that it has not noticed is no notice.
@@ -26,10 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The largest answer that is read.
 const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 
-/// Where it answers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Addresses {
-    /// Probes and metrics.
     pub(super) http: SocketAddr,
     /// The dashboard and its JSON.
     pub(super) dashboard: SocketAddr,

@@ -1,6 +1,5 @@
 //! The text that Prometheus reads, as far as sums over some labels go.
 
-/// One sample.
 struct Sample<'a> {
     name: &'a str,
     labels: &'a str,

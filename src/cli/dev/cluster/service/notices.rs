@@ -4,7 +4,7 @@
 use super::exposition::Exposition;
 use crate::cli::dev::cluster::events::Notice;
 
-/// What was counted at the last look.
+/// The counts of the last look.
 #[derive(Debug, Default)]
 pub(super) struct Notices {
     failures: Option<f64>,
@@ -27,7 +27,7 @@ const WRITES: &str = "evenkeel_writes_enabled";
 const LEADER: &str = "evenkeel_leader";
 
 impl Notices {
-    /// What is to be known now, the same things in the same order.
+    /// The notices of now, the same things in the same order.
     pub(super) fn of(&mut self, metrics: Option<&Exposition<'_>>) -> Vec<Notice> {
         let Some(metrics) = metrics else {
             return vec![notice("service", "its metrics do not answer".to_owned())];

@@ -1,4 +1,4 @@
-//! What the service says of the workloads that it scales: its `/api/v1/scaling`, trimmed to what a
+//! The workloads that the service scales, from its `/api/v1/scaling`, trimmed to what a
 //! view shows. A field that is not there is not known.
 
 use serde::Deserialize;
