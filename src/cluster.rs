@@ -15,7 +15,7 @@ pub mod records;
 pub mod state;
 pub mod watch;
 
-pub use autoscaling::{Scaled, ScalingView};
+pub use autoscaling::{ScalingObject, ScalingView};
 pub use metrics::Metrics;
-pub use records::Kind;
+pub use records::{PLACEMENT, SCALING, WATCHED};
 pub use state::{ClusterState, Settings};

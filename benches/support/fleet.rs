@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use evenkeel::cluster::owners::Owner;
-use evenkeel::cluster::{ClusterState, Kind, Scaled};
+use evenkeel::cluster::{ClusterState, ScalingObject};
 use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resources};
 use evenkeel_kubernetes::autoscaler::Autoscaler;
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::node::Node;
 use evenkeel_kubernetes::pod::Pod;
 use jiff::{SignedDuration, Timestamp};
@@ -163,7 +164,7 @@ pub fn fill(cluster: &ClusterState, nodes: usize, pods: usize) {
             name: service_name(number),
         };
         cluster.apply_owner(Kind::ReplicaSet, &set_uid(number), Some(deployment));
-        cluster.apply_scaled(Scaled::Autoscaler(Arc::new(autoscaler(number))));
+        cluster.apply_scaling_object(ScalingObject::Autoscaler(Arc::new(autoscaler(number))));
     }
     for number in 0..pods {
         cluster.apply_pod(&bound_pod(number, number % nodes.max(1)), now);

@@ -17,7 +17,7 @@ use evenkeel_core::placement::Policy;
 use evenkeel_core::placement::node_table::{NodeFacts, NodeTable, PodFacts, Settings};
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::units::{Amount, BytesPerSecond, Quantity, Resource, Resources};
-use evenkeel_kubernetes::annotations::NamespacePolicy;
+use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::snapshot::{Namespaces, Snapshot};
 
 const KIND: &str = "ClusterSnapshot";

@@ -90,25 +90,23 @@ async fn look_and_act(args: &Args) -> Result<Left, Failure> {
 /// Refuses to write beside a leader; who writes all the same is told what becomes of it.
 async fn mind_leader(client: &Client, args: &Args) -> Result<(), Failure> {
     let namespace = &args.cluster.namespace;
-    let holder = uninstall::holder(client, namespace, clock::now()).await;
+    let leader = uninstall::living_leader(client, namespace, clock::now()).await;
     if args.force {
-        if let Ok(Some(holder)) = holder {
+        if let Ok(Some(leader)) = leader {
             output::warn(&format!(
-                "{} leads and will write anew what is taken back now, until it is stopped",
-                holder.name
+                "{leader} leads and will write anew what is taken back now, until it is stopped"
             ));
         }
         return Ok(());
     }
-    let holder = holder
+    let leader = leader
         .context("the leader's Lease cannot be read")
         .map_err(Failure::Work)?;
-    let Some(holder) = holder else { return Ok(()) };
+    let Some(leader) = leader else { return Ok(()) };
     Err(Failure::work(format_args!(
-        "{} leads and would write anew what is taken back; stop it first: \
+        "{leader} leads and would write anew what is taken back; stop it first: \
          kubectl -n {namespace} scale deploy/evenkeel --replicas=0, or `writes: disabled` in its configuration \
-         (--force writes all the same)",
-        holder.name
+         (--force writes all the same)"
     )))
 }
 

@@ -1,137 +1,121 @@
-//! What Evenkeel asks of the Kubernetes API, as data.
+//! The rights that Evenkeel needs at the Kubernetes API, as data.
 //!
 //! The manifests grant exactly this, and a test compares the two: a call that is not listed here
 //! is refused by the API server, and a right that no call needs is found. Reflectors list and
 //! watch, the writer patches; what is read one by one is read by its name.
 
-/// Where a right holds.
+use evenkeel_kubernetes::kinds::Kind;
+
+use super::records::WATCHED;
+
+/// The namespaces in which a right is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// In the whole cluster.
+    /// All of them, and the objects of the cluster.
     Cluster,
-    /// In Evenkeel's own namespace.
+    /// The namespace of Evenkeel.
     OwnNamespace,
 }
 
-/// Which part of Evenkeel needs a right.
+/// The installations that need a right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
-    /// Every installation.
+    /// All installations.
     Always,
-    /// One that makes its own certificates.
+    /// Those that make their own certificates.
     SelfManagedCertificates,
 }
 
 /// One right: verbs on a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
-    /// The API group; empty for the core group.
-    pub group: &'static str,
-    /// The resource, in the plural as in URLs.
-    pub resource: &'static str,
-    /// What is done to it.
+    /// The kind of the objects.
+    pub kind: Kind,
+    /// The verbs of the API, such as `patch`.
     pub verbs: &'static [&'static str],
-    /// The only objects it is done to; empty for all.
+    /// The names of the objects; empty for all.
     pub names: &'static [&'static str],
-    /// Where.
+    /// The namespaces in which the right is needed.
     pub scope: Scope,
-    /// For what.
+    /// The installations that need it.
     pub need: Need,
 }
 
-/// Everything that Evenkeel asks.
-pub const ACCESS: &[Access] = &[
-    // The reflectors.
-    watched("", "nodes"),
-    watched("", "pods"),
-    watched("", "namespaces"),
-    watched("apps", "replicasets"),
-    watched("batch", "jobs"),
-    watched("autoscaling", "horizontalpodautoscalers"),
-    watched("apps", "deployments"),
-    watched("apps", "statefulsets"),
-    watched("keda.sh", "scaledobjects"),
+/// Everything that Evenkeel asks of the API server.
+#[must_use]
+pub fn access() -> Vec<Access> {
+    let watched = WATCHED
+        .into_iter()
+        .map(|kind| everywhere(kind, &["list", "watch"]));
+    watched.chain(FURTHER.iter().copied()).collect()
+}
+
+/// The rights that are needed beside those of the watches.
+const FURTHER: &[Access] = &[
     // The annotation that wakes refused Pods, and the label that mirrors an opt-in.
-    everywhere("", "nodes", &["patch"]),
-    everywhere("", "namespaces", &["patch"]),
+    everywhere(Kind::Node, &["patch"]),
+    everywhere(Kind::Namespace, &["patch"]),
     // Floors, and what is said of a target beside it; who else writes bounds is read when a floor
     // is undone.
-    everywhere("autoscaling", "horizontalpodautoscalers", &["get", "patch"]),
-    everywhere("keda.sh", "scaledobjects", &["get", "patch"]),
-    everywhere("apps", "deployments", &["patch"]),
-    everywhere("apps", "statefulsets", &["patch"]),
+    everywhere(Kind::HorizontalPodAutoscaler, &["get", "patch"]),
+    everywhere(Kind::ScaledObject, &["get", "patch"]),
+    everywhere(Kind::Deployment, &["patch"]),
+    everywhere(Kind::StatefulSet, &["patch"]),
     // Usage from the metrics API.
-    everywhere("metrics.k8s.io", "nodes", &["list"]),
-    everywhere("metrics.k8s.io", "pods", &["list"]),
+    everywhere(Kind::NodeMetrics, &["list"]),
+    everywhere(Kind::PodMetrics, &["list"]),
     // Warnings about annotations, and what was decided on a target.
-    everywhere("events.k8s.io", "events", &["create"]),
+    everywhere(Kind::Event, &["create"]),
     // Leadership. A create names no object yet, so it cannot be limited to one.
-    Access {
-        group: "coordination.k8s.io",
-        resource: "leases",
-        verbs: &["create"],
-        names: &[],
-        scope: Scope::OwnNamespace,
-        need: Need::Always,
-    },
-    Access {
-        group: "coordination.k8s.io",
-        resource: "leases",
-        verbs: &["get", "update"],
-        names: &["evenkeel"],
-        scope: Scope::OwnNamespace,
-        need: Need::Always,
-    },
+    own(Kind::Lease, &["create"], &[], Need::Always),
+    own(Kind::Lease, &["get", "update"], &["evenkeel"], Need::Always),
     // Certificates: kept in a Secret, valid for the Services' addresses, trusted by the webhook.
+    own(
+        Kind::Secret,
+        &["create"],
+        &[],
+        Need::SelfManagedCertificates,
+    ),
+    own(
+        Kind::Secret,
+        &["get", "patch"],
+        &["evenkeel-certificates"],
+        Need::SelfManagedCertificates,
+    ),
+    own(
+        Kind::Service,
+        &["get"],
+        &["evenkeel", "evenkeel-extender"],
+        Need::SelfManagedCertificates,
+    ),
     Access {
-        group: "",
-        resource: "secrets",
-        verbs: &["create"],
-        names: &[],
-        scope: Scope::OwnNamespace,
-        need: Need::SelfManagedCertificates,
-    },
-    Access {
-        group: "",
-        resource: "secrets",
-        verbs: &["get", "patch"],
-        names: &["evenkeel-certificates"],
-        scope: Scope::OwnNamespace,
-        need: Need::SelfManagedCertificates,
-    },
-    Access {
-        group: "",
-        resource: "services",
-        verbs: &["get"],
-        names: &["evenkeel", "evenkeel-extender"],
-        scope: Scope::OwnNamespace,
-        need: Need::SelfManagedCertificates,
-    },
-    Access {
-        group: "admissionregistration.k8s.io",
-        resource: "mutatingwebhookconfigurations",
-        verbs: &["get", "patch"],
         names: &["evenkeel"],
-        scope: Scope::Cluster,
         need: Need::SelfManagedCertificates,
+        ..everywhere(Kind::MutatingWebhookConfiguration, &["get", "patch"])
     },
 ];
 
-const fn watched(group: &'static str, resource: &'static str) -> Access {
-    everywhere(group, resource, &["list", "watch"])
-}
-
-const fn everywhere(
-    group: &'static str,
-    resource: &'static str,
-    verbs: &'static [&'static str],
-) -> Access {
+const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access {
     Access {
-        group,
-        resource,
+        kind,
         verbs,
         names: &[],
         scope: Scope::Cluster,
         need: Need::Always,
+    }
+}
+
+const fn own(
+    kind: Kind,
+    verbs: &'static [&'static str],
+    names: &'static [&'static str],
+    need: Need,
+) -> Access {
+    Access {
+        kind,
+        verbs,
+        names,
+        scope: Scope::OwnNamespace,
+        need,
     }
 }

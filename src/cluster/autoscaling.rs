@@ -1,12 +1,12 @@
-//! What scaling sees of the cluster: autoscalers, workloads and namespaces side by side, each with
-//! its Pods.
+//! The part of the cluster that scaling reads: autoscalers, workloads and namespaces side by side,
+//! each with its Pods.
 //!
 //! It stands behind a lock of its own, so that a picture of ten thousand targets, which takes
 //! milliseconds, holds up neither admission nor the extender. Pods of all namespaces are counted:
 //! a namespace that opts in has its Pods at once.
 
 mod pods;
-mod ready;
+mod start_times;
 mod view;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -14,23 +14,24 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use super::records::{Kind, Misunderstood};
 use evenkeel_kubernetes::annotations::{BOUNDS, SCALING_STATUS};
 use evenkeel_kubernetes::autoscaler::Autoscaler;
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
 use evenkeel_kubernetes::plan::scaling::Observed;
 use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
-use evenkeel_kubernetes::workload::{Workload, WorkloadKind};
+use evenkeel_kubernetes::workload::Workload;
 use pods::PodIndex;
 
-pub(super) use pods::WorkloadName;
+pub(super) use pods::WorkloadKey;
 
-/// What may be scaled, at one moment.
+/// The targets of scaling at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct ScalingView {
-    /// Whether everything it is made from has been listed; if not, nothing may be decided on it.
+    /// True once everything it is made from has been listed; before, nothing may be decided on it.
     pub synced: bool,
     /// The autoscalers and annotated workloads of namespaces that have opted in, and all others
     /// that still carry what Evenkeel has written.
@@ -39,16 +40,13 @@ pub struct ScalingView {
 
 /// An object that scaling reads.
 #[derive(Debug, Clone)]
-pub enum Scaled {
-    /// An HPA.
+pub enum ScalingObject {
     Autoscaler(Arc<Autoscaler>),
-    /// A Deployment or a StatefulSet.
     Workload(Arc<Workload>),
-    /// A KEDA ScaledObject.
     ScaledObject(Arc<ScaledObject>),
 }
 
-impl Scaled {
+impl ScalingObject {
     fn metadata(&self) -> &Meta {
         match self {
             Self::Autoscaler(autoscaler) => &autoscaler.metadata,
@@ -57,11 +55,11 @@ impl Scaled {
         }
     }
 
-    fn kind(&self) -> &'static str {
+    fn kind(&self) -> Kind {
         match self {
-            Self::Autoscaler(_) => "HorizontalPodAutoscaler",
-            Self::Workload(workload) => workload.kind.as_str(),
-            Self::ScaledObject(_) => "ScaledObject",
+            Self::Autoscaler(_) => Kind::HorizontalPodAutoscaler,
+            Self::Workload(workload) => workload.kind,
+            Self::ScaledObject(_) => Kind::ScaledObject,
         }
     }
 
@@ -76,17 +74,17 @@ impl Scaled {
         }
     }
 
-    /// What is wrong in its annotations.
-    fn misunderstood(&self) -> impl Iterator<Item = Misunderstood> {
+    /// The annotations whose values are not accepted.
+    fn warnings(&self) -> impl Iterator<Item = AnnotationWarning> {
         let (metadata, kind) = (self.metadata(), self.kind());
         let (_, invalid) = ScalingPolicy::parse(&metadata.annotations);
         invalid
             .into_iter()
-            .map(move |invalid| Misunderstood::new(kind, metadata, &invalid))
+            .map(move |invalid| AnnotationWarning::new(kind, metadata, &invalid))
     }
 }
 
-/// What an object is known by: its namespace and its name.
+/// The key of an object: its namespace and its name.
 pub(super) fn key(namespace: Option<&str>, name: Option<&str>) -> String {
     format!(
         "{}/{}",
@@ -104,8 +102,7 @@ pub(super) struct Store {
     synced: HashSet<Kind>,
     namespaces: HashMap<Arc<str>, Arc<NamespacePolicy>, RandomState>,
     autoscalers: Objects<Autoscaler>,
-    deployments: Objects<Workload>,
-    stateful_sets: Objects<Workload>,
+    workloads: BTreeMap<Kind, Objects<Workload>>,
     scaled_objects: Objects<ScaledObject>,
     pub(super) pods: PodIndex,
 }
@@ -120,31 +117,32 @@ impl Store {
     }
 
     /// Takes an object; gives what is wrong in its annotations, where that concerns anybody.
-    pub(super) fn apply(&mut self, mut object: Scaled) -> Vec<Misunderstood> {
+    pub(super) fn apply(&mut self, mut object: ScalingObject) -> Vec<AnnotationWarning> {
         object.drop_copies();
         let metadata = object.metadata();
         let key = key(metadata.namespace.as_deref(), metadata.name.as_deref());
         let told = if self.has_opted_in(metadata.namespace.as_deref().unwrap_or_default()) {
-            object.misunderstood().collect()
+            object.warnings().collect()
         } else {
             Vec::new()
         };
         match object {
-            Scaled::Autoscaler(autoscaler) => {
+            ScalingObject::Autoscaler(autoscaler) => {
                 self.autoscalers.insert(key, autoscaler);
             }
-            Scaled::Workload(workload) => {
+            ScalingObject::Workload(workload) => {
                 self.pods.keep(name_of(&workload));
-                self.workloads_mut(workload.kind).insert(key, workload);
+                let workloads = self.workloads.entry(workload.kind).or_default();
+                workloads.insert(key, workload);
             }
-            Scaled::ScaledObject(scaled_object) => {
+            ScalingObject::ScaledObject(scaled_object) => {
                 self.scaled_objects.insert(key, scaled_object);
             }
         }
         told
     }
 
-    /// Forgets an object.
+    /// Forgets the object of a kind with this key.
     pub(super) fn remove(&mut self, kind: Kind, key: &str) {
         self.forget(kind, |other| other == key);
     }
@@ -155,12 +153,16 @@ impl Store {
     }
 
     fn forget(&mut self, kind: Kind, gone: impl Fn(&str) -> bool) {
-        let workloads = match kind {
-            Kind::Autoscaler => return self.autoscalers.retain(|key, _| !gone(key)),
-            Kind::ScaledObject => return self.scaled_objects.retain(|key, _| !gone(key)),
-            Kind::Deployment => &mut self.deployments,
-            Kind::StatefulSet => &mut self.stateful_sets,
-            Kind::Node | Kind::Pod | Kind::Namespace | Kind::ReplicaSet | Kind::Job => return,
+        match kind {
+            Kind::HorizontalPodAutoscaler => self.autoscalers.retain(|key, _| !gone(key)),
+            Kind::ScaledObject => self.scaled_objects.retain(|key, _| !gone(key)),
+            _ => self.forget_workloads(kind, gone),
+        }
+    }
+
+    fn forget_workloads(&mut self, kind: Kind, gone: impl Fn(&str) -> bool) {
+        let Some(workloads) = self.workloads.get_mut(&kind) else {
+            return;
         };
         let pods = &mut self.pods;
         workloads.retain(|key, workload| {
@@ -178,21 +180,20 @@ impl Store {
         &mut self,
         name: &str,
         policy: &Arc<NamespacePolicy>,
-    ) -> Vec<Misunderstood> {
+    ) -> Vec<AnnotationWarning> {
         let before = self.has_opted_in(name);
         self.namespaces.insert(name.into(), Arc::clone(policy));
         if before || !policy.enabled {
             return Vec::new();
         }
-        let autoscalers = within(&self.autoscalers, name).map(Scaled::Autoscaler);
-        let deployments = within(&self.deployments, name).map(Scaled::Workload);
-        let stateful_sets = within(&self.stateful_sets, name).map(Scaled::Workload);
-        let scaled_objects = within(&self.scaled_objects, name).map(Scaled::ScaledObject);
-        let all = autoscalers
-            .chain(deployments)
-            .chain(stateful_sets)
-            .chain(scaled_objects);
-        all.flat_map(|object| object.misunderstood().collect::<Vec<_>>())
+        let autoscalers = within(&self.autoscalers, name).map(ScalingObject::Autoscaler);
+        let workloads = self.workloads.values();
+        let workloads = workloads
+            .flat_map(|all| within(all, name))
+            .map(ScalingObject::Workload);
+        let scaled_objects = within(&self.scaled_objects, name).map(ScalingObject::ScaledObject);
+        let all = autoscalers.chain(workloads).chain(scaled_objects);
+        all.flat_map(|object| object.warnings().collect::<Vec<_>>())
             .collect()
     }
 
@@ -205,20 +206,6 @@ impl Store {
         let policy = self.namespaces.get(namespace);
         policy.is_some_and(|policy| policy.enabled)
     }
-
-    const fn workloads_mut(&mut self, kind: WorkloadKind) -> &mut Objects<Workload> {
-        match kind {
-            WorkloadKind::Deployment => &mut self.deployments,
-            WorkloadKind::StatefulSet => &mut self.stateful_sets,
-        }
-    }
-
-    const fn workloads(&self, kind: WorkloadKind) -> &Objects<Workload> {
-        match kind {
-            WorkloadKind::Deployment => &self.deployments,
-            WorkloadKind::StatefulSet => &self.stateful_sets,
-        }
-    }
 }
 
 /// The objects of one namespace; `/` stands in no name, and `0` comes right after it.
@@ -228,16 +215,16 @@ fn within<'a, T>(objects: &'a Objects<T>, namespace: &str) -> impl Iterator<Item
         .map(|(_, object)| Arc::clone(object))
 }
 
-fn name_of(workload: &Workload) -> WorkloadName {
+fn name_of(workload: &Workload) -> WorkloadKey {
     let metadata = &workload.metadata;
-    WorkloadName {
+    WorkloadKey {
         namespace: metadata.namespace.as_deref().unwrap_or_default().into(),
         kind: workload.kind.as_str().into(),
         name: metadata.name.as_deref().unwrap_or_default().into(),
     }
 }
 
-/// Whether Evenkeel has written on an object what it has to take back.
+/// True where Evenkeel has written something on an object that it has to take back.
 fn carries_ours(metadata: &Meta) -> bool {
     [BOUNDS, SCALING_STATUS]
         .into_iter()

@@ -6,11 +6,11 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use super::records::Kind;
 use super::state::ClusterState;
 use evenkeel_core::placement::node_table::Freshness;
+use evenkeel_kubernetes::kinds::Kind;
 
-/// What came of one watch event.
+/// The outcome of one watch event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WatchOutcome {
     /// An object was taken or removed.
@@ -33,13 +33,13 @@ impl WatchOutcome {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct WatchLabels {
-    kind: &'static str,
+    kind: String,
     outcome: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct KindLabel {
-    kind: &'static str,
+    kind: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -96,7 +96,7 @@ impl Metrics {
     pub(super) fn count(&self, kind: Kind, outcome: WatchOutcome) {
         self.events
             .get_or_create(&WatchLabels {
-                kind: kind.as_str(),
+                kind: kind.singular(),
                 outcome: outcome.as_str(),
             })
             .inc();
@@ -105,7 +105,7 @@ impl Metrics {
     pub(super) fn synced(&self, kind: Kind) {
         self.synced
             .get_or_create(&KindLabel {
-                kind: kind.as_str(),
+                kind: kind.singular(),
             })
             .set(1);
     }
@@ -172,7 +172,7 @@ mod tests {
             let node: Node = serde_json::from_value(node).unwrap();
             state.apply_node(&node, Timestamp::UNIX_EPOCH);
         }
-        for kind in Kind::ALL {
+        for kind in crate::cluster::WATCHED {
             state.set_synced(kind);
         }
         let mut registry = Registry::default();

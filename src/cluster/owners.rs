@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use serde::Serialize;
 
-use super::records::Kind;
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::OwnerReference;
 
 /// A controller of Pods.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Owner {
-    /// For example `Deployment`.
+    /// The kind, for example `Deployment`.
     pub kind: String,
     /// Its name, in the Pod's namespace.
     pub name: String,
@@ -38,7 +38,7 @@ impl Owners {
         }
     }
 
-    /// Forgets an object.
+    /// Forgets a ReplicaSet or a Job.
     pub fn remove(&mut self, kind: Kind, uid: &str) {
         if let Some(owners) = self.of(kind) {
             owners.remove(uid);
@@ -70,13 +70,7 @@ impl Owners {
         match kind {
             Kind::ReplicaSet => Some(&mut self.replica_sets),
             Kind::Job => Some(&mut self.jobs),
-            Kind::Node
-            | Kind::Pod
-            | Kind::Namespace
-            | Kind::Autoscaler
-            | Kind::Deployment
-            | Kind::StatefulSet
-            | Kind::ScaledObject => None,
+            _ => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is remembered of objects beside the node table.
+//! The kinds that are watched, and the records of objects beside the node table.
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher as _;
@@ -9,155 +9,84 @@ use jiff::Timestamp;
 use moka::sync::Cache;
 
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_kubernetes::annotations::InvalidAnnotation;
-use evenkeel_kubernetes::meta::Meta;
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
 use evenkeel_kubernetes::pod::Pod;
 
-/// The kinds of object that are watched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
-    /// Nodes.
-    Node,
-    /// Pods.
-    Pod,
-    /// Namespaces.
-    Namespace,
-    /// ReplicaSets, for the Deployments that own them.
-    ReplicaSet,
-    /// Jobs, for the CronJobs that own them.
-    Job,
-    /// HorizontalPodAutoscalers.
-    Autoscaler,
-    /// Deployments.
-    Deployment,
-    /// StatefulSets.
-    StatefulSet,
-    /// KEDA's ScaledObjects, where the cluster has them.
-    ScaledObject,
-}
+/// The kinds that are watched.
+pub const WATCHED: [Kind; 9] = [
+    Kind::Node,
+    Kind::Pod,
+    Kind::Namespace,
+    Kind::ReplicaSet,
+    Kind::Job,
+    Kind::HorizontalPodAutoscaler,
+    Kind::Deployment,
+    Kind::StatefulSet,
+    Kind::ScaledObject,
+];
 
-impl Kind {
-    /// Every kind.
-    pub const ALL: [Self; 9] = [
-        Self::Node,
-        Self::Pod,
-        Self::Namespace,
-        Self::ReplicaSet,
-        Self::Job,
-        Self::Autoscaler,
-        Self::Deployment,
-        Self::StatefulSet,
-        Self::ScaledObject,
-    ];
+/// Those that must have been listed before Pods are judged and the service is ready. ReplicaSets
+/// and Jobs lead to the workloads behind them.
+pub const PLACEMENT: [Kind; 5] = [
+    Kind::Node,
+    Kind::Pod,
+    Kind::Namespace,
+    Kind::ReplicaSet,
+    Kind::Job,
+];
 
-    /// Those that must have been listed before Pods are judged and the service is ready.
-    pub const PLACEMENT: [Self; 5] = [
-        Self::Node,
-        Self::Pod,
-        Self::Namespace,
-        Self::ReplicaSet,
-        Self::Job,
-    ];
-
-    /// Those that must have been listed before anything is scaled. The service is ready without
-    /// them: admission and the extender ask nothing of autoscalers.
-    pub const SCALING: [Self; 7] = [
-        Self::Pod,
-        Self::Namespace,
-        Self::ReplicaSet,
-        Self::Autoscaler,
-        Self::Deployment,
-        Self::StatefulSet,
-        Self::ScaledObject,
-    ];
-
-    /// The name in metrics and logs.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Node => "node",
-            Self::Pod => "pod",
-            Self::Namespace => "namespace",
-            Self::ReplicaSet => "replicaset",
-            Self::Job => "job",
-            Self::Autoscaler => "horizontalpodautoscaler",
-            Self::Deployment => "deployment",
-            Self::StatefulSet => "statefulset",
-            Self::ScaledObject => "scaledobject",
-        }
-    }
-}
+/// Those that must have been listed before anything is scaled. The service is ready without
+/// them: admission and the extender ask nothing of autoscalers.
+pub const SCALING: [Kind; 7] = [
+    Kind::Pod,
+    Kind::Namespace,
+    Kind::ReplicaSet,
+    Kind::HorizontalPodAutoscaler,
+    Kind::Deployment,
+    Kind::StatefulSet,
+    Kind::ScaledObject,
+];
 
 /// A Pod that no node had headroom for, by what kube-scheduler wrote into its status.
 #[derive(Debug, Clone)]
 pub struct WaitingPod {
-    /// Its name.
     pub name: PodName,
     /// The Pod, as far as rules read it.
     pub pod: Arc<Pod>,
-    /// Since when it has been unschedulable.
+    /// The time since which it has been refused.
     pub since: Timestamp,
 }
 
 /// A namespace as plans need it.
 #[derive(Debug, Clone)]
 pub struct NamespaceRecord {
-    /// Its policy.
     pub policy: Arc<NamespacePolicy>,
-    /// The version it was read at.
+    /// The resourceVersion at which it was read.
     pub resource_version: String,
     /// The mirror label as it stands.
     pub label: Option<String>,
 }
 
-/// A value that was not understood, and on which object.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Misunderstood {
-    /// The object's kind in Kubernetes.
-    pub kind: &'static str,
-    /// Its namespace; `None` for cluster objects.
-    pub namespace: Option<String>,
-    /// The object's name.
-    pub name: String,
-    /// Its UID.
-    pub uid: String,
-    /// What is said of the value.
-    pub note: String,
-}
-
-impl Misunderstood {
-    /// What is said of an annotation that is not accepted.
-    #[must_use]
-    pub fn new(kind: &'static str, metadata: &Meta, invalid: &InvalidAnnotation) -> Self {
-        Self {
-            kind,
-            namespace: metadata.namespace.clone(),
-            name: metadata.name.clone().unwrap_or_default(),
-            uid: metadata.uid.clone().unwrap_or_default(),
-            note: invalid.to_string(),
-        }
-    }
-}
-
-/// Values that wait to be told, without those that were told lately.
+/// Warnings that wait to be written, without those that were taken lately.
 ///
-/// Both are bounded: a replica that does not lead tells nothing, and a user may write any number
-/// of values that are not understood.
+/// Both are bounded: a replica that does not lead writes nothing, and a user may give any number
+/// of values that are not accepted.
 #[derive(Debug)]
-pub(super) struct Untold {
-    waiting: VecDeque<Misunderstood>,
+pub(super) struct WarningQueue {
+    waiting: VecDeque<AnnotationWarning>,
     seen: Cache<u64, ()>,
     hasher: RandomState,
 }
 
-/// Values that wait at most; further ones drop the oldest.
+/// The most warnings that wait; further ones drop the oldest.
 const WAITING: usize = 256;
 
-/// Values that are remembered as seen: each takes some 100 bytes.
+/// The most warnings that are remembered as seen: each takes some 100 bytes.
 const SEEN: u64 = 10_000;
 
-impl Default for Untold {
+impl Default for WarningQueue {
     fn default() -> Self {
         Self {
             waiting: VecDeque::new(),
@@ -170,17 +99,17 @@ impl Default for Untold {
     }
 }
 
-impl Untold {
-    pub(super) fn take(&mut self, most: usize) -> Vec<Misunderstood> {
+impl WarningQueue {
+    pub(super) fn take(&mut self, most: usize) -> Vec<AnnotationWarning> {
         let count = most.min(self.waiting.len());
         self.waiting.drain(..count).collect()
     }
 }
 
-impl Extend<Misunderstood> for Untold {
-    fn extend<I: IntoIterator<Item = Misunderstood>>(&mut self, values: I) {
-        for value in values {
-            let digest = self.hasher.hash_one(&value);
+impl Extend<AnnotationWarning> for WarningQueue {
+    fn extend<I: IntoIterator<Item = AnnotationWarning>>(&mut self, warnings: I) {
+        for warning in warnings {
+            let digest = self.hasher.hash_one(&warning);
             if self.seen.contains_key(&digest) {
                 continue;
             }
@@ -188,7 +117,7 @@ impl Extend<Misunderstood> for Untold {
             if self.waiting.len() == WAITING {
                 self.waiting.pop_front();
             }
-            self.waiting.push_back(value);
+            self.waiting.push_back(warning);
         }
     }
 }
@@ -196,32 +125,35 @@ impl Extend<Misunderstood> for Untold {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evenkeel_kubernetes::plan::event::Regarding;
 
-    fn value(number: usize) -> Misunderstood {
-        Misunderstood {
-            kind: "Pod",
-            namespace: None,
-            name: number.to_string(),
-            uid: number.to_string(),
+    fn warning(number: usize) -> AnnotationWarning {
+        AnnotationWarning {
+            regarding: Regarding {
+                kind: Kind::Pod,
+                namespace: None,
+                name: number.to_string(),
+                uid: number.to_string(),
+            },
             note: String::new(),
         }
     }
 
     #[test]
-    fn each_value_is_told_once_however_often_it_is_seen() {
-        let mut untold = Untold::default();
-        untold.extend([value(1), value(2), value(1)]);
-        assert_eq!(untold.take(1), [value(1)]);
-        untold.extend([value(1)]);
-        assert_eq!(untold.take(9), [value(2)]);
+    fn each_warning_is_taken_once_however_often_it_is_seen() {
+        let mut queue = WarningQueue::default();
+        queue.extend([warning(1), warning(2), warning(1)]);
+        assert_eq!(queue.take(1), [warning(1)]);
+        queue.extend([warning(1)]);
+        assert_eq!(queue.take(9), [warning(2)]);
     }
 
     #[test]
-    fn where_nobody_tells_the_newest_wait() {
-        let mut untold = Untold::default();
-        untold.extend((0..1000).map(value));
-        let waiting = untold.take(usize::MAX);
+    fn where_nobody_takes_them_the_newest_wait() {
+        let mut queue = WarningQueue::default();
+        queue.extend((0..1000).map(warning));
+        let waiting = queue.take(usize::MAX);
         assert_eq!(waiting.len(), WAITING);
-        assert_eq!(waiting.last(), Some(&value(999)));
+        assert_eq!(waiting.last(), Some(&warning(999)));
     }
 }

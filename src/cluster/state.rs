@@ -1,4 +1,4 @@
-//! What is known of the cluster, changed event by event and published as snapshots.
+//! The live cluster, changed event by event and published as snapshots.
 
 mod inner;
 mod scaling;
@@ -10,30 +10,32 @@ use jiff::Timestamp;
 
 use super::autoscaling::Store;
 use super::owners::Owner;
-use super::records::{Kind, Misunderstood, NamespaceRecord, WaitingPod};
+use super::records::{NamespaceRecord, PLACEMENT, WaitingPod};
 use evenkeel_clock::Clock;
-use evenkeel_core::placement::node_table::{self, NodeDetail, NodeFacts, NodeTable, PodFacts};
+use evenkeel_core::placement::node_table::{self, NodeDetail, NodeTable, PodFacts};
 use evenkeel_core::placement::usage::{PodName, UsageSample};
-use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_core::units::{Amount, Resources};
 use evenkeel_kubernetes::annotations::ENABLED;
 use evenkeel_kubernetes::demand::demand;
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::node::{Node, node_capacity};
+use evenkeel_kubernetes::node::{Node, node_facts};
+use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::snapshot::Snapshot;
 use evenkeel_kubernetes::watched::Namespace;
 use inner::{Inner, version};
 
-/// What the state is built with.
+/// The settings of the cluster's state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// How long measurements and reservations are believed.
+    /// The times for which measurements and reservations are believed.
     pub table: node_table::Settings,
     /// Capacity of nodes that do not tell theirs.
     pub default_capacity: Resources<Option<Amount>>,
-    /// Whether CNI caps count as demand.
+    /// True where the caps of the CNI bandwidth plugin count as demand.
     pub caps_as_demand: bool,
-    /// Whether measurements are to be expected.
+    /// True where measurements are to be expected.
     pub expects_metrics: bool,
 }
 
@@ -89,7 +91,7 @@ impl ClusterState {
         self.0.clock.now()
     }
 
-    /// The newest picture.
+    /// The newest picture of the cluster.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.0.snapshot.load_full()
@@ -97,24 +99,17 @@ impl ClusterState {
 
     /// Takes a node as it now is.
     pub fn apply_node(&self, node: &Node, now: Timestamp) {
-        let (own, invalid) = node_capacity(node);
-        let defaults = &self.0.settings.default_capacity;
-        let facts = NodeFacts {
-            capacity: Resources::from_fn(|resource| own[resource].or(defaults[resource])),
-            network_is_default: own[Resource::NetworkIo].is_none(),
-            schedulable: node.is_schedulable(),
-            tainted: node.spec.tainted,
-        };
+        let (facts, invalid) = node_facts(node, &self.0.settings.default_capacity);
         self.change(|inner| {
             inner.table.apply_node(node.name(), facts, now);
             inner
                 .node_versions
                 .insert(node.name().into(), version(&node.metadata));
-            inner.misunderstand("Node", &node.metadata, &invalid);
+            inner.warn(Kind::Node, &node.metadata, &invalid);
         });
     }
 
-    /// Forgets a node.
+    /// Forgets a node that was deleted.
     pub fn remove_node(&self, name: &str) {
         self.change(|inner| {
             inner.table.remove_node(name);
@@ -135,26 +130,18 @@ impl ClusterState {
         let uid = pod.uid();
         let demand = demand(pod, self.0.settings.caps_as_demand);
         let name = PodName::new(pod.namespace(), pod.name());
-        let facts = PodFacts {
-            name: &name,
-            node: pod.spec.node_name.as_deref(),
-            demand: demand.amounts,
-            started: pod.started_at(),
-            finished: pod
-                .is_finished()
-                .then(|| pod.status.finished_at().unwrap_or(now)),
-        };
+        let facts = pod.facts(&name, demand.amounts, now);
         self.change(|inner| {
             inner.table.apply_pod(uid, &facts, now);
             inner.apply_waiting(pod, now);
             if !demand.invalid.is_empty() && inner.has_opted_in(pod.namespace()) {
-                inner.misunderstand("Pod", &pod.metadata, &demand.invalid);
+                inner.warn(Kind::Pod, &pod.metadata, &demand.invalid);
             }
         });
         self.scaling().pods.apply(pod, name);
     }
 
-    /// Forgets a Pod.
+    /// Forgets a Pod that was deleted.
     pub fn remove_pod(&self, uid: &str, now: Timestamp) {
         self.change(|inner| {
             inner.table.remove_pod(uid, now);
@@ -178,20 +165,20 @@ impl ClusterState {
         let (policy, invalid) = NamespacePolicy::parse(&metadata.annotations);
         let policy = Arc::new(policy);
         let name = metadata.name.as_deref().unwrap_or_default();
-        let told = self.scaling().apply_namespace(name, &policy);
+        let warnings = self.scaling().apply_namespace(name, &policy);
         let record = NamespaceRecord {
             policy,
             resource_version: version(metadata),
             label: metadata.labels.get(ENABLED).cloned(),
         };
         self.change(|inner| {
-            inner.misunderstand("Namespace", metadata, &invalid);
-            inner.misunderstood.extend(told);
+            inner.warn(Kind::Namespace, metadata, &invalid);
+            inner.warnings.extend(warnings);
             inner.set_namespace(name, record);
         });
     }
 
-    /// Forgets a namespace.
+    /// Forgets a namespace that was deleted.
     pub fn remove_namespace(&self, name: &str) {
         self.change(|inner| {
             inner.policies_changed |= inner.namespaces.remove(name).is_some();
@@ -245,7 +232,7 @@ impl ClusterState {
     /// Remembers that a kind of object has been listed completely.
     pub fn set_synced(&self, kind: Kind) {
         self.scaling().set_synced(kind, true);
-        if Kind::PLACEMENT.contains(&kind) {
+        if PLACEMENT.contains(&kind) {
             self.change(|inner| {
                 inner.synced.insert(kind);
             });
@@ -256,7 +243,7 @@ impl ClusterState {
     #[must_use]
     pub fn unsynced(&self) -> Vec<Kind> {
         let inner = self.lock();
-        Kind::PLACEMENT
+        PLACEMENT
             .into_iter()
             .filter(|kind| !inner.synced.contains(kind))
             .collect()
@@ -268,7 +255,7 @@ impl ClusterState {
         let _before = self.change(|inner| inner.table.apply_sample(sample, now));
     }
 
-    /// Lets time pass.
+    /// Lets measurements and reservations age until `now`.
     pub fn advance(&self, now: Timestamp) {
         self.change(|inner| inner.table.advance(now));
     }
@@ -283,7 +270,7 @@ impl ClusterState {
         self.change(|inner| inner.table.reserve(uid, facts, now));
     }
 
-    /// Since when a Pod has been refused by every node, if it has.
+    /// The time since which a Pod has been refused by every node, if it has been.
     #[must_use]
     pub fn refused_since(&self, uid: &str) -> Option<Timestamp> {
         self.lock().waiting.get(uid).map(|pod| pod.since)
@@ -295,7 +282,7 @@ impl ClusterState {
         self.lock().waiting.values().cloned().collect()
     }
 
-    /// Every namespace.
+    /// All namespaces, as plans need them.
     #[must_use]
     pub fn namespaces(&self) -> Vec<(Box<str>, NamespaceRecord)> {
         let inner = self.lock();
@@ -324,16 +311,16 @@ impl ClusterState {
         self.lock().table.detail(name)
     }
 
-    /// How many Pods are in flight.
+    /// The number of Pods whose load is not in the measurements yet.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.lock().table.in_flight()
     }
 
-    /// Takes some of the values that were not understood and have not been told yet.
+    /// Takes at most `most` of the warnings that have not been taken yet.
     #[must_use]
-    pub fn take_misunderstood(&self, most: usize) -> Vec<Misunderstood> {
-        self.lock().misunderstood.take(most)
+    pub fn take_warnings(&self, most: usize) -> Vec<AnnotationWarning> {
+        self.lock().warnings.take(most)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -347,7 +334,7 @@ impl ClusterState {
     fn change<T>(&self, with: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.lock();
         let result = with(&mut inner);
-        if inner.synced.len() < Kind::PLACEMENT.len() {
+        if inner.synced.len() < PLACEMENT.len() {
             return result;
         }
         let published = self.0.snapshot.load();

@@ -4,7 +4,7 @@
 //! not hold is removed at its end: there is never a moment with half a cluster.
 
 mod discovery;
-mod observed;
+mod object;
 
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -24,21 +24,21 @@ use tracing::warn;
 
 use super::metrics::{Metrics, WatchOutcome};
 use super::owners::Owner;
-use super::records::Kind;
 use super::state::ClusterState;
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::watched::{
     WatchedAutoscaler, WatchedDeployment, WatchedNamespace, WatchedNode, WatchedPod,
     WatchedStatefulSet,
 };
-use observed::Observed;
+use object::WatchedObject;
 
-/// How often it is looked whether the cluster serves KEDA's ScaledObjects.
+/// The time between two looks for KEDA's ScaledObjects.
 pub const DISCOVERY: Duration = Duration::from_secs(300);
 
-/// Starts all watches; they run until the set is dropped. `discovery` is how often it is looked
-/// which kinds the cluster serves that not every cluster has.
+/// Starts all watches; they run until the set is dropped. `discovery` is the time between two looks
+/// for kinds that not every cluster serves.
 pub fn start(
     client: &Client,
     state: &ClusterState,
@@ -65,7 +65,7 @@ pub fn start(
     tasks.spawn(owners::<Job>(client.clone(), watch(Kind::Job)));
     tasks.spawn(objects::<WatchedAutoscaler>(
         client.clone(),
-        watch(Kind::Autoscaler),
+        watch(Kind::HorizontalPodAutoscaler),
     ));
     tasks.spawn(objects::<WatchedDeployment>(
         client.clone(),
@@ -91,18 +91,32 @@ struct Watch {
 
 async fn objects<K>(client: Client, watch: Watch)
 where
-    K: Observed + Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
+    K: WatchedObject
+        + Resource<DynamicType = ()>
+        + Clone
+        + Debug
+        + DeserializeOwned
+        + Send
+        + 'static,
 {
     follow::<K>(client, &watch).await;
 }
 
 async fn follow<K>(client: Client, watch: &Watch)
 where
-    K: Observed + Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
+    K: WatchedObject
+        + Resource<DynamicType = ()>
+        + Clone
+        + Debug
+        + DeserializeOwned
+        + Send
+        + 'static,
 {
     let api: Api<DeserializeGuard<K>> = Api::all(client);
     let events = watcher(api, Config::default()).default_backoff();
-    watch.follow(events, &Objects::<K>(PhantomData)).await;
+    watch
+        .follow(events, &ObjectReceiver::<K>(PhantomData))
+        .await;
 }
 
 async fn owners<K>(client: Client, watch: Watch)
@@ -111,8 +125,8 @@ where
 {
     let api: Api<PartialObjectMeta<K>> = Api::all(client);
     let events = watcher(api, Config::default()).default_backoff();
-    let sink = Owned::<K>(watch.kind, PhantomData);
-    watch.follow(events, &sink).await;
+    let receiver = OwnerReceiver::<K>(watch.kind, PhantomData);
+    watch.follow(events, &receiver).await;
 }
 
 /// An object that is left out.
@@ -121,16 +135,16 @@ struct Unreadable<'a> {
     error: &'a str,
 }
 
-/// Where the objects of a watch go.
-trait Sink<T> {
-    /// What the object is known by when it goes.
+/// The receiver of the objects of one watch.
+trait Receiver<T> {
+    /// The key by which the object is known when it goes.
     fn key(&self, object: &T) -> String;
-    /// Takes the object.
+    /// Takes the object as it now is.
     ///
     /// # Errors
     /// Its name and why it could not be read.
     fn apply<'a>(&self, state: &ClusterState, object: &'a T) -> Result<(), Unreadable<'a>>;
-    /// Forgets the object.
+    /// Forgets the object with this key.
     fn remove(&self, state: &ClusterState, key: &str);
     /// Forgets all but these.
     fn retain(&self, state: &ClusterState, keep: &HashSet<String>);
@@ -140,7 +154,7 @@ impl Watch {
     async fn follow<T>(
         &self,
         events: impl Stream<Item = Result<Event<T>, Error>>,
-        sink: &impl Sink<T>,
+        receiver: &impl Receiver<T>,
     ) {
         let mut events = std::pin::pin!(events);
         let mut listed = HashSet::new();
@@ -148,24 +162,24 @@ impl Watch {
             match event {
                 Ok(Event::Init) => listed.clear(),
                 Ok(Event::InitApply(object)) => {
-                    listed.insert(sink.key(&object));
-                    self.apply(sink, &object);
+                    listed.insert(receiver.key(&object));
+                    self.apply(receiver, &object);
                 }
                 Ok(Event::InitDone) => {
-                    sink.retain(&self.state, &std::mem::take(&mut listed));
+                    receiver.retain(&self.state, &std::mem::take(&mut listed));
                     self.state.set_synced(self.kind);
                     self.metrics.synced(self.kind);
                 }
-                Ok(Event::Apply(object)) => self.apply(sink, &object),
+                Ok(Event::Apply(object)) => self.apply(receiver, &object),
                 Ok(Event::Delete(object)) => {
                     self.metrics.count(self.kind, WatchOutcome::Event);
-                    sink.remove(&self.state, &sink.key(&object));
+                    receiver.remove(&self.state, &receiver.key(&object));
                 }
                 Err(error) => {
                     // The stream goes on by itself, from a new list where it must.
                     self.metrics.count(self.kind, WatchOutcome::Error);
                     if let Some(suppressed) = self.warned.permit("interrupted", clock::instant()) {
-                        let kind = self.kind.as_str();
+                        let kind = self.kind.singular();
                         warn!(kind, %error, suppressed, "a watch was interrupted");
                     }
                 }
@@ -173,13 +187,13 @@ impl Watch {
         }
     }
 
-    fn apply<T>(&self, sink: &impl Sink<T>, object: &T) {
-        let Err(Unreadable { name, error }) = sink.apply(&self.state, object) else {
+    fn apply<T>(&self, receiver: &impl Receiver<T>, object: &T) {
+        let Err(Unreadable { name, error }) = receiver.apply(&self.state, object) else {
             return self.metrics.count(self.kind, WatchOutcome::Event);
         };
         self.metrics.count(self.kind, WatchOutcome::Unreadable);
         if let Some(suppressed) = self.warned.permit("unreadable", clock::instant()) {
-            let kind = self.kind.as_str();
+            let kind = self.kind.singular();
             warn!(
                 kind,
                 name, error, suppressed, "an object could not be read and is left out"
@@ -188,10 +202,12 @@ impl Watch {
     }
 }
 
-/// Objects that are taken whole, as far as rules read them.
-struct Objects<K>(PhantomData<fn() -> K>);
+/// ObjectReceiver that are taken whole, as far as rules read them.
+struct ObjectReceiver<K>(PhantomData<fn() -> K>);
 
-impl<K: Observed + Resource<DynamicType = ()>> Sink<DeserializeGuard<K>> for Objects<K> {
+impl<K: WatchedObject + Resource<DynamicType = ()>> Receiver<DeserializeGuard<K>>
+    for ObjectReceiver<K>
+{
     fn key(&self, guard: &DeserializeGuard<K>) -> String {
         let metadata = match &guard.0 {
             Ok(object) => object.meta(),
@@ -222,10 +238,10 @@ impl<K: Observed + Resource<DynamicType = ()>> Sink<DeserializeGuard<K>> for Obj
     }
 }
 
-/// Objects of which only the owner matters.
-struct Owned<K>(Kind, PhantomData<fn() -> K>);
+/// ObjectReceiver of which only the owner matters.
+struct OwnerReceiver<K>(Kind, PhantomData<fn() -> K>);
 
-impl<K> Sink<PartialObjectMeta<K>> for Owned<K> {
+impl<K> Receiver<PartialObjectMeta<K>> for OwnerReceiver<K> {
     fn key(&self, object: &PartialObjectMeta<K>) -> String {
         object.metadata.uid.clone().unwrap_or_default()
     }

@@ -15,7 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Secret, Service};
-use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::core::DynamicObject;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -28,7 +28,9 @@ use crate::server::tls::{
 };
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
-use evenkeel_kubernetes::plan::{Operation, Purpose, Target, Write, ca_bundle};
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::object_ref::ObjectRef;
+use evenkeel_kubernetes::plan::{Operation, Purpose, Write, ca_bundle};
 
 /// How often the Secret is looked at while there is nothing to serve with.
 const FIRST: Duration = Duration::from_secs(1);
@@ -261,7 +263,10 @@ impl SelfManaged {
             return Ok(());
         };
         // Read as it stands: its list is written back whole, also with fields of versions to come.
-        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &webhooks());
+        let api: Api<DynamicObject> = Api::all_with(
+            self.client.clone(),
+            &Kind::MutatingWebhookConfiguration.api_resource(),
+        );
         let Some(configuration) = api.get_opt(WEBHOOK).await? else {
             return Ok(());
         };
@@ -301,18 +306,10 @@ impl SelfManaged {
         } = &self.settings;
         Write {
             purpose: Purpose::Certificates,
-            target: Target::Secret(namespace.clone(), secret.clone()),
+            target: ObjectRef::in_namespace(Kind::Secret, namespace, secret),
             operation,
         }
     }
-}
-
-fn webhooks() -> ApiResource {
-    let (group, kind) = (
-        "admissionregistration.k8s.io",
-        "MutatingWebhookConfiguration",
-    );
-    ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind))
 }
 
 fn encoded(bundle: &Bundle) -> Value {

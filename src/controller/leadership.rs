@@ -176,7 +176,7 @@ impl Elector {
 
     async fn contend(&self, election: &mut Election) -> Result<(), kube::Error> {
         let lease = self.api.get_opt(&self.settings.name).await?;
-        let record = lease.as_ref().map(record_of);
+        let record = lease.as_ref().map(Record::of);
         let step = election.decide(record.as_ref(), clock::instant());
         let sent = clock::instant();
         let written = match &step {
@@ -262,21 +262,6 @@ impl Elector {
     }
 }
 
-fn record_of(lease: &Lease) -> Record {
-    let spec = lease.spec.as_ref();
-    let seconds = spec
-        .and_then(|spec| spec.lease_duration_seconds)
-        .unwrap_or(0);
-    Record {
-        holder: spec
-            .and_then(|spec| spec.holder_identity.clone())
-            .filter(|holder| !holder.is_empty()),
-        resource_version: lease.metadata.resource_version.clone().unwrap_or_default(),
-        duration: Duration::from_secs(u64::try_from(seconds).unwrap_or(0)),
-        transitions: spec.and_then(|spec| spec.lease_transitions).unwrap_or(0),
-    }
-}
-
 fn keep_acquire_time(renewed: &mut Lease, known: &Lease) {
     let acquired = known
         .spec
@@ -296,7 +281,9 @@ mod tests {
     use crate::controller::fake_api::{FakeApi, Mood, eventually};
     use crate::controller::metrics::Metrics;
     use crate::controller::writer::{self, Writer};
-    use evenkeel_kubernetes::plan::{Operation, Purpose, Target, Write};
+    use evenkeel_kubernetes::kinds::Kind;
+    use evenkeel_kubernetes::object_ref::ObjectRef;
+    use evenkeel_kubernetes::plan::{Operation, Purpose, Write};
 
     const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/system/leases/evenkeel";
 
@@ -399,7 +386,7 @@ mod tests {
         api.mood(Mood::HoldsPatches);
         queue.put(Write {
             purpose: Purpose::WakePods,
-            target: Target::Node("a".to_owned()),
+            target: ObjectRef::of_cluster(Kind::Node, "a"),
             operation: Operation::Merge(json!({"metadata": {"annotations": {"touched": "yes"}}})),
         });
         eventually("the write is under way", || api.held() == 1).await;

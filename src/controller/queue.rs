@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc;
 
 use super::metrics::{Metrics, Outcome};
-use evenkeel_kubernetes::plan::{Purpose, Target, Write};
+use evenkeel_kubernetes::object_ref::ObjectRef;
+use evenkeel_kubernetes::plan::{Purpose, Write};
 
 /// Which lane a write waits in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,18 +31,18 @@ const fn lane(purpose: Purpose) -> Lane {
         | Purpose::Certificates
         | Purpose::ScalingBounds => Lane::Acts,
         Purpose::ScalingStatus => Lane::Tells,
-        Purpose::Notice | Purpose::ScalingEvent => Lane::Events,
+        Purpose::AnnotationWarning | Purpose::ScalingEvent => Lane::Events,
     }
 }
 
 /// One write's place.
-type Place = (Lane, Target);
+type Place = (Lane, ObjectRef);
 
 #[derive(Debug, Default)]
 struct Known {
     /// What waits; `None` while it is being made.
     waiting: HashMap<Place, Option<Write>>,
-    failed: HashSet<Target>,
+    failed: HashSet<ObjectRef>,
 }
 
 type Shared = Arc<Mutex<Known>>;
@@ -76,9 +77,9 @@ pub(super) fn new(length: usize, metrics: Metrics) -> (WriteQueue, Waiting) {
 /// Puts plans into the writer's queue.
 #[derive(Debug, Clone)]
 pub struct WriteQueue {
-    acts: mpsc::Sender<Target>,
-    tells: mpsc::Sender<Target>,
-    events: mpsc::Sender<Target>,
+    acts: mpsc::Sender<ObjectRef>,
+    tells: mpsc::Sender<ObjectRef>,
+    events: mpsc::Sender<ObjectRef>,
     known: Shared,
     metrics: Metrics,
 }
@@ -87,7 +88,7 @@ impl WriteQueue {
     /// The objects whose writes have not been made since the last call, so that a plan can be made
     /// again, or rest.
     #[must_use]
-    pub fn take_failed(&self) -> Vec<Target> {
+    pub fn take_failed(&self) -> Vec<ObjectRef> {
         locked(&self.known).failed.drain().collect()
     }
 
@@ -120,9 +121,9 @@ impl WriteQueue {
 
 /// The writer's end of the queue.
 pub(super) struct Waiting {
-    acting: mpsc::Receiver<Target>,
-    telling: mpsc::Receiver<Target>,
-    happening: mpsc::Receiver<Target>,
+    acting: mpsc::Receiver<ObjectRef>,
+    telling: mpsc::Receiver<ObjectRef>,
+    happening: mpsc::Receiver<ObjectRef>,
     known: Shared,
 }
 
@@ -194,6 +195,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use evenkeel_kubernetes::kinds::Kind;
+    use evenkeel_kubernetes::object_ref::ObjectRef;
     use evenkeel_kubernetes::plan::Operation;
 
     fn write(purpose: Purpose, name: &str) -> Write {
@@ -203,7 +206,7 @@ mod tests {
     fn versioned(purpose: Purpose, name: &str, version: u32) -> Write {
         Write {
             purpose,
-            target: Target::Namespace(name.to_owned()),
+            target: ObjectRef::of_cluster(Kind::Namespace, name),
             operation: Operation::Merge(json!({"metadata": {"resourceVersion": version}})),
         }
     }
@@ -246,7 +249,7 @@ mod tests {
     #[test]
     fn notices_have_room_however_many_statuses_wait() {
         let (queue, mut waiting) = new(1, Metrics::default());
-        for purpose in [Purpose::ScalingStatus, Purpose::Notice] {
+        for purpose in [Purpose::ScalingStatus, Purpose::AnnotationWarning] {
             queue.put(write(purpose, "a"));
             queue.put(write(purpose, "b"));
         }
@@ -255,7 +258,7 @@ mod tests {
             .iter()
             .map(|write| write.purpose)
             .collect();
-        assert_eq!(left, [Purpose::ScalingStatus, Purpose::Notice]);
+        assert_eq!(left, [Purpose::ScalingStatus, Purpose::AnnotationWarning]);
     }
 
     #[tokio::test]
@@ -300,7 +303,10 @@ mod tests {
             queue.put(write(Purpose::ScalingStatus, name));
         }
         queue.put(write(Purpose::ScalingBounds, "c"));
-        assert_eq!(queue.take_failed(), [Target::Namespace("b".to_owned())]);
+        assert_eq!(
+            queue.take_failed(),
+            [ObjectRef::of_cluster(Kind::Namespace, "b")]
+        );
         assert_eq!(waiting.take_all().len(), 2);
     }
 }

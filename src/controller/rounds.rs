@@ -4,7 +4,6 @@
 //! sees itself: kube-scheduler may be talking to another replica, but what it was told stands in
 //! the conditions of the Pods.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -14,45 +13,42 @@ use super::leadership::Leadership;
 use super::metrics::Metrics;
 use super::queue::WriteQueue;
 use crate::cluster::ClusterState;
-use crate::cluster::records::{Misunderstood, WaitingPod};
+use crate::cluster::records::WaitingPod;
 use evenkeel_clock as clock;
 use evenkeel_core::placement::Policy;
-use evenkeel_kubernetes::extender::judgement::{Call, Judgement, unjudged};
+use evenkeel_kubernetes::extender::judgement::Call;
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::object_ref::ObjectRef;
+use evenkeel_kubernetes::plan::failed_writes::FailedWrites;
 use evenkeel_kubernetes::plan::wake::{Settings as WakeSettings, Waiting, Wake};
-use evenkeel_kubernetes::plan::{Target, mirror, notice, wake};
-use evenkeel_kubernetes::snapshot::Snapshot;
+use evenkeel_kubernetes::plan::{mirror, wake};
 
-/// How often plans are made: a woken Pod waits no longer than this for its headroom to be seen.
+/// The time between two rounds: a woken Pod waits no longer than this for its headroom to be seen.
 const ROUND: SignedDuration = SignedDuration::from_secs(1);
 
-/// Notices planned in a round at most: they matter less than everything else that is written.
-const NOTICES: usize = 4;
+/// The most warnings planned in a round: they matter less than everything else that is written.
+const WARNINGS: usize = 4;
 
-/// How long an object whose write failed is left alone.
-const REST: SignedDuration = SignedDuration::from_mins(1);
-
-/// What the leader remembers from round to round.
+/// The memory of the leader from round to round.
 #[derive(Debug, Default)]
 struct Memory {
     wake: Wake,
-    failed: HashMap<Target, Timestamp>,
+    failed: FailedWrites,
 }
 
-/// What the rounds work with.
+/// The parts that the rounds connect.
 pub struct Rounds {
-    /// The cluster.
     pub cluster: ClusterState,
     /// The policy that waiting Pods are judged by.
     pub policy: Arc<Policy>,
-    /// When nodes are touched.
+    /// The limits on how often nodes are touched.
     pub wake: WakeSettings,
-    /// Where plans go.
+    /// The queue of the writer, into which plans go.
     pub queue: WriteQueue,
-    /// Whether this replica plans.
+    /// The leadership, without which nothing is planned.
     pub leadership: Leadership,
     /// This replica's name in Events.
     pub identity: String,
-    /// What is counted.
     pub metrics: Metrics,
 }
 
@@ -95,36 +91,25 @@ impl Rounds {
 
     fn wake(&self, wake: &mut Wake, waiting: &[WaitingPod], now: Timestamp) {
         let snapshot = self.cluster.snapshot();
-        let kinds: Vec<Waiting> = waiting
+        let classes: Vec<Waiting> = waiting
             .iter()
-            .map(|pod| self.judge(pod, &snapshot, now))
+            .map(|refused| {
+                let call = Call {
+                    snapshot: &snapshot,
+                    policy: &self.policy,
+                    now,
+                    refused_since: Some(refused.since),
+                };
+                Waiting::of(&refused.pod, &call)
+            })
             .collect();
-        let node = wake.plan(&snapshot.nodes, &kinds, &self.wake, now);
+        let node = wake.plan(&snapshot.nodes, &classes, &self.wake, now);
         let version = node
             .as_deref()
             .and_then(|node| self.cluster.node_version(node));
         if let (Some(node), Some(version)) = (node, version) {
             tracing::info!(node = %node, waiting = waiting.len(), "headroom returned, waking refused Pods");
             self.queue.put(wake::write(&node, &version, now));
-        }
-    }
-
-    /// What holds for a refused Pod now.
-    fn judge(&self, pod: &WaitingPod, snapshot: &Snapshot, now: Timestamp) -> Waiting {
-        let call = Call {
-            snapshot,
-            policy: &self.policy,
-            now,
-            refused_since: Some(pod.since),
-        };
-        let judgement = Judgement::if_judged(&pod.pod, &call);
-        Waiting {
-            demand: judgement.demand.amounts,
-            headroom: judgement.headroom,
-            // Where nothing has headroom the policy may send it to the least loaded nodes; and a
-            // Pod that is not judged any more, since its namespace opted out, is to be asked about
-            // again as well.
-            relaxed: judgement.relaxes(&call, true) || unjudged(&pod.pod, &call).is_some(),
         }
     }
 
@@ -137,7 +122,7 @@ impl Rounds {
                 label: record.label.as_deref(),
             };
             if let Some(write) = mirror::plan(&namespace)
-                && !memory.failed.contains_key(&write.target)
+                && !memory.failed.rests(&write.target)
             {
                 self.queue.put(write);
             }
@@ -145,42 +130,20 @@ impl Rounds {
     }
 
     fn tell(&self, now: Timestamp) {
-        for Misunderstood {
-            kind,
-            namespace,
-            name,
-            uid,
-            note,
-        } in self.cluster.take_misunderstood(NOTICES)
-        {
-            let about = notice::About {
-                kind,
-                namespace,
-                name,
-                uid,
-            };
-            self.queue.put(notice::invalid_annotation(
-                &about,
-                &note,
-                &self.identity,
-                now,
-            ));
+        for warning in self.cluster.take_warnings(WARNINGS) {
+            self.queue.put(warning.write(&self.identity, now));
         }
     }
 }
 
 impl Memory {
-    fn take_failures(&mut self, failed: Vec<Target>, now: Timestamp) {
-        for target in failed {
-            match target {
-                Target::Node(_) => self.wake.failed(),
-                other => {
-                    self.failed.insert(other, now);
-                }
-            }
+    fn take_failures(&mut self, failed: Vec<ObjectRef>, now: Timestamp) {
+        let (nodes, others): (Vec<_>, Vec<_>) =
+            failed.into_iter().partition(|object| object.is(Kind::Node));
+        if !nodes.is_empty() {
+            self.wake.failed();
         }
-        self.failed
-            .retain(|_, since| (SignedDuration::ZERO..REST).contains(&now.duration_since(*since)));
+        self.failed.extend(others, now);
     }
 }
 
@@ -190,7 +153,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::cluster::{Kind, Settings};
+    use crate::cluster::{Settings, WATCHED};
     use crate::controller::fake_api::FakeApi;
     use crate::controller::switch::WriteSwitch;
     use crate::controller::writer::{self, Writer};
@@ -268,7 +231,7 @@ mod tests {
     #[tokio::test]
     async fn only_a_leader_that_has_seen_everything_plans() {
         let (follower, mut writer) = rounds(Leadership::default());
-        for kind in Kind::ALL {
+        for kind in WATCHED {
             follower.cluster.set_synced(kind);
         }
         follower.round(&mut Memory::default(), NOW);
@@ -278,12 +241,16 @@ mod tests {
         let mut memory = Memory::default();
         leader.round(&mut memory, NOW);
         assert_eq!(writer.queued(), [], "not all has been listed");
-        for kind in Kind::ALL {
+        for kind in WATCHED {
             leader.cluster.set_synced(kind);
         }
         leader.round(&mut memory, NOW);
         let planned = writer.queued();
-        let all = [Purpose::WakePods, Purpose::MirrorNamespace, Purpose::Notice];
+        let all = [
+            Purpose::WakePods,
+            Purpose::MirrorNamespace,
+            Purpose::AnnotationWarning,
+        ];
         assert_eq!(purposes(&planned), all.map(Purpose::as_str));
         // What was told and woken is not told and woken again; the label is still missing.
         leader.round(&mut memory, NOW);

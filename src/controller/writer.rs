@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use kube::api::{Patch, PatchParams, PostParams};
-use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::core::DynamicObject;
 use kube::{Api, Client};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -19,7 +19,9 @@ use super::queue::{self, Waiting, WriteQueue};
 use super::switch::WriteSwitch;
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
-use evenkeel_kubernetes::plan::{Operation, Purpose, Target, Write};
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::object_ref::ObjectRef;
+use evenkeel_kubernetes::plan::{Operation, Purpose, Write};
 
 /// Limits of the writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,10 +58,10 @@ fn by_us() -> PatchParams {
 
 /// Whether a plan has to know that its write was not made. What has changed meanwhile is planned
 /// anew by itself, but for a node, which was only to be touched.
-const fn is_failure(outcome: Outcome, target: &Target) -> bool {
+fn is_failure(outcome: Outcome, target: &ObjectRef) -> bool {
     match outcome {
         Outcome::Failed | Outcome::TimedOut | Outcome::Dropped => true,
-        Outcome::Conflict => matches!(target, Target::Node(_)),
+        Outcome::Conflict => target.is(Kind::Node),
         Outcome::Written | Outcome::Gone | Outcome::NotLeader | Outcome::SwitchedOff => false,
     }
 }
@@ -147,7 +149,7 @@ impl Writer {
             }
         };
         let took = clock::instant().duration_since(sent);
-        debug!(purpose = write.purpose.as_str(), target = ?write.target, ?outcome, ?took, "wrote");
+        debug!(purpose = write.purpose.as_str(), target = %write.target, ?outcome, ?took, "wrote");
         outcome
     }
 
@@ -161,7 +163,7 @@ impl Writer {
             warn!(
                 purpose,
                 outcome,
-                ?target,
+                %target,
                 error,
                 suppressed,
                 "a write failed"
@@ -170,12 +172,17 @@ impl Writer {
     }
 
     async fn send(&self, write: &Write) -> Result<(), kube::Error> {
-        let (api, name) = api(&self.client, &write.target);
+        let target = &write.target;
+        let (api, name) = (api(&self.client, target), target.name.as_str());
         match &write.operation {
-            Operation::Merge(patch) => api
-                .patch(&name, &by_us(), &Patch::Merge(patch))
-                .await
-                .map(drop),
+            Operation::Merge(patch) => {
+                let patch = Patch::Merge(patch);
+                match &target.subresource {
+                    None => api.patch(name, &by_us(), &patch).await,
+                    Some(part) => api.patch_subresource(part, name, &by_us(), &patch).await,
+                }
+                .map(drop)
+            }
             Operation::Create(body) => {
                 let object: DynamicObject =
                     serde_json::from_value(Value::clone(body)).map_err(kube::Error::SerdeError)?;
@@ -185,46 +192,12 @@ impl Writer {
     }
 }
 
-/// The API that serves the target, and its name there.
-pub(super) fn api(client: &Client, target: &Target) -> (Api<DynamicObject>, String) {
-    let all = |group, version, kind| {
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-        Api::all_with(client.clone(), &resource)
-    };
-    let within = |namespace: &str, group, version, kind| {
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-        Api::namespaced_with(client.clone(), namespace, &resource)
-    };
-    match target {
-        Target::Namespace(name) => (all("", "v1", "Namespace"), name.clone()),
-        Target::Node(name) => (all("", "v1", "Node"), name.clone()),
-        Target::Webhook(name) => (
-            all(
-                "admissionregistration.k8s.io",
-                "v1",
-                "MutatingWebhookConfiguration",
-            ),
-            name.clone(),
-        ),
-        Target::Secret(namespace, name) => (within(namespace, "", "v1", "Secret"), name.clone()),
-        Target::HorizontalPodAutoscaler(namespace, name) => (
-            within(namespace, "autoscaling", "v2", "HorizontalPodAutoscaler"),
-            name.clone(),
-        ),
-        Target::ScaledObject(namespace, name) => (
-            within(namespace, "keda.sh", "v1alpha1", "ScaledObject"),
-            name.clone(),
-        ),
-        Target::Deployment(namespace, name) => {
-            (within(namespace, "apps", "v1", "Deployment"), name.clone())
-        }
-        Target::StatefulSet(namespace, name) => {
-            (within(namespace, "apps", "v1", "StatefulSet"), name.clone())
-        }
-        Target::Event { namespace, name } => (
-            within(namespace, "events.k8s.io", "v1", "Event"),
-            name.clone(),
-        ),
+/// The API that serves the object.
+pub(super) fn api(client: &Client, object: &ObjectRef) -> Api<DynamicObject> {
+    let resource = object.api_resource();
+    match &object.namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
     }
 }
 
@@ -240,7 +213,7 @@ mod tests {
     fn touch(node: &str, version: &str) -> Write {
         Write {
             purpose: Purpose::WakePods,
-            target: Target::Node(node.to_owned()),
+            target: ObjectRef::of_cluster(Kind::Node, node),
             operation: Operation::Merge(json!({
                 "metadata": {"resourceVersion": version, "annotations": {"touched": "yes"}}})),
         }
@@ -248,11 +221,8 @@ mod tests {
 
     fn event() -> Write {
         Write {
-            purpose: Purpose::Notice,
-            target: Target::Event {
-                namespace: "shop".to_owned(),
-                name: "e".to_owned(),
-            },
+            purpose: Purpose::AnnotationWarning,
+            target: ObjectRef::in_namespace(Kind::Event, "shop", "e"),
             operation: Operation::Create(json!({
                 "apiVersion": "events.k8s.io/v1", "kind": "Event",
                 "metadata": {"name": "e", "namespace": "shop"}})),

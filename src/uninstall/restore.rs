@@ -5,18 +5,17 @@ use jiff::Timestamp;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::{Api, Client};
 
-use super::gather::resource;
-use super::{Mark, Outcome};
+use super::inventory::{Mark, Outcome};
 use evenkeel_kubernetes::plan::uninstall::patch;
 
-/// How often somebody else may be faster.
+/// The number of attempts, each lost to somebody who was faster.
 const TRIES: usize = 8;
-/// Who has written, as the API server keeps it.
+/// The name under which the API server keeps the fields that are written.
 const MANAGER: &str = "evenkeel";
 
 /// Puts bounds back and takes away what Evenkeel wrote on the mark's object.
 pub async fn restore(client: &Client, mark: &Mark, now: Timestamp) -> Outcome {
-    let resource = resource(mark.kind.names());
+    let resource = mark.kind.api_resource();
     let api: Api<DynamicObject> = match &mark.object.namespace {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
         None => Api::all_with(client.clone(), &resource),

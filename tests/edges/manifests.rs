@@ -10,7 +10,7 @@ mod read;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use evenkeel::cluster::access::{ACCESS, Need, Scope};
+use evenkeel::cluster::access::{self, Need, Scope};
 use evenkeel::config::{Config, Serving, Sources};
 use serde_json::{Value, json};
 
@@ -332,7 +332,7 @@ struct Right {
 /// The rights that the code says it needs for `need`.
 fn access(need: Need) -> BTreeSet<Right> {
     let mut rights = BTreeSet::new();
-    for access in ACCESS.iter().filter(|access| access.need == need) {
+    for access in access::access().iter().filter(|access| access.need == need) {
         let names = if access.names.is_empty() {
             &[""]
         } else {
@@ -341,8 +341,8 @@ fn access(need: Need) -> BTreeSet<Right> {
         for name in names {
             rights.extend(access.verbs.iter().map(|verb| Right {
                 scope: access.scope,
-                group: access.group.to_owned(),
-                resource: access.resource.to_owned(),
+                group: access.kind.group().to_owned(),
+                resource: access.kind.plural().to_owned(),
                 name: (*name).to_owned(),
                 verb: (*verb).to_owned(),
             }));

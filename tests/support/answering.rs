@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use bytes::Bytes;
 use evenkeel::cluster::ClusterState;
-use evenkeel::cluster::{Kind, Settings};
+use evenkeel::cluster::{Settings, WATCHED};
 use evenkeel::server::api::{self, Api};
 use evenkeel::server::certificates::{Bundle, Names, Validity};
 use evenkeel::server::paths::EXPLAIN;
@@ -63,7 +63,7 @@ pub fn unlisted(expects_metrics: bool) -> ClusterState {
 
 /// Everything there is has been listed.
 pub fn listed(cluster: &ClusterState) {
-    for kind in Kind::ALL {
+    for kind in WATCHED {
         cluster.set_synced(kind);
     }
 }

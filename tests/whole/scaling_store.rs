@@ -185,7 +185,8 @@ async fn targets_follow_their_objects(client: &Client, controllers: bool) {
     let one = watched.targets().remove(0);
     let spec = &one.autoscaler.as_ref().expect("the HPA").spec;
     assert_eq!((spec.min_replicas, spec.max_replicas), (Some(2), 9));
-    assert_eq!((spec.metrics.resources.len(), spec.metrics.others), (1, 0));
+    let metrics = &spec.metrics;
+    assert_eq!((metrics.resources().count(), metrics.others()), (1, 0));
     let behavior = spec.behavior.as_ref().expect("its behavior");
     assert_eq!(behavior.scale_up.policies.len(), 1);
     follow_changes(client, &watched).await;

@@ -1,5 +1,13 @@
 //! Label and field selectors, as query parameters and as objects.
+//!
+//! The requirements are those of `kube-core`; what is added here is their text in queries, and the
+//! comparison of numbers, which only that text knows.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube_core::{Expression, Selector, SelectorExt as _};
 use serde_json::{Map, Value};
 
 use super::error::ApiError;
@@ -8,28 +16,21 @@ use super::meta;
 /// Fields that are `false` where they are missing.
 const FLAGS: [&str; 2] = ["/spec/unschedulable", "/spec/hostNetwork"];
 
-/// What a list or watch is limited to.
+/// The limits of a list or watch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selection {
-    labels: Vec<Requirement>,
+    labels: Vec<LabelRequirement>,
     fields: Vec<FieldRequirement>,
 }
 
-/// One label rule.
+/// A requirement on one label.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Requirement {
-    key: String,
-    rule: Rule,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Rule {
-    In(Vec<String>),
-    NotIn(Vec<String>),
-    Exists,
-    Absent,
-    Above(i64),
-    Below(i64),
+enum LabelRequirement {
+    Expression(Expression),
+    /// The label is a number above the bound.
+    Above(String, i64),
+    /// The label is a number below the bound.
+    Below(String, i64),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,49 +51,43 @@ impl Selection {
 
     /// A `metav1.LabelSelector`; an empty one matches everything.
     pub(crate) fn from_object(selector: &Value) -> Self {
-        let exact = meta::map(selector, "/matchLabels").into_iter().flatten();
-        let mut labels: Vec<Requirement> = exact
-            .map(|(key, value)| Requirement {
-                key: key.clone(),
-                rule: Rule::In(vec![value.as_str().unwrap_or_default().to_owned()]),
-            })
-            .collect();
-        for expression in meta::list(selector, "/matchExpressions") {
-            let values = || strings(meta::list(expression, "/values"));
-            let rule = match meta::text(expression, "/operator") {
-                "In" => Rule::In(values()),
-                "NotIn" => Rule::NotIn(values()),
-                "Exists" => Rule::Exists,
-                "DoesNotExist" => Rule::Absent,
-                // Nothing has a label that is in no set: an operator unknown here selects nothing.
-                _ => Rule::In(Vec::new()),
-            };
-            let key = meta::text(expression, "/key").to_owned();
-            labels.push(Requirement { key, rule });
-        }
+        let selector = serde_json::from_value::<Option<LabelSelector>>(selector.clone());
+        let selector = selector.map(Option::unwrap_or_default).ok();
+        let selector = selector.and_then(|selector| Selector::try_from(selector).ok());
+        // Nothing has a label that is in no set: what is not understood selects nothing.
+        let nothing = || Expression::In(String::new(), BTreeSet::new()).into();
         Self {
-            labels,
+            labels: selector
+                .unwrap_or_else(nothing)
+                .into_iter()
+                .map(LabelRequirement::Expression)
+                .collect(),
             fields: Vec::new(),
         }
     }
 
-    /// Whether everything matches.
+    /// True where everything is selected.
     pub(crate) fn is_everything(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// Whether the object is selected.
+    /// True where the object is selected.
     pub(crate) fn matches(&self, object: &Value) -> bool {
         self.matches_labels(meta::map(object, "/metadata/labels"))
             && self.fields.iter().all(|field| field.matches(object))
     }
 
-    /// Whether a set of labels is selected.
+    /// True where a set of labels is selected.
     pub(crate) fn matches_labels(&self, labels: Option<&Map<String, Value>>) -> bool {
-        self.labels.iter().all(|requirement| {
-            let value = labels.and_then(|labels| labels.get(&requirement.key)?.as_str());
-            requirement.rule.accepts(value)
-        })
+        if self.labels.is_empty() {
+            return true;
+        }
+        let text =
+            |(key, value): (&String, &Value)| Some((key.clone(), value.as_str()?.to_owned()));
+        let labels = labels.into_iter().flatten().filter_map(text).collect();
+        self.labels
+            .iter()
+            .all(|requirement| requirement.matches(&labels))
     }
 }
 
@@ -105,36 +100,27 @@ pub(crate) fn to_text(selector: &Value) -> String {
         Some(_) => Selection::from_object(selector),
         None => Selection::from_object(&serde_json::json!({"matchLabels": selector})),
     };
-    let terms: Vec<String> = labels.iter().map(Requirement::to_text).collect();
+    let terms: Vec<String> = labels.iter().map(ToString::to_string).collect();
     terms.join(",")
 }
 
-impl Requirement {
-    fn to_text(&self) -> String {
-        let key = &self.key;
-        match &self.rule {
-            Rule::In(values) if values.len() == 1 => format!("{key}={}", values[0]),
-            Rule::In(values) => format!("{key} in ({})", values.join(",")),
-            Rule::NotIn(values) => format!("{key} notin ({})", values.join(",")),
-            Rule::Exists => key.clone(),
-            Rule::Absent => format!("!{key}"),
-            Rule::Above(bound) => format!("{key}>{bound}"),
-            Rule::Below(bound) => format!("{key}<{bound}"),
+impl fmt::Display for LabelRequirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Expression(expression) => expression.fmt(f),
+            Self::Above(key, bound) => write!(f, "{key}>{bound}"),
+            Self::Below(key, bound) => write!(f, "{key}<{bound}"),
         }
     }
 }
 
-impl Rule {
-    fn accepts(&self, value: Option<&str>) -> bool {
-        let within = |values: &[String]| value.is_some_and(|v| values.iter().any(|w| w == v));
-        let number = || value.and_then(|v| v.parse::<i64>().ok());
+impl LabelRequirement {
+    fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        let number = |key| labels.get(key).and_then(|value| value.parse::<i64>().ok());
         match self {
-            Self::In(values) => within(values),
-            Self::NotIn(values) => !within(values),
-            Self::Exists => value.is_some(),
-            Self::Absent => value.is_none(),
-            Self::Above(bound) => number().is_some_and(|n| n > *bound),
-            Self::Below(bound) => number().is_some_and(|n| n < *bound),
+            Self::Expression(expression) => expression.matches(labels),
+            Self::Above(key, bound) => number(key).is_some_and(|number| number > *bound),
+            Self::Below(key, bound) => number(key).is_some_and(|number| number < *bound),
         }
     }
 }
@@ -152,12 +138,7 @@ impl FieldRequirement {
     }
 }
 
-fn strings(values: &[Value]) -> Vec<String> {
-    let texts = values.iter().filter_map(Value::as_str);
-    texts.map(str::to_owned).collect()
-}
-
-fn parse_labels(text: &str) -> Result<Vec<Requirement>, ApiError> {
+fn parse_labels(text: &str) -> Result<Vec<LabelRequirement>, ApiError> {
     terms(text)
         .map(|term| {
             requirement(term).ok_or_else(|| {
@@ -184,43 +165,52 @@ fn terms(text: &str) -> impl Iterator<Item = &str> {
     .filter(|term| !term.is_empty())
 }
 
-fn requirement(term: &str) -> Option<Requirement> {
-    let new = |key: &str, rule: Rule| {
-        let key = key.trim();
-        let clean =
-            !key.is_empty() && !key.contains(|c: char| c.is_whitespace() || "()=!,".contains(c));
-        clean.then(|| Requirement {
-            key: key.to_owned(),
-            rule,
-        })
-    };
+fn requirement(term: &str) -> Option<LabelRequirement> {
     if let Some(open) = term.find('(') {
-        let set = term[open + 1..].strip_suffix(')')?;
-        let values = set
-            .split(',')
-            .map(|value| value.trim().to_owned())
-            .collect();
-        let (key, operator) = term[..open].trim().rsplit_once(char::is_whitespace)?;
-        return match operator {
-            "in" => new(key, Rule::In(values)),
-            "notin" => new(key, Rule::NotIn(values)),
-            _ => None,
-        };
+        return set_requirement(&term[..open], &term[open + 1..]);
     }
-    let one = |value: &str| vec![value.trim().to_owned()];
-    if let Some((key, value)) = term.split_once("!=") {
-        new(key, Rule::NotIn(one(value)))
-    } else if let Some((key, value)) = term.split_once("==").or(term.split_once('=')) {
-        new(key, Rule::In(one(value)))
-    } else if let Some((key, value)) = term.split_once('>') {
-        new(key, Rule::Above(value.trim().parse().ok()?))
-    } else if let Some((key, value)) = term.split_once('<') {
-        new(key, Rule::Below(value.trim().parse().ok()?))
+    let value = |value: &str| value.trim().to_owned();
+    let expression = if let Some((key, is)) = term.split_once("!=") {
+        Expression::NotEqual(label(key)?, value(is))
+    } else if let Some((key, is)) = term.split_once("==").or(term.split_once('=')) {
+        Expression::Equal(label(key)?, value(is))
+    } else if let Some((key, bound)) = term.split_once('>') {
+        return Some(LabelRequirement::Above(
+            label(key)?,
+            bound.trim().parse().ok()?,
+        ));
+    } else if let Some((key, bound)) = term.split_once('<') {
+        return Some(LabelRequirement::Below(
+            label(key)?,
+            bound.trim().parse().ok()?,
+        ));
     } else if let Some(key) = term.strip_prefix('!') {
-        new(key, Rule::Absent)
+        Expression::DoesNotExist(label(key)?)
     } else {
-        new(term, Rule::Exists)
-    }
+        Expression::Exists(label(term)?)
+    };
+    Some(LabelRequirement::Expression(expression))
+}
+
+/// A requirement with a set: `key in (a, b)` or `key notin (a, b)`, cut at the parenthesis.
+fn set_requirement(begin: &str, set: &str) -> Option<LabelRequirement> {
+    let values = set.strip_suffix(')')?.split(',');
+    let values = values.map(|value| value.trim().to_owned()).collect();
+    let (key, operator) = begin.trim().rsplit_once(char::is_whitespace)?;
+    let expression = match operator {
+        "in" => Expression::In(label(key)?, values),
+        "notin" => Expression::NotIn(label(key)?, values),
+        _ => return None,
+    };
+    Some(LabelRequirement::Expression(expression))
+}
+
+/// The name of a label, without what only operators consist of.
+fn label(key: &str) -> Option<String> {
+    let key = key.trim();
+    let clean =
+        !key.is_empty() && !key.contains(|c: char| c.is_whitespace() || "()=!,".contains(c));
+    clean.then(|| key.to_owned())
 }
 
 fn parse_fields(text: &str) -> Result<Vec<FieldRequirement>, ApiError> {

@@ -5,6 +5,7 @@
 //! the Pod here before it is sent, because the API server refuses a Pod whose patch does not
 //! apply, whatever the failure policy says. Reviewing the patched Pod again changes nothing.
 
+mod demand_annotation;
 pub mod patch;
 pub mod review;
 pub mod wire;

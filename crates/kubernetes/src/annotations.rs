@@ -1,4 +1,5 @@
-//! The annotations that Evenkeel reads and writes, and what is said of a value that does not parse.
+//! The annotations that Evenkeel reads and writes, and the message about a value that does not
+//! parse.
 //!
 //! A wrong value is never guessed at: the default applies, and the annotation, its value and what
 //! is accepted are named in a warning or an Event.
@@ -8,9 +9,7 @@ use std::fmt;
 
 use evenkeel_core::units::{Amount, BytesPerSecond, RateError};
 
-pub use super::namespace_policy::{NamespacePolicy, RelaxAfter};
-
-/// What the name of every annotation and label of Evenkeel begins with.
+/// The prefix of every annotation and label of Evenkeel.
 pub const PREFIX: &str = "evenkeel.dev/";
 
 /// On a namespace: `true` opts in. The label that mirrors it has the same name.
@@ -19,9 +18,9 @@ pub const ENABLED: &str = "evenkeel.dev/enabled";
 pub const HEADROOM: &str = "evenkeel.dev/headroom";
 /// On a namespace: the share from which a resource is dominant.
 pub const PROFILE_THRESHOLD: &str = "evenkeel.dev/profile-threshold";
-/// On a namespace: what happens when no node has headroom.
+/// On a namespace: the answer to a Pod for which no node has headroom.
 pub const NO_HEADROOM: &str = "evenkeel.dev/no-headroom";
-/// On a namespace: how long a Pod is refused before the least loaded nodes take it.
+/// On a namespace: the time for which a Pod is refused before the least loaded nodes take it.
 pub const RELAX_AFTER: &str = "evenkeel.dev/relax-after";
 
 /// On a Pod: the rate at which it uses the network.
@@ -30,12 +29,12 @@ pub const NETWORK_IO: &str = "evenkeel.dev/network-io";
 pub const DISK_IO: &str = "evenkeel.dev/disk-io";
 /// On a Pod: its profile, the user's own or found at admission.
 pub const PROFILE: &str = "evenkeel.dev/profile";
-/// On a Pod: who chose its profile, [`PROFILE_SOURCE_DECLARED`] or what it was found from.
+/// On a Pod: the source of its profile, [`PROFILE_SOURCE_DECLARED`] or the data it was found from.
 pub const PROFILE_SOURCE: &str = "evenkeel.dev/profile-source";
 /// On a Pod: `true` leaves it alone.
 pub const SKIP: &str = "evenkeel.dev/skip";
 /// On a Pod, written at admission: the five numbers as compact JSON.
-pub const DEMAND: &str = "evenkeel.dev/demand";
+pub(crate) const DEMAND: &str = "evenkeel.dev/demand";
 
 /// On a node: the rate that its network can carry.
 pub const NETWORK_CAPACITY: &str = "evenkeel.dev/network-capacity";
@@ -44,24 +43,24 @@ pub const DISK_IO_CAPACITY: &str = "evenkeel.dev/disk-io-capacity";
 /// On a node, written when it regains headroom while refused Pods wait: the update wakes them.
 pub const HEADROOM_RETURNED: &str = "evenkeel.dev/headroom-returned";
 
-/// On a namespace, an autoscaler or a workload: how scaling decisions act.
+/// On a namespace, an autoscaler or a workload: the mode in which scaling decisions act.
 pub const SCALING: &str = "evenkeel.dev/scaling";
-/// On an autoscaler or a workload: what its load is predicted with.
-pub const PREDICT: &str = "evenkeel.dev/predict";
+/// On an autoscaler or a workload: the model that predicts its load.
+pub(crate) const PREDICT: &str = "evenkeel.dev/predict";
 /// On a workload without an autoscaler: its least replicas.
-pub const MIN_REPLICAS: &str = "evenkeel.dev/min-replicas";
+pub(crate) const MIN_REPLICAS: &str = "evenkeel.dev/min-replicas";
 /// On a workload without an autoscaler: its most replicas.
-pub const MAX_REPLICAS: &str = "evenkeel.dev/max-replicas";
+pub(crate) const MAX_REPLICAS: &str = "evenkeel.dev/max-replicas";
 /// On a workload without an autoscaler: the share of its requests that it is to use.
 pub const TARGET: &str = "evenkeel.dev/target";
-/// On an autoscaler or a workload: what may take replicas away.
-pub const SCALE_DOWN: &str = "evenkeel.dev/scale-down";
-/// On an autoscaler, written: the user's own bounds, and who contributes what to them until when.
+/// On an autoscaler or a workload: the rule by which replicas are taken away.
+pub(crate) const SCALE_DOWN: &str = "evenkeel.dev/scale-down";
+/// On an autoscaler, written: the user's own bounds, and the contributions to them with their ends.
 pub const BOUNDS: &str = "evenkeel.dev/bounds";
-/// On an autoscaler or a workload, written: what was decided, and the conditions.
+/// On an autoscaler or a workload, written: the last decision, and the conditions.
 pub const SCALING_STATUS: &str = "evenkeel.dev/scaling-status";
 
-/// What the names of the annotations begin with by which KEDA's ScaledObjects are paused.
+/// The prefix of the annotations by which KEDA's ScaledObjects are paused.
 const KEDA_PAUSED: &str = "autoscaling.keda.sh/paused";
 
 /// Set by kubelet on the mirror of a static Pod.
@@ -72,11 +71,11 @@ pub const INGRESS_BANDWIDTH: &str = "kubernetes.io/ingress-bandwidth";
 pub const EGRESS_BANDWIDTH: &str = "kubernetes.io/egress-bandwidth";
 
 /// [`PROFILE_SOURCE`] of a profile that the user chose.
-pub const PROFILE_SOURCE_DECLARED: &str = "declared";
+pub(crate) const PROFILE_SOURCE_DECLARED: &str = "declared";
 /// [`PROFILE_SOURCE`] of a profile found from requests and annotations.
-pub const PROFILE_SOURCE_REQUESTS: &str = "requests";
+pub(crate) const PROFILE_SOURCE_REQUESTS: &str = "requests";
 
-/// Whether a rule reads the annotation or label `key`; the others are skipped while parsing.
+/// True where a rule reads the annotation or label `key`; the others are skipped while parsing.
 pub(super) fn is_read(key: &str) -> bool {
     key.starts_with(PREFIX)
         || key.starts_with(KEDA_PAUSED)
@@ -90,7 +89,7 @@ pub struct InvalidAnnotation {
     pub key: &'static str,
     /// The value as given.
     pub value: String,
-    /// What would have been accepted.
+    /// The values that would have been accepted.
     pub accepted: &'static str,
 }
 
@@ -127,11 +126,11 @@ impl fmt::Display for InvalidAnnotation {
     }
 }
 
-/// How one annotation is read.
+/// A reader of one annotation.
 pub(super) struct Reader<T> {
     /// The name with its prefix.
     pub(super) key: &'static str,
-    /// What is accepted, for messages.
+    /// The accepted values, for messages.
     pub(super) accepted: &'static str,
     /// The value in a text; `None` where it is not accepted.
     pub(super) parse: fn(&str) -> Option<T>,

@@ -10,9 +10,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer};
 
 use super::json::{lenient, lenient_time, list, null_is_default};
+use super::kinds::Kind;
 use super::meta::Meta;
 use super::pod::Condition;
-use super::scaled_object;
 use evenkeel_core::scaling::hpa::{self, Behavior};
 use evenkeel_core::scaling::signal::ObjectReference;
 
@@ -140,9 +140,8 @@ impl Autoscaler {
     #[must_use]
     pub fn scaled_object(&self) -> Option<&str> {
         let owner = self.metadata.controller()?;
-        let group = owner.api_version.split('/').next();
-        let keda = owner.kind == scaled_object::KIND && group == Some(scaled_object::GROUP);
-        keda.then_some(owner.name.as_str())
+        let kind = Kind::of(&owner.api_version, &owner.kind);
+        (kind == Some(Kind::ScaledObject)).then_some(owner.name.as_str())
     }
 }
 

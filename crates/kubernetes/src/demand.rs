@@ -1,4 +1,4 @@
-//! What a Pod demands of each resource (R in the rules), and where each number is from.
+//! The demand of a Pod for each resource, R in `[CLBP] (4.1)`, and the source of each number.
 //!
 //! The first that is known: an annotation, then requests, then the caps of the CNI bandwidth plugin
 //! where configuration lets them count. What nobody tells is zero and marked unknown.
@@ -13,15 +13,13 @@ use super::pod::Pod;
 use super::requests;
 use evenkeel_core::units::{Amount, Quantity, Resources};
 
-/// Where a number of a demand is from.
+/// The source of one number of a demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DemandSource {
     /// An annotation of the Pod.
     Annotation,
-    /// The effective request.
+    /// The effective request, as kube-scheduler counts it.
     Requests,
-    /// What Pods of the same workload used.
-    History,
     /// The caps of the CNI bandwidth plugin.
     Caps,
     /// Nobody tells; taken for zero.
@@ -35,7 +33,6 @@ impl DemandSource {
         match self {
             Self::Annotation => "annotation",
             Self::Requests => "requests",
-            Self::History => "history",
             Self::Caps => "caps",
             Self::Unknown => "unknown",
         }
@@ -48,12 +45,12 @@ impl fmt::Display for DemandSource {
     }
 }
 
-/// What a Pod demands.
+/// The demand of a Pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Demand {
     /// R of each resource; zero where it is unknown.
     pub amounts: Resources<Amount>,
-    /// Where each number is from.
+    /// The source of each number.
     pub sources: Resources<DemandSource>,
     /// Annotations of the Pod that are not accepted, and did not count.
     pub invalid: Vec<InvalidAnnotation>,

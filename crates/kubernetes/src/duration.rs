@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-/// What is accepted, for messages.
+/// The accepted values, for messages.
 pub(super) const ACCEPTED: &str = "a duration such as 90s, 5m or 1h30m, or 0 for never";
 
 /// The duration in `text`, if it is one.

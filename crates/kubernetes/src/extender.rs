@@ -1,4 +1,4 @@
-//! The scheduler extender: which nodes have headroom for a Pod, and where it is best for balance.
+//! The scheduler extender: filters nodes by headroom for a Pod, and scores them by balance.
 //!
 //! A call is a function of the request, one [`Snapshot`] and the [`Policy`]. Whatever keeps it
 //! from judging (a namespace that has not opted in, missing data) lets every node pass with no
@@ -8,10 +8,12 @@ pub mod decide;
 pub mod explain;
 pub mod judgement;
 mod node_name;
+mod refusal;
 pub mod verdicts;
 pub mod wire;
 
 pub use decide::{Filtered, Prioritized};
-pub use judgement::{Call, Judgement, Pass};
+pub use judgement::{Call, Exemption};
+pub use refusal::{REFUSAL, refused_since};
 pub use verdicts::VerdictCache;
-pub use wire::{REFUSAL, Request, WireError};
+pub use wire::{Request, WireError};

@@ -16,7 +16,7 @@ use serde::{Deserialize, de};
 pub struct ParseError {
     /// Where, such as `spec.containers[0].resources.requests.cpu`; `.` for the body as a whole.
     pub path: String,
-    /// What is wrong there.
+    /// The fault in words.
     pub message: String,
 }
 

@@ -1,8 +1,9 @@
-//! The one vocabulary of Kubernetes objects: only the fields that a rule reads.
+//! Translation between Kubernetes objects and the decisions of Evenkeel: objects cut down to the
+//! fields that a rule reads, the bodies of webhook and extender, and plans that end in writes.
 //!
 //! Pods and nodes arrive by the thousand, so the types here keep a few hundred bytes of each, and
 //! everything else is skipped while it is parsed. `null` equals absent everywhere, as Go writes it.
-//! What is irrelevant here may be malformed; a malformed quantity is an error with its path.
+//! Fields that no rule reads may be malformed; a malformed quantity is an error with its path.
 
 #![forbid(unsafe_code)]
 
@@ -10,16 +11,19 @@ pub mod admission;
 pub mod annotations;
 pub mod autoscaler;
 pub mod demand;
-pub mod demand_annotation;
 mod duration;
 pub mod extender;
 pub mod json;
+pub mod kinds;
 pub mod label_selector;
 pub mod meta;
 pub mod namespace_policy;
 pub mod node;
+pub mod object_ref;
 pub mod plan;
 pub mod pod;
+pub mod pod_facts;
+pub mod pod_metrics;
 pub mod requests;
 pub mod resource_list;
 pub mod scaled_object;

@@ -1,4 +1,4 @@
-//! Metadata of objects, without what only people and other controllers read.
+//! Metadata of objects, cut down to the fields that rules read.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +17,7 @@ use super::json::{lenient_time, list, null_is_default};
 pub struct Meta {
     /// The name; a new Pod of a controller has none yet.
     pub name: Option<String>,
-    /// What the API server makes a name from where there is none.
+    /// The prefix from which the API server makes a name where there is none.
     pub generate_name: Option<String>,
     /// The namespace; absent from objects of the cluster, and from Pods in some admission requests.
     pub namespace: Option<String>,
@@ -31,13 +31,13 @@ pub struct Meta {
     /// The labels that rules read; all others are left out.
     #[serde(deserialize_with = "relevant")]
     pub labels: BTreeMap<String, String>,
-    /// Who the object belongs to.
+    /// The owners of the object.
     #[serde(deserialize_with = "list")]
     pub owner_references: Vec<OwnerReference>,
-    /// When the object was made.
+    /// The time at which the object was made.
     #[serde(deserialize_with = "lenient_time")]
     pub creation_timestamp: Option<Timestamp>,
-    /// When the object is gone at the latest; set once it is being deleted.
+    /// The time by which the object is gone; set once it is being deleted.
     #[serde(deserialize_with = "lenient_time")]
     pub deletion_timestamp: Option<Timestamp>,
 }
@@ -49,16 +49,14 @@ pub struct OwnerReference {
     /// Group and version of the owner's kind.
     #[serde(deserialize_with = "null_is_default")]
     pub api_version: String,
-    /// The kind.
     #[serde(deserialize_with = "null_is_default")]
     pub kind: String,
-    /// The name.
     #[serde(deserialize_with = "null_is_default")]
     pub name: String,
     /// The identity over time.
     #[serde(deserialize_with = "null_is_default")]
     pub uid: String,
-    /// Whether it is the one owner that manages the object.
+    /// True for the one owner that manages the object.
     #[serde(deserialize_with = "null_is_default")]
     pub controller: bool,
 }
@@ -76,7 +74,7 @@ impl Meta {
         self.owner_references.iter().find(|owner| owner.controller)
     }
 
-    /// What a store and its watch know an object by.
+    /// The fields by which a store and its watch know an object.
     #[must_use]
     pub fn identity(&self) -> ObjectMeta {
         ObjectMeta {

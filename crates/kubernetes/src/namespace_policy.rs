@@ -1,5 +1,5 @@
-//! What a namespace says of itself: whether it is opted in, and its policy where it differs from
-//! the configuration.
+//! The annotations of a namespace: its opt-in, and its policy where it differs from the
+//! configuration.
 
 use std::collections::BTreeMap;
 
@@ -14,29 +14,27 @@ use evenkeel_core::placement::NoHeadroom;
 use evenkeel_core::scaling::Mode;
 use evenkeel_core::units::Ratio;
 
-/// How long a Pod is refused before the least loaded nodes take it all the same.
+/// The time for which a Pod is refused before the least loaded nodes take it all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RelaxAfter {
-    /// For ever.
     Never,
-    /// This long.
     After(SignedDuration),
 }
 
 /// The policy in the annotations of a namespace; `None` leaves it to the configuration.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NamespacePolicy {
-    /// Whether Evenkeel does anything here.
+    /// True where the namespace has opted in; otherwise Evenkeel does nothing in it.
     pub enabled: bool,
-    /// h in (4.1).
+    /// h in `[CLBP] (4.1)`.
     pub headroom: Option<Ratio>,
-    /// The share from which a resource is dominant (4.2).
+    /// The share from which a resource is dominant, `[CLBP] (4.2)`.
     pub profile_threshold: Option<Ratio>,
-    /// What happens when no node has headroom.
+    /// The answer to a Pod for which no node has headroom.
     pub no_headroom: Option<NoHeadroom>,
-    /// How long a Pod is refused before that is relaxed.
+    /// The time after which a refused Pod is let through.
     pub relax_after: Option<RelaxAfter>,
-    /// How scaling decisions act on targets here that do not say it themselves.
+    /// The mode of scaling targets that do not name theirs.
     pub scaling: Option<Mode>,
 }
 

@@ -1,4 +1,4 @@
-//! Nodes, with the fields that scheduling reads, and what a node can give.
+//! Nodes, with the fields that scheduling reads, and the capacity that they give.
 
 use serde::{Deserialize, Deserializer};
 
@@ -6,31 +6,29 @@ use super::annotations::{self, DISK_IO_CAPACITY, InvalidAnnotation, NETWORK_CAPA
 use super::json::{list, null_is_default};
 use super::meta::Meta;
 use super::resource_list::ResourceList;
-use evenkeel_core::units::{Amount, Resources};
+use evenkeel_core::placement::node_table::NodeFacts;
+use evenkeel_core::units::{Amount, Resource, Resources};
 
-/// A node.
+/// A node, cut down to the fields that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Node {
-    /// Name and annotations.
     #[serde(deserialize_with = "null_is_default")]
     pub metadata: Meta,
-    /// What its operator wants of it.
     #[serde(deserialize_with = "null_is_default")]
     pub spec: NodeSpec,
-    /// What it is.
     #[serde(deserialize_with = "null_is_default")]
     pub status: NodeStatus,
 }
 
-/// What the operator wants of a node.
+/// The specification of a node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct NodeSpec {
-    /// Whether it is cordoned.
+    /// True while it is cordoned.
     #[serde(deserialize_with = "null_is_default")]
     pub unschedulable: bool,
-    /// Whether a taint keeps Pods away that do not tolerate it.
+    /// True where a taint keeps Pods away that do not tolerate it.
     #[serde(rename = "taints", deserialize_with = "repels")]
     pub tainted: bool,
 }
@@ -48,14 +46,14 @@ fn repels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> 
         .any(|taint| matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")))
 }
 
-/// What a node is.
+/// The state of a node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct NodeStatus {
-    /// What it has for Pods.
+    /// The resources that it has for Pods.
     #[serde(deserialize_with = "null_is_default")]
     pub allocatable: ResourceList,
-    /// Whether its kubelet says that it can take Pods.
+    /// True while its kubelet says that it can take Pods.
     #[serde(rename = "conditions", deserialize_with = "is_ready")]
     pub ready: bool,
 }
@@ -83,29 +81,39 @@ impl Node {
         self.metadata.name.as_deref().unwrap_or_default()
     }
 
-    /// Whether new Pods may go there: Ready, not cordoned, not being deleted.
+    /// True where new Pods may go: it is Ready, not cordoned and not being deleted.
     #[must_use]
-    pub const fn is_schedulable(&self) -> bool {
+    pub(crate) const fn is_schedulable(&self) -> bool {
         self.status.ready && !self.spec.unschedulable && self.metadata.deletion_timestamp.is_none()
     }
 }
 
-/// T of each resource as far as the node tells it, and its annotations that are not accepted.
+/// The facts about a node that placement reads, and its annotations that are not accepted.
 ///
-/// Cpu, memory and disk are the allocatable ones; network and disk I/O stand in annotations.
+/// The capacity T of cpu, memory and disk is what the node can allocate; that of network and disk
+/// I/O stands in annotations. `defaults` applies where the node says nothing.
 #[must_use]
-pub fn node_capacity(node: &Node) -> (Resources<Option<Amount>>, Vec<InvalidAnnotation>) {
+pub fn node_facts(
+    node: &Node,
+    defaults: &Resources<Option<Amount>>,
+) -> (NodeFacts, Vec<InvalidAnnotation>) {
     let mut invalid = Vec::new();
     let allocatable = &node.status.allocatable;
     let mut rate = |key| annotations::rate(&node.metadata.annotations, key, &mut invalid);
-    let capacity = Resources::new([
+    let own = Resources::new([
         allocatable.cpu().map(Amount::from),
         allocatable.memory().map(Amount::from),
         rate(NETWORK_CAPACITY),
         rate(DISK_IO_CAPACITY),
         allocatable.ephemeral_storage().map(Amount::from),
     ]);
-    (capacity, invalid)
+    let facts = NodeFacts {
+        capacity: Resources::from_fn(|resource| own[resource].or(defaults[resource])),
+        network_is_default: own[Resource::NetworkIo].is_none(),
+        schedulable: node.is_schedulable(),
+        tainted: node.spec.tainted,
+    };
+    (facts, invalid)
 }
 
 #[cfg(test)]
@@ -115,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn capacity_is_allocatable_and_annotated() {
+    fn capacity_is_allocatable_or_annotated_or_the_default() {
         let node: Node = serde_json::from_value(json!({
             "metadata": {"name": "a", "annotations": {
                 "evenkeel.dev/network-capacity": "10Gbps",
@@ -128,20 +136,16 @@ mod tests {
             },
         }))
         .unwrap();
-        let (capacity, invalid) = node_capacity(&node);
-        let expected = [
-            Some(3920),
-            Some(16 << 30),
-            Some(1_250_000_000),
-            None,
-            Some(95_491_281_146),
-        ];
-        assert_eq!(
-            capacity,
-            Resources::new(expected).map(|t| t.map(Amount::new))
-        );
-        assert_eq!(invalid.len(), 1);
-        assert_eq!(invalid[0].key, DISK_IO_CAPACITY);
+        let amounts = |values: [Option<u64>; 5]| Resources::new(values).map(|t| t.map(Amount::new));
+        let (disk, network) = (Some(95_491_281_146), Some(1_250_000_000));
+        for (default, disk_io) in [(None, None), (Some(7), Some(7))] {
+            let (facts, invalid) = node_facts(&node, &amounts([default; 5]));
+            let expected = amounts([Some(3920), Some(16 << 30), network, disk_io, disk]);
+            assert_eq!(facts.capacity, expected);
+            assert!(!facts.network_is_default && !facts.schedulable);
+            assert_eq!(invalid.len(), 1);
+            assert_eq!(invalid[0].key, DISK_IO_CAPACITY);
+        }
     }
 
     #[test]

@@ -1,47 +1,49 @@
 //! Pods, with the fields that admission and scheduling read.
 
+mod readiness;
 mod status;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::annotations::{MIRROR, PROFILE, PROFILE_SOURCE, PROFILE_SOURCE_DECLARED, SKIP};
 use super::json::{list, null_is_default};
 use super::meta::Meta;
 use super::resource_list::ResourceList;
+use evenkeel_core::placement::node_table::PodFacts;
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::units::{Amount, Resources};
 
+pub use readiness::start_to_ready;
 pub use status::{Condition, ContainerState, ContainerStatus, Phase, PodStatus};
 
-/// A Pod.
+/// A Pod, cut down to the fields that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Pod {
-    /// Name, annotations and owners.
     #[serde(deserialize_with = "null_is_default")]
     pub metadata: Meta,
-    /// What it is to be.
     #[serde(deserialize_with = "null_is_default")]
     pub spec: PodSpec,
-    /// What it is.
     #[serde(deserialize_with = "null_is_default")]
     pub status: PodStatus,
 }
 
-/// What a Pod is to be.
+/// The specification of a Pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodSpec {
     /// The node that it is bound to.
     pub node_name: Option<String>,
-    /// The containers.
     #[serde(deserialize_with = "list")]
     pub containers: Vec<Container>,
     /// The containers that run before them or, with a restart policy of `Always`, beside them.
     #[serde(deserialize_with = "list")]
     pub init_containers: Vec<Container>,
-    /// What the Pod asks for as a whole.
+    /// Requests and limits of the Pod as a whole.
     #[serde(deserialize_with = "null_is_default")]
     pub resources: ResourceRequirements,
-    /// What running a Pod of this runtime class takes beside its containers.
+    /// The resources that the runtime class takes beside the containers.
     #[serde(deserialize_with = "null_is_default")]
     pub overhead: ResourceList,
     /// The name of its priority class.
@@ -56,14 +58,13 @@ pub struct PodSpec {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Container {
-    /// What it asks for.
     #[serde(deserialize_with = "null_is_default")]
     pub resources: ResourceRequirements,
     /// Of an init container: whether it goes on running beside the others.
     pub restart_policy: Option<RestartPolicy>,
 }
 
-/// When a container is started again.
+/// The rule by which a container that has ended is started again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum RestartPolicy {
     /// Whenever it ends; an init container with it is a sidecar.
@@ -73,22 +74,22 @@ pub enum RestartPolicy {
     Other,
 }
 
-/// Requests and limits.
+/// Requests and limits of a container or a Pod.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ResourceRequirements {
-    /// What is set aside.
+    /// The amounts that the scheduler sets aside.
     #[serde(deserialize_with = "null_is_default")]
     pub requests: ResourceList,
-    /// What is never exceeded.
+    /// The amounts that the kubelet lets nobody exceed.
     #[serde(deserialize_with = "null_is_default")]
     pub limits: ResourceList,
 }
 
 impl Container {
-    /// Whether it is an init container that runs beside the containers of the Pod.
+    /// True for an init container that runs beside the containers of the Pod.
     #[must_use]
-    pub fn is_sidecar(&self) -> bool {
+    pub(crate) fn is_sidecar(&self) -> bool {
         self.restart_policy == Some(RestartPolicy::Always)
     }
 }
@@ -114,7 +115,7 @@ impl Pod {
         self.metadata.uid.as_deref().unwrap_or_default()
     }
 
-    /// Whether the user asks to leave it alone.
+    /// True where an annotation asks to leave the Pod alone.
     #[must_use]
     pub fn is_skipped(&self) -> bool {
         self.metadata.annotation(SKIP) == Some("true")
@@ -122,7 +123,7 @@ impl Pod {
 
     /// The name of its profile, the user's own or found at admission.
     #[must_use]
-    pub fn annotated_profile(&self) -> Option<&str> {
+    pub(crate) fn annotated_profile(&self) -> Option<&str> {
         self.metadata.annotation(PROFILE)
     }
 
@@ -134,43 +135,63 @@ impl Pod {
             .filter(|_| source.is_none_or(|source| source == PROFILE_SOURCE_DECLARED))
     }
 
-    /// Whether a DaemonSet put it on its node, which no scheduler can change.
+    /// True where a DaemonSet put it on its node, which no scheduler can change.
     #[must_use]
     pub fn is_daemon_set(&self) -> bool {
         let owner = self.metadata.controller();
         owner.is_some_and(|owner| owner.kind == "DaemonSet")
     }
 
-    /// Whether it only shows a Pod that kubelet runs from a file.
+    /// True where it only mirrors a Pod that kubelet runs from a file.
     #[must_use]
-    pub fn is_mirror(&self) -> bool {
+    pub(crate) fn is_mirror(&self) -> bool {
         self.metadata.annotations.contains_key(MIRROR)
     }
 
-    /// Whether the cluster depends on it, by the two priority classes that Kubernetes makes for this.
+    /// True where the cluster depends on it: it has one of the two priority classes that Kubernetes
+    /// makes for this.
     #[must_use]
-    pub fn is_system_critical(&self) -> bool {
+    pub(crate) fn is_system_critical(&self) -> bool {
         matches!(
             self.spec.priority_class_name.as_deref(),
             Some("system-cluster-critical" | "system-node-critical")
         )
     }
 
-    /// Whether all of its containers have ended for good, so that it uses nothing any more.
+    /// True once all of its containers have ended for good, so that it uses nothing any more.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         matches!(self.status.phase, Phase::Succeeded | Phase::Failed)
     }
 
-    /// Whether it is being deleted.
+    /// True while it is being deleted.
     #[must_use]
     pub const fn is_terminating(&self) -> bool {
         self.metadata.deletion_timestamp.is_some()
     }
 
-    /// When the last of its containers started; `None` while one of them has not.
+    /// The facts that the node table keeps of the Pod, given its demand R.
     #[must_use]
-    pub fn started_at(&self) -> Option<jiff::Timestamp> {
+    pub fn facts<'a>(
+        &'a self,
+        name: &'a PodName,
+        demand: Resources<Amount>,
+        now: Timestamp,
+    ) -> PodFacts<'a> {
+        PodFacts {
+            name,
+            node: self.spec.node_name.as_deref(),
+            demand,
+            started: self.started_at(),
+            finished: self
+                .is_finished()
+                .then(|| self.status.finished_at().unwrap_or(now)),
+        }
+    }
+
+    /// The time at which the last of its containers started; `None` while one of them has not.
+    #[must_use]
+    pub fn started_at(&self) -> Option<Timestamp> {
         let statuses = &self.status.container_statuses;
         if statuses.len() < self.spec.containers.len() {
             return None;

@@ -44,7 +44,7 @@ fn own(container: &Container) -> ResourceList {
     requests.or(limits)
 }
 
-/// What the HPA takes for the request of a Pod, of cpu and memory: that of the Pod as a whole where
+/// The request of a Pod as the HPA counts it, of cpu and memory: that of the Pod as a whole where
 /// it has one, otherwise the sum over containers and sidecars. `None` where one of these has none:
 /// the HPA then computes no share either.
 #[must_use]

@@ -18,19 +18,16 @@ pub struct ResourceList {
 }
 
 impl ResourceList {
-    /// Processor time.
     #[must_use]
     pub fn cpu(&self) -> Option<MilliCpu> {
         self.cpu.map(MilliCpu)
     }
 
-    /// Memory.
     #[must_use]
     pub fn memory(&self) -> Option<Bytes> {
         self.memory.map(whole)
     }
 
-    /// Local storage.
     #[must_use]
     pub fn ephemeral_storage(&self) -> Option<Bytes> {
         self.ephemeral_storage.map(whole)

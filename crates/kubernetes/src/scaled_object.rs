@@ -1,4 +1,4 @@
-//! KEDA's `keda.sh/v1alpha1` ScaledObjects, with what scaling reads of them.
+//! KEDA's `keda.sh/v1alpha1` ScaledObjects, with the fields that scaling reads.
 //!
 //! KEDA writes the bounds of the HPA that it makes; so where there is a ScaledObject, bounds are
 //! read and raised there.
@@ -8,35 +8,23 @@ use serde::Deserialize;
 use super::json::null_is_default;
 use super::meta::Meta;
 
-/// The API group of KEDA's ScaledObjects.
-pub const GROUP: &str = "keda.sh";
-/// Their version.
-pub const VERSION: &str = "v1alpha1";
-/// Their kind.
-pub const KIND: &str = "ScaledObject";
-/// Their name in URLs.
-pub const PLURAL: &str = "scaledobjects";
-
 const PAUSED: &str = "autoscaling.keda.sh/paused";
 const PAUSED_REPLICAS: &str = "autoscaling.keda.sh/paused-replicas";
 
-/// A ScaledObject.
+/// A ScaledObject: KEDA's way of scaling one workload.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ScaledObject {
-    /// Name and annotations.
     #[serde(deserialize_with = "null_is_default")]
     pub metadata: Meta,
-    /// What it is to do.
     #[serde(deserialize_with = "null_is_default")]
     pub spec: ScaledObjectSpec,
 }
 
-/// What a ScaledObject is to do.
+/// The target and the bounds of a ScaledObject.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ScaledObjectSpec {
-    /// What it scales.
     #[serde(deserialize_with = "null_is_default")]
     pub scale_target_ref: ScaledObjectTarget,
     /// The least replicas while it is active; KEDA takes 0 where there is none, and gives its HPA
@@ -46,14 +34,13 @@ pub struct ScaledObjectSpec {
     pub max_replica_count: Option<i32>,
 }
 
-/// What a ScaledObject scales.
+/// The workload that a ScaledObject scales.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ScaledObjectTarget {
     /// The kind, a Deployment where there is none.
     #[serde(deserialize_with = "kind")]
     pub kind: String,
-    /// The name.
     #[serde(deserialize_with = "null_is_default")]
     pub name: String,
 }
@@ -77,8 +64,8 @@ fn kind<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::
 }
 
 impl ScaledObject {
-    /// Whether its user has paused it, as KEDA reads the annotations: a count of replicas does so,
-    /// and every word but those for false.
+    /// True where its user has paused it, as KEDA reads the annotations: a count of replicas does
+    /// so, and every word but those for false.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         const FALSE: [&str; 6] = ["0", "f", "F", "false", "FALSE", "False"];

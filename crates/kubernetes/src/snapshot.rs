@@ -1,4 +1,4 @@
-//! What a decision sees of the cluster: one immutable picture, shared by all readers.
+//! The cluster as a decision sees it: one immutable picture, shared by all readers.
 //!
 //! A request takes the newest picture once and decides on it alone, so that its answer is a
 //! function of request, picture and policy, and can be explained afterwards.
@@ -21,14 +21,14 @@ pub struct Snapshot {
     pub nodes: NodeSet,
     /// The namespaces with their policies.
     pub namespaces: Arc<Namespaces>,
-    /// Whether measurements are to be expected: then their absence everywhere means that nothing
+    /// True where measurements are to be expected: then their absence everywhere means that nothing
     /// is known, and not that nothing is used.
     pub expects_metrics: bool,
-    /// Whether every kind of object has been listed once.
+    /// True once every kind of object has been listed.
     pub synced: bool,
 }
 
-/// What is known of a namespace.
+/// The opt-in of a namespace, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum OptIn<'a> {
     /// It has not been seen: its Pods are left alone for now.
@@ -40,7 +40,7 @@ pub enum OptIn<'a> {
 }
 
 impl Snapshot {
-    /// Whether a namespace has opted in.
+    /// The opt-in of a namespace.
     #[must_use]
     pub fn opt_in(&self, namespace: &str) -> OptIn<'_> {
         match self.namespaces.get(namespace) {
@@ -50,7 +50,7 @@ impl Snapshot {
         }
     }
 
-    /// Why no placement can be judged on this picture, if so.
+    /// The reason for which no placement can be judged on this picture, if there is one.
     #[must_use]
     pub fn blind(&self) -> Option<Blind> {
         if !self.synced {
@@ -63,7 +63,7 @@ impl Snapshot {
     }
 }
 
-/// Why a picture tells too little.
+/// A reason for which a picture tells too little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blind {
     /// The objects of the cluster have not all been listed yet.

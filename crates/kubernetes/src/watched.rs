@@ -11,17 +11,17 @@ use serde::{Deserialize, Deserializer};
 
 use super::autoscaler::Autoscaler;
 use super::json::null_is_default;
+use super::kinds::Kind;
 use super::meta::Meta;
 use super::node::Node;
 use super::pod::Pod;
-use super::scaled_object::{self, ScaledObject};
-use super::workload::{Workload, WorkloadKind};
+use super::scaled_object::ScaledObject;
+use super::workload::Workload;
 
-/// A namespace.
+/// A namespace, of which rules read the metadata alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Namespace {
-    /// Name, annotations and labels.
     #[serde(deserialize_with = "null_is_default")]
     pub metadata: Meta,
 }
@@ -33,7 +33,7 @@ macro_rules! watched {
         pub struct $name {
             /// Name, namespace, uid and resource version; nothing else.
             pub metadata: ObjectMeta,
-            /// The object.
+            /// The object, as far as rules read it.
             pub $field: $object,
         }
 
@@ -53,15 +53,15 @@ macro_rules! resource {
     ($name:ident as $kind:ty) => {
         resource!(
             $name,
-            <$kind as kube::Resource>::Scope,
-            <$kind as kube::Resource>::kind(&()),
-            <$kind as kube::Resource>::group(&()),
-            <$kind as kube::Resource>::version(&()),
-            <$kind as kube::Resource>::plural(&())
+            <$kind as kube_core::Resource>::Scope,
+            <$kind as kube_core::Resource>::kind(&()),
+            <$kind as kube_core::Resource>::group(&()),
+            <$kind as kube_core::Resource>::version(&()),
+            <$kind as kube_core::Resource>::plural(&())
         );
     };
     ($name:ident, $scope:ty, $kind:expr, $group:expr, $version:expr, $plural:expr) => {
-        impl kube::Resource for $name {
+        impl kube_core::Resource for $name {
             type DynamicType = ();
             type Scope = $scope;
 
@@ -128,24 +128,24 @@ watched!(
 );
 resource!(
     WatchedScaledObject,
-    kube::core::NamespaceResourceScope,
-    scaled_object::KIND.into(),
-    scaled_object::GROUP.into(),
-    scaled_object::VERSION.into(),
-    scaled_object::PLURAL.into()
+    kube_core::NamespaceResourceScope,
+    Kind::ScaledObject.as_str().into(),
+    Kind::ScaledObject.group().into(),
+    Kind::ScaledObject.version().into(),
+    Kind::ScaledObject.plural().into()
 );
 
 fn deployment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workload, D::Error> {
-    Workload::deserialize(WorkloadKind::Deployment, deserializer)
+    Workload::deserialize(Kind::Deployment, deserializer)
 }
 
 fn stateful_set<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workload, D::Error> {
-    Workload::deserialize(WorkloadKind::StatefulSet, deserializer)
+    Workload::deserialize(Kind::StatefulSet, deserializer)
 }
 
 #[cfg(test)]
 mod tests {
-    use kube::Resource;
+    use kube_core::Resource;
     use serde_json::json;
 
     use super::*;

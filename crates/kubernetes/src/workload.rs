@@ -1,40 +1,17 @@
-//! Deployments and StatefulSets, with what scaling reads of them.
+//! Deployments and StatefulSets, with the fields that scaling reads.
 
 use serde::{Deserialize, Deserializer};
 
 use super::json::null_is_default;
+use super::kinds::Kind;
 use super::meta::Meta;
-
-/// The kinds of workload that are watched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum WorkloadKind {
-    /// `apps/v1` Deployment.
-    Deployment,
-    /// `apps/v1` StatefulSet.
-    StatefulSet,
-}
-
-impl WorkloadKind {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Deployment, Self::StatefulSet];
-
-    /// The name in Kubernetes.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Deployment => "Deployment",
-            Self::StatefulSet => "StatefulSet",
-        }
-    }
-}
 
 /// A Deployment or a StatefulSet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
-    /// Name and annotations.
     pub metadata: Meta,
-    /// Which of the kinds it is.
-    pub kind: WorkloadKind,
+    /// One of [`Kind::WORKLOADS`].
+    pub kind: Kind,
     /// `spec.replicas`, which is 1 where it is not set.
     pub replicas: i32,
 }
@@ -45,7 +22,7 @@ impl Workload {
     /// # Errors
     /// Those of the deserializer, where what is read has the wrong type.
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        kind: WorkloadKind,
+        kind: Kind,
         deserializer: D,
     ) -> Result<Self, D::Error> {
         let Written { metadata, spec } = Written::deserialize(deserializer)?;
@@ -79,7 +56,7 @@ mod tests {
     use super::*;
 
     fn workload(value: Value) -> Workload {
-        Workload::deserialize(WorkloadKind::StatefulSet, value).unwrap()
+        Workload::deserialize(Kind::StatefulSet, value).unwrap()
     }
 
     #[test]
@@ -96,7 +73,7 @@ mod tests {
         ] {
             let found = workload(object.clone());
             assert_eq!(found.replicas, replicas, "{object}");
-            assert_eq!(found.kind, WorkloadKind::StatefulSet);
+            assert_eq!(found.kind, Kind::StatefulSet);
         }
     }
 

@@ -8,7 +8,6 @@ mod endpoints;
 mod garbage;
 mod node;
 mod replica_set;
-mod selection;
 
 use std::time::Duration;
 

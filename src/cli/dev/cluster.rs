@@ -71,6 +71,7 @@ pub struct Wiring {
 pub type Ended = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// The parts that faults break, beside the API server and nodes.
+#[derive(Clone)]
 struct Breakable {
     behaviour: Behaviour,
     gate: Gate,
@@ -86,6 +87,7 @@ pub struct Cluster {
     events: Events,
     machines: Machines,
     server: ApiServer,
+    breakable: Breakable,
     tasks: JoinSet<()>,
     service: tokio::task::JoinHandle<Ended>,
     stop: CancellationToken,
@@ -151,23 +153,18 @@ impl Cluster {
             events,
             machines,
             server,
+            breakable: Breakable { behaviour, gate },
             tasks,
             service,
             stop,
         };
-        let breakable = Breakable { behaviour, gate };
-        cluster.run(&options, called.https, &breakable).await?;
+        cluster.run(&options, called.https).await?;
         Ok(cluster)
     }
 
     /// Starts what runs on the API, waits for the service, and begins the scenario; the extender is
     /// called at `called`.
-    async fn run(
-        &mut self,
-        options: &Options,
-        called: SocketAddr,
-        breakable: &Breakable,
-    ) -> Result<(), StartError> {
+    async fn run(&mut self, options: &Options, called: SocketAddr) -> Result<(), StartError> {
         let stores = Stores::start(&self.client, &mut self.tasks);
         self.run_nodes(&stores)?;
         let controllers = clients::named(&self.config, "kube-controller-manager")?;
@@ -187,7 +184,7 @@ impl Cluster {
         let file =
             scheduling::File::open(&self.client, setup, called, options.patience, recorder).await?;
         self.tasks.spawn(file.follow());
-        self.begin(stores, options, breakable);
+        self.begin(stores, options);
         Ok(())
     }
 
@@ -231,7 +228,7 @@ impl Cluster {
     }
 
     /// Begins the scenario, with everything that goes by its time.
-    fn begin(&mut self, stores: Stores, options: &Options, breakable: &Breakable) {
+    fn begin(&mut self, stores: Stores, options: &Options) {
         self.timeline.begin();
         self.tell("ready");
         let observer = observe::Observer {
@@ -273,13 +270,19 @@ impl Cluster {
                 scenario: options.scenario.clone(),
                 machines: self.machines.clone(),
                 control: self.server.control(),
-                behaviour: breakable.behaviour.clone(),
-                gate: breakable.gate.clone(),
+                behaviour: self.breakable.behaviour.clone(),
+                gate: self.breakable.gate.clone(),
                 timeline: self.timeline.clone(),
                 events: self.events.clone(),
             }
             .run(),
         );
+    }
+
+    /// The metrics backend, for whoever wants to break it beside the planned faults.
+    #[must_use]
+    pub const fn metrics(&self) -> &Behaviour {
+        &self.breakable.behaviour
     }
 
     /// The kubeconfig for kubectl.

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
-use super::ready::{Times, start_to_ready};
+use super::start_times::StartTimes;
 use crate::cluster::owners::Owner;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::meta::OwnerReference;
 use evenkeel_kubernetes::plan::scaling::{Member, Pods};
-use evenkeel_kubernetes::pod::{Phase, Pod};
+use evenkeel_kubernetes::pod::{Phase, Pod, start_to_ready};
 use evenkeel_kubernetes::requests;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
@@ -23,15 +23,15 @@ type Map<K, V> = HashMap<K, V, RandomState>;
 /// Controllers whose Pods nothing scales.
 const UNSCALED: [&str; 3] = ["DaemonSet", "Job", "Node"];
 
-/// What a workload is known by.
+/// The key of a workload.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(in crate::cluster) struct WorkloadName {
-    pub(in crate::cluster) namespace: Box<str>,
-    pub(in crate::cluster) kind: Box<str>,
-    pub(in crate::cluster) name: Box<str>,
+pub(crate) struct WorkloadKey {
+    pub(crate) namespace: Box<str>,
+    pub(crate) kind: Box<str>,
+    pub(crate) name: Box<str>,
 }
 
-/// What is kept of a Pod beside its name: there are many.
+/// The facts that are kept of a Pod beside its name: there are many.
 #[derive(Debug, Clone, Copy)]
 struct Record {
     cpu: Option<Amount>,
@@ -39,38 +39,38 @@ struct Record {
     running_since: Option<Timestamp>,
     ready: bool,
     terminating: bool,
-    /// Whether it has been ready, so that its time has been taken.
+    /// True once it has been ready, so that its time has been taken.
     was_ready: bool,
 }
 
 /// The Pods of one controller.
 #[derive(Debug)]
 struct Group {
-    /// The controller itself.
-    own: WorkloadName,
+    /// The key of the controller itself.
+    own: WorkloadKey,
     /// The workload behind it; the same where there is none.
-    workload: WorkloadName,
+    workload: WorkloadKey,
     members: Map<Arc<PodName>, (Arc<str>, Record)>,
 }
 
-/// What is known of a workload by its Pods.
+/// The facts about a workload that its Pods tell.
 #[derive(Debug, Default)]
 struct Entry {
     /// The UIDs of its controllers.
     groups: Vec<Arc<str>>,
-    times: Times,
-    /// Whether there is such an object: its times then outlast its last Pod.
+    times: StartTimes,
+    /// True where there is such an object: its times then outlast its last Pod.
     exists: bool,
 }
 
 /// All Pods that something could scale.
 #[derive(Debug, Default)]
-pub(in crate::cluster) struct PodIndex {
+pub(crate) struct PodIndex {
     /// The controller's UID and the name, by the Pod's UID.
     places: Map<Arc<str>, (Arc<str>, Arc<PodName>)>,
     /// By the controller's UID.
     groups: Map<Arc<str>, Group>,
-    workloads: Map<WorkloadName, Entry>,
+    workloads: Map<WorkloadKey, Entry>,
     /// The owners of ReplicaSets by UID.
     owners: Map<Box<str>, Owner>,
 }
@@ -104,7 +104,7 @@ impl Record {
 
 impl PodIndex {
     /// Takes a Pod as it now is; one that has ended or that nothing scales is left out.
-    pub(in crate::cluster) fn apply(&mut self, pod: &Pod, name: PodName) {
+    pub(crate) fn apply(&mut self, pod: &Pod, name: PodName) {
         let uid = pod.uid();
         let controller = pod.metadata.controller().filter(|controller| {
             !controller.uid.is_empty() && !UNSCALED.contains(&controller.kind.as_str())
@@ -131,8 +131,8 @@ impl PodIndex {
         }
     }
 
-    /// Forgets a Pod.
-    pub(in crate::cluster) fn remove(&mut self, uid: &str) {
+    /// Forgets a Pod that was deleted.
+    pub(crate) fn remove(&mut self, uid: &str) {
         let Some((controller, name)) = self.places.remove(uid) else {
             return;
         };
@@ -148,7 +148,7 @@ impl PodIndex {
     }
 
     /// Keeps only these Pods.
-    pub(in crate::cluster) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+    pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         let gone = self.places.keys().filter(|uid| !keep(uid));
         let gone: Vec<Arc<str>> = gone.cloned().collect();
         for uid in gone {
@@ -157,7 +157,7 @@ impl PodIndex {
     }
 
     /// Takes a ReplicaSet with what owns it.
-    pub(in crate::cluster) fn apply_owner(&mut self, uid: &str, owner: Option<Owner>) {
+    pub(crate) fn apply_owner(&mut self, uid: &str, owner: Option<Owner>) {
         match owner {
             Some(owner) => self.owners.insert(uid.into(), owner),
             None => self.owners.remove(uid),
@@ -179,22 +179,22 @@ impl PodIndex {
     }
 
     /// Forgets a ReplicaSet; its Pods follow by themselves.
-    pub(in crate::cluster) fn remove_owner(&mut self, uid: &str) {
+    pub(crate) fn remove_owner(&mut self, uid: &str) {
         self.owners.remove(uid);
     }
 
     /// Keeps only these ReplicaSets.
-    pub(in crate::cluster) fn retain_owners(&mut self, keep: impl Fn(&str) -> bool) {
+    pub(crate) fn retain_owners(&mut self, keep: impl Fn(&str) -> bool) {
         self.owners.retain(|uid, _| keep(uid));
     }
 
     /// A workload exists: what is known by its Pods outlasts them.
-    pub(super) fn keep(&mut self, workload: WorkloadName) {
+    pub(super) fn keep(&mut self, workload: WorkloadKey) {
         self.workloads.entry(workload).or_default().exists = true;
     }
 
     /// A workload exists no more.
-    pub(super) fn release(&mut self, workload: &WorkloadName) {
+    pub(super) fn release(&mut self, workload: &WorkloadKey) {
         if let Some(entry) = self.workloads.get_mut(workload) {
             entry.exists = false;
             if entry.groups.is_empty() {
@@ -204,7 +204,7 @@ impl PodIndex {
     }
 
     /// The Pods of a workload.
-    pub(super) fn of(&self, workload: &WorkloadName) -> Pods {
+    pub(super) fn of(&self, workload: &WorkloadKey) -> Pods {
         let Some(entry) = self.workloads.get(workload) else {
             return Pods::default();
         };
@@ -218,7 +218,7 @@ impl PodIndex {
         }
     }
 
-    /// Whether nothing is remembered.
+    /// True where nothing is remembered.
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
         let pods = self.places.is_empty() && self.groups.is_empty();
@@ -247,7 +247,7 @@ impl PodIndex {
             .groups
             .entry(Arc::clone(&group_uid))
             .or_insert_with(|| {
-                let own = WorkloadName {
+                let own = WorkloadKey {
                     namespace: name.namespace.clone(),
                     kind: controller.kind.as_str().into(),
                     name: controller.name.as_str().into(),
@@ -271,7 +271,7 @@ impl PodIndex {
 
     /// Parts a controller from its workload; gives the workload's times where that was all there
     /// was of it.
-    fn unlink(&mut self, controller: &str, workload: &WorkloadName) -> Option<Times> {
+    fn unlink(&mut self, controller: &str, workload: &WorkloadKey) -> Option<StartTimes> {
         let entry = self.workloads.get_mut(workload)?;
         entry.groups.retain(|uid| **uid != *controller);
         if entry.exists || !entry.groups.is_empty() {
@@ -282,10 +282,10 @@ impl PodIndex {
 }
 
 /// The workload behind a controller.
-fn behind(own: &WorkloadName, owner: Option<&Owner>) -> WorkloadName {
+fn behind(own: &WorkloadKey, owner: Option<&Owner>) -> WorkloadKey {
     owner.map_or_else(
         || own.clone(),
-        |owner| WorkloadName {
+        |owner| WorkloadKey {
             namespace: own.namespace.clone(),
             kind: owner.kind.as_str().into(),
             name: owner.name.as_str().into(),

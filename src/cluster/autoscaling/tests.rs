@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::cluster::SCALING;
 use crate::cluster::owners::Owner;
 use crate::cluster::state::{ClusterState, Settings};
 use evenkeel_core::placement::node_table;
@@ -44,7 +45,7 @@ fn hpa(state: &ClusterState, name: &str, (kind, target): (&str, &str), annotatio
             "apiVersion": "apps/v1", "kind": kind, "name": target}},
     });
     let hpa = serde_json::from_value(hpa).unwrap();
-    state.apply_scaled(Scaled::Autoscaler(Arc::new(hpa)));
+    state.apply_scaling_object(ScalingObject::Autoscaler(Arc::new(hpa)));
 }
 
 /// An HPA that the ScaledObject `name` controls, with annotations that it had when KEDA made it.
@@ -56,19 +57,19 @@ fn keda_hpa(state: &ClusterState, name: &str) {
     let hpa = json!({"metadata": metadata, "spec": {"scaleTargetRef": {
         "apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}});
     let hpa = serde_json::from_value(hpa).unwrap();
-    state.apply_scaled(Scaled::Autoscaler(Arc::new(hpa)));
+    state.apply_scaling_object(ScalingObject::Autoscaler(Arc::new(hpa)));
 }
 
 fn scaled_object(state: &ClusterState, name: &str, annotations: &Value) {
     let object = json!({"metadata": meta(name, annotations),
         "spec": {"scaleTargetRef": {"name": "web"}, "minReplicaCount": 1}});
     let object = serde_json::from_value(object).unwrap();
-    state.apply_scaled(Scaled::ScaledObject(Arc::new(object)));
+    state.apply_scaling_object(ScalingObject::ScaledObject(Arc::new(object)));
 }
 
-fn workload(state: &ClusterState, kind: WorkloadKind, name: &str, annotations: &Value) {
+fn workload(state: &ClusterState, kind: Kind, name: &str, annotations: &Value) {
     let metadata = serde_json::from_value(meta(name, annotations)).unwrap();
-    state.apply_scaled(Scaled::Workload(Arc::new(Workload {
+    state.apply_scaling_object(ScalingObject::Workload(Arc::new(Workload {
         metadata,
         kind,
         replicas: 3,
@@ -135,9 +136,9 @@ fn scaled(state: &ClusterState) -> Vec<String> {
 }
 
 fn notes(state: &ClusterState) -> Vec<(&'static str, String)> {
-    let told = state.take_misunderstood(usize::MAX);
+    let told = state.take_warnings(usize::MAX);
     told.into_iter()
-        .map(|value| (value.kind, value.name))
+        .map(|warning| (warning.regarding.kind.as_str(), warning.regarding.name))
         .collect()
 }
 
@@ -152,8 +153,8 @@ fn an_autoscaler_stands_with_all_that_belongs_to_it() {
     );
     let alone = one(&state);
     assert_eq!((alone.workload, alone.pods), (None, Pods::default()));
-    workload(&state, WorkloadKind::Deployment, "web", &json!({}));
-    workload(&state, WorkloadKind::StatefulSet, "web", &json!({}));
+    workload(&state, Kind::Deployment, "web", &json!({}));
+    workload(&state, Kind::StatefulSet, "web", &json!({}));
     owns(&state, "web-1", Some("web"));
     apply(&state, pod("a", "web-1-a", ("ReplicaSet", "web-1")));
     apply(
@@ -165,10 +166,7 @@ fn an_autoscaler_stands_with_all_that_belongs_to_it() {
     assert!(target.namespace_policy.enabled);
     assert_eq!(target.autoscaler.unwrap().spec.max_replicas, 5);
     let workload = target.workload.unwrap();
-    assert_eq!(
-        (workload.kind, workload.replicas),
-        (WorkloadKind::Deployment, 3)
-    );
+    assert_eq!((workload.kind, workload.replicas), (Kind::Deployment, 3));
     let reference = Reference {
         kind: "Deployment".into(),
         name: "web".into(),
@@ -192,8 +190,8 @@ fn only_namespaces_that_opted_in_have_targets() {
     let state = state();
     let annotated = json!({"evenkeel.dev/predict": "auto"});
     hpa(&state, "web", ("Deployment", "web"), &annotated);
-    workload(&state, WorkloadKind::StatefulSet, "db", &annotated);
-    workload(&state, WorkloadKind::Deployment, "plain", &json!({}));
+    workload(&state, Kind::StatefulSet, "db", &annotated);
+    workload(&state, Kind::Deployment, "plain", &json!({}));
     apply(&state, pod("a", "db-0", ("StatefulSet", "db")));
     assert_eq!(scaled(&state), [""; 0], "the namespace is not known");
     namespace(&state, &json!({}));
@@ -224,7 +222,7 @@ fn what_was_written_is_seen_until_it_is_taken_back() {
         let state = state();
         let ours = json!({key: "{}"});
         hpa(&state, "web", ("Deployment", "web"), &ours);
-        workload(&state, WorkloadKind::Deployment, "api", &ours);
+        workload(&state, Kind::Deployment, "api", &ours);
         scaled_object(&state, "queue", &ours);
         scaled_object(&state, "other", &json!({}));
         let targets = state.scaling_view().targets;
@@ -235,7 +233,7 @@ fn what_was_written_is_seen_until_it_is_taken_back() {
                 .all(|target| !target.namespace_policy.enabled)
         );
         hpa(&state, "web", ("Deployment", "web"), &json!({}));
-        workload(&state, WorkloadKind::Deployment, "api", &json!({}));
+        workload(&state, Kind::Deployment, "api", &json!({}));
         scaled_object(&state, "queue", &json!({}));
         assert_eq!(scaled(&state), [""; 0], "{key}");
     }
@@ -250,7 +248,7 @@ fn a_workload_is_a_target_where_it_asks_and_has_no_autoscaler() {
         ("has-one", json!({"evenkeel.dev/predict": "auto"})),
         ("plain", json!({})),
     ] {
-        workload(&state, WorkloadKind::Deployment, name, &annotations);
+        workload(&state, Kind::Deployment, name, &annotations);
     }
     hpa(&state, "hpa", ("Deployment", "has-one"), &json!({}));
     assert_eq!(scaled(&state), ["has-one", "asks"]);
@@ -260,9 +258,9 @@ fn a_workload_is_a_target_where_it_asks_and_has_no_autoscaler() {
         ["plain", "asks", "has-one"],
         "it was given another target"
     );
-    state.remove_scaled(Kind::Autoscaler, "shop/hpa");
+    state.remove_scaling_object(Kind::HorizontalPodAutoscaler, "shop/hpa");
     assert_eq!(scaled(&state), ["asks", "has-one"]);
-    state.remove_scaled(Kind::Deployment, "shop/asks");
+    state.remove_scaling_object(Kind::Deployment, "shop/asks");
     assert_eq!(scaled(&state), ["has-one"]);
 }
 
@@ -362,7 +360,7 @@ fn pods_come_change_and_go() {
 fn each_start_counts_once() {
     let state = shop();
     hpa(&state, "hpa", ("StatefulSet", "db"), &json!({}));
-    workload(&state, WorkloadKind::StatefulSet, "db", &json!({}));
+    workload(&state, Kind::StatefulSet, "db", &json!({}));
     let times = || -> Vec<i64> {
         let times = one(&state).pods.start_to_ready;
         times.iter().map(SignedDuration::as_secs).collect()
@@ -376,7 +374,7 @@ fn each_start_counts_once() {
     assert_eq!(times(), [12], "it was ready before");
     state.remove_pod("a", NOW);
     assert_eq!(times(), [12], "while there is the workload");
-    state.remove_scaled(Kind::StatefulSet, "shop/db");
+    state.remove_scaling_object(Kind::StatefulSet, "shop/db");
     assert_eq!(times(), [0; 0]);
 }
 
@@ -386,17 +384,17 @@ fn a_list_removes_what_it_does_not_hold() {
     let annotated = json!({"evenkeel.dev/predict": "auto"});
     for name in ["a", "b"] {
         hpa(&state, name, ("Rollout", name), &json!({}));
-        workload(&state, WorkloadKind::Deployment, name, &annotated);
-        workload(&state, WorkloadKind::StatefulSet, name, &annotated);
+        workload(&state, Kind::Deployment, name, &annotated);
+        workload(&state, Kind::StatefulSet, name, &annotated);
         let set = format!("set-{name}");
         apply(&state, pod(name, name, ("ReplicaSet", &set)));
         owns(&state, &set, Some(name));
     }
     assert_eq!(scaled(&state), ["a", "b", "a", "b", "a", "b"]);
     let keep = |key: &str| key == "shop/b";
-    state.retain_scaled(Kind::Autoscaler, keep);
-    state.retain_scaled(Kind::StatefulSet, keep);
-    state.retain_scaled(Kind::Deployment, keep);
+    state.retain_scaling_object(Kind::HorizontalPodAutoscaler, keep);
+    state.retain_scaling_object(Kind::StatefulSet, keep);
+    state.retain_scaling_object(Kind::Deployment, keep);
     state.retain_pods(|uid| uid == "b", NOW);
     state.retain_owners(Kind::ReplicaSet, |uid| uid == "uid-set-b");
     assert_eq!(scaled(&state), ["b", "b", "b"]);
@@ -408,7 +406,7 @@ fn a_list_removes_what_it_does_not_hold() {
     assert_eq!(pods, [0, 1, 0], "the Deployment's");
     // The ReplicaSet that was not listed is not remembered for a later Pod of its.
     apply(&state, pod("a", "a", ("ReplicaSet", "set-a")));
-    workload(&state, WorkloadKind::Deployment, "a", &annotated);
+    workload(&state, Kind::Deployment, "a", &annotated);
     assert!(state.scaling_view().targets[1].pods.members.is_empty());
     state.retain_namespaces(|_| false);
     assert_eq!(scaled(&state), [""; 0]);
@@ -426,7 +424,7 @@ fn keda_stands_beside_the_autoscaler_that_it_controls() {
         Some(1)
     );
     assert!(target.autoscaler.is_some());
-    state.remove_scaled(Kind::Autoscaler, "shop/keda-hpa-web");
+    state.remove_scaling_object(Kind::HorizontalPodAutoscaler, "shop/keda-hpa-web");
     let target = one(&state);
     assert!(target.autoscaler.is_none(), "KEDA has taken it away");
     assert_eq!(&*target.reference.kind, "Deployment");
@@ -448,7 +446,7 @@ fn what_keda_copied_to_its_autoscaler_says_nothing() {
 #[test]
 fn nothing_is_decided_before_all_that_scaling_reads_was_listed() {
     let state = state();
-    for kind in Kind::SCALING {
+    for kind in SCALING {
         assert!(!state.scaling_view().synced, "{kind:?}");
         state.set_synced(kind);
     }
@@ -477,8 +475,8 @@ fn annotations_that_are_not_understood_are_told_where_somebody_opted_in() {
     let state = state();
     let objects = || {
         hpa(&state, "a", ("Deployment", "web"), &wrong);
-        workload(&state, WorkloadKind::Deployment, "b", &wrong);
-        workload(&state, WorkloadKind::StatefulSet, "c", &wrong);
+        workload(&state, Kind::Deployment, "b", &wrong);
+        workload(&state, Kind::StatefulSet, "c", &wrong);
         scaled_object(&state, "d", &wrong);
     };
     objects();
@@ -511,9 +509,9 @@ fn a_namespace_is_not_mistaken_for_one_whose_name_it_begins() {
     for namespace in ["shop", "shop-2", "shop0", "sho"] {
         let workload = json!({"name": "a", "namespace": namespace,
             "annotations": {"evenkeel.dev/predict": namespace}});
-        let told = store.apply(Scaled::Workload(Arc::new(Workload {
+        let told = store.apply(ScalingObject::Workload(Arc::new(Workload {
             metadata: serde_json::from_value(workload).unwrap(),
-            kind: WorkloadKind::Deployment,
+            kind: Kind::Deployment,
             replicas: 1,
         })));
         assert_eq!(told, []);
@@ -525,7 +523,7 @@ fn a_namespace_is_not_mistaken_for_one_whose_name_it_begins() {
     let told = store.apply_namespace("shop", &Arc::new(policy));
     let namespaces: Vec<_> = told
         .iter()
-        .map(|value| value.namespace.as_deref())
+        .map(|warning| warning.regarding.namespace.as_deref())
         .collect();
     assert_eq!(namespaces, [Some("shop")]);
 }

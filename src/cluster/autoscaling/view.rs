@@ -4,21 +4,19 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{ScalingView, Store, WorkloadName, carries_ours, key};
-use crate::cluster::records::Kind;
+use super::{ScalingView, Store, WorkloadKey, carries_ours, key};
+use crate::cluster::records::SCALING;
 use evenkeel_kubernetes::autoscaler::{Autoscaler, ScaleTarget};
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::plan::scaling::{Observed, Reference};
 use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
-use evenkeel_kubernetes::workload::{Workload, WorkloadKind};
-
-/// The group of the workloads that are watched.
-const APPS: &str = "apps/";
+use evenkeel_kubernetes::workload::Workload;
 
 impl Store {
     /// The picture as it is now.
-    pub(in crate::cluster) fn view(&self) -> ScalingView {
+    pub(crate) fn view(&self) -> ScalingView {
         let mut scaled = Scaling::default();
         let mut targets: Vec<Observed> = self
             .autoscalers
@@ -33,15 +31,14 @@ impl Store {
             })
             .map(|(_, object)| self.by_scaled_object(object));
         targets.extend(lost);
-        for kind in WorkloadKind::ALL {
-            let alone = self
-                .workloads(kind)
+        for (&kind, workloads) in &self.workloads {
+            let alone = workloads
                 .iter()
                 .filter(|(key, _)| !scaled.workloads.contains(&(kind, key.as_str())));
             targets.extend(alone.filter_map(|(_, workload)| self.by_workload(workload)));
         }
         ScalingView {
-            synced: Kind::SCALING.iter().all(|kind| self.synced.contains(kind)),
+            synced: SCALING.iter().all(|kind| self.synced.contains(kind)),
             targets,
         }
     }
@@ -66,8 +63,8 @@ impl Store {
             kind,
             name,
         } = &autoscaler.spec.scale_target_ref;
-        let workload = watched(kind, api_version).and_then(|kind| {
-            let workloads = self.workloads(kind);
+        let workload = Kind::of(api_version, kind).and_then(|kind| {
+            let workloads = self.workloads.get(&kind)?;
             let (key, workload) = workloads.get_key_value(&key(Some(namespace), Some(name)))?;
             scaled.workloads.insert((kind, key));
             Some(workload)
@@ -115,19 +112,19 @@ impl Store {
         })
     }
 
-    /// What is scaled, without the objects that say how.
+    /// A target with its Pods, without the objects that tell how it is scaled.
     fn observed(&self, namespace: &str, kind: &str, name: &str) -> Observed {
         let known = self.namespaces.get_key_value(namespace);
         let known = known.map(|(name, policy)| (Arc::clone(name), Arc::clone(policy)));
         let (namespace, namespace_policy) =
             known.unwrap_or_else(|| (namespace.into(), Arc::default()));
-        let workload = WorkloadName {
+        let workload = WorkloadKey {
             namespace: namespace.as_ref().into(),
             kind: kind.into(),
             name: name.into(),
         };
         let pods = self.pods.of(&workload);
-        let WorkloadName { kind, name, .. } = workload;
+        let WorkloadKey { kind, name, .. } = workload;
         Observed {
             namespace,
             namespace_policy,
@@ -140,17 +137,9 @@ impl Store {
     }
 }
 
-/// What the autoscalers that were looked at scale.
+/// The objects that belong to the autoscalers looked at so far.
 #[derive(Default)]
 struct Scaling<'a> {
-    workloads: HashSet<(WorkloadKind, &'a str)>,
+    workloads: HashSet<(Kind, &'a str)>,
     scaled_objects: HashSet<&'a str>,
-}
-
-/// The kind of workload that a target names, where it is one that is watched.
-fn watched(kind: &str, api_version: &str) -> Option<WorkloadKind> {
-    let named = WorkloadKind::ALL
-        .into_iter()
-        .find(|one| one.as_str() == kind);
-    named.filter(|_| api_version.starts_with(APPS))
 }

@@ -1,4 +1,4 @@
-//! What stands behind the lock.
+//! The part of the cluster's state that admission and the extender read, behind one lock.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,13 +7,15 @@ use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
 use crate::cluster::owners::Owners;
-use crate::cluster::records::{Kind, Misunderstood, NamespaceRecord, Untold, WaitingPod};
+use crate::cluster::records::{NamespaceRecord, WaitingPod, WarningQueue};
 use evenkeel_core::placement::node_table::NodeTable;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes::annotations::InvalidAnnotation;
-use evenkeel_kubernetes::extender::REFUSAL;
+use evenkeel_kubernetes::extender::refused_since;
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
-use evenkeel_kubernetes::pod::{Condition, Pod};
+use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
+use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::snapshot::Namespaces;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
@@ -28,7 +30,7 @@ pub(super) struct Inner {
     pub(super) waiting: Map<Box<str>, WaitingPod>,
     pub(super) owners: Owners,
     pub(super) synced: HashSet<Kind>,
-    pub(super) misunderstood: Untold,
+    pub(super) warnings: WarningQueue,
 }
 
 impl Inner {
@@ -38,21 +40,14 @@ impl Inner {
         self.namespaces.insert(name.into(), record);
     }
 
-    /// Keeps the Pods that Evenkeel refused, with the time since which each has been refused.
-    ///
-    /// The condition tells since when a Pod has been unschedulable for whatever cause, so that time
-    /// is taken only at the first list, when nothing better is known.
+    /// Keeps a Pod that waits because it was refused, with the time since which it has been.
     pub(super) fn apply_waiting(&mut self, pod: &Pod, now: Timestamp) {
-        let Some(condition) = refusal(pod) else {
+        let known = self.waiting.get(pod.uid()).map(|known| known.since);
+        let listed = self.synced.contains(&Kind::Pod);
+        let Some(since) = refused_since(pod, known, listed, now) else {
             self.waiting.remove(pod.uid());
             return;
         };
-        let known = self.waiting.get(pod.uid()).map(|known| known.since);
-        let listed = self.synced.contains(&Kind::Pod);
-        let since = known
-            .or(condition.last_transition_time.filter(|_| !listed))
-            .unwrap_or(now)
-            .min(now);
         let waiting = WaitingPod {
             name: PodName::new(pod.namespace(), pod.name()),
             pod: Arc::new(pod.clone()),
@@ -67,27 +62,14 @@ impl Inner {
             .is_some_and(|record| record.policy.enabled)
     }
 
-    pub(super) fn misunderstand(
-        &mut self,
-        kind: &'static str,
-        metadata: &Meta,
-        invalid: &[InvalidAnnotation],
-    ) {
-        let told = invalid
+    pub(super) fn warn(&mut self, kind: Kind, metadata: &Meta, invalid: &[InvalidAnnotation]) {
+        let warnings = invalid
             .iter()
-            .map(|invalid| Misunderstood::new(kind, metadata, invalid));
-        self.misunderstood.extend(told);
+            .map(|invalid| AnnotationWarning::new(kind, metadata, invalid));
+        self.warnings.extend(warnings);
     }
 }
 
 pub(super) fn version(metadata: &Meta) -> String {
     metadata.resource_version.clone().unwrap_or_default()
-}
-
-/// The condition of a Pod that waits because Evenkeel refused it.
-fn refusal(pod: &Pod) -> Option<&Condition> {
-    let waits = pod.spec.node_name.is_none() && !pod.is_finished() && !pod.is_terminating();
-    pod.status.condition("PodScheduled").filter(|condition| {
-        waits && condition.status == "False" && condition.message.contains(REFUSAL)
-    })
 }

@@ -4,25 +4,25 @@
 use std::sync::{MutexGuard, PoisonError};
 
 use super::ClusterState;
-use crate::cluster::autoscaling::{Scaled, ScalingView, Store};
-use crate::cluster::records::Kind;
+use crate::cluster::autoscaling::{ScalingObject, ScalingView, Store};
+use evenkeel_kubernetes::kinds::Kind;
 
 impl ClusterState {
     /// Takes an autoscaler, a workload or a ScaledObject as it now is.
-    pub fn apply_scaled(&self, object: Scaled) {
-        let told = self.scaling().apply(object);
-        if !told.is_empty() {
-            self.change(|inner| inner.misunderstood.extend(told));
+    pub fn apply_scaling_object(&self, object: ScalingObject) {
+        let warnings = self.scaling().apply(object);
+        if !warnings.is_empty() {
+            self.change(|inner| inner.warnings.extend(warnings));
         }
     }
 
     /// Forgets one, given as `namespace/name`.
-    pub fn remove_scaled(&self, kind: Kind, key: &str) {
+    pub fn remove_scaling_object(&self, kind: Kind, key: &str) {
         self.scaling().remove(kind, key);
     }
 
     /// Keeps only these of a kind, given as `namespace/name`, after a complete list.
-    pub fn retain_scaled(&self, kind: Kind, keep: impl Fn(&str) -> bool) {
+    pub fn retain_scaling_object(&self, kind: Kind, keep: impl Fn(&str) -> bool) {
         self.scaling().retain(kind, keep);
     }
 
@@ -36,7 +36,7 @@ impl ClusterState {
         scaling.set_synced(Kind::ScaledObject, !served);
     }
 
-    /// What may be scaled, as it is now.
+    /// The targets of scaling as they are now.
     #[must_use]
     pub fn scaling_view(&self) -> ScalingView {
         self.scaling().view()

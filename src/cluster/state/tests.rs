@@ -1,7 +1,9 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::cluster::WATCHED;
 use evenkeel_core::placement::usage::Measurement;
+use evenkeel_core::units::Resource;
 use evenkeel_kubernetes::snapshot::{Blind, OptIn};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -17,7 +19,7 @@ fn state() -> ClusterState {
 
 fn synced() -> ClusterState {
     let state = state();
-    for kind in Kind::ALL {
+    for kind in WATCHED {
         state.set_synced(kind);
     }
     state
@@ -53,9 +55,9 @@ fn nothing_is_decided_before_everything_was_listed() {
     let state = state();
     state.apply_node(&node("a", &json!({})), NOW);
     state.apply_namespace(&namespace("shop", &json!({"evenkeel.dev/enabled": "true"})));
-    for (listed, kind) in Kind::PLACEMENT.into_iter().enumerate() {
+    for (listed, kind) in PLACEMENT.into_iter().enumerate() {
         assert_eq!(state.snapshot().opt_in("shop"), OptIn::Unknown);
-        assert_eq!(state.unsynced(), Kind::PLACEMENT[listed..]);
+        assert_eq!(state.unsynced(), PLACEMENT[listed..]);
         assert_eq!(state.snapshot().blind(), Some(Blind::NotSynced));
         state.set_synced(kind);
     }
@@ -184,18 +186,14 @@ fn what_the_condition_says_of_time_counts_only_where_nothing_better_is_known() {
 }
 
 #[test]
-fn what_is_not_understood_is_told_once() {
+fn an_annotation_that_is_not_accepted_is_warned_of_once() {
     let state = synced();
     let mut odd = pod("1", None, "");
     odd.metadata
         .annotations
         .insert("evenkeel.dev/network-io".to_owned(), "fast".to_owned());
     state.apply_pod(&odd, NOW);
-    assert_eq!(
-        state.take_misunderstood(9),
-        [],
-        "the namespace has not opted in"
-    );
+    assert_eq!(state.take_warnings(9), [], "the namespace has not opted in");
     state.apply_namespace(&namespace("shop", &json!({"evenkeel.dev/enabled": "true"})));
     state.apply_pod(&odd, NOW);
     state.apply_pod(&odd, NOW);
@@ -205,13 +203,13 @@ fn what_is_not_understood_is_told_once() {
     );
     state.apply_namespace(&namespace("b", &json!({"evenkeel.dev/headroom": "80%"})));
     let mut kinds: Vec<_> = state
-        .take_misunderstood(9)
+        .take_warnings(9)
         .iter()
-        .map(|found| found.kind)
+        .map(|warning| warning.regarding.kind)
         .collect();
     kinds.sort_unstable();
-    assert_eq!(kinds, ["Namespace", "Node", "Pod"]);
-    assert_eq!(state.take_misunderstood(9), []);
+    assert_eq!(kinds, [Kind::Node, Kind::Namespace, Kind::Pod]);
+    assert_eq!(state.take_warnings(9), []);
 }
 
 #[test]

@@ -11,15 +11,15 @@ use tracing::{info, warn};
 use super::{Watch, follow};
 use crate::cluster::metrics::WatchOutcome;
 use evenkeel_clock as clock;
-use evenkeel_kubernetes::scaled_object::{GROUP, PLURAL, VERSION};
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::watched::WatchedScaledObject;
 
-/// How soon it is asked again when there was no answer.
+/// The time after which it is asked again when there was no answer.
 const RETRY: Duration = Duration::from_secs(5);
 
 /// Follows ScaledObjects while they are served, asking every `interval` whether they are.
 pub(super) async fn scaled_objects(client: Client, watch: Watch, interval: Duration) {
-    let kind = watch.kind.as_str();
+    let kind = watch.kind.singular();
     loop {
         watch.until(&client, interval, true).await;
         info!(kind, "the cluster serves this kind, and it is watched");
@@ -37,7 +37,7 @@ impl Watch {
     /// Waits until ScaledObjects are served, or no more; while they are not, there are none.
     async fn until(&self, client: &Client, interval: Duration, wanted: bool) {
         loop {
-            let wait = match is_served(client).await {
+            let wait = match is_served(client, self.kind).await {
                 Ok(served) => {
                     if !served {
                         self.state.serve_scaled_objects(false);
@@ -59,20 +59,19 @@ impl Watch {
     fn undiscovered(&self, error: &kube::Error) {
         self.metrics.count(self.kind, WatchOutcome::Error);
         if let Some(suppressed) = self.warned.permit("undiscovered", clock::instant()) {
-            let kind = self.kind.as_str();
+            let kind = self.kind.singular();
             warn!(kind, %error, suppressed, "whether the cluster serves this kind is not known");
         }
     }
 }
 
-/// Whether the API server serves ScaledObjects, or KEDA's group at all.
-async fn is_served(client: &Client) -> Result<bool, kube::Error> {
-    let version = format!("{GROUP}/{VERSION}");
-    match client.list_api_group_resources(&version).await {
+/// True where the API server serves the kind; for a group that it does not know it answers 404.
+async fn is_served(client: &Client, kind: Kind) -> Result<bool, kube::Error> {
+    match client.list_api_group_resources(&kind.api_version()).await {
         Ok(list) => Ok(list
             .resources
             .iter()
-            .any(|resource| resource.name == PLURAL)),
+            .any(|resource| resource.name == kind.plural())),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
         Err(error) => Err(error),
     }

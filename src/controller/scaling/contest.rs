@@ -12,7 +12,7 @@ use kube::Client;
 use serde_json::Value;
 
 use crate::controller::writer;
-use evenkeel_kubernetes::plan::Target;
+use evenkeel_kubernetes::object_ref::ObjectRef;
 
 /// Longer than this names are not waited for; they are then called another writer. The next tick
 /// waits with them, however many floors were undone at once.
@@ -28,7 +28,7 @@ const LEAST: [&str; 2] = ["f:minReplicas", "f:minReplicaCount"];
 /// API server says in time.
 pub(super) async fn managers<K>(
     client: &Client,
-    objects: impl Iterator<Item = (K, Target)>,
+    objects: impl Iterator<Item = (K, ObjectRef)>,
 ) -> Vec<(K, String)> {
     let mut found = Vec::new();
     let asked = stream::iter(objects)
@@ -45,12 +45,12 @@ pub(super) async fn managers<K>(
     found
 }
 
-async fn manager(client: &Client, object: &Target) -> Option<String> {
-    let (api, name) = writer::api(client, object);
-    match api.get_metadata(&name).await {
+async fn manager(client: &Client, object: &ObjectRef) -> Option<String> {
+    let api = writer::api(client, object);
+    match api.get_metadata(&object.name).await {
         Ok(found) => last_writer(found.metadata.managed_fields.as_deref().unwrap_or_default()),
         Err(error) => {
-            tracing::warn!(%error, ?object, "who contests the floor could not be learned");
+            tracing::warn!(%error, %object, "who contests the floor could not be learned");
             None
         }
     }
@@ -78,10 +78,15 @@ mod tests {
 
     use super::*;
     use crate::controller::fake_api::{FakeApi, Mood};
+    use evenkeel_kubernetes::kinds::Kind;
 
-    fn objects() -> impl Iterator<Item = (usize, Target)> {
+    fn objects() -> impl Iterator<Item = (usize, ObjectRef)> {
         let target = |number: usize| {
-            Target::HorizontalPodAutoscaler("shop".to_owned(), format!("web-{number}"))
+            ObjectRef::in_namespace(
+                Kind::HorizontalPodAutoscaler,
+                "shop",
+                format!("web-{number}"),
+            )
         };
         (0..1000).map(move |number| (number, target(number)))
     }

@@ -18,6 +18,7 @@ use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::tracker::{Report, Tracker};
 use evenkeel_core::units::Resources;
+use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::scaling::owner::Owner;
 use evenkeel_kubernetes::plan::scaling::{self, Context, Observed, Resolved, Settings, conflicts};
@@ -115,7 +116,7 @@ pub(super) struct Ticked {
 #[derive(Debug)]
 pub(super) struct Contested {
     pub(super) key: Key,
-    pub(super) object: evenkeel_kubernetes::plan::Target,
+    pub(super) object: ObjectRef,
 }
 
 impl Targets {
@@ -303,7 +304,7 @@ impl Kept {
             (false, _) => Contest::None,
             (true, Contest::None) => {
                 let owner = Owner::of(observed);
-                match owner.and_then(|owner| owner.target(&observed.namespace)) {
+                match owner.and_then(|owner| owner.object(&observed.namespace)) {
                     Some(object) => {
                         ticked.contested.push(Contested {
                             key: key.clone(),

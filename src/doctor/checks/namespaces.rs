@@ -2,10 +2,11 @@
 //! whether the label that mirrors the opt-in follows.
 
 use super::{Finding, Found, Sight, count, named, webhook};
+use evenkeel_core::units::Resources;
 use evenkeel_kubernetes::annotations::{ENABLED, InvalidAnnotation};
 use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::node::node_capacity;
+use evenkeel_kubernetes::node::node_facts;
 use evenkeel_kubernetes::watched::Namespace;
 
 const OPTED_IN: &str = "opted-in";
@@ -48,7 +49,7 @@ pub(super) fn annotations(sight: &Sight<'_>) -> Found {
         });
     let nodes = sight.seen.nodes.look(ANNOTATIONS, "the nodes")?;
     let of_nodes = nodes.into_iter().flatten().flat_map(|node| {
-        let (_, invalid) = node_capacity(node);
+        let (_, invalid) = node_facts(node, &Resources::default());
         refused("node", &node.metadata, invalid)
     });
     let mut found: Vec<Finding> = of_namespaces.chain(of_nodes).collect();

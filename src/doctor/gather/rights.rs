@@ -8,7 +8,7 @@ use kube::Api;
 use kube::api::PostParams;
 
 use super::read::Reader;
-use crate::cluster::access::{ACCESS, Access, Need, Scope};
+use crate::cluster::access::{Access, Need, Scope, access};
 use crate::doctor::observation::{Right, Seen};
 
 /// How many questions are under way at once.
@@ -18,8 +18,8 @@ const ACCOUNT: &str = "evenkeel";
 
 /// Every right with the answer.
 pub(super) async fn review(reader: &Reader<'_>) -> Seen<Vec<Right>> {
-    let rights = ACCESS
-        .iter()
+    let rights = access()
+        .into_iter()
         .flat_map(|access| rights(access, reader.namespace));
     let answers = stream::iter(rights)
         .map(|right| ask(reader, right))
@@ -32,7 +32,7 @@ pub(super) async fn review(reader: &Reader<'_>) -> Seen<Vec<Right>> {
 }
 
 /// A right for each verb and each object that `access` names, not yet asked for.
-fn rights(access: &'static Access, own: &str) -> impl Iterator<Item = Right> {
+fn rights(access: Access, own: &str) -> impl Iterator<Item = Right> {
     let namespace = match access.scope {
         Scope::Cluster => None,
         Scope::OwnNamespace => Some(own.to_owned()),
@@ -45,8 +45,8 @@ fn rights(access: &'static Access, own: &str) -> impl Iterator<Item = Right> {
     names.into_iter().flat_map(move |name| {
         let namespace = namespace.clone();
         access.verbs.iter().map(move |verb| Right {
-            group: access.group.to_owned(),
-            resource: access.resource.to_owned(),
+            group: access.kind.group().to_owned(),
+            resource: access.kind.plural().to_owned(),
             verb: (*verb).to_owned(),
             name: name.map(str::to_owned),
             namespace: namespace.clone(),
@@ -92,8 +92,11 @@ mod tests {
 
     #[test]
     fn every_verb_on_every_object_is_asked_for() {
-        let all: Vec<Right> = ACCESS.iter().flat_map(|one| rights(one, "keel")).collect();
-        let expected: usize = ACCESS
+        let all: Vec<Right> = access()
+            .into_iter()
+            .flat_map(|one| rights(one, "keel"))
+            .collect();
+        let expected: usize = access()
             .iter()
             .map(|access| access.verbs.len() * access.names.len().max(1))
             .sum();

@@ -109,7 +109,7 @@ impl Verdict {
                 .map(|(bit, resource)| (resource.as_str(), refusing(bit)))
                 .filter(|(_, nodes)| *nodes > 0)
                 .collect(),
-            unjudged: filtered.unjudged.map(judgement::Pass::as_str),
+            unjudged: filtered.exemption.map(judgement::Exemption::as_str),
             relaxed: filtered.relaxed,
         }
     }
@@ -123,7 +123,7 @@ impl Verdict {
                 .map(ToString::to_string),
             score: best.and_then(|best| prioritized.scores.get(best)).copied(),
             profile: prioritized.profile.clone(),
-            unjudged: prioritized.unjudged.map(judgement::Pass::as_str),
+            unjudged: prioritized.exemption.map(judgement::Exemption::as_str),
         }
     }
 }

@@ -10,7 +10,7 @@ use tracing::warn;
 use crate::server::Call;
 use crate::telemetry::RateLimited;
 use evenkeel_kubernetes::admission::Outcome;
-use evenkeel_kubernetes::extender::judgement::Pass;
+use evenkeel_kubernetes::extender::judgement::Exemption;
 
 /// What has been said lately.
 #[derive(Debug, Default)]
@@ -54,9 +54,15 @@ pub(super) const fn failed_review(outcome: Outcome) -> Option<&'static str> {
 }
 
 /// Why a placement that should have been judged was not.
-pub(super) const fn failed_judgement(why: Pass) -> Option<&'static str> {
+pub(super) const fn failed_judgement(why: Exemption) -> Option<&'static str> {
     match why {
-        Pass::NamespaceUnknown | Pass::NotSynced | Pass::NoMetrics => Some(why.as_str()),
-        Pass::NotOptedIn | Pass::Skipped | Pass::DaemonSet | Pass::Mirror | Pass::Critical => None,
+        Exemption::NamespaceUnknown | Exemption::NotSynced | Exemption::NoMetrics => {
+            Some(why.as_str())
+        }
+        Exemption::NotOptedIn
+        | Exemption::Skipped
+        | Exemption::DaemonSet
+        | Exemption::Mirror
+        | Exemption::Critical => None,
     }
 }

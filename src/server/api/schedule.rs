@@ -42,7 +42,7 @@ pub(super) async fn filter(State(api): State<Api>, call: Call) -> Result<Respons
     api.metrics
         .extender(Verb::Filter, verdict(&filtered), &call);
     api.metrics.verdicts(&filtered.refused);
-    api.explain_failure(Verb::Filter, filtered.unjudged, &call);
+    api.explain_failure(Verb::Filter, filtered.exemption, &call);
     if let OptIn::In(_) = snapshot.opt_in(request.pod.namespace()) {
         let verdict = Verdict::filtered(&filtered);
         api.decisions.filtered(&request.pod, verdict, now);
@@ -74,11 +74,11 @@ pub(super) async fn prioritize(State(api): State<Api>, call: Call) -> Result<Res
         api.reserve(&request, best, demand, now);
     }
     let outcome = prioritized
-        .unjudged
-        .map_or("scored", judgement::Pass::as_str);
+        .exemption
+        .map_or("scored", judgement::Exemption::as_str);
     api.metrics.extender(Verb::Prioritize, outcome, &call);
-    api.explain_failure(Verb::Prioritize, prioritized.unjudged, &call);
-    if prioritized.unjudged.is_none() {
+    api.explain_failure(Verb::Prioritize, prioritized.exemption, &call);
+    if prioritized.exemption.is_none() {
         // A node that is not known has no score, so that few have to be looked for.
         let scores = prioritized.scores.iter().enumerate();
         let without = scores.filter(|(_, score)| **score == 0);
@@ -94,7 +94,7 @@ pub(super) async fn prioritize(State(api): State<Api>, call: Call) -> Result<Res
 }
 
 fn verdict(filtered: &decide::Filtered) -> &'static str {
-    if let Some(why) = filtered.unjudged {
+    if let Some(why) = filtered.exemption {
         why.as_str()
     } else if filtered.relaxed {
         "relaxed"
@@ -142,8 +142,8 @@ impl Api {
         self.fail_open.warn(verb.path(), "shed", call);
     }
 
-    fn explain_failure(&self, verb: Verb, unjudged: Option<judgement::Pass>, call: &Call) {
-        if let Some(cause) = unjudged.and_then(failed_judgement) {
+    fn explain_failure(&self, verb: Verb, exemption: Option<judgement::Exemption>, call: &Call) {
+        if let Some(cause) = exemption.and_then(failed_judgement) {
             self.fail_open.warn(verb.path(), cause, call);
         }
     }

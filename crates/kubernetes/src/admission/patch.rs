@@ -11,12 +11,12 @@ use json_patch::{AddOperation, Patch, PatchOperation};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a patch is to set.
+/// The values that a patch is to set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Annotations by key.
+    /// The annotations, by key.
     pub annotations: BTreeMap<&'static str, String>,
-    /// `spec.schedulerName`.
+    /// The value of `spec.schedulerName`; `None` leaves it.
     pub scheduler_name: Option<String>,
 }
 

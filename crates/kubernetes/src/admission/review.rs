@@ -1,7 +1,8 @@
-//! What is decided on one request.
+//! The decision on one request.
 
 use std::collections::BTreeMap;
 
+use super::demand_annotation;
 use super::patch::{self, Wanted};
 use super::wire::{self, Request};
 use crate::annotations::{
@@ -9,7 +10,6 @@ use crate::annotations::{
     PROFILE_SOURCE_REQUESTS,
 };
 use crate::demand::demand;
-use crate::demand_annotation;
 use crate::namespace_policy::NamespacePolicy;
 use crate::pod::Pod;
 use crate::snapshot::{OptIn, Snapshot};
@@ -22,7 +22,7 @@ const DEFAULT_SCHEDULER: &str = "default-scheduler";
 /// Warnings sent at most: the API server cuts them off at 4 KB in all.
 const MAX_WARNINGS: usize = 8;
 
-/// How a review ended.
+/// The outcome of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// The Pod gets annotations.
@@ -68,7 +68,6 @@ impl Outcome {
 pub struct Reviewed {
     /// The AdmissionReview to send back.
     pub body: Vec<u8>,
-    /// How it ended.
     pub outcome: Outcome,
     /// The profile that the Pod was given.
     pub profile: Option<String>,
@@ -166,7 +165,7 @@ fn decide(
     })
 }
 
-/// What the Pod is to carry, and what is to be said of values that were not understood.
+/// The annotations that the Pod is to carry, with warnings about values that are not accepted.
 fn annotate(
     pod: &Pod,
     namespace: &NamespacePolicy,

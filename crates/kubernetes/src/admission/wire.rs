@@ -44,19 +44,19 @@ struct Review<'a> {
 pub struct Request<'a> {
     /// Names this request; the answer repeats it.
     pub uid: String,
-    /// What kind of object it is about.
+    /// The resource that is created, changed or deleted.
     #[serde(default)]
     pub resource: GroupVersionResource,
     /// Set for `pods/binding`, `pods/eviction` and the like.
     #[serde(default, rename = "subResource")]
     pub subresource: Option<String>,
-    /// Where the object is to be.
+    /// The namespace of the object.
     #[serde(default)]
     pub namespace: Option<String>,
     /// CREATE, UPDATE, DELETE or CONNECT.
     #[serde(default)]
     pub operation: String,
-    /// The object, unread.
+    /// The object as raw text.
     #[serde(borrow, default)]
     pub object: Option<&'a RawValue>,
 }
@@ -67,13 +67,13 @@ pub struct GroupVersionResource {
     /// The API group; empty for the core group.
     #[serde(default)]
     pub group: String,
-    /// The plural.
+    /// The resource in the plural, such as `pods`.
     #[serde(default)]
     pub resource: String,
 }
 
 impl<'a> Request<'a> {
-    /// Reads a body.
+    /// Reads the body of a call.
     ///
     /// # Errors
     /// A body that is not JSON, holds no request, or is of another version.
@@ -86,7 +86,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Whether this is the creation of a Pod.
+    /// True for the creation of a Pod.
     #[must_use]
     pub fn creates_pod(&self) -> bool {
         self.operation == "CREATE"

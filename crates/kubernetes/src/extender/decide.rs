@@ -1,10 +1,10 @@
-//! Filter and prioritize as decisions: what passes, what scores, and why.
+//! Filter and prioritize as decisions: the nodes that pass and the score of each, with the reasons.
 
 mod scores;
 
 use std::sync::Arc;
 
-use super::judgement::{Call, Judgement, Pass, blind, exemption};
+use super::judgement::{Call, Exemption, Judgement, blind, headroom_exemption};
 use super::verdicts::{VerdictCache, Verdicts};
 use super::wire::Request;
 use crate::pod::Pod;
@@ -25,18 +25,18 @@ const ASTRAY: f64 = 0.125;
 /// The answer to filter.
 #[derive(Debug, Clone)]
 pub struct Filtered {
-    /// For each node asked about: which resources refuse; 0 passes.
+    /// For each node asked about, the resources that refuse, one bit each; 0 passes.
     pub refused: Vec<u8>,
-    /// Why nothing was judged.
-    pub unjudged: Option<Pass>,
-    /// Whether nodes pass that have no headroom, because none has.
+    /// The reason for which nothing was judged; `None` where nodes were judged.
+    pub exemption: Option<Exemption>,
+    /// True where nodes pass that have no headroom, because none has.
     pub relaxed: bool,
-    /// The demand, where it was derived.
+    /// The demand R; `None` where it was not needed.
     pub demand: Option<Resources<Amount>>,
 }
 
 impl Filtered {
-    /// Whether the node at `position` of the request passes.
+    /// True where the node at `position` of the request passes.
     #[must_use]
     pub fn passes(&self, position: usize) -> bool {
         self.refused
@@ -52,17 +52,17 @@ impl Filtered {
         passed.next().filter(|_| passed.next().is_none())
     }
 
-    fn all(nodes: usize, why: Pass) -> Self {
+    fn all(nodes: usize, exemption: Exemption) -> Self {
         Self {
             refused: vec![0; nodes],
-            unjudged: Some(why),
+            exemption: Some(exemption),
             relaxed: false,
             demand: None,
         }
     }
 }
 
-/// Which of the nodes asked about pass the headroom rule (4.1).
+/// Judges the nodes asked about by the headroom rule, `[CLBP] (4.1)`.
 #[must_use]
 pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> Filtered {
     let nodes = request.names.len();
@@ -71,7 +71,7 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
         Err(why) => return Filtered::all(nodes, why),
     };
     let demand = judgement.demand.amounts;
-    if let Some(why) = exemption(&request.pod).or_else(|| blind(call.snapshot)) {
+    if let Some(why) = headroom_exemption(&request.pod).or_else(|| blind(call.snapshot)) {
         return Filtered {
             demand: Some(demand),
             ..Filtered::all(nodes, why)
@@ -80,7 +80,7 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
     let (refused, verdicts) = refusals(request, call.snapshot, &judgement, cache);
     let mut filtered = Filtered {
         refused,
-        unjudged: None,
+        exemption: None,
         relaxed: false,
         demand: Some(demand),
     };
@@ -91,7 +91,7 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
     filtered
 }
 
-/// What refuses at each node asked about, with the verdicts on all nodes.
+/// The resources that refuse at each node asked about, with the verdicts on all nodes.
 ///
 /// A Pod whose binding has not been seen is counted on the node that was scored best, and a few of
 /// them kube-scheduler takes elsewhere by sums of its own. So while bindings are outstanding a node
@@ -158,22 +158,23 @@ fn relax(
 pub struct Prioritized {
     /// For each node asked about, 0 to 10.
     pub scores: Vec<u8>,
-    /// Why nothing was judged.
-    pub unjudged: Option<Pass>,
+    /// The reason for which nothing was judged; `None` where nodes were judged.
+    pub exemption: Option<Exemption>,
     /// The position of the node with the highest score, where the Pod will most likely go.
     pub best: Option<usize>,
     /// The profile whose weights were used.
     pub profile: Option<String>,
-    /// The demand, where it was derived.
+    /// The demand R; `None` where it was not needed.
     pub demand: Option<Resources<Amount>>,
 }
 
-/// How well each of the nodes asked about would keep the cluster in balance (4.4 to 4.11).
+/// Scores each of the nodes asked about by how well it would keep the cluster in balance,
+/// `[CLBP] (4.4) to (4.11)`.
 #[must_use]
 pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
     let none = |why, demand| Prioritized {
         scores: vec![0; request.names.len()],
-        unjudged: Some(why),
+        exemption: Some(why),
         best: None,
         profile: None,
         demand,
@@ -206,7 +207,7 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
         } else {
             scores::decisive(&exact, best)
         },
-        unjudged: None,
+        exemption: None,
         best,
         profile: Some(profile),
         demand: Some(demand),

@@ -1,4 +1,4 @@
-//! Why a Pod may or may not go to a node: every term of the decision, for people and programs.
+//! The explanation of a decision: every term of it for each node, for people and programs.
 //!
 //! It runs the same functions as filter and prioritize, on the same snapshot, so that what it
 //! shows is what decides.
@@ -18,23 +18,21 @@ use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
-    /// The Pod's namespace.
     pub namespace: String,
-    /// The Pod's name.
     pub pod: String,
-    /// Why nothing is judged and every node passes; the rest is then only informative.
+    /// The exemption by which every node passes unjudged; the rest is then only informative.
     pub unjudged: Option<&'static str>,
-    /// What the Pod demands, and where each number is from.
+    /// The demand of the Pod, with the source of each number.
     pub demand: Resourced<Demanded>,
     /// The profile whose weights count.
     pub profile: String,
     /// The weight of each resource.
     pub weights: Resourced<f64>,
-    /// How deviations become a score: `joint` or `per-resource`.
+    /// The way in which deviations become a score: `joint` or `per-resource`.
     pub normalization: &'static str,
-    /// h: the largest load / capacity that a placement may lead to.
+    /// h in `[CLBP] (4.1)`: the largest load / capacity that a placement may lead to.
     pub headroom: f64,
-    /// Whether no node has headroom and the least loaded ones take the Pod all the same.
+    /// True where no node has headroom and the least loaded ones take the Pod all the same.
     pub relaxed: bool,
     /// Annotations of the Pod that are not understood.
     pub warnings: Vec<String>,
@@ -51,17 +49,17 @@ pub struct Demanded {
     pub source: &'static str,
 }
 
-/// What was found of one node.
+/// The findings on one node.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeExplanation {
-    /// Its name.
+    /// The name of the node.
     pub name: String,
-    /// Whether it is Ready and not cordoned.
+    /// True for a node that is Ready and not cordoned.
     pub schedulable: bool,
-    /// Whether part of its load is a sum of demands, for want of fresh measurements.
+    /// True where part of its load is a sum of demands, for want of fresh measurements.
     pub estimated: bool,
-    /// Whether the headroom rule lets the Pod pass.
+    /// True where the headroom rule lets the Pod pass.
     pub passes: bool,
     /// The resources that refuse.
     pub refused_by: Vec<&'static str>,
@@ -81,17 +79,17 @@ pub struct ResourceExplanation {
     pub load: u64,
     /// T; absent when it is not known, and the resource then takes no part.
     pub capacity: Option<u64>,
-    /// N / T.
+    /// The load as a share of the capacity, N / T.
     pub ratio: Option<f64>,
     /// (R + N) / T, which must be below h.
     pub ratio_after: Option<f64>,
-    /// Whether the rule holds.
+    /// True where the headroom rule holds for the resource.
     pub fits: bool,
     /// `fresh`, `stale` or `absent`.
     pub freshness: &'static str,
-    /// D: the deviation among the passing nodes with the Pod here (4.9).
+    /// D: the deviation among the passing nodes with the Pod here `[CLBP] (4.9)`.
     pub deviation: Option<f64>,
-    /// S: the deviation normalised by itself to 0..10 (4.10).
+    /// S: the deviation normalised by itself to 0..10 `[CLBP] (4.10)`.
     pub score: Option<f64>,
 }
 
@@ -112,7 +110,7 @@ impl<T: Serialize> Serialize for Resourced<T> {
 /// Explains what filter and prioritize would answer for `pod` over all nodes of the snapshot.
 #[must_use]
 pub fn explain(pod: &Pod, call: &Call<'_>) -> Explanation {
-    let unjudged = judgement::unjudged(pod, call);
+    let exemption = judgement::exemption(pod, call);
     let judgement = Judgement::if_judged(pod, call);
     let demand = judgement.demand.amounts;
     let passing = passing(call, &demand, judgement.headroom);
@@ -147,7 +145,7 @@ pub fn explain(pod: &Pod, call: &Call<'_>) -> Explanation {
     Explanation {
         namespace: pod.namespace().to_owned(),
         pod: pod.name().to_owned(),
-        unjudged: unjudged.map(judgement::Pass::as_str),
+        unjudged: exemption.map(judgement::Exemption::as_str),
         demand: Resourced(Resources::from_fn(|resource| Demanded {
             amount: demand[resource].get(),
             source: judgement.demand.sources[resource].as_str(),

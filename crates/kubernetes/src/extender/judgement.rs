@@ -1,4 +1,4 @@
-//! Whether a Pod is judged at all, and what holds for it if it is.
+//! The rules that hold for one Pod, or the exemption from them.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,22 +9,22 @@ use crate::snapshot::{Blind, OptIn, Snapshot};
 use evenkeel_core::placement::{NoHeadroom, Policy};
 use evenkeel_core::units::Ratio;
 
-/// What a call is decided on.
+/// The circumstances in which one Pod is judged.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
-    /// The cluster.
+    /// The cluster as it is known now.
     pub snapshot: &'a Snapshot,
-    /// The configuration.
+    /// The policy of the configuration.
     pub policy: &'a Policy,
     /// The time of the request.
     pub now: Timestamp,
-    /// Since when this Pod has been refused, if it waits.
+    /// The time since which this Pod has been refused; `None` while it has not been.
     pub refused_since: Option<Timestamp>,
 }
 
-/// Why all nodes pass without a judgement.
+/// A reason for which all nodes pass without a judgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Pass {
+pub enum Exemption {
     /// The Pod's namespace has not been seen.
     NamespaceUnknown,
     /// The Pod's namespace has not opted in.
@@ -43,7 +43,7 @@ pub enum Pass {
     NoMetrics,
 }
 
-impl Pass {
+impl Exemption {
     /// The name in metrics and explanations.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -60,39 +60,39 @@ impl Pass {
     }
 }
 
-/// What holds for one Pod: its demand, its headroom ratio and its namespace's policy.
+/// The figures and rules by which one Pod is judged.
 #[derive(Debug, Clone)]
-pub struct Judgement<'a> {
-    /// R.
+pub(crate) struct Judgement<'a> {
+    /// R in `[CLBP] (4.1)`, with the source of each number.
     pub demand: Demand,
-    /// h.
+    /// h in `[CLBP] (4.1)`: the largest share of a node that may be in use.
     pub headroom: Ratio,
     /// The policy of its namespace.
     pub namespace: &'a NamespacePolicy,
 }
 
 impl<'a> Judgement<'a> {
-    /// What holds for `pod`, or why it is not judged.
+    /// The rules for `pod`.
     ///
     /// # Errors
-    /// Not a failure: the reason for which every node passes.
-    pub fn of(pod: &Pod, call: &Call<'a>) -> Result<Self, Pass> {
+    /// The exemption, where `pod` is not judged and every node passes. That is no failure.
+    pub(crate) fn of(pod: &Pod, call: &Call<'a>) -> Result<Self, Exemption> {
         let namespace = match call.snapshot.opt_in(pod.namespace()) {
-            _ if !call.snapshot.synced => return Err(Pass::NotSynced),
-            OptIn::Unknown => return Err(Pass::NamespaceUnknown),
-            OptIn::Out => return Err(Pass::NotOptedIn),
+            _ if !call.snapshot.synced => return Err(Exemption::NotSynced),
+            OptIn::Unknown => return Err(Exemption::NamespaceUnknown),
+            OptIn::Out => return Err(Exemption::NotOptedIn),
             OptIn::In(policy) => policy,
         };
         if pod.is_skipped() {
-            return Err(Pass::Skipped);
+            return Err(Exemption::Skipped);
         }
         Ok(Self::within(namespace, pod, call.policy))
     }
 
-    /// What would hold for `pod` if it were judged; a namespace that is not known has no policy of
-    /// its own.
+    /// The rules that would hold for `pod` if it were judged. A namespace that is not known has no
+    /// policy of its own.
     #[must_use]
-    pub fn if_judged(pod: &Pod, call: &Call<'a>) -> Self {
+    pub(crate) fn if_judged(pod: &Pod, call: &Call<'a>) -> Self {
         static NO_POLICY: NamespacePolicy = NamespacePolicy {
             enabled: false,
             headroom: None,
@@ -109,13 +109,14 @@ impl<'a> Judgement<'a> {
         )
     }
 
-    /// Whether the Pod goes to the least loaded nodes, now that no node asked about has headroom.
+    /// True where the Pod goes to the least loaded nodes, given that no node asked about has
+    /// headroom.
     ///
-    /// By policy it does when no node of the cluster has any. One that has waited long enough does
+    /// By policy it does so when no node of the cluster has any. One that has waited long enough does
     /// even where another node has room: that node was not among those asked about for as long as
     /// it waited, so the Pod cannot go there.
     #[must_use]
-    pub fn relaxes(&self, call: &Call<'_>, room_somewhere: bool) -> bool {
+    pub(crate) fn relaxes(&self, call: &Call<'_>, room_somewhere: bool) -> bool {
         let mode = self
             .namespace
             .no_headroom
@@ -123,9 +124,8 @@ impl<'a> Judgement<'a> {
         mode == NoHeadroom::Relax && !room_somewhere || self.has_waited_out(call)
     }
 
-    /// Whether the Pod has been refused for as long as its policy allows.
-    #[must_use]
-    pub fn has_waited_out(&self, call: &Call<'_>) -> bool {
+    /// True once the Pod has been refused for as long as its policy allows.
+    fn has_waited_out(&self, call: &Call<'_>) -> bool {
         let limit: Option<SignedDuration> = match self.namespace.relax_after {
             Some(RelaxAfter::Never) => None,
             Some(RelaxAfter::After(limit)) => Some(limit),
@@ -145,18 +145,17 @@ impl<'a> Judgement<'a> {
     }
 }
 
-/// Why every node passes without a judgement, if so.
+/// The exemption from any judgement that holds for a Pod, if there is one.
 #[must_use]
-pub fn unjudged(pod: &Pod, call: &Call<'_>) -> Option<Pass> {
+pub fn exemption(pod: &Pod, call: &Call<'_>) -> Option<Exemption> {
     Judgement::of(pod, call)
         .err()
-        .or_else(|| exemption(pod))
+        .or_else(|| headroom_exemption(pod))
         .or_else(|| blind(call.snapshot))
 }
 
-/// h for a Pod: that of its priority class, else its namespace's, else the configured one.
-#[must_use]
-pub fn headroom_for(pod: &Pod, namespace: &NamespacePolicy, policy: &Policy) -> Ratio {
+/// h for a Pod: that of its priority class, else that of its namespace, else the configured one.
+fn headroom_for(pod: &Pod, namespace: &NamespacePolicy, policy: &Policy) -> Ratio {
     pod.spec
         .priority_class_name
         .as_deref()
@@ -166,23 +165,23 @@ pub fn headroom_for(pod: &Pod, namespace: &NamespacePolicy, policy: &Policy) -> 
         .unwrap_or(policy.headroom)
 }
 
-/// Why the headroom rule does not hold for a Pod, if so.
-#[must_use]
-pub fn exemption(pod: &Pod) -> Option<Pass> {
+/// The exemption from the headroom rule alone, by the kind of Pod.
+pub(super) fn headroom_exemption(pod: &Pod) -> Option<Exemption> {
     if pod.is_mirror() {
-        Some(Pass::Mirror)
+        Some(Exemption::Mirror)
     } else if pod.is_daemon_set() {
-        Some(Pass::DaemonSet)
+        Some(Exemption::DaemonSet)
     } else if pod.is_system_critical() {
-        Some(Pass::Critical)
+        Some(Exemption::Critical)
     } else {
         None
     }
 }
 
-pub(super) fn blind(snapshot: &Snapshot) -> Option<Pass> {
+/// The exemption of every Pod while too little is known of the cluster.
+pub(super) fn blind(snapshot: &Snapshot) -> Option<Exemption> {
     snapshot.blind().map(|blind| match blind {
-        Blind::NotSynced => Pass::NotSynced,
-        Blind::NoMetrics => Pass::NoMetrics,
+        Blind::NotSynced => Exemption::NotSynced,
+        Blind::NoMetrics => Exemption::NoMetrics,
     })
 }

@@ -15,17 +15,17 @@ use evenkeel_core::units::{Amount, Ratio, Resources};
 /// Verdicts kept at a time; at 5,000 nodes each takes 5 KB.
 const CAPACITY: u64 = 512;
 
-/// For each node, by position, which resources refuse.
+/// The resources that refuse at each node, by its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdicts {
+pub(crate) struct Verdicts {
     refused: Vec<u8>,
     room_somewhere: bool,
 }
 
 impl Verdicts {
-    /// Judges every node by (4.1).
+    /// Judges every node by `[CLBP] (4.1)`.
     #[must_use]
-    pub fn of(nodes: &NodeSet, demand: &Resources<Amount>, headroom: Ratio) -> Self {
+    pub(crate) fn of(nodes: &NodeSet, demand: &Resources<Amount>, headroom: Ratio) -> Self {
         let mut room_somewhere = false;
         let refused = nodes
             .iter()
@@ -44,16 +44,16 @@ impl Verdicts {
     /// The resources that refuse at a node, one bit each in the order of
     /// [`Resource::ALL`](evenkeel_core::units::Resource::ALL); a node that is not known refuses nothing.
     #[must_use]
-    pub fn at(&self, position: Option<usize>) -> u8 {
+    pub(crate) fn at(&self, position: Option<usize>) -> u8 {
         position
             .and_then(|position| self.refused.get(position))
             .copied()
             .unwrap_or(0)
     }
 
-    /// Whether any node of the cluster that is open to every Pod has headroom.
+    /// True where any node of the cluster that is open to every Pod has headroom.
     #[must_use]
-    pub const fn room_somewhere(&self) -> bool {
+    pub(crate) const fn room_somewhere(&self) -> bool {
         self.room_somewhere
     }
 }
@@ -82,7 +82,7 @@ impl Default for VerdictCache {
 impl VerdictCache {
     /// The verdicts, computed if these nodes have not been asked for this demand.
     #[must_use]
-    pub fn get(
+    pub(crate) fn get(
         &self,
         nodes: &NodeSet,
         demand: &Resources<Amount>,

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::node_name;
+use super::refusal::REFUSAL;
 use crate::pod::Pod;
 
 /// A body that cannot be answered.
@@ -38,7 +39,7 @@ impl WireError {
     }
 }
 
-/// What filter and prioritize are asked: a Pod and the nodes it might go to.
+/// The question of filter and prioritize: a Pod and the nodes it might go to.
 #[derive(Debug)]
 pub struct Request<'a> {
     /// The Pod to be placed.
@@ -76,7 +77,7 @@ struct NodeList<'a> {
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Request<'a> {
-    /// Reads a body.
+    /// Reads the body of a call.
     ///
     /// # Errors
     /// A body that is no `ExtenderArgs`, or that names no nodes in either form.
@@ -107,13 +108,6 @@ impl<'a> Request<'a> {
         })
     }
 }
-
-/// The text of every refusal.
-///
-/// kube-scheduler joins the texts of all nodes into the Pod's condition, and a condition that
-/// changes wakes the Pod at once: one constant text, without numbers and without `%`, which its
-/// events would take for a format.
-pub const REFUSAL: &str = "evenkeel: no headroom";
 
 /// Writes the answer to filter: the nodes that pass, in the order asked, and the others as not to
 /// be helped by preemption.

@@ -6,7 +6,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::{Operation, Purpose, Target, Write};
+use super::write::{Operation, Purpose, Write};
+use crate::kinds::Kind;
+use crate::object_ref::ObjectRef;
 
 /// The write that makes every webhook of the configuration trust `bundle` (PEM), if one does not.
 ///
@@ -28,7 +30,7 @@ pub fn plan(configuration: &Value, bundle: &str) -> Option<Write> {
     }
     changed.then(|| Write {
         purpose: Purpose::CaBundle,
-        target: Target::Webhook(name.to_owned()),
+        target: ObjectRef::of_cluster(Kind::MutatingWebhookConfiguration, name),
         operation: Operation::Merge(json!({
             "metadata": { "resourceVersion": resource_version },
             "webhooks": webhooks,

@@ -1,4 +1,4 @@
-//! Who may write: leader election by a Lease, as a function of what was seen and when.
+//! Leader election by a Lease, as a function of what was seen and when.
 //!
 //! A contender trusts no clock but its own: a lease is over when its record has not changed for
 //! the lease's duration *as seen here*. The holder stops earlier than that, after the renew
@@ -7,14 +7,17 @@
 
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+
 /// Times of the election.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// How long others wait for a silent holder.
+    /// The time for which others wait for a silent holder.
     pub lease_duration: Duration,
-    /// How long the holder acts after its last renewal.
+    /// The time for which the holder acts after its last renewal.
     pub renew_deadline: Duration,
-    /// How often everyone looks.
+    /// The time between two looks of everyone.
     pub retry_period: Duration,
 }
 
@@ -28,43 +31,70 @@ impl Default for Timing {
     }
 }
 
-/// What the Lease object says.
+/// The content of the Lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Who holds it; `None` when it was given back.
+    /// The name of the holder; `None` when the Lease was given back.
     pub holder: Option<String>,
-    /// Changes with every write.
+    /// The version of the object, which changes with every write.
     pub resource_version: String,
-    /// The duration that its holder promised to renew within.
+    /// The time within which its holder promised to renew it.
     pub duration: Duration,
-    /// How often it has changed hands.
+    /// The time of the last renewal, by the clock of the holder.
+    pub renewed: Option<Timestamp>,
+    /// The number of times that it has changed hands.
     pub transitions: i32,
 }
 
-/// What to do now.
+impl Record {
+    /// The content of a Lease; one that promises nothing is over at once.
+    #[must_use]
+    pub fn of(lease: &Lease) -> Self {
+        let spec = lease.spec.clone().unwrap_or_default();
+        let seconds = spec.lease_duration_seconds.unwrap_or(0);
+        Self {
+            holder: spec.holder_identity.filter(|holder| !holder.is_empty()),
+            resource_version: lease.metadata.resource_version.clone().unwrap_or_default(),
+            duration: Duration::from_secs(u64::try_from(seconds).unwrap_or(0)),
+            renewed: spec.renew_time.map(|time| time.0),
+            transitions: spec.lease_transitions.unwrap_or(0),
+        }
+    }
+
+    /// True where the holder is late by the clock of this machine, which need not be right: only a
+    /// Lease that does not change for its whole duration is abandoned.
+    #[must_use]
+    pub fn looks_abandoned(&self, now: Timestamp) -> bool {
+        self.renewed.is_none_or(|renewed| {
+            let age = Duration::try_from(now.duration_since(renewed));
+            age.is_ok_and(|age| age > self.duration)
+        })
+    }
+}
+
+/// The next step of a contender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Create the Lease.
     Create,
     /// Take the Lease over; the record with this resourceVersion must still stand.
     Take {
         /// The version that was seen.
         resource_version: String,
-        /// How often it has then changed hands.
+        /// The number of times that it has then changed hands.
         transitions: i32,
     },
     /// Renew the Lease that is ours.
     Renew {
         /// The version that was seen.
         resource_version: String,
-        /// How often it has changed hands.
+        /// The number of times that it has changed hands.
         transitions: i32,
     },
     /// Somebody else holds it.
     Wait,
 }
 
-/// One contender's memory.
+/// The memory of one contender.
 #[derive(Debug, Clone)]
 pub struct Election {
     identity: String,
@@ -121,7 +151,7 @@ impl Election {
         self.renewed = None;
     }
 
-    /// Until when this contender may act; `None` when it may not.
+    /// The instant until which this contender may act; `None` when it may not.
     #[must_use]
     pub fn acts_until(&self) -> Option<Instant> {
         self.renewed.map(|sent| sent + self.timing.renew_deadline)
@@ -146,6 +176,7 @@ mod tests {
             holder: holder.map(str::to_owned),
             resource_version: version.to_string(),
             duration: Duration::from_secs(10),
+            renewed: None,
             transitions: 3,
         }
     }
@@ -177,6 +208,34 @@ mod tests {
                 transitions: 4
             },
             "a lease that was given back is free at once"
+        );
+    }
+
+    #[test]
+    fn a_lease_is_read_as_its_holder_wrote_it() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let lease = |spec: serde_json::Value| {
+            let lease = serde_json::json!({"metadata": {"resourceVersion": "7"}, "spec": spec});
+            Record::of(&serde_json::from_value(lease).unwrap())
+        };
+        let held = lease(serde_json::json!({
+            "holderIdentity": "a", "leaseDurationSeconds": 10, "leaseTransitions": 2,
+            "renewTime": "1970-01-01T00:01:00.000000Z",
+        }));
+        let expected = Record {
+            holder: Some("a".to_owned()),
+            resource_version: "7".to_owned(),
+            duration: seconds(10),
+            renewed: Some(at(60)),
+            transitions: 2,
+        };
+        assert_eq!(held, expected);
+        let abandoned = [50, 60, 70, 71].map(|second| held.looks_abandoned(at(second)));
+        assert_eq!(abandoned, [false, false, false, true]);
+        let given_back = lease(serde_json::json!({"holderIdentity": ""}));
+        assert_eq!(
+            (given_back.holder, given_back.duration),
+            (None, Duration::ZERO)
         );
     }
 

@@ -5,17 +5,18 @@
 
 use serde_json::{Value, json};
 
-use super::{Operation, Purpose, Target, Write};
+use super::write::{Operation, Purpose, Write};
 use crate::annotations::ENABLED;
+use crate::kinds::Kind;
+use crate::object_ref::ObjectRef;
 
 /// A namespace as far as the mirror needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Namespace<'a> {
-    /// Its name.
     pub name: &'a str,
     /// The version that this was read at.
     pub resource_version: &'a str,
-    /// Whether its annotation opts in.
+    /// True where its annotation opts in.
     pub enabled: bool,
     /// The label as it stands.
     pub label: Option<&'a str>,
@@ -27,7 +28,7 @@ pub fn plan(namespace: &Namespace<'_>) -> Option<Write> {
     let wanted = namespace.enabled.then_some("true");
     (namespace.label != wanted).then(|| Write {
         purpose: Purpose::MirrorNamespace,
-        target: Target::Namespace(namespace.name.to_owned()),
+        target: ObjectRef::of_cluster(Kind::Namespace, namespace.name),
         operation: Operation::Merge(json!({
             "metadata": {
                 "resourceVersion": namespace.resource_version,

@@ -1,115 +1,63 @@
-//! What Evenkeel has left on an object that is not its own, and the write that takes it away.
+//! The traces that Evenkeel leaves on objects that are not its own, and the patch that takes them
+//! away.
 //!
 //! Bounds are put back to the user's values, edits since the last write included. A record that does
 //! not parse says nothing of what the user had: nothing is written on its object. The user's own
 //! annotations are not ours to remove.
+
+pub mod installation;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value, json};
 
 use crate::annotations::{BOUNDS, ENABLED, HEADROOM_RETURNED, PREFIX, SCALING_STATUS};
-use crate::scaled_object;
+use crate::kinds::{BoundsFields, Kind};
 use evenkeel_core::scaling::ownership::{ObjectBounds, Ownership, OwnershipError};
 
-/// What KEDA takes where a ScaledObject names no most.
-const KEDA_MAX: i32 = 100;
+/// The kinds of object that Evenkeel writes on.
+pub const WRITTEN: [Kind; 6] = [
+    Kind::HorizontalPodAutoscaler,
+    Kind::ScaledObject,
+    Kind::Deployment,
+    Kind::StatefulSet,
+    Kind::Namespace,
+    Kind::Node,
+];
 
-/// A kind of object that Evenkeel writes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Marked {
-    /// `autoscaling/v2`.
-    HorizontalPodAutoscaler,
-    /// `keda.sh/v1alpha1`.
-    ScaledObject,
-    /// `apps/v1`.
-    Deployment,
-    /// `apps/v1`.
-    StatefulSet,
-    /// `v1`.
-    Namespace,
-    /// `v1`.
-    Node,
-}
-
-impl Marked {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::HorizontalPodAutoscaler,
-        Self::ScaledObject,
-        Self::Deployment,
-        Self::StatefulSet,
-        Self::Namespace,
-        Self::Node,
-    ];
-
-    /// Group, version, kind and plural.
-    #[must_use]
-    pub const fn names(self) -> [&'static str; 4] {
-        match self {
-            Self::HorizontalPodAutoscaler => [
-                "autoscaling",
-                "v2",
-                "HorizontalPodAutoscaler",
-                "horizontalpodautoscalers",
-            ],
-            Self::ScaledObject => [
-                scaled_object::GROUP,
-                scaled_object::VERSION,
-                scaled_object::KIND,
-                scaled_object::PLURAL,
-            ],
-            Self::Deployment => ["apps", "v1", "Deployment", "deployments"],
-            Self::StatefulSet => ["apps", "v1", "StatefulSet", "statefulsets"],
-            Self::Namespace => ["", "v1", "Namespace", "namespaces"],
-            Self::Node => ["", "v1", "Node", "nodes"],
-        }
-    }
-
-    /// Whether it has bounds, by the names of the fields of the least and the most.
-    #[must_use]
-    pub const fn bounds(self) -> Option<[&'static str; 2]> {
-        match self {
-            Self::HorizontalPodAutoscaler => Some(["minReplicas", "maxReplicas"]),
-            Self::ScaledObject => Some(["minReplicaCount", "maxReplicaCount"]),
-            Self::Deployment | Self::StatefulSet | Self::Namespace | Self::Node => None,
-        }
-    }
-}
-
-/// What is left on one object.
+/// The traces on one object.
 #[derive(Debug, Default)]
 pub struct Traces {
     /// The record of its bounds, where it carries one.
-    pub bounds: Option<Result<Kept, OwnershipError>>,
+    pub bounds: Option<Result<RecordedBounds, OwnershipError>>,
     /// Annotations beside the record that Evenkeel wrote.
     pub annotations: Vec<&'static str>,
-    /// The label that mirrors the annotation of a namespace.
+    /// True where a namespace carries the label that mirrors its annotation.
     pub label: bool,
-    /// The user's own annotations of Evenkeel.
+    /// Annotations of Evenkeel that the user wrote.
     pub own: Vec<String>,
 }
 
-/// Bounds with a record.
+/// Bounds of an object that carries a record of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept {
-    /// The user's.
+pub struct RecordedBounds {
+    /// The user's bounds, later edits included.
     pub user: ObjectBounds,
-    /// What the object has.
+    /// The bounds as the object has them.
     pub now: ObjectBounds,
 }
 
 impl Traces {
-    /// Whether Evenkeel has left nothing.
+    /// True where nothing is left.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.bounds.is_none() && self.annotations.is_empty() && !self.label
     }
 }
 
-/// What is left on an object of this kind, given its metadata and spec.
+/// The traces on an object of this kind with this metadata and spec.
 #[must_use]
-pub fn traces(kind: Marked, metadata: &ObjectMeta, spec: &Value, now: Timestamp) -> Traces {
+pub fn traces(kind: Kind, metadata: &ObjectMeta, spec: &Value, now: Timestamp) -> Traces {
     let annotations = metadata.annotations.as_ref();
     let record = annotations.and_then(|all| all.get(BOUNDS));
     let keys = || annotations.into_iter().flat_map(|all| all.keys());
@@ -124,37 +72,39 @@ pub fn traces(kind: Marked, metadata: &ObjectMeta, spec: &Value, now: Timestamp)
     let labels = metadata.labels.as_ref();
     let mirrored = labels.is_some_and(|all| all.contains_key(ENABLED));
     Traces {
-        bounds: record.map(|record| {
-            let (user, found) = user(kind, record, spec, now)?;
-            Ok(Kept { user, now: found })
-        }),
+        bounds: record.map(|record| recorded(kind, record, spec, now)),
         annotations: left.collect(),
-        label: kind == Marked::Namespace && mirrored,
+        label: kind == Kind::Namespace && mirrored,
         own: own.cloned().collect(),
     }
 }
 
-/// The user's bounds by the record, and those that the object has.
-fn user(
-    kind: Marked,
+/// The bounds of an object, by its record and as they are.
+fn recorded(
+    kind: Kind,
     record: &str,
     spec: &Value,
     now: Timestamp,
-) -> Result<(ObjectBounds, ObjectBounds), OwnershipError> {
+) -> Result<RecordedBounds, OwnershipError> {
     let mut record = Ownership::from_annotation(record)?;
     let field = |name: &str| {
         spec.get(name)?
             .as_i64()
             .and_then(|count| i32::try_from(count).ok())
     };
-    let [min, max] = kind.bounds().unwrap_or(["minReplicas", "maxReplicas"]);
+    let fields = kind.bounds_fields();
     let found = ObjectBounds {
-        min: field(min),
-        max: field(max).unwrap_or(KEDA_MAX),
+        min: fields.and_then(|fields| field(fields.min)),
+        max: fields
+            .and_then(|fields| field(fields.max).or(fields.default_max))
+            .unwrap_or(i32::MAX),
     };
     // What was edited since the last write is the user's.
     record.observe(found, now);
-    Ok((record.restore(), found))
+    Ok(RecordedBounds {
+        user: record.restore(),
+        now: found,
+    })
 }
 
 /// The merge patch that takes away what is left; `None` where nothing is.
@@ -162,7 +112,7 @@ fn user(
 /// # Errors
 /// A record that does not parse; then nothing may be written.
 pub fn patch(
-    kind: Marked,
+    kind: Kind,
     metadata: &ObjectMeta,
     spec: &Value,
     now: Timestamp,
@@ -178,9 +128,9 @@ pub fn patch(
         .collect();
     let mut patch = json!({"metadata": {"resourceVersion": metadata.resource_version}});
     if let Some(kept) = traces.bounds {
-        let Kept { user, now } = kept?;
+        let RecordedBounds { user, now } = kept?;
         gone.insert(BOUNDS.to_owned(), Value::Null);
-        if let Some(fields) = kind.bounds().filter(|_| user != now) {
+        if let Some(fields) = kind.bounds_fields().filter(|_| user != now) {
             patch["spec"] = spec_patch(fields, user, now);
         }
     }
@@ -193,13 +143,16 @@ pub fn patch(
     Ok(Some(patch))
 }
 
-fn spec_patch([min, max]: [&str; 2], user: ObjectBounds, now: ObjectBounds) -> Value {
+fn spec_patch(fields: BoundsFields, user: ObjectBounds, now: ObjectBounds) -> Value {
     let mut spec = Map::new();
     if user.min != now.min {
-        spec.insert(min.to_owned(), user.min.map_or(Value::Null, Value::from));
+        spec.insert(
+            fields.min.to_owned(),
+            user.min.map_or(Value::Null, Value::from),
+        );
     }
     if user.max != now.max {
-        spec.insert(max.to_owned(), user.max.into());
+        spec.insert(fields.max.to_owned(), user.max.into());
     }
     Value::Object(spec)
 }
@@ -210,7 +163,7 @@ mod tests {
     use crate::annotations::SCALING;
     use evenkeel_core::scaling::ownership::{Contribution, Contributor};
 
-    const HPA: Marked = Marked::HorizontalPodAutoscaler;
+    const HPA: Kind = Kind::HorizontalPodAutoscaler;
 
     /// The record of a floor of 6 above a least of the user's.
     fn record(min: Option<i32>) -> String {
@@ -267,7 +220,7 @@ mod tests {
                 json!({"minReplicas": 2}),
             ),
             (
-                Marked::ScaledObject,
+                Kind::ScaledObject,
                 Some(2),
                 json!({"minReplicaCount": 6, "maxReplicaCount": 10}),
                 json!({"minReplicaCount": 2}),
@@ -290,7 +243,7 @@ mod tests {
             (SCALING, "floor"),
             ("a/b", "c"),
         ];
-        for (kind, label) in [(Marked::Namespace, true), (Marked::Node, false)] {
+        for (kind, label) in [(Kind::Namespace, true), (Kind::Node, false)] {
             let metadata = metadata(&annotations, &[ENABLED, "team"]);
             let found = traces(kind, &metadata, &Value::Null, Timestamp::UNIX_EPOCH);
             assert_eq!((found.label, found.own), (label, vec![SCALING.to_owned()]));

@@ -1,4 +1,4 @@
-//! When refused Pods are to be looked at again.
+//! Wakes refused Pods when headroom returns.
 //!
 //! Falling load moves nothing in the cluster that kube-scheduler would notice, so a refused Pod
 //! could wait for its periodic flush of five minutes. A change of a node's annotation wakes it. A
@@ -11,13 +11,17 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::{Operation, Purpose, Target, Write};
+use super::write::{Operation, Purpose, Write};
 use crate::annotations::HEADROOM_RETURNED;
+use crate::extender::judgement::{self, Call, Judgement};
+use crate::kinds::Kind;
+use crate::object_ref::ObjectRef;
+use crate::pod::Pod;
 use evenkeel_core::placement::headroom;
 use evenkeel_core::placement::node_table::{NodeSet, NodeState};
 use evenkeel_core::units::{Amount, Ratio, Resources};
 
-/// How often nodes are touched.
+/// The limits on how often nodes are touched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Between two touches of any nodes: each wakes every refused Pod of the cluster.
@@ -38,19 +42,35 @@ impl Default for Settings {
 /// A Pod that waits because no node had headroom for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Waiting {
-    /// R.
+    /// R in `[CLBP] (4.1)`.
     pub demand: Resources<Amount>,
-    /// The headroom ratio that holds for it.
+    /// h in `[CLBP] (4.1)`.
     pub headroom: Ratio,
-    /// Whether it has waited so long that the least loaded nodes take it without headroom.
+    /// True where nodes take it without headroom, so that any of them may wake it.
     pub relaxed: bool,
+}
+
+impl Waiting {
+    /// A refused Pod with the rules that hold for it now.
+    #[must_use]
+    pub fn of(pod: &Pod, call: &Call<'_>) -> Self {
+        let judgement = Judgement::if_judged(pod, call);
+        Self {
+            demand: judgement.demand.amounts,
+            headroom: judgement.headroom,
+            // Where nothing has headroom the policy may send it to the least loaded nodes; and a
+            // Pod that is not judged any more, since its namespace opted out, is to be asked about
+            // again as well.
+            relaxed: judgement.relaxes(call, true) || judgement::exemption(pod, call).is_some(),
+        }
+    }
 }
 
 /// Classes of Pods that are looked at in a round: with 5,000 nodes some milliseconds of work. The
 /// Pods of one workload are one class.
 const CLASSES: usize = 128;
 
-/// What was seen and done for one class of waiting Pods.
+/// The memory of one class of waiting Pods.
 #[derive(Debug, Clone, Default)]
 struct Class {
     /// The nodes that fitted when they were last looked at.
@@ -61,7 +81,7 @@ struct Class {
     touched: Option<(Timestamp, SignedDuration)>,
 }
 
-/// What was done so far.
+/// The memory of all classes.
 #[derive(Debug, Clone, Default)]
 pub struct Wake {
     classes: BTreeMap<Key, Class>,
@@ -69,7 +89,7 @@ pub struct Wake {
     last: Option<Timestamp>,
 }
 
-/// What the Pods of a class have in common.
+/// The properties that the Pods of a class share.
 type Key = ([Amount; 5], u64, bool);
 
 impl Waiting {
@@ -169,7 +189,7 @@ impl Wake {
     }
 }
 
-/// Whether a wait is over; a clock that was set back ends it as well.
+/// True once a wait is over; a clock that was set back ends it as well.
 fn has_passed(since: Timestamp, wait: SignedDuration, now: Timestamp) -> bool {
     now < since || now.duration_since(since) >= wait
 }
@@ -179,7 +199,7 @@ fn has_passed(since: Timestamp, wait: SignedDuration, now: Timestamp) -> bool {
 pub fn write(node: &str, resource_version: &str, now: Timestamp) -> Write {
     Write {
         purpose: Purpose::WakePods,
-        target: Target::Node(node.to_owned()),
+        target: ObjectRef::of_cluster(Kind::Node, node),
         operation: Operation::Merge(json!({
             "metadata": {
                 "resourceVersion": resource_version,

@@ -1,21 +1,20 @@
-//! What a Pod is doing.
+//! The status of a Pod.
 
 use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::json::{lenient_time, list, null_is_default};
 
-/// What a Pod is.
+/// The status of a Pod, as its kubelet reports it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodStatus {
-    /// Where it is in its life.
     #[serde(deserialize_with = "null_is_default")]
     pub phase: Phase,
-    /// When kubelet took it on.
+    /// The time at which kubelet took it on.
     #[serde(deserialize_with = "lenient_time")]
     pub start_time: Option<Timestamp>,
-    /// What is known of it, by type.
+    /// The conditions, by type.
     #[serde(deserialize_with = "list")]
     pub conditions: Vec<Condition>,
     /// The state of each container that is no init container.
@@ -23,10 +22,10 @@ pub struct PodStatus {
     pub container_statuses: Vec<ContainerStatus>,
 }
 
-/// Where a Pod is in its life.
+/// The phase of a Pod's life.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 pub enum Phase {
-    /// Not yet running.
+    /// No container runs yet.
     Pending,
     /// At least one container runs.
     Running,
@@ -44,19 +43,19 @@ pub enum Phase {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Condition {
-    /// What it speaks of, such as `PodScheduled`.
+    /// The type, such as `PodScheduled`.
     #[serde(rename = "type", deserialize_with = "null_is_default")]
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     #[serde(deserialize_with = "null_is_default")]
     pub status: String,
-    /// Why, in one word.
+    /// The reason in one word.
     #[serde(deserialize_with = "null_is_default")]
     pub reason: String,
-    /// Why, for people.
+    /// The reason in words, for people.
     #[serde(deserialize_with = "null_is_default")]
     pub message: String,
-    /// Since when.
+    /// The time since which it has been so.
     #[serde(deserialize_with = "lenient_time")]
     pub last_transition_time: Option<Timestamp>,
 }
@@ -65,15 +64,15 @@ pub struct Condition {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerStatus {
-    /// What it does now.
+    /// The present state.
     #[serde(deserialize_with = "null_is_default")]
     pub state: ContainerState,
-    /// How often it has been started again.
+    /// The number of times that it has been started again.
     #[serde(deserialize_with = "null_is_default")]
     pub restart_count: u32,
 }
 
-/// What a container does; it waits where neither is set.
+/// The state of a container; it waits where neither is set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ContainerState {
@@ -87,7 +86,7 @@ pub struct ContainerState {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Running {
-    /// Since when.
+    /// The time since which it has been so.
     #[serde(deserialize_with = "lenient_time")]
     pub started_at: Option<Timestamp>,
 }
@@ -96,16 +95,16 @@ pub struct Running {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Terminated {
-    /// Since when it ran.
+    /// The time at which it started.
     #[serde(deserialize_with = "lenient_time")]
     pub started_at: Option<Timestamp>,
-    /// Until when.
+    /// The time at which it ended.
     #[serde(deserialize_with = "lenient_time")]
     pub finished_at: Option<Timestamp>,
 }
 
 impl ContainerStatus {
-    /// When the container started, if it has; a runtime that lost the start of one that has ended
+    /// The time at which the container started, if it has; a runtime that lost the start of one that has ended
     /// is taken by its end.
     #[must_use]
     pub fn started_at(&self) -> Option<Timestamp> {
@@ -118,9 +117,9 @@ impl ContainerStatus {
 }
 
 impl PodStatus {
-    /// When the last of the containers ended, as far as is told.
+    /// The time at which the last of the containers ended, as far as is told.
     #[must_use]
-    pub fn finished_at(&self) -> Option<Timestamp> {
+    pub(crate) fn finished_at(&self) -> Option<Timestamp> {
         self.container_statuses
             .iter()
             .filter_map(|container| container.state.terminated?.finished_at)

@@ -15,6 +15,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Patch, PatchParams};
+use kube::core::{Selector, SelectorExt as _};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 use tracing::debug;
@@ -22,7 +23,6 @@ use tracing::debug;
 use self::metric::{Asked, Sight, Wish};
 use self::readings::PodMetrics;
 use self::report::Report;
-use super::selection::selects;
 use crate::objects::stamp;
 use crate::recorder::{Recorder, reference};
 use crate::simulate::autoscaler;
@@ -283,10 +283,13 @@ impl Autoscaling {
 
     fn pods_of(&self, deployment: &Deployment) -> Vec<Arc<Pod>> {
         let namespace = deployment.namespace();
-        let selector = deployment.spec.as_ref().map(|spec| &spec.selector);
+        let selector = deployment.spec.as_ref().map(|spec| spec.selector.clone());
+        let selector = selector.and_then(|selector| Selector::try_from(selector).ok());
         let mut pods = self.stores.pods.list();
         pods.retain(|pod| {
-            let ours = selector.is_some_and(|by| selects(by, pod.labels()));
+            let ours = selector
+                .as_ref()
+                .is_some_and(|selector| selector.matches(pod.labels()));
             ours && pod.namespace() == namespace
         });
         pods

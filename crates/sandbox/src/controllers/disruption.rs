@@ -8,13 +8,13 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::{Patch, PatchParams};
+use kube::core::{Selector, SelectorExt as _};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 use tracing::debug;
 
 use super::Turns;
 use super::replica_set::is_ready;
-use super::selection::selects;
 use crate::objects::{condition_since, stamp};
 use crate::store::Stores;
 use evenkeel_clock::Clock;
@@ -42,11 +42,12 @@ async fn reconcile(
 ) -> kube::Result<()> {
     let namespace = budget.namespace().unwrap_or_default();
     let selector = budget.spec.as_ref().and_then(|spec| spec.selector.clone());
+    let selector = selector.and_then(|selector| Selector::try_from(selector).ok());
     let mut pods = stores.pods.list();
     pods.retain(|pod| {
         let ours = selector
             .as_ref()
-            .is_some_and(|by| selects(by, pod.labels()));
+            .is_some_and(|selector| selector.matches(pod.labels()));
         ours && pod.namespace().as_ref() == Some(&namespace)
     });
     let status = status(budget, &pods, scale(stores, &pods), now);

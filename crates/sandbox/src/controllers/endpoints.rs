@@ -4,16 +4,15 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Pod, Service, ServicePort};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::{Patch, PatchParams, PostParams};
+use kube::core::{Selector, SelectorExt as _};
 use kube::{Api, Client, Resource as _, ResourceExt as _};
 use serde_json::{Value, json};
 use tracing::debug;
 
 use super::Turns;
 use super::replica_set::is_ready;
-use super::selection::selects;
 use crate::objects::typed;
 use crate::store::Stores;
 
@@ -37,12 +36,9 @@ async fn reconcile(client: &Client, stores: &Stores, service: &Service) -> kube:
     let Some(labels) = selector.filter(|labels| !labels.is_empty()) else {
         return Ok(());
     };
-    let selector = LabelSelector {
-        match_labels: Some(labels),
-        match_expressions: None,
-    };
+    let selector: Selector = labels.into_iter().collect();
     let mut pods = stores.pods.list();
-    pods.retain(|pod| pod.namespace() == service.namespace() && selects(&selector, pod.labels()));
+    pods.retain(|pod| pod.namespace() == service.namespace() && selector.matches(pod.labels()));
     let namespace = service.namespace().unwrap_or_default();
     let name = format!("{}-pods", service.name_any());
     let (endpoints, ports) = (endpoints(&pods), ports(service, &pods));

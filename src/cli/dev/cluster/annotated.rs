@@ -59,8 +59,9 @@ pub(super) fn deployment(workload: &Workload) -> Deployment {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evenkeel_core::units::Resources;
     use evenkeel_kubernetes::demand::demand;
-    use evenkeel_kubernetes::node::node_capacity;
+    use evenkeel_kubernetes::node::node_facts;
     use evenkeel_sandbox::scenario::Scenario;
 
     #[test]
@@ -82,8 +83,9 @@ mod tests {
                 &mut object,
                 &objects::node_status(shape, true, jiff::Timestamp::UNIX_EPOCH),
             );
-            let (capacity, invalid) = node_capacity(&serde_json::from_value(object).unwrap());
-            assert_eq!(capacity, shape.capacity.map(Some));
+            let node = serde_json::from_value(object).unwrap();
+            let (facts, invalid) = node_facts(&node, &Resources::default());
+            assert_eq!(facts.capacity, shape.capacity.map(Some));
             assert!(invalid.is_empty());
         }
     }

@@ -36,6 +36,9 @@ const MAX_AGE: SignedDuration = SignedDuration::from_mins(3);
 /// second for a round.
 const LEAST_MAX_AGE: Duration = Duration::from_secs(5);
 
+/// A placement counts until its Pod is seen on its node, which takes real time.
+const LEAST_IN_FLIGHT: Duration = Duration::from_secs(10);
+
 /// When a refused Pod goes to the least loaded node after all, in the scenario: the default.
 const RELAX_AFTER: SignedDuration = SignedDuration::from_mins(5);
 
@@ -94,6 +97,10 @@ pub(super) fn fields(
             "[127.0.0.1]".to_owned(),
         ),
         ("scheduling.relaxAfter", span(RELAX_AFTER, LEAST_MAX_AGE)),
+        (
+            "scheduling.inFlightTimeout",
+            span(SignedDuration::ZERO, LEAST_IN_FLIGHT),
+        ),
         ("scaling.maxAge", span(MAX_AGE, LEAST_MAX_AGE)),
         ("metrics.source", "prometheus".to_owned()),
         ("metrics.interval", span(timing.interval, Duration::ZERO)),

@@ -3,7 +3,9 @@
 use serde_json::json;
 
 use super::*;
-use evenkeel_kubernetes::plan::{Operation, Purpose, Target};
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::object_ref::ObjectRef;
+use evenkeel_kubernetes::plan::{Operation, Purpose};
 
 fn key(name: &str) -> Key {
     Key {
@@ -43,7 +45,11 @@ fn no_write_is_always_among_those_that_find_no_room() {
     let all: Vec<Write> = (0..1000)
         .map(|number| Write {
             purpose: Purpose::ScalingStatus,
-            target: Target::HorizontalPodAutoscaler("shop".to_owned(), number.to_string()),
+            target: ObjectRef::in_namespace(
+                Kind::HorizontalPodAutoscaler,
+                "shop",
+                number.to_string(),
+            ),
             operation: Operation::Merge(json!({})),
         })
         .collect();

@@ -10,7 +10,7 @@ pub(super) fn rounded(scores: &[Option<f64>]) -> Vec<u8> {
         .collect()
 }
 
-/// How far below the best node the others stand in a burst: with the shipped weight of 50 that is
+/// The distance of the other nodes below the best one in a burst: with the shipped weight of 50 it is
 /// more than kube-scheduler's own plugins differ by, two of which give 0 to 100 for what is requested.
 const LEAD: u8 = 4;
 
@@ -34,7 +34,7 @@ pub(super) fn decisive(scores: &[Option<f64>], best: Option<usize>) -> Vec<u8> {
     wire
 }
 
-/// Where the Pod will most likely go: the node with the highest score.
+/// The position of the node with the highest score, where the Pod will most likely go.
 pub(super) fn best(scores: &[Option<f64>]) -> Option<usize> {
     scores
         .iter()

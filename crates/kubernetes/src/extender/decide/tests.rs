@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::extender::judgement::unjudged;
+use crate::extender::judgement::exemption;
 use crate::namespace_policy::NamespacePolicy;
 use crate::snapshot::Namespaces;
 use evenkeel_core::placement::NoHeadroom;
@@ -125,14 +125,14 @@ fn each_exemption_lets_every_node_pass() {
         (plain(), None),
         (
             with("/metadata/namespace", json!("other")),
-            Some(Pass::NamespaceUnknown),
+            Some(Exemption::NamespaceUnknown),
         ),
         (
             with(
                 "/metadata/annotations",
                 json!({"evenkeel.dev/skip": "true"}),
             ),
-            Some(Pass::Skipped),
+            Some(Exemption::Skipped),
         ),
         (
             with("/metadata/annotations", json!({"evenkeel.dev/skip": "yes"})),
@@ -143,25 +143,25 @@ fn each_exemption_lets_every_node_pass() {
                 "/metadata/annotations",
                 json!({"kubernetes.io/config.mirror": "x"}),
             ),
-            Some(Pass::Mirror),
+            Some(Exemption::Mirror),
         ),
         (
             with(
                 "/metadata/ownerReferences",
                 json!([{"kind": "DaemonSet", "controller": true}]),
             ),
-            Some(Pass::DaemonSet),
+            Some(Exemption::DaemonSet),
         ),
         (
             with("/spec/priorityClassName", json!("system-node-critical")),
-            Some(Pass::Critical),
+            Some(Exemption::Critical),
         ),
     ] {
         let found = filtered(&pod, &["full"], &call(&snapshot, &policy));
-        assert_eq!(found.unjudged, why, "{pod}");
+        assert_eq!(found.exemption, why, "{pod}");
         assert_eq!(found.passes(0), why.is_some(), "{pod}");
         let parsed = serde_json::from_value(pod.clone()).unwrap();
-        assert_eq!(unjudged(&parsed, &call(&snapshot, &policy)), why, "{pod}");
+        assert_eq!(exemption(&parsed, &call(&snapshot, &policy)), why, "{pod}");
     }
 }
 
@@ -184,16 +184,16 @@ fn a_cluster_that_is_not_seen_is_not_judged() {
         ..seen
     };
     for (snapshot, why) in [
-        (&unsynced, Pass::NotSynced),
-        (&out, Pass::NotOptedIn),
-        (&unmeasured, Pass::NoMetrics),
+        (&unsynced, Exemption::NotSynced),
+        (&out, Exemption::NotOptedIn),
+        (&unmeasured, Exemption::NoMetrics),
     ] {
         let call = call(snapshot, &policy);
         let found = filtered(&plain(), &["full", "new"], &call);
-        assert_eq!((found.unjudged, found.refused), (Some(why), vec![0, 0]));
+        assert_eq!((found.exemption, found.refused), (Some(why), vec![0, 0]));
         let body = body(&plain(), &["full", "new"]);
         let found = prioritize(&Request::parse(&body).unwrap(), &call);
-        assert_eq!((found.unjudged, found.scores), (Some(why), vec![0, 0]));
+        assert_eq!((found.exemption, found.scores), (Some(why), vec![0, 0]));
         assert_eq!(found.best, None);
     }
 }
@@ -375,7 +375,7 @@ fn an_annotated_profile_counts_if_it_is_known() {
 }
 
 proptest! {
-    /// What the cache answers is what the rule says of each node.
+    /// The cache answers what the rule says of each node.
     #[test]
     fn verdicts_are_those_of_the_rule(loads in prop::collection::vec(0_u64..1000, 1..20), cpu in 0_u64..500) {
         let names: Vec<String> = (0..loads.len()).map(|n| format!("n{n}")).collect();

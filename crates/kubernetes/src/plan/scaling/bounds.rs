@@ -13,6 +13,7 @@ use evenkeel_core::scaling::decide::Floor;
 use evenkeel_core::scaling::ownership::{Contribution, Contributor, ObjectBounds, Ownership, Seen};
 
 use super::owner::Owner;
+use crate::kinds::BoundsFields;
 
 /// For how long a record that has gone from its object still counts.
 pub(super) const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
@@ -185,14 +186,14 @@ impl Settled {
     }
 
     /// The fields of the spec that change, by the names that they have in this object.
-    pub(super) fn spec(&self, [least, most]: [&str; 2]) -> Map<String, Value> {
+    pub(super) fn spec(&self, fields: BoundsFields) -> Map<String, Value> {
         let Self { found, bounds, .. } = self;
         let mut spec = Map::new();
         if bounds.min != found.min {
-            spec.insert(least.to_owned(), Value::from(bounds.min));
+            spec.insert(fields.min.to_owned(), Value::from(bounds.min));
         }
         if bounds.max != found.max {
-            spec.insert(most.to_owned(), Value::from(bounds.max));
+            spec.insert(fields.max.to_owned(), Value::from(bounds.max));
         }
         spec
     }

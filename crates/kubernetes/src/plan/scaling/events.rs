@@ -11,7 +11,7 @@ use super::status::{
 };
 use super::targets::Resolved;
 use super::{Context, Observed};
-use crate::plan::notice::{self, Event, Severity};
+use crate::plan::event::{Event, Severity};
 use crate::plan::{Purpose, Write};
 use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::tracker::Report;
@@ -112,7 +112,7 @@ impl<'a> Telling<'a> {
 
     fn tell(&mut self, severity: Severity, reason: &'static str, note: &str) {
         let Context { reporter, now } = *self.context;
-        let about = self.owner.about(&self.observed.namespace);
+        let regarding = self.owner.regarding(&self.observed.namespace);
         let event = Event {
             purpose: Purpose::ScalingEvent,
             severity,
@@ -120,7 +120,7 @@ impl<'a> Telling<'a> {
             action: "Scale",
             note,
         };
-        self.writes.push(notice::at(&about, &event, reporter, now));
+        self.writes.push(event.at(&regarding, reporter, now));
     }
 }
 

@@ -4,50 +4,14 @@
 //! workload that nothing scales carries the status, and has no bounds.
 
 use crate::annotations::{BOUNDS, SCALING_STATUS};
+use crate::kinds::{KEDA_MAX_REPLICAS, Kind};
 use crate::meta::Meta;
-use crate::plan::Target;
-use crate::plan::notice::About;
-use crate::scaled_object;
-use crate::workload::WorkloadKind;
+use crate::object_ref::ObjectRef;
+use crate::plan::event::Regarding;
 use evenkeel_core::scaling::ownership::ObjectBounds;
 
 use super::Observed;
 use super::status::Status;
-
-/// What KEDA takes where a ScaledObject has no most replicas.
-const KEDA_MOST: i32 = 100;
-
-/// The kinds of object that carry anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// `autoscaling/v2` HorizontalPodAutoscaler.
-    Autoscaler,
-    /// `keda.sh/v1alpha1` ScaledObject.
-    ScaledObject,
-    /// A workload.
-    Workload(WorkloadKind),
-}
-
-impl Kind {
-    /// The name in Kubernetes.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Autoscaler => "HorizontalPodAutoscaler",
-            Self::ScaledObject => scaled_object::KIND,
-            Self::Workload(kind) => kind.as_str(),
-        }
-    }
-
-    /// The fields of the least and of the most replicas; `None` where it has none.
-    pub(super) const fn bounds(self) -> Option<[&'static str; 2]> {
-        match self {
-            Self::Autoscaler => Some(["minReplicas", "maxReplicas"]),
-            Self::ScaledObject => Some(["minReplicaCount", "maxReplicaCount"]),
-            Self::Workload(_) => None,
-        }
-    }
-}
 
 /// An object that carries the bounds or the status of a target.
 #[derive(Debug, Clone, Copy)]
@@ -71,7 +35,7 @@ impl<'a> Owner<'a> {
                 metadata: &scaled_object.metadata,
                 bounds: Some(ObjectBounds {
                     min: spec.min_replica_count,
-                    max: spec.max_replica_count.unwrap_or(KEDA_MOST),
+                    max: spec.max_replica_count.unwrap_or(KEDA_MAX_REPLICAS),
                 }),
             });
         }
@@ -80,7 +44,7 @@ impl<'a> Owner<'a> {
         };
         let own = autoscaler.scaled_object().is_none();
         own.then(|| Self {
-            kind: Kind::Autoscaler,
+            kind: Kind::HorizontalPodAutoscaler,
             metadata: &autoscaler.metadata,
             bounds: Some(ObjectBounds {
                 min: autoscaler.spec.min_replicas,
@@ -94,7 +58,7 @@ impl<'a> Owner<'a> {
     pub fn workload(observed: &'a Observed) -> Option<Self> {
         let workload = observed.workload.as_ref()?;
         Some(Self {
-            kind: Kind::Workload(workload.kind),
+            kind: workload.kind,
             metadata: &workload.metadata,
             bounds: None,
         })
@@ -116,25 +80,18 @@ impl<'a> Owner<'a> {
         self.metadata.annotation(SCALING_STATUS)
     }
 
-    /// The target of a write to it; `None` without a name.
+    /// The object as writes name it; `None` without a name.
     #[must_use]
-    pub fn target(&self, namespace: &str) -> Option<Target> {
-        let (namespace, name) = (namespace.to_owned(), self.metadata.name.clone()?);
-        Some(match self.kind {
-            Kind::Autoscaler => Target::HorizontalPodAutoscaler(namespace, name),
-            Kind::ScaledObject => Target::ScaledObject(namespace, name),
-            Kind::Workload(WorkloadKind::Deployment) => Target::Deployment(namespace, name),
-            Kind::Workload(WorkloadKind::StatefulSet) => Target::StatefulSet(namespace, name),
-        })
+    pub fn object(&self, namespace: &str) -> Option<ObjectRef> {
+        let name = self.metadata.name.as_deref()?;
+        Some(ObjectRef::in_namespace(self.kind, namespace, name))
     }
 
-    /// What an Event says of it.
-    pub(super) fn about(&self, namespace: &str) -> About {
-        About {
-            kind: self.kind.as_str(),
+    /// The object as Events name it.
+    pub(super) fn regarding(&self, namespace: &str) -> Regarding {
+        Regarding {
             namespace: Some(namespace.to_owned()),
-            name: self.metadata.name.clone().unwrap_or_default(),
-            uid: self.metadata.uid.clone().unwrap_or_default(),
+            ..Regarding::of(self.kind, self.metadata)
         }
     }
 }

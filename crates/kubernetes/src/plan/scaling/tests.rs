@@ -13,7 +13,8 @@ use super::owner::Owner;
 use super::status::{Status, Truth};
 use super::*;
 use crate::annotations::{BOUNDS, SCALING, SCALING_STATUS};
-use crate::plan::{Operation, Purpose, Target, Write};
+use crate::kinds::Kind;
+use crate::plan::{Operation, Purpose, Write};
 use crate::scaling_policy::Predict;
 use crate::watched::WatchedDeployment;
 use evenkeel_core::scaling::ownership::Contribution;
@@ -177,11 +178,11 @@ impl World {
     /// Applies writes as an API server does.
     fn apply(&mut self, writes: &[Write]) {
         for write in writes {
-            let object = match &write.target {
-                Target::HorizontalPodAutoscaler(..) => self.autoscaler.as_mut(),
-                Target::ScaledObject(..) => self.scaled_object.as_mut(),
-                Target::Deployment(..) => self.workload.as_mut(),
-                Target::Event { .. } => None,
+            let object = match write.target.kind() {
+                Some(Kind::HorizontalPodAutoscaler) => self.autoscaler.as_mut(),
+                Some(Kind::ScaledObject) => self.scaled_object.as_mut(),
+                Some(Kind::Deployment) => self.workload.as_mut(),
+                Some(Kind::Event) => None,
                 other => panic!("{other:?}"),
             };
             match (&write.operation, object) {

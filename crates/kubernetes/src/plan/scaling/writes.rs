@@ -124,9 +124,9 @@ impl Due<'_> {
         if let Some(status) = self.status(settled.is_some(), memory, now) {
             annotations.insert(SCALING_STATUS.to_owned(), status);
         }
-        let fields = self.owner.kind.bounds().zip(settled);
+        let fields = self.owner.kind.bounds_fields().zip(settled);
         let spec = fields
-            .map(|(names, settled)| settled.spec(names))
+            .map(|(fields, settled)| settled.spec(fields))
             .unwrap_or_default();
         if annotations.is_empty() && spec.is_empty() {
             return None;
@@ -186,7 +186,7 @@ fn patch(
     }
     Some(Write {
         purpose,
-        target: owner.target(namespace)?,
+        target: owner.object(namespace)?,
         operation: Operation::Merge(patch),
     })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hyper::http::Request;
+use evenkeel_http_client::Request;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Container, Pod};
 use kube::{Client, ResourceExt as _};

@@ -1,8 +1,11 @@
 //! Node selectors and node affinity.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
+use kube::core::{Expression, SelectorExt as _};
 
 use super::{NodeRequest, PodRequest};
 
@@ -49,22 +52,29 @@ fn matches_term(term: &NodeSelectorTerm, node: &NodeRequest) -> bool {
         && meets(names, &fields)
 }
 
+/// The operators of label selectors, and two more that compare numbers.
 fn meets(requirement: &NodeSelectorRequirement, labels: &BTreeMap<String, String>) -> bool {
-    let value = labels.get(&requirement.key);
-    let values = requirement.values.as_deref().unwrap_or_default();
     let compared = || {
-        let bound: i64 = values.first()?.parse().ok()?;
-        let value: i64 = value?.parse().ok()?;
+        let bound: i64 = requirement.values.as_ref()?.first()?.parse().ok()?;
+        let value: i64 = labels.get(&requirement.key)?.parse().ok()?;
         Some(value.cmp(&bound))
     };
     match &*requirement.operator {
-        "In" => value.is_some_and(|value| values.contains(value)),
-        "NotIn" => value.is_none_or(|value| !values.contains(value)),
-        "Exists" => value.is_some(),
-        "DoesNotExist" => value.is_none(),
-        "Gt" => compared().is_some_and(std::cmp::Ordering::is_gt),
-        "Lt" => compared().is_some_and(std::cmp::Ordering::is_lt),
-        _ => false,
+        "Gt" => compared().is_some_and(Ordering::is_gt),
+        "Lt" => compared().is_some_and(Ordering::is_lt),
+        _ => {
+            let NodeSelectorRequirement {
+                key,
+                operator,
+                values,
+            } = requirement.clone();
+            let requirement = LabelSelectorRequirement {
+                key,
+                operator,
+                values,
+            };
+            Expression::try_from(requirement).is_ok_and(|expression| expression.matches(labels))
+        }
     }
 }
 

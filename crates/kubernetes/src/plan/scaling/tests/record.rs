@@ -48,7 +48,7 @@ fn keda_is_asked_through_its_own_object() {
     let mut world = World::with_keda();
     let hpa = world.autoscaler.clone();
     let writes = world.tick(Some(6), 0);
-    assert!(matches!(writes[0].target, Target::ScaledObject(..)));
+    assert!(writes[0].target.is(Kind::ScaledObject));
     assert_eq!((world.bounds(), &world.autoscaler), ((Some(6), 10), &hpa));
     world.annotate(SCALING, json!("off"));
     world.tick(None, 15);

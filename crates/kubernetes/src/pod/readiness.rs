@@ -1,25 +1,21 @@
-//! How long Pods take from their creation until they are ready for the first time.
+//! The time that a Pod takes from its creation until it is ready for the first time.
 //!
 //! The condition `Ready` tells only since when a Pod has been ready this time. It is taken for the
 //! first time where no container has been started again and the Pod became ready within ten
 //! minutes of its last container's start: a probe that fails and recovers on a Pod which has long
 //! run says nothing of how long a start takes.
 
-use std::collections::VecDeque;
-
 use jiff::SignedDuration;
 
-use evenkeel_kubernetes::pod::Pod;
+use super::Pod;
 
 /// The longest a Pod may warm up after its containers have started.
 const WARM_UP: SignedDuration = SignedDuration::from_mins(10);
 
-/// How many times are kept of each workload.
-const KEPT: usize = 50;
-
 /// From creation to the first readiness; `None` while it is not ready, or where that cannot be
 /// told any more.
-pub(super) fn start_to_ready(pod: &Pod) -> Option<SignedDuration> {
+#[must_use]
+pub fn start_to_ready(pod: &Pod) -> Option<SignedDuration> {
     let condition = pod.status.condition("Ready")?;
     let ready = condition.last_transition_time?;
     let warm_up = ready.duration_since(pod.started_at()?);
@@ -28,35 +24,6 @@ pub(super) fn start_to_ready(pod: &Pod) -> Option<SignedDuration> {
     let took = ready.duration_since(pod.metadata.creation_timestamp?);
     let first = condition.status == "True" && !restarted && warm_up <= WARM_UP;
     (first && !took.is_negative()).then_some(took)
-}
-
-/// The times of one workload, the newest last, in milliseconds.
-#[derive(Debug, Default)]
-pub(super) struct Times(VecDeque<u32>);
-
-impl Times {
-    /// Takes one more; a time of weeks is none.
-    pub(super) fn push(&mut self, took: SignedDuration) {
-        let Ok(milliseconds) = u32::try_from(took.as_millis()) else {
-            return;
-        };
-        if self.0.len() == KEPT {
-            self.0.pop_front();
-        }
-        self.0.push_back(milliseconds);
-    }
-
-    /// Takes those of the same Pods under another owner.
-    pub(super) fn append(&mut self, other: &Self) {
-        other.values().for_each(|took| self.push(took));
-    }
-
-    /// The times.
-    pub(super) fn values(&self) -> impl Iterator<Item = SignedDuration> {
-        self.0
-            .iter()
-            .map(|&milliseconds| SignedDuration::from_millis(i64::from(milliseconds)))
-    }
 }
 
 #[cfg(test)]
@@ -102,21 +69,5 @@ mod tests {
             assert_eq!(start_to_ready(&pod), expected, "{case}");
         }
         assert_eq!(start_to_ready(&Pod::default()), None);
-    }
-
-    #[test]
-    fn the_newest_are_kept() {
-        let mut times = Times::default();
-        times.push(SignedDuration::MAX);
-        (0..60).for_each(|second| times.push(SignedDuration::from_secs(second)));
-        let kept: Vec<_> = times.values().collect();
-        assert_eq!(
-            kept,
-            (10..60).map(SignedDuration::from_secs).collect::<Vec<_>>()
-        );
-        let mut other = Times::default();
-        other.push(SignedDuration::ZERO);
-        other.append(&times);
-        assert!(other.values().eq(times.values()));
     }
 }

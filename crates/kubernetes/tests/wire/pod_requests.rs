@@ -16,8 +16,10 @@ struct Case {
 
 #[test]
 fn requests_are_those_of_kubernetes() {
-    let cases: Vec<Case> =
-        serde_json::from_str(include_str!("fixtures/requests/cases.json")).expect("the fixture");
+    let cases: Vec<Case> = serde_json::from_str(include_str!(
+        "../../../../tests/fixtures/requests/cases.json"
+    ))
+    .expect("the fixture");
     assert!(cases.len() >= 100);
     for (number, case) in cases.iter().enumerate() {
         let found = effective(&case.spec);

@@ -1,7 +1,7 @@
-//! What becomes of each kind of watched object, and what it is known by.
+//! The treatment of each kind of watched object, and the key by which it is known.
 //!
 //! A Pod is known by its UID, since its successor may take its name before its end has been seen.
-//! What scales is known by its name: two autoscalers at once for one target would be a conflict,
+//! Objects of scaling are known by their names: two autoscalers at once for one target would be a conflict,
 //! and one that was made anew is none.
 
 use std::collections::HashSet;
@@ -9,27 +9,27 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::cluster::autoscaling::{self, Scaled};
-use crate::cluster::records::Kind;
+use crate::cluster::autoscaling::{self, ScalingObject};
 use crate::cluster::state::ClusterState;
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::watched::{
     WatchedAutoscaler, WatchedDeployment, WatchedNamespace, WatchedNode, WatchedPod,
     WatchedScaledObject, WatchedStatefulSet,
 };
 
 /// An object that the state takes.
-pub(super) trait Observed {
+pub(super) trait WatchedObject {
     /// Takes the object as it now is.
     fn apply(&self, state: &ClusterState);
-    /// What it is known by.
+    /// The key by which it is known.
     fn key(metadata: &ObjectMeta) -> String;
-    /// Forgets the object.
+    /// Forgets the object with this key.
     fn remove(state: &ClusterState, key: &str);
     /// Forgets all but these.
     fn retain(state: &ClusterState, keep: &HashSet<String>);
 }
 
-impl Observed for WatchedNode {
+impl WatchedObject for WatchedNode {
     fn apply(&self, state: &ClusterState) {
         state.apply_node(&self.node, state.now());
     }
@@ -47,7 +47,7 @@ impl Observed for WatchedNode {
     }
 }
 
-impl Observed for WatchedPod {
+impl WatchedObject for WatchedPod {
     fn apply(&self, state: &ClusterState) {
         state.apply_pod(&self.pod, state.now());
     }
@@ -65,7 +65,7 @@ impl Observed for WatchedPod {
     }
 }
 
-impl Observed for WatchedNamespace {
+impl WatchedObject for WatchedNamespace {
     fn apply(&self, state: &ClusterState) {
         state.apply_namespace(&self.namespace);
     }
@@ -85,9 +85,9 @@ impl Observed for WatchedNamespace {
 
 macro_rules! scaled {
     ($watched:ty, $kind:expr, $variant:path, $field:ident) => {
-        impl Observed for $watched {
+        impl WatchedObject for $watched {
             fn apply(&self, state: &ClusterState) {
-                state.apply_scaled($variant(Arc::new(self.$field.clone())));
+                state.apply_scaling_object($variant(Arc::new(self.$field.clone())));
             }
 
             fn key(metadata: &ObjectMeta) -> String {
@@ -95,11 +95,11 @@ macro_rules! scaled {
             }
 
             fn remove(state: &ClusterState, key: &str) {
-                state.remove_scaled($kind, key);
+                state.remove_scaling_object($kind, key);
             }
 
             fn retain(state: &ClusterState, keep: &HashSet<String>) {
-                state.retain_scaled($kind, |key| keep.contains(key));
+                state.retain_scaling_object($kind, |key| keep.contains(key));
             }
         }
     };
@@ -107,25 +107,25 @@ macro_rules! scaled {
 
 scaled!(
     WatchedAutoscaler,
-    Kind::Autoscaler,
-    Scaled::Autoscaler,
+    Kind::HorizontalPodAutoscaler,
+    ScalingObject::Autoscaler,
     autoscaler
 );
 scaled!(
     WatchedDeployment,
     Kind::Deployment,
-    Scaled::Workload,
+    ScalingObject::Workload,
     workload
 );
 scaled!(
     WatchedStatefulSet,
     Kind::StatefulSet,
-    Scaled::Workload,
+    ScalingObject::Workload,
     workload
 );
 scaled!(
     WatchedScaledObject,
     Kind::ScaledObject,
-    Scaled::ScaledObject,
+    ScalingObject::ScaledObject,
     scaled_object
 );

@@ -1,0 +1,304 @@
+//! The one table of kinds: the names by which the API server serves each kind of object that is
+//! read, written or granted, and the fields in which some of them keep bounds and replicas.
+//!
+//! Watches, plans, rights, the clean-up and the checks all take a [`Kind`] from here, so that no
+//! name is spelled twice.
+
+use kube_core::{ApiResource, GroupVersionKind};
+
+/// The fields of an autoscaler's `spec` in which its bounds stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BoundsFields {
+    /// The field of the least replicas.
+    pub min: &'static str,
+    /// The field of the most replicas.
+    pub max: &'static str,
+    /// The most replicas where that field is absent; `None` where it is required.
+    pub default_max: Option<i32>,
+}
+
+/// The bounds of an HPA.
+const HPA: BoundsFields = BoundsFields {
+    min: "minReplicas",
+    max: "maxReplicas",
+    default_max: None,
+};
+
+/// The most replicas that KEDA takes where a ScaledObject does not say.
+pub(crate) const KEDA_MAX_REPLICAS: i32 = 100;
+
+/// The bounds of a KEDA ScaledObject.
+const KEDA: BoundsFields = BoundsFields {
+    min: "minReplicaCount",
+    max: "maxReplicaCount",
+    default_max: Some(KEDA_MAX_REPLICAS),
+};
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    group: &'static str,
+    version: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+    namespaced: bool,
+    scale_path: Option<&'static str>,
+    bounds: Option<BoundsFields>,
+}
+
+impl Row {
+    const fn scaled(mut self, path: &'static str) -> Self {
+        self.scale_path = Some(path);
+        self
+    }
+
+    const fn bounded(mut self, fields: BoundsFields) -> Self {
+        self.bounds = Some(fields);
+        self
+    }
+}
+
+/// A row an item: group, version, kind and plural, after the kind's own name and its scope, and
+/// before what else is known of it.
+macro_rules! kinds {
+    ($($name:ident = $scope:ident $group:literal $version:literal $kind:literal $plural:literal
+        $(. $more:ident ($value:expr))*;)*) => {
+        /// A kind of object in the Kubernetes API.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Kind {
+            $(
+                #[doc = concat!("`", $kind, "`, version `", $version, "` of the API group `", $group, "`.")]
+                $name,
+            )*
+        }
+
+        impl Kind {
+            /// Every kind in the table.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            const fn row(self) -> Row {
+                match self {
+                    $(Self::$name => Row {
+                        group: $group,
+                        version: $version,
+                        kind: $kind,
+                        plural: $plural,
+                        namespaced: $scope,
+                        scale_path: None,
+                        bounds: None,
+                    }$(.$more($value))*,)*
+                }
+            }
+        }
+    };
+}
+
+const CLUSTER: bool = false;
+const NAMESPACE: bool = true;
+const REPLICAS: &str = "/spec/replicas";
+
+kinds! {
+    Node = CLUSTER "" "v1" "Node" "nodes";
+    Namespace = CLUSTER "" "v1" "Namespace" "namespaces";
+    Pod = NAMESPACE "" "v1" "Pod" "pods";
+    Service = NAMESPACE "" "v1" "Service" "services";
+    ConfigMap = NAMESPACE "" "v1" "ConfigMap" "configmaps";
+    Secret = NAMESPACE "" "v1" "Secret" "secrets";
+    ServiceAccount = NAMESPACE "" "v1" "ServiceAccount" "serviceaccounts";
+    Deployment = NAMESPACE "apps" "v1" "Deployment" "deployments".scaled(REPLICAS);
+    StatefulSet = NAMESPACE "apps" "v1" "StatefulSet" "statefulsets".scaled(REPLICAS);
+    ReplicaSet = NAMESPACE "apps" "v1" "ReplicaSet" "replicasets".scaled(REPLICAS);
+    Job = NAMESPACE "batch" "v1" "Job" "jobs";
+    HorizontalPodAutoscaler = NAMESPACE "autoscaling" "v2" "HorizontalPodAutoscaler" "horizontalpodautoscalers".bounded(HPA);
+    ScaledObject = NAMESPACE "keda.sh" "v1alpha1" "ScaledObject" "scaledobjects".bounded(KEDA);
+    NodeMetrics = CLUSTER "metrics.k8s.io" "v1beta1" "NodeMetrics" "nodes";
+    PodMetrics = NAMESPACE "metrics.k8s.io" "v1beta1" "PodMetrics" "pods";
+    Event = NAMESPACE "events.k8s.io" "v1" "Event" "events";
+    Lease = NAMESPACE "coordination.k8s.io" "v1" "Lease" "leases";
+    PodDisruptionBudget = NAMESPACE "policy" "v1" "PodDisruptionBudget" "poddisruptionbudgets";
+    NetworkPolicy = NAMESPACE "networking.k8s.io" "v1" "NetworkPolicy" "networkpolicies";
+    Role = NAMESPACE "rbac.authorization.k8s.io" "v1" "Role" "roles";
+    RoleBinding = NAMESPACE "rbac.authorization.k8s.io" "v1" "RoleBinding" "rolebindings";
+    ClusterRole = CLUSTER "rbac.authorization.k8s.io" "v1" "ClusterRole" "clusterroles";
+    ClusterRoleBinding = CLUSTER "rbac.authorization.k8s.io" "v1" "ClusterRoleBinding" "clusterrolebindings";
+    MutatingWebhookConfiguration = CLUSTER "admissionregistration.k8s.io" "v1" "MutatingWebhookConfiguration" "mutatingwebhookconfigurations";
+    ValidatingAdmissionPolicy = CLUSTER "admissionregistration.k8s.io" "v1" "ValidatingAdmissionPolicy" "validatingadmissionpolicies";
+    ValidatingAdmissionPolicyBinding = CLUSTER "admissionregistration.k8s.io" "v1" "ValidatingAdmissionPolicyBinding" "validatingadmissionpolicybindings";
+    ApiService = CLUSTER "apiregistration.k8s.io" "v1" "APIService" "apiservices";
+    ServiceMonitor = NAMESPACE "monitoring.coreos.com" "v1" "ServiceMonitor" "servicemonitors";
+    Certificate = NAMESPACE "cert-manager.io" "v1" "Certificate" "certificates";
+    Issuer = NAMESPACE "cert-manager.io" "v1" "Issuer" "issuers";
+}
+
+impl Kind {
+    /// The workloads whose Pods an autoscaler may scale, of those that are watched.
+    pub const WORKLOADS: [Self; 2] = [Self::Deployment, Self::StatefulSet];
+
+    /// The API group; empty for the core group.
+    #[must_use]
+    pub const fn group(self) -> &'static str {
+        self.row().group
+    }
+
+    /// The version of the group that is spoken.
+    #[must_use]
+    pub const fn version(self) -> &'static str {
+        self.row().version
+    }
+
+    /// The kind as objects name it, for example `Deployment`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        self.row().kind
+    }
+
+    /// The resource as URLs and rights name it, for example `deployments`.
+    #[must_use]
+    pub const fn plural(self) -> &'static str {
+        self.row().plural
+    }
+
+    /// The name in metrics and logs: in the singular and lower case, for example `deployment`.
+    #[must_use]
+    pub fn singular(self) -> String {
+        self.as_str().to_ascii_lowercase()
+    }
+
+    /// True for objects that stand in a namespace.
+    #[must_use]
+    pub const fn is_namespaced(self) -> bool {
+        self.row().namespaced
+    }
+
+    /// The JSON pointer of the wanted replicas, for kinds with the subresource `scale`.
+    #[must_use]
+    pub const fn scale_path(self) -> Option<&'static str> {
+        self.row().scale_path
+    }
+
+    /// The fields of the bounds, for kinds that scale others between a minimum and a maximum.
+    #[must_use]
+    pub const fn bounds_fields(self) -> Option<BoundsFields> {
+        self.row().bounds
+    }
+
+    /// Group and version as objects name them: `apps/v1`, or `v1` for the core group.
+    #[must_use]
+    pub fn api_version(self) -> String {
+        let (group, version) = (self.group(), self.version());
+        if group.is_empty() {
+            version.to_owned()
+        } else {
+            format!("{group}/{version}")
+        }
+    }
+
+    /// The resource as `kubectl` names it: `deployments.apps`, or `pods` for the core group.
+    #[must_use]
+    pub fn qualified(self) -> String {
+        let (group, plural) = (self.group(), self.plural());
+        if group.is_empty() {
+            plural.to_owned()
+        } else {
+            format!("{plural}.{group}")
+        }
+    }
+
+    /// The kind that an object or a reference names, in whichever version of its group.
+    #[must_use]
+    pub fn of(api_version: &str, kind: &str) -> Option<Self> {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        let mut all = Self::ALL.iter().copied();
+        all.find(|one| one.as_str() == kind && one.group() == group)
+    }
+
+    /// The form in which a client takes the kind.
+    #[must_use]
+    pub fn api_resource(self) -> ApiResource {
+        let kind = GroupVersionKind::gvk(self.group(), self.version(), self.as_str());
+        ApiResource::from_gvk_with_plural(&kind, self.plural())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use k8s_openapi::api::{
+        admissionregistration::v1 as admission, apps, autoscaling, batch, coordination, core,
+        events, networking, policy, rbac,
+    };
+    use k8s_openapi::kube_aggregator::pkg::apis::apiregistration;
+    use kube_core::Resource;
+
+    use super::*;
+
+    fn is<K: Resource<DynamicType = ()>>(kind: Kind) {
+        let resource = kind.api_resource();
+        assert_eq!(resource, ApiResource::erase::<K>(&()), "{kind:?}");
+        let path = K::url_path(&(), kind.is_namespaced().then_some("a"));
+        assert!(path.ends_with(kind.plural()), "{path}");
+        let within = path.contains("/namespaces/a/");
+        assert_eq!(within, kind.is_namespaced(), "{path}");
+    }
+
+    #[test]
+    fn names_are_those_of_kubernetes() {
+        is::<core::v1::Node>(Kind::Node);
+        is::<core::v1::Namespace>(Kind::Namespace);
+        is::<core::v1::Pod>(Kind::Pod);
+        is::<core::v1::Service>(Kind::Service);
+        is::<core::v1::ConfigMap>(Kind::ConfigMap);
+        is::<core::v1::Secret>(Kind::Secret);
+        is::<core::v1::ServiceAccount>(Kind::ServiceAccount);
+        is::<apps::v1::Deployment>(Kind::Deployment);
+        is::<apps::v1::StatefulSet>(Kind::StatefulSet);
+        is::<apps::v1::ReplicaSet>(Kind::ReplicaSet);
+        is::<batch::v1::Job>(Kind::Job);
+        is::<autoscaling::v2::HorizontalPodAutoscaler>(Kind::HorizontalPodAutoscaler);
+        is::<events::v1::Event>(Kind::Event);
+        is::<coordination::v1::Lease>(Kind::Lease);
+        is::<policy::v1::PodDisruptionBudget>(Kind::PodDisruptionBudget);
+        is::<networking::v1::NetworkPolicy>(Kind::NetworkPolicy);
+        is::<rbac::v1::Role>(Kind::Role);
+        is::<rbac::v1::RoleBinding>(Kind::RoleBinding);
+        is::<rbac::v1::ClusterRole>(Kind::ClusterRole);
+        is::<rbac::v1::ClusterRoleBinding>(Kind::ClusterRoleBinding);
+        is::<admission::MutatingWebhookConfiguration>(Kind::MutatingWebhookConfiguration);
+        is::<admission::ValidatingAdmissionPolicy>(Kind::ValidatingAdmissionPolicy);
+        is::<admission::ValidatingAdmissionPolicyBinding>(Kind::ValidatingAdmissionPolicyBinding);
+        is::<apiregistration::v1::APIService>(Kind::ApiService);
+    }
+
+    #[test]
+    fn every_kind_is_found_by_its_names() {
+        let mut names = HashSet::new();
+        for &kind in Kind::ALL {
+            assert_eq!(Kind::of(&kind.api_version(), kind.as_str()), Some(kind));
+            assert!(
+                names.insert((kind.group(), kind.plural())),
+                "{kind:?} twice"
+            );
+        }
+        assert_eq!(Kind::of("apps/v2", "Deployment"), Some(Kind::Deployment));
+        assert_eq!(Kind::of("v1", "Deployment"), None);
+        assert_eq!(Kind::of("argoproj.io/v1alpha1", "Rollout"), None);
+        assert_eq!(Kind::Namespace.api_version(), "v1");
+        assert_eq!(Kind::Deployment.qualified(), "deployments.apps");
+    }
+
+    #[test]
+    fn bounds_and_replicas_have_fields() {
+        assert!(
+            Kind::WORKLOADS
+                .into_iter()
+                .all(|kind| kind.scale_path().is_some())
+        );
+        let bounded = |kind: &&Kind| kind.bounds_fields().is_some();
+        let bounded: Vec<_> = Kind::ALL.iter().filter(bounded).collect();
+        assert_eq!(
+            bounded,
+            [&Kind::HorizontalPodAutoscaler, &Kind::ScaledObject]
+        );
+    }
+}

@@ -1,0 +1,71 @@
+//! Warnings to users about annotations whose values are not accepted.
+//!
+//! The Event's name is made from object and text, so that however often and by however many
+//! replicas the same value is seen, it is told once.
+
+use jiff::Timestamp;
+
+use super::event::{Event, Regarding, Severity};
+use super::write::{Purpose, Write};
+use crate::annotations::InvalidAnnotation;
+use crate::kinds::Kind;
+use crate::meta::Meta;
+
+/// An annotation whose value is not accepted, on one object.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct AnnotationWarning {
+    /// The object that carries the annotation.
+    pub regarding: Regarding,
+    /// The annotation, its value and what is accepted, in words.
+    pub note: String,
+}
+
+impl AnnotationWarning {
+    /// The warning about one annotation of the object with this metadata.
+    #[must_use]
+    pub fn new(kind: Kind, metadata: &Meta, invalid: &InvalidAnnotation) -> Self {
+        Self {
+            regarding: Regarding::of(kind, metadata),
+            note: invalid.to_string(),
+        }
+    }
+
+    /// The Warning Event with reason `InvalidAnnotation`; `reporter` is the name of this replica.
+    #[must_use]
+    pub fn write(&self, reporter: &str, now: Timestamp) -> Write {
+        let Self { regarding, note } = self;
+        let event = Event {
+            purpose: Purpose::AnnotationWarning,
+            severity: Severity::Warning,
+            reason: "InvalidAnnotation",
+            action: "Ignore",
+            note,
+        };
+        let seed = format!("{} {} {note}", regarding.kind.as_str(), regarding.uid);
+        event.once(regarding, &seed, reporter, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object_ref::ObjectRef;
+
+    #[test]
+    fn the_same_warning_is_the_same_event_and_another_is_another() {
+        let written = |uid: &str, note: &str, reporter: &str| -> ObjectRef {
+            let regarding = Regarding {
+                kind: Kind::Namespace,
+                namespace: None,
+                name: "shop".to_owned(),
+                uid: uid.to_owned(),
+            };
+            let note = note.to_owned();
+            let warning = AnnotationWarning { regarding, note };
+            warning.write(reporter, Timestamp::UNIX_EPOCH).target
+        };
+        assert_eq!(written("1", "x", "pod-a"), written("1", "x", "pod-b"));
+        assert_ne!(written("1", "x", "pod-a"), written("1", "y", "pod-a"));
+        assert_ne!(written("1", "x", "pod-a"), written("2", "x", "pod-a"));
+    }
+}

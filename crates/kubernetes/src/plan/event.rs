@@ -1,0 +1,198 @@
+//! Events: how one is named, worded and addressed so that the API server takes it.
+//!
+//! The name is a digest of the object and of a seed: with the same seed the same Event is the same
+//! object, however often and by however many replicas it is written.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use super::write::{Operation, Purpose, Write};
+use crate::kinds::Kind;
+use crate::meta::Meta;
+use crate::object_ref::ObjectRef;
+
+/// The object that an Event is about, as its field `regarding` names it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Regarding {
+    /// The kind of the object.
+    pub kind: Kind,
+    /// The namespace; `None` for objects of the cluster.
+    pub namespace: Option<String>,
+    /// The name of the object.
+    pub name: String,
+    /// The identity of the object over time.
+    pub uid: String,
+}
+
+impl Regarding {
+    /// The object of this kind with this metadata.
+    #[must_use]
+    pub fn of(kind: Kind, metadata: &Meta) -> Self {
+        Self {
+            kind,
+            namespace: metadata.namespace.clone(),
+            name: metadata.name.clone().unwrap_or_default(),
+            uid: metadata.uid.clone().unwrap_or_default(),
+        }
+    }
+}
+
+/// The severity of an Event, its `type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// Something happened as it should have.
+    Normal,
+    /// Something did not happen as it should have.
+    Warning,
+}
+
+/// The content of an Event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event<'a> {
+    /// The reason for which it is written, as metrics and logs name it.
+    pub purpose: Purpose,
+    pub severity: Severity,
+    /// The cause in one word of a closed set, such as `FloorRaised`.
+    pub reason: &'static str,
+    /// The action that was taken, in one word.
+    pub action: &'static str,
+    /// The occurrence in words; cut at 1 KiB.
+    pub note: &'a str,
+}
+
+impl Event<'_> {
+    /// The write of an Event that `reporter`, this replica, writes once for each `seed`.
+    #[must_use]
+    pub fn once(&self, regarding: &Regarding, seed: &str, reporter: &str, now: Timestamp) -> Write {
+        let name = name(regarding, seed);
+        // Events of cluster objects stand in `default`, where `kubectl describe` looks for them.
+        let namespace = regarding.namespace.as_deref().unwrap_or("default");
+        let body = json!({
+            "apiVersion": Kind::Event.api_version(),
+            "kind": Kind::Event.as_str(),
+            "metadata": { "name": name, "namespace": namespace },
+            "eventTime": format!("{now:.6}"),
+            "type": format!("{:?}", self.severity),
+            "reason": self.reason,
+            "action": self.action,
+            "note": cut(self.note),
+            "reportingController": "evenkeel.dev/evenkeel",
+            "reportingInstance": reporter,
+            "regarding": {
+                "apiVersion": regarding.kind.api_version(),
+                "kind": regarding.kind.as_str(),
+                "namespace": regarding.namespace,
+                "name": regarding.name,
+                "uid": regarding.uid,
+            },
+        });
+        Write {
+            purpose: self.purpose,
+            target: ObjectRef::in_namespace(Kind::Event, namespace, name),
+            operation: Operation::Create(body),
+        }
+    }
+
+    /// The write of an Event that happened at `now`: another object than the same Event at another
+    /// time.
+    #[must_use]
+    pub fn at(&self, regarding: &Regarding, reporter: &str, now: Timestamp) -> Write {
+        let Regarding { kind, uid, .. } = regarding;
+        let seed = format!("{} {uid} {} {now}", kind.as_str(), self.reason);
+        self.once(regarding, &seed, reporter, now)
+    }
+}
+
+/// The name of the object with a digest of the seed.
+fn name(regarding: &Regarding, seed: &str) -> String {
+    let digest = Sha256::digest(seed);
+    let mut suffix = String::with_capacity(16);
+    for byte in digest.iter().take(8) {
+        // Writing to a text cannot fail.
+        let _ = write!(suffix, "{byte:02x}");
+    }
+    // Names end at 253 characters, and each part of one with a letter or a digit.
+    let stem: String = regarding
+        .name
+        .chars()
+        .take(253 - 1 - suffix.len())
+        .collect();
+    let stem = stem.trim_end_matches(['.', '-']);
+    format!("{stem}.{suffix}")
+}
+
+/// A note as the API server takes it: at most 1 KiB.
+fn cut(note: &str) -> &str {
+    const MOST: usize = 1024;
+    let mut end = note.len().min(MOST);
+    while !note.is_char_boundary(end) {
+        end -= 1;
+    }
+    &note[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn regarding(kind: Kind) -> Regarding {
+        Regarding {
+            kind,
+            namespace: kind.is_namespaced().then(|| "shop".to_owned()),
+            name: "web".to_owned(),
+            uid: "1".to_owned(),
+        }
+    }
+
+    fn event(note: &str) -> Event<'_> {
+        Event {
+            purpose: Purpose::ScalingEvent,
+            severity: Severity::Normal,
+            reason: "FloorRaised",
+            action: "Scale",
+            note,
+        }
+    }
+
+    fn body(write: Write) -> k8s_openapi::api::events::v1::Event {
+        let Operation::Create(body) = write.operation else {
+            panic!("a new object")
+        };
+        serde_json::from_value(body).unwrap()
+    }
+
+    #[test]
+    fn an_event_names_its_object_and_stands_beside_it() {
+        for (kind, version, namespace) in [
+            (Kind::Namespace, "v1", "default"),
+            (Kind::HorizontalPodAutoscaler, "autoscaling/v2", "shop"),
+            (Kind::StatefulSet, "apps/v1", "shop"),
+            (Kind::ScaledObject, "keda.sh/v1alpha1", "shop"),
+        ] {
+            let write = event("x").at(&regarding(kind), "pod-a", Timestamp::UNIX_EPOCH);
+            let event = body(write);
+            assert_eq!(event.metadata.namespace.as_deref(), Some(namespace));
+            assert_eq!(event.event_time.unwrap().0, Timestamp::UNIX_EPOCH);
+            let regarding = event.regarding.unwrap();
+            assert_eq!(regarding.name.as_deref(), Some("web"));
+            assert_eq!(regarding.kind.as_deref(), Some(kind.as_str()));
+            assert_eq!(regarding.api_version.as_deref(), Some(version));
+        }
+    }
+
+    #[test]
+    fn what_happens_again_is_told_again_and_a_long_note_is_cut() {
+        let long = "\u{e9}".repeat(600);
+        let told = |second| {
+            let now = Timestamp::from_second(second).unwrap();
+            event(&long).at(&regarding(Kind::HorizontalPodAutoscaler), "pod-a", now)
+        };
+        assert_ne!(told(1).target, told(2).target);
+        let event = body(told(1));
+        assert_eq!(event.note.unwrap().len(), 1024);
+        assert_eq!(event.type_.as_deref(), Some("Normal"));
+    }
+}

@@ -1,0 +1,116 @@
+//! The objects of which an installation is made, and how they are told from all others.
+
+use serde_json::Value;
+
+use crate::kinds::Kind;
+
+/// The namespace in which kube-scheduler's rights to the cluster's authentication are granted.
+const KUBE_SYSTEM: &str = "kube-system";
+/// The label selector of the objects that the manifests make.
+const LABELLED: &str = "app.kubernetes.io/name in (evenkeel, evenkeel-scheduler)";
+/// The name of the Lease, which the service makes itself, without a label.
+const LEASE: &str = "evenkeel";
+
+/// The place of an object of the installation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The cluster, outside of namespaces.
+    Cluster,
+    /// The namespace of Evenkeel.
+    OwnNamespace,
+    /// The namespace `kube-system`.
+    KubeSystem,
+}
+
+impl Place {
+    /// The namespace, given Evenkeel's own; `None` for objects of the cluster.
+    #[must_use]
+    pub const fn namespace(self, own: &str) -> Option<&str> {
+        match self {
+            Self::Cluster => None,
+            Self::OwnNamespace => Some(own),
+            Self::KubeSystem => Some(KUBE_SYSTEM),
+        }
+    }
+}
+
+/// The kinds of which an installation is made.
+pub const KINDS: [(Place, Kind); 21] = [
+    (Place::OwnNamespace, Kind::Deployment),
+    (Place::OwnNamespace, Kind::Service),
+    (Place::OwnNamespace, Kind::ConfigMap),
+    (Place::OwnNamespace, Kind::Secret),
+    (Place::OwnNamespace, Kind::ServiceAccount),
+    (Place::OwnNamespace, Kind::PodDisruptionBudget),
+    (Place::OwnNamespace, Kind::NetworkPolicy),
+    (Place::OwnNamespace, Kind::Role),
+    (Place::OwnNamespace, Kind::RoleBinding),
+    (Place::KubeSystem, Kind::RoleBinding),
+    (Place::Cluster, Kind::ClusterRole),
+    (Place::Cluster, Kind::ClusterRoleBinding),
+    (Place::Cluster, Kind::MutatingWebhookConfiguration),
+    (Place::Cluster, Kind::ValidatingAdmissionPolicy),
+    (Place::Cluster, Kind::ValidatingAdmissionPolicyBinding),
+    (Place::Cluster, Kind::ApiService),
+    (Place::Cluster, Kind::Namespace),
+    (Place::OwnNamespace, Kind::ServiceMonitor),
+    (Place::OwnNamespace, Kind::Certificate),
+    (Place::OwnNamespace, Kind::Issuer),
+    (Place::OwnNamespace, Kind::Lease),
+];
+
+/// The label selector that finds the objects of a kind; `None` for kinds whose objects carry no
+/// label and are told by [`is_own`].
+#[must_use]
+pub fn label_selector(kind: Kind) -> Option<&'static str> {
+    (![Kind::Lease, Kind::ApiService].contains(&kind)).then_some(LABELLED)
+}
+
+/// True for an object that belongs to an installation in the namespace `own`, given its name and
+/// spec: the leader's Lease, or an APIService that Evenkeel serves. Objects of other kinds are told
+/// by their labels.
+#[must_use]
+pub fn is_own(kind: Kind, name: &str, spec: &Value, own: &str) -> bool {
+    match kind {
+        Kind::Lease => name == LEASE,
+        Kind::ApiService => {
+            let service = &spec["service"];
+            let serves = service["name"].as_str().unwrap_or_default();
+            service["namespace"] == own && serves.starts_with("evenkeel")
+        }
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn objects_without_a_label_are_told_by_name_or_service() {
+        let spec = |namespace: &str, name: &str| json!({"service": {"namespace": namespace, "name": name}});
+        for (kind, name, spec, own) in [
+            (Kind::Lease, "evenkeel", json!(null), true),
+            (Kind::Lease, "other", json!(null), false),
+            (Kind::ApiService, "v1.a", spec("keel", "evenkeel"), true),
+            (Kind::ApiService, "v1.a", spec("keel", "adapter"), false),
+            (Kind::ApiService, "v1.a", spec("shop", "evenkeel"), false),
+            (Kind::ApiService, "v1.a", json!({}), false),
+            (Kind::Deployment, "evenkeel", json!({}), true),
+        ] {
+            assert_eq!(is_own(kind, name, &spec, "keel"), own, "{kind:?} {spec}");
+        }
+        let unlabelled = |(_, kind): &(Place, Kind)| label_selector(*kind).is_none();
+        assert_eq!(KINDS.iter().filter(|one| unlabelled(one)).count(), 2);
+    }
+
+    #[test]
+    fn a_kind_stands_where_its_scope_allows() {
+        for (place, kind) in KINDS {
+            let namespace = place.namespace("keel");
+            assert_eq!(namespace.is_some(), kind.is_namespaced(), "{kind:?}");
+        }
+    }
+}

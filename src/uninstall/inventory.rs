@@ -1,0 +1,110 @@
+//! The findings in a cluster, as they are printed.
+
+use serde::Serialize;
+
+use crate::doctor::Unseen;
+use evenkeel_core::scaling::ownership::ObjectBounds;
+use evenkeel_kubernetes::kinds::Kind;
+
+/// The findings in a cluster.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Inventory {
+    /// The traces on objects that are not its own.
+    pub marks: Vec<Mark>,
+    /// The installation's own objects.
+    pub objects: Vec<Object>,
+    /// The user's own annotations, which stay.
+    pub yours: Vec<UserAnnotations>,
+    /// The kinds that could not be listed.
+    pub unseen: Vec<Unlisted>,
+}
+
+impl Inventory {
+    /// True where nothing is left and everything could be looked at.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.marks.is_empty() && self.objects.is_empty() && self.unseen.is_empty()
+    }
+}
+
+/// One object by its names, as it is printed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Object {
+    pub kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    pub name: String,
+}
+
+/// The traces on one object.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Mark {
+    #[serde(flatten)]
+    pub object: Object,
+    /// The kind in the table.
+    #[serde(skip)]
+    pub kind: Kind,
+    /// The user's bounds, where it carries the record of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_bounds: Option<ObjectBounds>,
+    /// Its bounds as they are, where it carries the record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bounds_now: Option<ObjectBounds>,
+    /// The error, where its record cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damaged: Option<String>,
+    /// Annotations that Evenkeel wrote, beside the record.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub annotations: Vec<&'static str>,
+    /// The label that mirrors an annotation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<&'static str>,
+    /// The outcome, once it was to be taken away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+}
+
+/// The outcome of taking the traces on one object away.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// The traces are gone, and bounds are the user's.
+    Restored,
+    /// The traces were gone already, or the object was.
+    Gone,
+    /// The record is damaged: nothing was written.
+    LeftAlone,
+    /// The write failed with this error.
+    Failed(String),
+}
+
+/// The user's own annotations on one object.
+#[derive(Debug, Clone, Serialize)]
+pub struct UserAnnotations {
+    #[serde(flatten)]
+    pub object: Object,
+    /// The names of the annotations.
+    pub annotations: Vec<String>,
+}
+
+/// A kind whose objects could not be listed.
+#[derive(Debug, Clone, Serialize)]
+pub struct Unlisted {
+    /// The resource and where it was looked for.
+    pub what: String,
+    /// The missing right or the error.
+    pub why: String,
+}
+
+impl Unlisted {
+    pub(super) fn new(what: String, unseen: &Unseen) -> Self {
+        let why = match unseen {
+            Unseen::Needs(right) => format!("needs {right}"),
+            Unseen::Failed(error) => error.clone(),
+            Unseen::Without(missing) => format!("without {missing}"),
+        };
+        Self { what, why }
+    }
+}
