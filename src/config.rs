@@ -10,20 +10,22 @@ mod environment;
 mod error;
 mod file;
 mod layers;
+mod metrics;
 mod process;
 mod profiles;
 mod reload;
 mod scaling;
 mod scheduling;
+mod section;
 mod server;
 mod shape;
-mod sources;
 mod value;
 pub(crate) mod yaml;
 
 use std::path::PathBuf;
 
-use jiff::SignedDuration;
+use evenkeel_core::placement::node_table;
+use evenkeel_kubernetes::plan;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -34,45 +36,41 @@ pub(crate) use environment::{environment, no_colour};
 pub(crate) use profiles::parse_judgement;
 pub(crate) use value::Text;
 
-pub use certificates::{CertificateFiles, Certificates, SelfManaged, Serving};
 pub use error::{ConfigError, Origin, Problem};
 pub use file::{API_VERSION, File, KIND, Writes};
 pub use layers::{ENVIRONMENT_PREFIX, Override, Sources};
-pub use process::{LeaderElection, Log, LogFormat, Wake, Writer};
 pub use reload::Reload;
-pub use scaling::Scaling;
-pub use server::Server;
-pub use sources::{Metrics, Prometheus, Queries, Replay, Source};
 
+use crate::cluster;
+use crate::controller::{leadership, writer};
+use crate::metrics::Source;
+use crate::telemetry::LogSettings;
 use evenkeel_core::placement::Policy;
 use layers::Layered;
+use scheduling::PolicySections;
 
-/// The whole configuration, checked.
+/// The whole configuration, checked: the settings of each part of the service.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// Whether anything is written to the cluster; the one field that is reloaded.
+    /// The switch in front of all writes to the cluster; the one field that is reloaded.
     pub writes: Writes,
-    /// Listeners and limits.
-    pub server: Server,
-    /// Where certificates come from.
-    pub certificates: Certificates,
-    /// How Pods are placed.
+    /// Addresses to listen on, and the end of the service.
+    pub server: crate::server::Settings,
+    /// Bounds of the requests that are taken.
+    pub api: crate::server::api::Settings,
+    pub certificates: crate::certificates::Settings,
+    /// Rules by which Pods are placed.
     pub policy: Policy,
-    /// How workloads are scaled.
-    pub scaling: Scaling,
-    /// How long a Pod counts on the node that was proposed for it while its binding is not seen.
-    pub in_flight_timeout: SignedDuration,
-    /// Where usage is measured.
-    pub metrics: Metrics,
-    /// Which replica writes.
-    pub leader_election: LeaderElection,
-    /// How it writes.
-    pub writer: Writer,
-    /// How refused Pods are woken.
-    pub wake: Wake,
-    /// What is logged.
-    pub log: Log,
-    /// How the cluster is reached; from the command line, not from the file.
+    /// Ages and capacities that the record of the cluster goes by.
+    pub cluster: cluster::Settings,
+    pub scaling: plan::scaling::Settings,
+    pub metrics: crate::metrics::Settings,
+    pub leader_election: leadership::Settings,
+    pub writer: writer::Settings,
+    /// Pauses between the wakes of Pods that were refused.
+    pub wake: plan::wake::Settings,
+    pub log: LogSettings,
+    /// The way to the cluster; from the command line, not from the file.
     pub connection: Connection,
     /// Variables with our prefix that name no field, for a warning.
     pub unknown_variables: Vec<String>,
@@ -80,7 +78,7 @@ pub struct Config {
     sources: Sources,
 }
 
-/// How the cluster is reached.
+/// The way to the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Connection {
     /// A kubeconfig file; without one, the Pod's service account or the user's own file.
@@ -161,17 +159,36 @@ impl Config {
                 check.refuse_value(path, given, accepted);
             }
         }
+        let max_age = check.duration("metrics.maxAge", &file.metrics.max_age);
+        let policy = PolicySections {
+            scheduling: &file.scheduling,
+            admission: &file.admission,
+            network: &file.network,
+            disk: &file.disk,
+            max_age,
+        };
+        let policy = policy.check(check);
+        let metrics = file.metrics.check(max_age, check);
         let leader_election = file.leader_election.check(check);
-        let (policy, in_flight_timeout) = scheduling::check(&file, check);
+        let (server, api) = file.server.check(check);
         Self {
             writes: file.writes,
-            server: file.server.check(check),
+            server,
+            api,
             certificates: file.certificates.check(check),
-            scaling: file.scaling.check(policy.max_age, check),
+            scaling: file.scaling.check(max_age, check),
+            cluster: cluster::Settings {
+                table: node_table::Settings {
+                    max_age,
+                    provisional: file.scheduling.in_flight_timeout(check),
+                },
+                default_capacity: policy.default_capacity,
+                caps_as_demand: policy.caps_as_demand,
+                expects_metrics: metrics.source != Source::None,
+            },
             policy,
-            in_flight_timeout,
-            metrics: file.metrics.check(check),
-            writer: file.writer.check(&leader_election, check),
+            metrics,
+            writer: file.writer.check(&leader_election.timing, check),
             leader_election,
             wake: file.wake.check(check),
             log: file.log.check(check),

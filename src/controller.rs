@@ -1,8 +1,7 @@
 //! The loops around the live cluster, and the one leader-checked writer that serves them.
 
-pub mod certificates;
 #[cfg(test)]
-mod fake_api;
+pub(crate) mod fake_api;
 pub mod leadership;
 pub mod metrics;
 mod queue;
@@ -11,8 +10,7 @@ pub mod scaling;
 pub mod switch;
 pub mod writer;
 
-pub use certificates::SelfManaged;
-pub use leadership::{Elector, Leadership};
+pub use leadership::{Elector, Leadership, Replica};
 pub use metrics::Metrics;
 pub use queue::WriteQueue;
 pub use rounds::Rounds;

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod certificates;
 pub mod cli;
 pub mod cluster;
 pub mod config;

@@ -13,31 +13,22 @@ pub mod metrics_api;
 mod none;
 pub mod poller;
 pub mod prometheus;
+mod query_key;
 pub mod replay;
 mod round;
 pub mod self_check;
+mod series;
+mod settings;
+mod source;
 
 pub use cache::{Entry, MetricsCache};
 pub use error::MetricsError;
 pub use instruments::Metrics;
 pub use none::NoMetrics;
 pub use poller::{Poller, Update};
+pub use query_key::{QueryKey, Scope, Signals};
 pub use round::{DropCause, Dropped, Query, QueryReport, Round};
-
-use async_trait::async_trait;
-use jiff::Timestamp;
-
-/// Something that measures all nodes and Pods at once.
-#[async_trait]
-pub trait MetricsSource: Send + Sync {
-    /// The name in logs and metric labels, from a closed set.
-    fn name(&self) -> &'static str;
-
-    /// One round: everything that the source can tell at `now`.
-    ///
-    /// A part that fails leaves what it measures absent and is named in the round's reports.
-    ///
-    /// # Errors
-    /// Nothing at all could be learned; the first cause is given.
-    async fn sample(&self, now: Timestamp) -> Result<Round, MetricsError>;
-}
+pub use series::LabelSet;
+pub(crate) use settings::BODY_LIMIT;
+pub use settings::{Settings, Source};
+pub use source::MetricsSource;

@@ -8,9 +8,9 @@
 
 mod activity;
 pub mod api;
+mod arrival;
 mod body;
 mod budget;
-pub mod certificates;
 mod connection;
 mod drain;
 mod error;
@@ -20,40 +20,16 @@ pub mod paths;
 mod probes;
 mod readiness;
 mod routes;
+mod settings;
 pub mod tls;
 
-use std::io;
-use std::net::SocketAddr;
-
+pub use arrival::{Limits, Load};
 pub use body::Call;
-pub use drain::{Drain, DrainSettings, Drained, Phase, Shutdown, signals};
-pub use error::ApiError;
-pub use listener::{Listener, ListenerSettings, Transport};
+pub use drain::{Drain, Drained, Phase, Shutdown, signals};
+pub use error::{ApiError, ServerError};
+pub use listener::{Listener, Transport};
 pub use metrics::Metrics;
 pub use probes::Probes;
 pub use readiness::{Condition, Readiness};
-use routes::Arrival;
-pub use routes::{Endpoint, Limits, Load, Routes};
-
-/// Why a listener could not be set up.
-#[derive(Debug, thiserror::Error)]
-pub enum ServerError {
-    /// The address is taken, or is none of this machine.
-    #[error("{address} cannot be bound")]
-    Bind {
-        /// The address.
-        address: SocketAddr,
-        /// Why not.
-        #[source]
-        source: io::Error,
-    },
-}
-
-impl ServerError {
-    /// A short name for metrics and conditions.
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Bind { .. } => "AddressUnavailable",
-        }
-    }
-}
+pub use routes::{Endpoint, Routes};
+pub use settings::{DrainSettings, ListenerSettings, Settings};

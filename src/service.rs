@@ -5,10 +5,10 @@
 //! follows when every kind of object has been listed.
 
 mod background;
+mod client;
 mod listeners;
 mod measuring;
 mod parts;
-mod settings;
 
 use anyhow::Context as _;
 use futures::Stream;
@@ -30,7 +30,7 @@ type Tasks = JoinSet<anyhow::Result<()>>;
 /// An address that cannot be bound, a kubeconfig or certificate file that cannot be used, or a
 /// part that ended although it should not have.
 pub async fn run(config: Config) -> anyhow::Result<()> {
-    telemetry::init(&settings::log(&config)?)?;
+    telemetry::init(&config.log)?;
     let signals = signals().context("signals cannot be received")?;
     serve(config, Clock::real(), signals).await
 }
@@ -48,7 +48,7 @@ pub(crate) async fn serve(
             "this environment variable names no field of the configuration"
         );
     }
-    let drain = Drain::new(settings::drain(&config));
+    let drain = Drain::new(config.server.drain);
     let mut tasks = Tasks::new();
     let background = CancellationToken::new();
     let parts = Parts::new(config, clock).await?;

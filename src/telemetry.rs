@@ -1,4 +1,4 @@
-//! What the service says about itself: logs, and the registry that `/metrics` prints.
+//! Reports of the service about itself: logs, and the registry that `/metrics` prints.
 //!
 //! Both are set up once, at the edge. The rest of the code logs through `tracing` and counts in
 //! metric handles that it owns; there is no global registry.

@@ -5,7 +5,9 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::str::FromStr;
+use std::time::Duration;
 
 use jiff::SignedDuration;
 
@@ -23,6 +25,19 @@ pub(crate) struct Finding {
 #[derive(Debug, Default)]
 pub(crate) struct Checker {
     pub(crate) findings: Vec<Finding>,
+}
+
+/// A duration with the path of its field, or with the terms that it is computed from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Named<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) duration: SignedDuration,
+}
+
+impl<'a> Named<'a> {
+    pub(crate) const fn new(name: &'a str, duration: SignedDuration) -> Self {
+        Self { name, duration }
+    }
 }
 
 const DURATIONS: &str = "a duration above zero, such as 10s, 3m or 1h30m";
@@ -71,6 +86,11 @@ impl Checker {
                 SignedDuration::ZERO
             }
         }
+    }
+
+    /// A duration above zero, for timers.
+    pub(crate) fn period(&mut self, path: &str, text: &Text) -> Duration {
+        self.duration(path, text).unsigned_abs()
     }
 
     /// A duration above zero, or `None` where `0` is written.
@@ -126,19 +146,24 @@ impl Checker {
     }
 
     /// A count of at least one.
-    pub(crate) fn at_least_one(&mut self, path: &str, count: Count) -> u32 {
-        if count.0 == 0 {
-            self.refuse_value(path, count.0, "a whole number of at least 1");
+    pub(crate) fn at_least_one(&mut self, path: &str, Count(count): Count) -> NonZeroUsize {
+        if count == 0 {
+            self.refuse_value(path, count, "a whole number of at least 1");
         }
-        count.0
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN)
     }
 
-    /// Notes when the first of two durations, given with their paths, is not below the second.
-    pub(crate) fn shorter(
-        &mut self,
-        (path, duration): (&str, SignedDuration),
-        (limit_path, limit): (&str, SignedDuration),
-    ) {
+    /// Notes when a duration is not below a limit.
+    pub(crate) fn shorter(&mut self, given: Named<'_>, limit: Named<'_>) {
+        let Named {
+            name: path,
+            duration,
+        } = given;
+        let Named {
+            name: limit_path,
+            duration: limit,
+        } = limit;
         // A zero is the stand-in of a duration that was refused already.
         if duration >= limit && limit.is_positive() && duration.is_positive() {
             self.refuse(

@@ -16,7 +16,7 @@ pub(crate) fn environment() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Whether the user wants no colours (<https://no-color.org>).
+/// True where the user wants no colours (<https://no-color.org>).
 #[allow(clippy::disallowed_methods)] // this is the named place
 pub(crate) fn no_colour() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())

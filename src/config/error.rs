@@ -1,4 +1,4 @@
-//! What is wrong with a configuration: every problem that was found, each with the file, variable
+//! A configuration that is refused: every problem that was found, each with the file, variable
 //! or flag that brought the value, the path of the field, and what is accepted.
 
 use std::fmt;
@@ -7,9 +7,7 @@ use std::path::PathBuf;
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// The configuration file.
     File(PathBuf),
-    /// An environment variable.
     Environment(String),
     /// A flag of the command line.
     Flag(String),
@@ -31,7 +29,7 @@ impl fmt::Display for Origin {
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What brought the value.
+    /// The layer that brought the value.
     pub origin: Origin,
     /// The field, such as `scheduling.headroom`; empty for the file as a whole.
     pub path: String,
@@ -53,7 +51,7 @@ impl fmt::Display for Problem {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", lines(.problems))]
 pub struct ConfigError {
-    /// At least one.
+    /// One problem or more.
     pub problems: Vec<Problem>,
 }
 

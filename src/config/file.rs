@@ -1,22 +1,22 @@
-//! The configuration file as it is written: every field with its default, nothing checked yet.
+//! The configuration file as it is written: every section with its default, nothing checked yet.
 //!
 //! Each section stands beside its own check, in the file of its name; here is only the whole.
 
 use serde::{Deserialize, Serialize};
 
-use super::certificates::CertificatesFile;
-use super::process::{LeaderElectionFile, LogFile, WakeFile, WriterFile};
-use super::scaling::ScalingFile;
-use super::scheduling::{AdmissionFile, DiskFile, NetworkFile, SchedulingFile};
-use super::server::ServerFile;
-use super::sources::MetricsFile;
+use super::certificates::CertificatesSection;
+use super::metrics::MetricsSection;
+use super::process::{LeaderElectionSection, LogSection, WakeSection, WriterSection};
+use super::scaling::ScalingSection;
+use super::scheduling::{AdmissionSection, DiskSection, NetworkSection, SchedulingSection};
+use super::server::ServerSection;
 
 /// The version that the file has to name, when it names one.
 pub const API_VERSION: &str = "config.evenkeel.dev/v1alpha1";
 /// The kind that the file has to name, when it names one.
 pub const KIND: &str = "EvenkeelConfiguration";
 
-/// Whether Evenkeel changes anything in the cluster.
+/// The switch in front of everything that Evenkeel changes in the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Writes {
@@ -27,7 +27,7 @@ pub enum Writes {
     Disabled,
 }
 
-/// The whole file.
+/// The whole file, section by section.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     rename_all = "camelCase",
@@ -36,21 +36,21 @@ pub enum Writes {
     expecting = "a mapping of fields"
 )]
 pub struct File {
-    pub(crate) api_version: String,
-    pub(crate) kind: String,
-    pub(crate) writes: Writes,
-    pub(crate) server: ServerFile,
-    pub(crate) certificates: CertificatesFile,
-    pub(crate) scheduling: SchedulingFile,
-    pub(crate) scaling: ScalingFile,
-    pub(crate) admission: AdmissionFile,
-    pub(crate) network: NetworkFile,
-    pub(crate) disk: DiskFile,
-    pub(crate) metrics: MetricsFile,
-    pub(crate) leader_election: LeaderElectionFile,
-    pub(crate) writer: WriterFile,
-    pub(crate) wake: WakeFile,
-    pub(crate) log: LogFile,
+    pub(super) api_version: String,
+    pub(super) kind: String,
+    pub(super) writes: Writes,
+    pub(super) server: ServerSection,
+    pub(super) certificates: CertificatesSection,
+    pub(super) scheduling: SchedulingSection,
+    pub(super) scaling: ScalingSection,
+    pub(super) admission: AdmissionSection,
+    pub(super) network: NetworkSection,
+    pub(super) disk: DiskSection,
+    pub(super) metrics: MetricsSection,
+    pub(super) leader_election: LeaderElectionSection,
+    pub(super) writer: WriterSection,
+    pub(super) wake: WakeSection,
+    pub(super) log: LogSection,
 }
 
 impl Default for File {
@@ -59,18 +59,18 @@ impl Default for File {
             api_version: API_VERSION.to_owned(),
             kind: KIND.to_owned(),
             writes: Writes::default(),
-            server: ServerFile::default(),
-            certificates: CertificatesFile::default(),
-            scheduling: SchedulingFile::default(),
-            scaling: ScalingFile::default(),
-            admission: AdmissionFile::default(),
-            network: NetworkFile::default(),
-            disk: DiskFile::default(),
-            metrics: MetricsFile::default(),
-            leader_election: LeaderElectionFile::default(),
-            writer: WriterFile::default(),
-            wake: WakeFile::default(),
-            log: LogFile::default(),
+            server: ServerSection::default(),
+            certificates: CertificatesSection::default(),
+            scheduling: SchedulingSection::default(),
+            scaling: ScalingSection::default(),
+            admission: AdmissionSection::default(),
+            network: NetworkSection::default(),
+            disk: DiskSection::default(),
+            metrics: MetricsSection::default(),
+            leader_election: LeaderElectionSection::default(),
+            writer: WriterSection::default(),
+            wake: WakeSection::default(),
+            log: LogSection::default(),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Lays flags over the environment over the file, and remembers which of them brought each value.
 //!
-//! The variable of a field is its path: `scheduling.noHeadroom` is `EVENKEEL_SCHEDULING_NO_HEADROOM`.
-//! Names are derived from the default configuration, so a new field has a variable at once.
+//! The variable of a field is its path: `scheduling.noHeadroom` is
+//! `EVENKEEL_SCHEDULING_NO_HEADROOM`. Names are derived from the default configuration, so a new
+//! field has a variable at once.
 
 use std::path::{Path, PathBuf};
 
@@ -99,7 +100,7 @@ impl Layered {
         }
     }
 
-    /// What brought the value at `path`.
+    /// The layer that brought the value at `path`.
     pub(crate) fn origin(&self, path: &str) -> Origin {
         let covers = |field: &str| {
             path.strip_prefix(field)
@@ -131,7 +132,7 @@ impl Layered {
     }
 }
 
-/// How the text of a variable or flag becomes a value.
+/// Conversion of the text of a variable or flag into a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// It stands for itself.

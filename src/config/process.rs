@@ -1,55 +1,44 @@
-//! `leaderElection`, `writer`, `wake` and `log`: how the process itself behaves.
+//! `leaderElection`, `writer`, `wake` and `log`: the behaviour of the process itself.
 
-use jiff::SignedDuration;
-use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
-use super::check::Checker;
+use evenkeel_kubernetes::plan::election::Timing;
+use evenkeel_kubernetes::plan::wake;
+
+use super::check::{Checker, Named};
+use super::section::section;
 use super::value::{Count, Text};
-use crate::controller::writer;
-use crate::telemetry::LogFilter;
+use crate::controller::{leadership, writer};
+use crate::telemetry::{LogFilter, LogFormat, LogSettings};
 
-/// `leaderElection` as it is written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    deny_unknown_fields,
-    default,
-    expecting = "a mapping of fields"
-)]
-pub struct LeaderElectionFile {
-    lease_name: String,
-    lease_duration: Text,
-    renew_deadline: Text,
-    retry_period: Text,
-    identity: Option<Text>,
-}
-
-impl Default for LeaderElectionFile {
-    fn default() -> Self {
-        Self {
-            lease_name: "evenkeel".to_owned(),
-            // With these a leader that is cut off is replaced within 15 s.
-            lease_duration: "10s".into(),
-            renew_deadline: "6s".into(),
-            retry_period: "2s".into(),
-            identity: None,
-        }
+section! {
+    /// `leaderElection` as it is written.
+    LeaderElectionSection {
+        lease_name: String = "evenkeel".to_owned(),
+        // With these a leader that is cut off is replaced within 15 s.
+        lease_duration: Text = "10s".into(),
+        renew_deadline: Text = "6s".into(),
+        retry_period: Text = "2s".into(),
+        identity: Option<Text> = None,
     }
-}
 
-/// Which replica writes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeaderElection {
-    /// The Lease.
-    pub lease_name: String,
-    /// How long a leader that is not heard of stays one.
-    pub lease_duration: SignedDuration,
-    /// How long a leader tries to renew before it gives up.
-    pub renew_deadline: SignedDuration,
-    /// The pause between tries.
-    pub retry_period: SignedDuration,
-    /// This replica's name in the Lease; the host name where it is not given.
-    pub identity: Option<String>,
+    /// `writer` as it is written.
+    WriterSection {
+        queue: Count = Count(1000),
+        timeout: Text = "3s".into(),
+        qps: Count = Count(20),
+    }
+
+    /// `wake` as it is written.
+    WakeSection {
+        min_interval: Text = "5s".into(),
+    }
+
+    /// `log` as it is written.
+    LogSection {
+        level: Text = "info".into(),
+        format: LogFormat = LogFormat::default(),
+    }
 }
 
 const LEASE: &str = "leaderElection.leaseDuration";
@@ -58,8 +47,8 @@ const RETRY: &str = "leaderElection.retryPeriod";
 const TIMEOUT: &str = "writer.timeout";
 const MARGIN: &str = "leaderElection.leaseDuration minus leaderElection.renewDeadline";
 
-impl LeaderElectionFile {
-    pub(crate) fn check(&self, check: &mut Checker) -> LeaderElection {
+impl LeaderElectionSection {
+    pub(super) fn check(&self, check: &mut Checker) -> leadership::Settings {
         let Self {
             lease_name,
             lease_duration,
@@ -74,174 +63,65 @@ impl LeaderElectionFile {
                 "the name of a Lease",
             );
         }
-        let lease_duration = check.duration(LEASE, lease_duration);
-        let renew_deadline = check.duration(RENEW, renew_deadline);
-        let retry_period = check.duration(RETRY, retry_period);
-        check.shorter((RENEW, renew_deadline), (LEASE, lease_duration));
-        check.shorter((RETRY, retry_period), (RENEW, renew_deadline));
+        let lease = Named::new(LEASE, check.duration(LEASE, lease_duration));
+        let renew = Named::new(RENEW, check.duration(RENEW, renew_deadline));
+        let retry = Named::new(RETRY, check.duration(RETRY, retry_period));
+        check.shorter(renew, lease);
+        check.shorter(retry, renew);
         // The Lease object counts whole seconds.
-        if lease_duration.subsec_nanos() != 0 {
-            check.refuse_value(LEASE, lease_duration, "whole seconds");
+        if lease.duration.subsec_nanos() != 0 {
+            check.refuse_value(LEASE, lease.duration, "whole seconds");
         }
-        LeaderElection {
+        leadership::Settings {
             lease_name: lease_name.clone(),
-            lease_duration,
-            renew_deadline,
-            retry_period,
+            timing: Timing {
+                lease_duration: lease.duration.unsigned_abs(),
+                renew_deadline: renew.duration.unsigned_abs(),
+                retry_period: retry.duration.unsigned_abs(),
+            },
             identity: identity.clone().map(|Text(name)| name),
         }
     }
 }
 
-/// `writer` as it is written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    deny_unknown_fields,
-    default,
-    expecting = "a mapping of fields"
-)]
-pub struct WriterFile {
-    queue: Count,
-    timeout: Text,
-    qps: Count,
-}
-
-impl Default for WriterFile {
-    fn default() -> Self {
-        let writer::Settings {
-            queue,
-            timeout,
-            pause,
-        } = writer::Settings::default();
-        let timeout = SignedDuration::try_from(timeout).unwrap_or(SignedDuration::MAX);
-        let qps = 1000 / pause.as_millis().max(1);
-        Self {
-            queue: Count(u32::try_from(queue).unwrap_or(u32::MAX)),
-            timeout: Text(format!("{timeout:#}")),
-            qps: Count(u32::try_from(qps).unwrap_or(u32::MAX)),
-        }
-    }
-}
-
-/// How writes reach the API server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Writer {
-    /// Writes that may wait; further ones are dropped and planned again later.
-    pub queue: u32,
-    /// How long one write may take.
-    pub timeout: SignedDuration,
-    /// The most writes in a second.
-    pub qps: u32,
-}
-
-impl WriterFile {
+impl WriterSection {
     /// A write may still be under way when its sender stops being the leader, and must have ended
     /// before another replica can be.
-    pub(crate) fn check(&self, election: &LeaderElection, check: &mut Checker) -> Writer {
+    pub(super) fn check(&self, timing: &Timing, check: &mut Checker) -> writer::Settings {
         let Self {
             queue,
             timeout,
             qps,
         } = self;
         let timeout = check.duration(TIMEOUT, timeout);
-        let margin = election.lease_duration - election.renew_deadline;
-        check.shorter((TIMEOUT, timeout), (MARGIN, margin));
-        Writer {
-            queue: check.at_least_one("writer.queue", *queue),
-            timeout,
-            qps: check.at_least_one("writer.qps", *qps),
+        let margin = timing.lease_duration.saturating_sub(timing.renew_deadline);
+        let margin = margin.try_into().unwrap_or_default();
+        check.shorter(Named::new(TIMEOUT, timeout), Named::new(MARGIN, margin));
+        let qps = check.at_least_one("writer.qps", *qps).get();
+        writer::Settings {
+            queue: check.at_least_one("writer.queue", *queue).get(),
+            timeout: timeout.unsigned_abs(),
+            pause: Duration::from_secs(1) / u32::try_from(qps).unwrap_or(u32::MAX),
         }
     }
 }
 
-/// `wake` as it is written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    deny_unknown_fields,
-    default,
-    expecting = "a mapping of fields"
-)]
-pub struct WakeFile {
-    min_interval: Text,
-}
-
-impl Default for WakeFile {
-    fn default() -> Self {
-        Self {
-            min_interval: "5s".into(),
-        }
-    }
-}
-
-/// How Pods that were refused are woken.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wake {
-    /// The shortest time between two wakes, each of which makes kube-scheduler try all of them.
-    pub min_interval: SignedDuration,
-}
-
-impl WakeFile {
-    pub(crate) fn check(&self, check: &mut Checker) -> Wake {
+impl WakeSection {
+    pub(super) fn check(&self, check: &mut Checker) -> wake::Settings {
         let Self { min_interval } = self;
-        Wake {
+        wake::Settings {
             min_interval: check.duration("wake.minInterval", min_interval),
+            ..wake::Settings::default()
         }
     }
 }
 
-/// `log` as it is written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    deny_unknown_fields,
-    default,
-    expecting = "a mapping of fields"
-)]
-pub struct LogFile {
-    level: Text,
-    format: LogFormat,
-}
-
-impl Default for LogFile {
-    fn default() -> Self {
-        Self {
-            level: "info".into(),
-            format: LogFormat::default(),
-        }
-    }
-}
-
-/// How log lines look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogFormat {
-    /// One JSON object a line.
-    Json,
-    /// For people.
-    #[default]
-    Text,
-}
-
-/// What is logged, and how.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Log {
-    /// A level, or levels by module such as `info,evenkeel::extender=debug`; it parses as a
-    /// [`LogFilter`].
-    pub level: String,
-    /// How lines look.
-    pub format: LogFormat,
-}
-
-impl LogFile {
-    pub(crate) fn check(&self, check: &mut Checker) -> Log {
+impl LogSection {
+    pub(super) fn check(&self, check: &mut Checker) -> LogSettings {
         let Self { level, format } = self;
-        if let Err(error) = level.as_ref().parse::<LogFilter>() {
-            check.refuse("log.level", error);
-        }
-        Log {
-            level: level.0.clone(),
+        let filter = level.as_ref().parse();
+        LogSettings {
+            filter: check.take("log.level", filter, LogFilter::default()),
             format: *format,
         }
     }

@@ -19,11 +19,11 @@ use evenkeel_core::units::{Resource, Resources};
     default,
     expecting = "a mapping with `matrix` or `weights`"
 )]
-pub struct ProfileFile {
+pub(crate) struct ProfileSection {
     #[serde(skip_serializing_if = "Option::is_none")]
     matrix: Option<Vec<Vec<Text>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    weights: Option<WeightsFile>,
+    weights: Option<WeightsSection>,
 }
 
 /// Weights as they are written.
@@ -33,7 +33,7 @@ pub struct ProfileFile {
     deny_unknown_fields,
     expecting = "a mapping from all five resources to numbers"
 )]
-struct WeightsFile {
+struct WeightsSection {
     cpu: Number,
     memory: Number,
     network_io: Number,
@@ -43,7 +43,7 @@ struct WeightsFile {
 
 /// The built-in profiles with those of the file added or put in place.
 pub(crate) fn table(
-    profiles: &BTreeMap<String, ProfileFile>,
+    profiles: &BTreeMap<String, ProfileSection>,
     random_index: &Text,
     check: &mut Checker,
 ) -> ProfileTable {
@@ -75,7 +75,7 @@ fn check_random_index(text: &Text, check: &mut Checker) -> RandomIndex {
     }
 }
 
-impl ProfileFile {
+impl ProfileSection {
     fn check(&self, path: &str, index: &RandomIndex, check: &mut Checker) -> Option<Weights> {
         let Self { matrix, weights } = self;
         let (path, weights) = match (matrix, weights) {
@@ -140,7 +140,7 @@ pub(crate) fn parse_judgement(text: &str) -> Result<f64, NoJudgement> {
     judgement.ok_or_else(|| NoJudgement(text.to_owned()))
 }
 
-impl WeightsFile {
+impl WeightsSection {
     fn check(&self) -> Result<Weights, evenkeel_core::profile::WeightsError> {
         let Self {
             cpu: Number(cpu),

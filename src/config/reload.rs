@@ -10,7 +10,7 @@ use super::file::Writes;
 use super::layers::Layered;
 use super::{Config, ConfigError, File, tree};
 
-/// What a changed file brings.
+/// Effect of a changed file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reload {
     /// Takes effect at once.
@@ -25,7 +25,7 @@ impl Config {
     /// Reads the same file again, under the same environment and flags.
     ///
     /// # Errors
-    /// What is wrong with the file; then nothing changes.
+    /// A file that is refused; then nothing changes.
     pub fn reload(&self) -> Result<Reload, ConfigError> {
         match Self::load(&self.sources) {
             Ok(new) => Ok(Reload {

@@ -2,58 +2,53 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel_core::placement::balance::Normalization;
+use evenkeel_core::placement::{NoHeadroom, Policy};
+use evenkeel_core::units::{Amount, Resource, Resources};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
-use super::file::File;
-use super::profiles::{self, ProfileFile};
+use super::profiles::{self, ProfileSection};
+use super::section::section;
 use super::value::{Number, Text};
-use evenkeel_core::placement::balance::Normalization;
-use evenkeel_core::placement::{NoHeadroom, Policy};
-use evenkeel_core::units::{Amount, Resource, Resources};
 
-/// `scheduling` as it is written.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    deny_unknown_fields,
-    default,
-    expecting = "a mapping of fields"
-)]
-pub struct SchedulingFile {
-    headroom: Number,
-    headroom_by_priority_class: BTreeMap<String, Number>,
-    profile_threshold: Number,
-    no_headroom: NoHeadroomFile,
-    relax_after: Text,
-    normalization: NormalizationFile,
-    random_index: Text,
-    profiles: BTreeMap<String, ProfileFile>,
-    in_flight_timeout: Text,
-}
+section! {
+    /// `scheduling` as it is written.
+    SchedulingSection {
+        headroom: Number = Number(0.8),
+        headroom_by_priority_class: BTreeMap<String, Number> = BTreeMap::new(),
+        profile_threshold: Number = Number(0.15),
+        no_headroom: NoHeadroomName = NoHeadroomName::default(),
+        // Autoscalers of nodes do not ask extenders, and would add no node for a Pod that fits by
+        // their own arithmetic.
+        relax_after: Text = "5m".into(),
+        normalization: NormalizationName = NormalizationName::default(),
+        random_index: Text = "thesis".into(),
+        profiles: BTreeMap<String, ProfileSection> = BTreeMap::new(),
+        in_flight_timeout: Text = "10s".into(),
+    }
 
-impl Default for SchedulingFile {
-    fn default() -> Self {
-        Self {
-            headroom: Number(0.8),
-            headroom_by_priority_class: BTreeMap::new(),
-            profile_threshold: Number(0.15),
-            no_headroom: NoHeadroomFile::default(),
-            // Autoscalers of nodes do not ask extenders, and would add no node for a Pod that
-            // fits by their own arithmetic.
-            relax_after: "5m".into(),
-            normalization: NormalizationFile::default(),
-            random_index: "thesis".into(),
-            profiles: BTreeMap::new(),
-            in_flight_timeout: "10s".into(),
-        }
+    /// `admission` as it is written.
+    AdmissionSection {
+        scheduler_name: Option<String> = None,
+    }
+
+    /// `network` as it is written.
+    NetworkSection {
+        caps_as_demand: bool = false,
+        capacity: Option<Text> = None,
+    }
+
+    /// `disk` as it is written.
+    DiskSection {
+        io_capacity: Option<Text> = None,
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum NoHeadroomFile {
+pub(super) enum NoHeadroomName {
     #[default]
     Reject,
     Relax,
@@ -61,104 +56,91 @@ enum NoHeadroomFile {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum NormalizationFile {
+pub(super) enum NormalizationName {
     #[default]
     Joint,
     PerResource,
 }
 
-/// `admission` as it is written.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    deny_unknown_fields,
-    default,
-    expecting = "a mapping of fields"
-)]
-pub struct AdmissionFile {
-    scheduler_name: Option<String>,
+/// The sections that the policy is read from.
+#[derive(Clone, Copy)]
+pub(super) struct PolicySections<'a> {
+    pub(super) scheduling: &'a SchedulingSection,
+    pub(super) admission: &'a AdmissionSection,
+    pub(super) network: &'a NetworkSection,
+    pub(super) disk: &'a DiskSection,
+    /// `metrics.maxAge`.
+    pub(super) max_age: SignedDuration,
 }
 
-/// `network` as it is written.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    deny_unknown_fields,
-    default,
-    expecting = "a mapping of fields"
-)]
-pub struct NetworkFile {
-    caps_as_demand: bool,
-    capacity: Option<Text>,
+impl PolicySections<'_> {
+    pub(super) fn check(self, check: &mut Checker) -> Policy {
+        let Self {
+            scheduling,
+            admission: AdmissionSection { scheduler_name },
+            network,
+            disk,
+            max_age,
+        } = self;
+        let SchedulingSection {
+            headroom,
+            headroom_by_priority_class,
+            profile_threshold,
+            no_headroom,
+            relax_after,
+            normalization,
+            random_index,
+            profiles,
+            in_flight_timeout: _,
+        } = scheduling;
+        let by_class = headroom_by_priority_class.iter().map(|(class, share)| {
+            let path = format!("scheduling.headroomByPriorityClass.{class}");
+            (class.clone(), check.share(&path, *share))
+        });
+        Policy {
+            headroom_by_priority_class: by_class.collect(),
+            headroom: check.share("scheduling.headroom", *headroom),
+            profile_threshold: check.share("scheduling.profileThreshold", *profile_threshold),
+            no_headroom: match no_headroom {
+                NoHeadroomName::Reject => NoHeadroom::Reject,
+                NoHeadroomName::Relax => NoHeadroom::Relax,
+            },
+            relax_after: check.duration_or_never("scheduling.relaxAfter", relax_after),
+            normalization: match normalization {
+                NormalizationName::Joint => Normalization::Joint,
+                NormalizationName::PerResource => Normalization::PerResource,
+            },
+            profiles: profiles::table(profiles, random_index, check),
+            caps_as_demand: network.caps_as_demand,
+            default_capacity: default_capacity(network, disk, check),
+            scheduler_name: scheduler_name.clone(),
+            max_age,
+        }
+    }
 }
 
-/// `disk` as it is written.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    deny_unknown_fields,
-    default,
-    expecting = "a mapping of fields"
-)]
-pub struct DiskFile {
-    io_capacity: Option<Text>,
+impl SchedulingSection {
+    /// The time for which a Pod counts on the node that was proposed for it while its binding is
+    /// not seen.
+    pub(super) fn in_flight_timeout(&self, check: &mut Checker) -> SignedDuration {
+        check.duration("scheduling.inFlightTimeout", &self.in_flight_timeout)
+    }
 }
 
-/// The policy, and how long a Pod counts on the node that was proposed for it.
-pub(crate) fn check(file: &File, check: &mut Checker) -> (Policy, SignedDuration) {
-    let SchedulingFile {
-        headroom,
-        headroom_by_priority_class,
-        profile_threshold,
-        no_headroom,
-        relax_after,
-        normalization,
-        random_index,
-        profiles,
-        in_flight_timeout,
-    } = &file.scheduling;
-    let AdmissionFile { scheduler_name } = &file.admission;
-    let NetworkFile { caps_as_demand, .. } = &file.network;
-    let by_class = headroom_by_priority_class.iter().map(|(class, share)| {
-        let path = format!("scheduling.headroomByPriorityClass.{class}");
-        (class.clone(), check.share(&path, *share))
-    });
-    let policy = Policy {
-        headroom_by_priority_class: by_class.collect(),
-        headroom: check.share("scheduling.headroom", *headroom),
-        profile_threshold: check.share("scheduling.profileThreshold", *profile_threshold),
-        no_headroom: match no_headroom {
-            NoHeadroomFile::Reject => NoHeadroom::Reject,
-            NoHeadroomFile::Relax => NoHeadroom::Relax,
-        },
-        relax_after: check.duration_or_never("scheduling.relaxAfter", relax_after),
-        normalization: match normalization {
-            NormalizationFile::Joint => Normalization::Joint,
-            NormalizationFile::PerResource => Normalization::PerResource,
-        },
-        profiles: profiles::table(profiles, random_index, check),
-        caps_as_demand: *caps_as_demand,
-        default_capacity: default_capacity(file, check),
-        scheduler_name: scheduler_name.clone(),
-        max_age: check.duration("metrics.maxAge", &file.metrics.max_age),
-    };
-    let in_flight = check.duration("scheduling.inFlightTimeout", in_flight_timeout);
-    (policy, in_flight)
-}
-
-fn default_capacity(file: &File, check: &mut Checker) -> Resources<Option<Amount>> {
-    let NetworkFile {
+fn default_capacity(
+    network: &NetworkSection,
+    disk: &DiskSection,
+    check: &mut Checker,
+) -> Resources<Option<Amount>> {
+    let NetworkSection {
         caps_as_demand: _,
         capacity,
-    } = &file.network;
-    let DiskFile { io_capacity } = &file.disk;
+    } = network;
+    let DiskSection { io_capacity } = disk;
+    let network_io = check.rate("network.capacity", capacity.as_ref());
+    let disk_io = check.rate("disk.ioCapacity", io_capacity.as_ref());
     let mut default = Resources::default();
-    for (path, resource, rate) in [
-        ("network.capacity", Resource::NetworkIo, capacity),
-        ("disk.ioCapacity", Resource::DiskIo, io_capacity),
-    ] {
-        let rate = check.rate(path, rate.as_ref());
-        default[resource] = rate.map(Amount::from);
-    }
+    default[Resource::NetworkIo] = network_io.map(Amount::from);
+    default[Resource::DiskIo] = disk_io.map(Amount::from);
     default
 }

@@ -1,104 +1,50 @@
-//! `server`: where the service listens, and how much it takes at once.
+//! `server`: addresses to listen on, and the bounds of what is taken at once.
 
 use std::net::SocketAddr;
-
-use jiff::SignedDuration;
-use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 use super::check::Checker;
+use super::section::section;
 use super::value::{Count, Text};
-use evenkeel_core::units::Bytes;
+use crate::server::api;
+use crate::server::{DrainSettings, ListenerSettings, Settings};
 
-/// `server` as it is written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    deny_unknown_fields,
-    default,
-    expecting = "a mapping of fields"
-)]
-pub struct ServerFile {
-    https: Text,
-    http: Text,
-    dashboard: Text,
-    admission_body_limit: Text,
-    extender_body_limit: Text,
-    body_budget: Text,
-    concurrency: ConcurrencyFile,
-    keep_alive: Text,
-    drain_timeout: Text,
-}
+/// Between SIGTERM and the end of accepting: one answer more on each connection in use, which says
+/// that it closes.
+const DRAIN_DELAY: Duration = Duration::from_secs(1);
 
-/// `server.concurrency` as it is written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    deny_unknown_fields,
-    default,
-    expecting = "a mapping of fields"
-)]
-pub struct ConcurrencyFile {
-    admission: Count,
-    extender: Count,
-}
+/// Time limit of a request's body: longer than either caller waits for an answer.
+const BODY_TIME: Duration = Duration::from_secs(10);
 
-impl Default for ServerFile {
-    fn default() -> Self {
-        Self {
-            https: "0.0.0.0:8443".into(),
-            http: "0.0.0.0:8080".into(),
-            dashboard: "127.0.0.1:8081".into(),
-            // The API server takes objects up to 3 MiB.
-            admission_body_limit: "4Mi".into(),
-            // 5,000 whole Node objects are about 30 MB.
-            extender_body_limit: "64Mi".into(),
-            // Four such requests, and a fifth of the memory that the deployment grants.
-            body_budget: "128Mi".into(),
-            concurrency: ConcurrencyFile::default(),
-            // Longer than the 90 s after which the callers' own client drops an idle connection,
-            // so that it is never this side that closes one in use.
-            keep_alive: "120s".into(),
-            drain_timeout: "20s".into(),
-        }
+section! {
+    /// `server` as it is written.
+    ServerSection {
+        https: Text = "0.0.0.0:8443".into(),
+        http: Text = "0.0.0.0:8080".into(),
+        dashboard: Text = "127.0.0.1:8081".into(),
+        // The API server takes objects up to 3 MiB.
+        admission_body_limit: Text = "4Mi".into(),
+        // 5,000 whole Node objects are about 30 MB.
+        extender_body_limit: Text = "64Mi".into(),
+        // Four such requests, and a fifth of the memory that the deployment grants.
+        body_budget: Text = "128Mi".into(),
+        concurrency: ConcurrencySection = ConcurrencySection::default(),
+        // Longer than the 90 s after which the callers' own client drops an idle connection, so
+        // that it is never this side that closes one in use.
+        keep_alive: Text = "120s".into(),
+        drain_timeout: Text = "20s".into(),
+    }
+
+    /// `server.concurrency` as it is written.
+    ConcurrencySection {
+        admission: Count = Count(32),
+        extender: Count = Count(16),
     }
 }
 
-impl Default for ConcurrencyFile {
-    fn default() -> Self {
-        Self {
-            admission: Count(32),
-            extender: Count(16),
-        }
-    }
-}
-
-/// Where the service listens, and how much it takes at once.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
-    /// Admission and extender, over TLS.
-    pub https: SocketAddr,
-    /// Probes and metrics.
-    pub http: SocketAddr,
-    /// What people look at; without authentication, so on loopback.
-    pub dashboard: SocketAddr,
-    /// The largest body of an admission review.
-    pub admission_body_limit: Bytes,
-    /// The largest body of an extender call.
-    pub extender_body_limit: Bytes,
-    /// What all bodies in memory may take together; a larger one is refused, others wait a moment.
-    pub body_budget: Bytes,
-    /// Admission reviews at once, above which they are let through unread.
-    pub admission_concurrency: u32,
-    /// Extender calls at once, above which every node passes.
-    pub extender_concurrency: u32,
-    /// How long an idle connection is kept.
-    pub keep_alive: SignedDuration,
-    /// How long requests in flight may take after SIGTERM.
-    pub drain_timeout: SignedDuration,
-}
-
-impl ServerFile {
-    pub(crate) fn check(&self, check: &mut Checker) -> Server {
+impl ServerSection {
+    /// Settings of the listeners, and of the requests that they take.
+    pub(super) fn check(&self, check: &mut Checker) -> (Settings, api::Settings) {
         let Self {
             https,
             http,
@@ -106,33 +52,47 @@ impl ServerFile {
             admission_body_limit,
             extender_body_limit,
             body_budget,
-            concurrency,
+            concurrency:
+                ConcurrencySection {
+                    admission,
+                    extender,
+                },
             keep_alive,
             drain_timeout,
         } = self;
-        let ConcurrencyFile {
-            admission,
-            extender,
-        } = concurrency;
-        let dashboard = check.listen("server.dashboard", dashboard);
-        if !dashboard.ip().is_loopback() {
-            check.refuse_value(
-                "server.dashboard",
-                dashboard,
-                "a loopback address such as 127.0.0.1:8081, since it asks nobody who they are",
-            );
-        }
-        Server {
+        let listeners = Settings {
+            dashboard: loopback("server.dashboard", dashboard, check),
             https: check.listen("server.https", https),
             http: check.listen("server.http", http),
-            dashboard,
-            admission_body_limit: check.size("server.admissionBodyLimit", admission_body_limit),
-            extender_body_limit: check.size("server.extenderBodyLimit", extender_body_limit),
-            body_budget: check.size("server.bodyBudget", body_budget),
+            webhook: ListenerSettings {
+                idle_timeout: check.period("server.keepAlive", keep_alive),
+                ..ListenerSettings::new("https")
+            },
+            drain: DrainSettings {
+                delay: DRAIN_DELAY,
+                timeout: check.period("server.drainTimeout", drain_timeout),
+            },
+        };
+        let requests = api::Settings {
+            admission_body: check.size("server.admissionBodyLimit", admission_body_limit),
+            extender_body: check.size("server.extenderBodyLimit", extender_body_limit),
             admission_concurrency: check.at_least_one("server.concurrency.admission", *admission),
             extender_concurrency: check.at_least_one("server.concurrency.extender", *extender),
-            keep_alive: check.duration("server.keepAlive", keep_alive),
-            drain_timeout: check.duration("server.drainTimeout", drain_timeout),
-        }
+            body_time: BODY_TIME,
+            body_budget: check.size("server.bodyBudget", body_budget),
+        };
+        (listeners, requests)
     }
+}
+
+fn loopback(path: &str, text: &Text, check: &mut Checker) -> SocketAddr {
+    let address = check.listen(path, text);
+    if !address.ip().is_loopback() {
+        check.refuse_value(
+            path,
+            address,
+            "a loopback address such as 127.0.0.1:8081, since it asks nobody who they are",
+        );
+    }
+    address
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use evenkeel_kubernetes::plan::election::Timing;
 use jiff::SignedDuration;
 
 use super::*;
@@ -52,26 +53,20 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
     );
     assert_eq!(config.policy.normalization, Normalization::Joint);
     assert_eq!(config.policy.max_age, SignedDuration::from_mins(3));
-    assert_eq!(config.in_flight_timeout, SignedDuration::from_secs(10));
-    let scaling = Scaling {
+    assert_eq!(
+        config.cluster.table.provisional,
+        SignedDuration::from_secs(10)
+    );
+    let scaling = plan::scaling::Settings {
         mode: Mode::Recommend,
         predict: Predict::Auto,
         interval: SignedDuration::from_secs(15),
-        max_age: config.policy.max_age,
+        max_age: config.policy.max_age / 2,
     };
     assert_eq!(config.scaling, scaling);
     assert_eq!(config.policy.default_capacity, Resources::default());
-    assert_eq!(
-        config.leader_election.lease_duration,
-        SignedDuration::from_secs(10)
-    );
-    let Writer {
-        queue,
-        timeout,
-        qps,
-    } = config.writer;
-    assert_eq!((queue, qps), (1000, 20));
-    assert_eq!(timeout, SignedDuration::from_secs(3));
+    assert_eq!(config.leader_election.timing, Timing::default());
+    assert_eq!(config.writer, writer::Settings::default());
 }
 
 #[test]
@@ -89,11 +84,11 @@ fn every_field_of_the_complete_example_is_read() {
     assert_eq!(config.policy.headroom_by_priority_class["batch"].get(), 0.6);
     assert_eq!(config.policy.relax_after, None);
     assert_eq!(config.policy.normalization, Normalization::PerResource);
-    let scaling = Scaling {
+    let scaling = plan::scaling::Settings {
         mode: Mode::Floor,
         predict: Predict::DsHpa,
         interval: SignedDuration::from_secs(30),
-        max_age: SignedDuration::from_mins(2),
+        max_age: SignedDuration::from_mins(1),
     };
     assert_eq!(config.scaling, scaling);
     assert_eq!(
@@ -104,8 +99,11 @@ fn every_field_of_the_complete_example_is_read() {
     assert_eq!(weights[Resource::Cpu], 0.5);
     let judged = config.policy.profiles.get("cache").unwrap().get();
     assert!((judged[Resource::Memory] - 0.464_261_493_364_601_26).abs() < 1e-12);
-    assert!(matches!(config.certificates.serving, Serving::Files(_)));
-    assert!(matches!(config.metrics.source, Source::Replay(Replay { speed, .. }) if speed == 60.0));
+    assert!(matches!(
+        config.certificates.serving,
+        crate::certificates::Serving::Files(_)
+    ));
+    assert!(matches!(&config.metrics.source, Source::Replay(replay) if replay.speed.get() == 60.0));
     // What the example leaves out would be untested, so it leaves out nothing.
     let written: Value = serde_saphyr::from_str(yaml).unwrap();
     for (variable, path) in Config::variables() {

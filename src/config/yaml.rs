@@ -3,12 +3,12 @@
 
 use serde::de::DeserializeOwned;
 
-/// One document.
+/// Reads one document.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, serde_saphyr::Error> {
     serde_saphyr::from_str_with_options(text, serde_saphyr::options! { strict_booleans: true })
 }
 
-/// All documents.
+/// Reads all documents.
 pub(crate) fn parse_all<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, serde_saphyr::Error> {
     serde_saphyr::from_multiple_with_options(text, serde_saphyr::options! { strict_booleans: true })
 }

@@ -12,7 +12,7 @@ use kube::Client;
 use serde_json::{Value, json};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Mood {
+pub(crate) enum Mood {
     #[default]
     Answers,
     /// Every request gets this status.
@@ -36,10 +36,10 @@ struct State {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct FakeApi(Arc<Mutex<State>>);
+pub(crate) struct FakeApi(Arc<Mutex<State>>);
 
 impl FakeApi {
-    pub(super) fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         let api = self.clone();
         let service = tower::service_fn(move |request: Request<kube::client::Body>| {
             let api = api.clone();
@@ -48,33 +48,33 @@ impl FakeApi {
         Client::new(service, "default")
     }
 
-    pub(super) fn set(&self, path: &str, object: Value) {
+    pub(crate) fn set(&self, path: &str, object: Value) {
         self.state().store(path, object);
     }
 
-    pub(super) fn get(&self, path: &str) -> Option<Value> {
+    pub(crate) fn get(&self, path: &str) -> Option<Value> {
         self.state().objects.get(path).cloned()
     }
 
-    pub(super) fn remove(&self, path: &str) {
+    pub(crate) fn remove(&self, path: &str) {
         self.state().objects.remove(path);
     }
 
-    pub(super) fn mood(&self, mood: Mood) {
+    pub(crate) fn mood(&self, mood: Mood) {
         self.state().mood = mood;
     }
 
     /// The writes so far, refused ones included.
-    pub(super) fn writes(&self) -> Vec<(Method, String)> {
+    pub(crate) fn writes(&self) -> Vec<(Method, String)> {
         self.state().writes.clone()
     }
 
-    pub(super) fn requests(&self) -> usize {
+    pub(crate) fn requests(&self) -> usize {
         self.state().requests
     }
 
     /// The patches that have been made to wait.
-    pub(super) fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.state().held
     }
 
@@ -163,7 +163,7 @@ fn refused(status: u16) -> (u16, Value) {
 }
 
 /// Waits until something holds; panics when it does not within a generous time.
-pub(super) async fn eventually(what: &str, holds: impl Fn() -> bool) {
+pub(crate) async fn eventually(what: &str, holds: impl Fn() -> bool) {
     for _ in 0..3000 {
         if holds() {
             return;

@@ -26,20 +26,25 @@ use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::plan::election::{Election, Record, Step, Timing};
 
-/// Where the Lease is and how it is held.
+/// The Lease, and the times of holding it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The namespace of the Lease.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-    /// This replica's name, its own among all replicas.
-    pub identity: String,
-    /// The times.
+    pub lease_name: String,
     pub timing: Timing,
+    /// The name of this replica in the Lease; made of host and process where it is not given.
+    pub identity: Option<String>,
 }
 
-/// Whether this replica leads, for whoever is about to write.
+/// This process among the replicas of the service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replica {
+    /// The namespace of the Lease.
+    pub namespace: String,
+    /// A name of its own among all replicas.
+    pub identity: String,
+}
+
+/// Leadership of this replica, for whoever is about to write.
 #[derive(Debug, Clone, Default)]
 pub struct Leadership(Arc<Standing>);
 
@@ -57,7 +62,7 @@ pub struct Permit<'a> {
 }
 
 impl Leadership {
-    /// Whether this replica may write at `now`.
+    /// True where this replica may write at `now`.
     #[must_use]
     pub fn is_leader(&self, now: Instant) -> bool {
         let until = self.0.until.load();
@@ -73,7 +78,7 @@ impl Leadership {
 
     /// A replica that leads for an hour.
     #[cfg(test)]
-    pub(super) fn leading() -> Self {
+    pub(crate) fn leading() -> Self {
         let leadership = Self::default();
         leadership.set(Some(clock::instant() + Duration::from_secs(3600)));
         leadership
@@ -93,7 +98,9 @@ impl Leadership {
 /// Takes part in the election until cancelled, and then gives the Lease back.
 pub struct Elector {
     api: Api<Lease>,
-    settings: Settings,
+    replica: Replica,
+    lease_name: String,
+    timing: Timing,
     leadership: Leadership,
     switch: WriteSwitch,
     warned: RateLimited<&'static str>,
@@ -104,23 +111,31 @@ impl Elector {
     #[must_use]
     pub fn new(
         client: Client,
+        replica: Replica,
         settings: Settings,
         leadership: Leadership,
         switch: WriteSwitch,
     ) -> Self {
+        let Settings {
+            lease_name,
+            timing,
+            identity: _,
+        } = settings;
         Self {
-            api: Api::namespaced(client, &settings.namespace),
-            settings,
+            api: Api::namespaced(client, &replica.namespace),
+            replica,
+            lease_name,
+            timing,
             leadership,
             switch,
             warned: RateLimited::default(),
         }
     }
 
-    /// Runs until `cancel`.
+    /// Takes part until `cancel`, and then gives the Lease back.
     pub async fn run(self, cancel: CancellationToken) {
-        let timing = self.settings.timing;
-        let mut election = Election::new(self.settings.identity.clone(), timing);
+        let timing = self.timing;
+        let mut election = Election::new(self.replica.identity.clone(), timing);
         let mut ticks = tokio::time::interval(timing.retry_period);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
@@ -142,11 +157,7 @@ impl Elector {
     async fn round(&self, election: &mut Election) {
         let led = self.leadership.is_leader(clock::instant());
         // An answer that takes longer than the next look is of no use.
-        let limit = self
-            .settings
-            .timing
-            .retry_period
-            .max(Duration::from_secs(1));
+        let limit = self.timing.retry_period.max(Duration::from_secs(1));
         match tokio::time::timeout(limit, self.contend(election)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
@@ -168,14 +179,14 @@ impl Elector {
         if leads != led {
             info!(
                 leads,
-                identity = self.settings.identity,
+                identity = self.replica.identity,
                 "leadership changed"
             );
         }
     }
 
     async fn contend(&self, election: &mut Election) -> Result<(), kube::Error> {
-        let lease = self.api.get_opt(&self.settings.name).await?;
+        let lease = self.api.get_opt(&self.lease_name).await?;
         let record = lease.as_ref().map(Record::of);
         let step = election.decide(record.as_ref(), clock::instant());
         let sent = clock::instant();
@@ -201,7 +212,7 @@ impl Elector {
                     keep_acquire_time(&mut renewed, known);
                 }
                 self.api
-                    .replace(&self.settings.name, &PostParams::default(), &renewed)
+                    .replace(&self.lease_name, &PostParams::default(), &renewed)
                     .await
             }
         };
@@ -216,13 +227,12 @@ impl Elector {
 
     fn lease(&self, resource_version: Option<&String>, transitions: i32, now: Timestamp) -> Lease {
         let mut lease = Lease::default();
-        lease.metadata.name = Some(self.settings.name.clone());
-        lease.metadata.namespace = Some(self.settings.namespace.clone());
+        lease.metadata.name = Some(self.lease_name.clone());
+        lease.metadata.namespace = Some(self.replica.namespace.clone());
         lease.metadata.resource_version = resource_version.cloned();
         let spec = lease.spec.get_or_insert_default();
-        spec.holder_identity = Some(self.settings.identity.clone());
-        spec.lease_duration_seconds =
-            i32::try_from(self.settings.timing.lease_duration.as_secs()).ok();
+        spec.holder_identity = Some(self.replica.identity.clone());
+        spec.lease_duration_seconds = i32::try_from(self.timing.lease_duration.as_secs()).ok();
         spec.acquire_time = Some(MicroTime(now));
         spec.renew_time = Some(MicroTime(now));
         spec.lease_transitions = Some(transitions);
@@ -241,20 +251,20 @@ impl Elector {
             return;
         }
         let released = async {
-            let mut lease = self.api.get(&self.settings.name).await?;
+            let mut lease = self.api.get(&self.lease_name).await?;
             let Some(spec) = lease.spec.as_mut() else {
                 return Ok(());
             };
-            if spec.holder_identity.as_deref() == Some(&self.settings.identity) {
+            if spec.holder_identity.as_deref() == Some(&self.replica.identity) {
                 spec.holder_identity = Some(String::new());
                 spec.renew_time = Some(MicroTime(clock::now()));
                 self.api
-                    .replace(&self.settings.name, &PostParams::default(), &lease)
+                    .replace(&self.lease_name, &PostParams::default(), &lease)
                     .await?;
             }
             Ok::<(), kube::Error>(())
         };
-        match tokio::time::timeout(self.settings.timing.retry_period, released).await {
+        match tokio::time::timeout(self.timing.retry_period, released).await {
             Ok(Ok(())) => info!("gave the lease back"),
             Ok(Err(error)) => warn!(%error, "the lease could not be given back"),
             Err(_) => warn!("the lease could not be given back in time"),
@@ -302,16 +312,20 @@ mod tests {
 
     impl Contender {
         fn start(api: &FakeApi, identity: &str, enabled: bool) -> Self {
-            let settings = Settings {
+            let replica = Replica {
                 namespace: "system".to_owned(),
-                name: "evenkeel".to_owned(),
                 identity: identity.to_owned(),
+            };
+            let settings = Settings {
+                lease_name: "evenkeel".to_owned(),
                 timing: TIMING,
+                identity: None,
             };
             let leadership = Leadership::default();
             let switch = WriteSwitch::new(enabled);
             let cancel = CancellationToken::new();
-            let elector = Elector::new(api.client(), settings, leadership.clone(), switch.clone());
+            let (client, leads) = (api.client(), leadership.clone());
+            let elector = Elector::new(client, replica, settings, leads, switch.clone());
             let task = tokio::spawn(elector.run(cancel.clone()));
             Self {
                 leadership,

@@ -11,10 +11,10 @@ use prometheus_client::registry::Registry;
 use super::switch::WriteSwitch;
 use evenkeel_kubernetes::plan::Purpose;
 
-/// How a write ended.
+/// Outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// Done.
+    /// The API server has accepted it.
     Written,
     /// The object has changed since, or is there already.
     Conflict,

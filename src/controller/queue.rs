@@ -1,6 +1,6 @@
-//! What waits to be written, in three lanes: what changes how the cluster behaves goes before what
-//! only tells of it, so that ten thousand statuses hold up no floor. Statuses and Events take turns,
-//! so that neither a storm of the one nor of the other silences the rest.
+//! Writes that wait, in three lanes: what changes how the cluster behaves goes before what only
+//! tells of it, so that ten thousand statuses hold up no floor. Statuses and Events take turns, so
+//! that neither a storm of the one nor of the other silences the rest.
 //!
 //! All lanes are bounded, and what does not fit is planned again later. Of one object one write
 //! waits in each lane, the newest that was planned: an object changes while its write waits, and
@@ -35,12 +35,12 @@ const fn lane(purpose: Purpose) -> Lane {
     }
 }
 
-/// One write's place.
+/// The place of one write in the queue.
 type Place = (Lane, ObjectRef);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// What waits; `None` while it is being made.
+    /// The write; `None` while it is being made.
     waiting: HashMap<Place, Option<Write>>,
     failed: HashSet<ObjectRef>,
 }

@@ -17,7 +17,7 @@ impl WriteSwitch {
         Self(Arc::new(AtomicBool::new(enabled)))
     }
 
-    /// Whether writes are allowed.
+    /// True where writes are allowed.
     #[must_use]
     pub fn is_enabled(&self) -> bool {
         self.0.load(Ordering::SeqCst)

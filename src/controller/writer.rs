@@ -1,8 +1,8 @@
 //! The one writer: everything that Evenkeel changes in the cluster goes through here.
 //!
-//! Plans are queued without waiting (`queue`) and made one after the other. Right before each request the writer looks whether the kill switch allows it and
-//! whether this replica leads, and each request has a deadline. The Lease is not given back before
-//! the request has ended.
+//! Plans are queued without waiting (`queue`) and made one after the other. Right before each
+//! request the writer looks whether the kill switch allows it and whether this replica leads, and
+//! each request has a deadline. The Lease is not given back before the request has ended.
 
 use std::time::{Duration, Instant};
 
@@ -56,7 +56,7 @@ fn by_us() -> PatchParams {
     }
 }
 
-/// Whether a plan has to know that its write was not made. What has changed meanwhile is planned
+/// True where a plan has to know that its write was not made. What has changed meanwhile is planned
 /// anew by itself, but for a node, which was only to be touched.
 fn is_failure(outcome: Outcome, target: &ObjectRef) -> bool {
     match outcome {
@@ -106,7 +106,7 @@ impl Writer {
         self.queue.take_all()
     }
 
-    /// Writes until `cancel`.
+    /// Makes the queued writes until `cancel`.
     pub async fn run(mut self, cancel: CancellationToken) {
         loop {
             let write = tokio::select! {

@@ -17,7 +17,8 @@ mod writing;
 
 use super::observation::{Observation, Replica, Seen, Unseen};
 use super::{Finding, Page};
-use crate::config::{Config, ConfigError, Serving};
+use crate::certificates::Serving;
+use crate::config::{Config, ConfigError};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 
 /// What a check found; the finding that its subject could not be looked at is the error.

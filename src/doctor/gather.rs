@@ -20,8 +20,9 @@ use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Client;
 
 use super::observation::{Observation, Seen, ServedCertificate};
-use crate::config::{Config, Serving};
-use crate::server::certificates::SERVER_CERTIFICATE;
+use crate::certificates::SERVER_CERTIFICATE;
+use crate::certificates::Serving;
+use crate::config::Config;
 use evenkeel_kubernetes::watched::{WatchedNamespace, WatchedNode, WatchedPod};
 use read::Reader;
 

@@ -106,7 +106,7 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
-    use crate::server::certificates::{Bundle, Names, Validity};
+    use crate::certificates::{Bundle, Names, Validity};
 
     const DAY: SignedDuration = SignedDuration::from_hours(24);
 

@@ -13,9 +13,9 @@ use jiff::Timestamp;
 use moka::future::Cache;
 use moka::policy::EvictionPolicy;
 
-use super::MetricsError;
+use super::error::MetricsError;
 
-/// How much is kept and how long a refresh may take.
+/// Bounds of the cache and of a refresh.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The most keys that are kept.
@@ -29,7 +29,6 @@ pub struct Settings {
 /// A value with the time at which it was asked for.
 #[derive(Debug)]
 pub struct Entry<V> {
-    /// The value.
     pub value: Arc<V>,
     /// The time of the refresh that brought it.
     pub fetched_at: Timestamp,
@@ -61,7 +60,7 @@ impl<V> Clone for Slot<V> {
     }
 }
 
-/// Values by key, such as the text of a query; clones share them.
+/// Values by key, such as a [`QueryKey`](super::QueryKey); clones share them.
 pub struct MetricsCache<K, V> {
     slots: Cache<K, Slot<V>>,
     timeout: Duration,
@@ -81,7 +80,6 @@ where
     K: Clone + Eq + Hash + Send + Sync + 'static,
     V: Send + Sync + 'static,
 {
-    /// An empty cache.
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
         let Settings {

@@ -1,4 +1,4 @@
-//! Why a source could not tell what was used.
+//! Faults of metrics sources.
 //!
 //! Each variant is a distinct thing for an operator to mend, which `reason` names in metrics and
 //! logs. Texts that come from the other side are cut short, and addresses are left out of
@@ -9,11 +9,12 @@ use std::fmt;
 use std::path::PathBuf;
 
 use evenkeel_core::units::Bytes;
+use evenkeel_http_client as http_client;
 
 /// The longest text of the other side that an error repeats, in characters.
 const EXCERPT: usize = 200;
 
-/// Why a source, or one query of it, has no answer.
+/// Cause for which a source, or one query of it, has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum MetricsError {
     /// The HTTP client could not be set up (TLS roots, CA file).
@@ -22,9 +23,8 @@ pub enum MetricsError {
     /// A file with credentials could not be read or holds no usable text.
     #[error("credentials in {}: {cause}", path.display())]
     Credentials {
-        /// The file.
         path: PathBuf,
-        /// What is wrong with it; never its content.
+        /// Its fault; never its content.
         cause: String,
     },
     /// No connection: refused, no such host, TLS handshake failed.
@@ -38,18 +38,10 @@ pub enum MetricsError {
     Transport(#[source] Box<dyn Error + Send + Sync>),
     /// The server sends the caller elsewhere, which is not followed: a login page or a wrong URL.
     #[error("HTTP {status}: redirected to {location:?}; set the URL of the API itself")]
-    Redirect {
-        /// The status, 3xx.
-        status: u16,
-        /// Where to.
-        location: String,
-    },
+    Redirect { status: u16, location: String },
     /// The server does not let the caller in (401, 403).
     #[error("HTTP {status}: not allowed; check the bearer token and its rights")]
-    Unauthorized {
-        /// 401 or 403.
-        status: u16,
-    },
+    Unauthorized { status: u16 },
     /// The API is not served there (404).
     #[error("HTTP 404: not served there: {excerpt}")]
     NotServed {
@@ -59,7 +51,6 @@ pub enum MetricsError {
     /// Any other status that is not a success.
     #[error("HTTP {status}: {excerpt}")]
     Status {
-        /// The status.
         status: u16,
         /// The beginning of the answer.
         excerpt: String,
@@ -69,13 +60,12 @@ pub enum MetricsError {
     Refused {
         /// The server's class of error, such as `bad_data` or `execution`.
         kind: String,
-        /// Its text.
         message: String,
     },
     /// The answer is not what the API answers: not JSON, cut short, or of another shape.
     #[error("answer not understood: {cause}; it begins with {excerpt:?}")]
     Malformed {
-        /// What is wrong, and where.
+        /// The fault and its place.
         cause: String,
         /// The beginning of the answer.
         excerpt: String,
@@ -90,10 +80,7 @@ pub enum MetricsError {
     },
     /// The answer is marked incomplete or doubtful, so a missing node may be anything.
     #[error("answer with a warning: {first}")]
-    Warnings {
-        /// The first warning.
-        first: String,
-    },
+    Warnings { first: String },
     /// The answer is longer than allowed.
     #[error("answer longer than {} bytes", limit.0)]
     TooLarge {
@@ -106,6 +93,22 @@ pub enum MetricsError {
     /// The process is shutting down.
     #[error("given up, as the process shuts down")]
     Aborted,
+}
+
+impl From<http_client::Error> for MetricsError {
+    fn from(error: http_client::Error) -> Self {
+        match error {
+            http_client::Error::Connect(cause) => Self::Connect(cause.into()),
+            http_client::Error::Timeout => Self::Timeout,
+            http_client::Error::Broken(cause) => Self::Transport(cause),
+            http_client::Error::TooLarge { limit } => Self::TooLarge {
+                limit: Bytes(u64::try_from(limit).unwrap_or(u64::MAX)),
+            },
+            error @ (http_client::Error::Request(_) | http_client::Error::NotText) => {
+                Self::Client(error.into())
+            }
+        }
+    }
 }
 
 impl MetricsError {
@@ -132,7 +135,7 @@ impl MetricsError {
         }
     }
 
-    /// Whether the server itself seems out of reach, so that asking it more is a waste of time.
+    /// True where the server itself seems out of reach, so that asking it more is a waste of time.
     #[must_use]
     pub const fn is_unreachable(&self) -> bool {
         matches!(self, Self::Connect(_) | Self::Timeout)

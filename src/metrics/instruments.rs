@@ -1,4 +1,4 @@
-//! What Evenkeel tells of its own measuring, as Prometheus metrics.
+//! Prometheus metrics of the measuring itself.
 //!
 //! Every label value comes from a closed set: queries, reasons, causes, resources, states.
 
@@ -12,8 +12,9 @@ use std::sync::atomic::AtomicU64;
 
 use jiff::Timestamp;
 
+use super::error::MetricsError;
+use super::round::Round;
 use super::self_check::Finding;
-use super::{MetricsError, Round};
 use evenkeel_core::units::Resources;
 
 /// The query label of a round that failed as a whole.

@@ -15,14 +15,15 @@ use jiff::{SignedDuration, Timestamp};
 use kube::client::Body;
 use serde::Deserialize;
 
-use super::error::excerpt;
-use super::{DropCause, Dropped, MetricsError, MetricsSource, Query, QueryReport, Round};
+use super::error::{MetricsError, excerpt};
+use super::round::{DropCause, Dropped, Query, QueryReport, Round};
+use super::source::MetricsSource;
 use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::units::{Amount, Bytes, Quantity, Resource, Resources};
 
-/// How to read the metrics API.
-#[derive(Debug, Clone)]
+/// Bounds of a call to the metrics API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The longest that one list may take.
     pub timeout: Duration,

@@ -3,9 +3,11 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::{MetricsError, MetricsSource, Round};
+use super::error::MetricsError;
+use super::round::Round;
+use super::source::MetricsSource;
 
-/// Measures nothing.
+/// A source that measures nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoMetrics;
 

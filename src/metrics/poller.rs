@@ -13,32 +13,31 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::cache::{self, Entry, MetricsCache};
-use super::{Metrics, MetricsError, MetricsSource, Round};
+use super::error::MetricsError;
+use super::instruments::Metrics;
+use super::query_key::QueryKey;
+use super::round::Round;
+use super::source::MetricsSource;
 use evenkeel_clock::Clock;
-
-/// The key of the one value that the poller keeps.
-const ROUND: &str = "round";
 
 /// While a fault lasts it is logged this often.
 const FAULT_LOG_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 
 /// When rounds are asked for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// The clock that measurements are dated by.
-    pub clock: Clock,
-    /// The distance between ticks on it.
-    pub interval: SignedDuration,
+    /// The distance between ticks, by the cluster's clock.
+    pub interval: Duration,
     /// The longest that a whole round may take.
     pub timeout: Duration,
 }
 
-/// What a tick brought.
+/// Outcome of a tick.
 #[derive(Debug)]
 pub struct Update {
     /// The time of the tick.
     pub at: Timestamp,
-    /// The new round, or why there is none.
+    /// The new round, or the cause for which there is none.
     pub outcome: Result<Arc<Round>, Arc<MetricsError>>,
 }
 
@@ -46,15 +45,21 @@ pub struct Update {
 pub struct Poller {
     source: Arc<dyn MetricsSource>,
     settings: Settings,
-    cache: MetricsCache<&'static str, Round>,
+    clock: Clock,
+    cache: MetricsCache<QueryKey, Round>,
     metrics: Metrics,
     fault_logged_at: Option<Timestamp>,
 }
 
 impl Poller {
-    /// A poller of `source` that has not asked yet.
+    /// A poller of `source` that has not asked yet, and dates its rounds by `clock`.
     #[must_use]
-    pub fn new(source: Arc<dyn MetricsSource>, settings: Settings, metrics: Metrics) -> Self {
+    pub fn new(
+        source: Arc<dyn MetricsSource>,
+        settings: Settings,
+        clock: Clock,
+        metrics: Metrics,
+    ) -> Self {
         let cache = MetricsCache::new(&cache::Settings {
             capacity: 1,
             time_to_idle: None,
@@ -63,6 +68,7 @@ impl Poller {
         Self {
             source,
             settings,
+            clock,
             cache,
             metrics,
             fault_logged_at: None,
@@ -71,8 +77,10 @@ impl Poller {
 
     /// Polls until cancelled, at once and then at each tick, and hands over what each brought.
     pub async fn run(mut self, cancelled: CancellationToken, mut each: impl FnMut(Update) + Send) {
-        let clock = self.settings.clock;
-        let mut ticks = tokio::time::interval(clock.period(self.settings.interval));
+        let clock = self.clock;
+        let interval = SignedDuration::try_from(self.settings.interval);
+        let interval = interval.unwrap_or(SignedDuration::MAX);
+        let mut ticks = tokio::time::interval(clock.period(interval));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let polling = async {
             loop {
@@ -85,15 +93,16 @@ impl Poller {
 
     /// One round at `now`.
     pub async fn poll(&mut self, now: Timestamp) -> Update {
+        let key = QueryKey::round(self.source.name());
         let outcome = self
             .cache
-            .refresh(ROUND, now, self.source.sample(now))
+            .refresh(key.clone(), now, self.source.sample(now))
             .await
             .map(|entry| entry.value);
         self.metrics
             .observe(outcome.as_deref().map_err(|error| &**error));
         self.log(&outcome, now);
-        let newest: Option<Entry<Round>> = self.cache.get(&ROUND).await;
+        let newest: Option<Entry<Round>> = self.cache.get(&key).await;
         if let Some(newest) = &newest {
             self.metrics.observe_age(&newest.value, now);
         }
@@ -166,8 +175,7 @@ mod tests {
 
     fn settings() -> Settings {
         Settings {
-            clock: Clock::real(),
-            interval: SignedDuration::from_secs(15),
+            interval: Duration::from_secs(15),
             timeout: Duration::from_secs(60),
         }
     }
@@ -179,7 +187,12 @@ mod tests {
     #[tokio::test]
     async fn each_poll_tells_what_it_brought() {
         let source = Arc::new(Fake::default());
-        let mut poller = Poller::new(source.clone(), settings(), Metrics::default());
+        let mut poller = Poller::new(
+            source.clone(),
+            settings(),
+            Clock::real(),
+            Metrics::default(),
+        );
         for (at, up) in [(0, false), (15, true), (30, false), (45, true)] {
             source.up.store(up, Ordering::SeqCst);
             let update = poller.poll(second(at)).await;
@@ -194,7 +207,12 @@ mod tests {
             hangs: true,
             ..Fake::default()
         });
-        let poller = Poller::new(source.clone(), settings(), Metrics::default());
+        let poller = Poller::new(
+            source.clone(),
+            settings(),
+            Clock::real(),
+            Metrics::default(),
+        );
         let (sender, mut updates) = mpsc::unbounded_channel();
         let cancelled = CancellationToken::new();
         let running = tokio::spawn(poller.run(cancelled.clone(), move |update| {

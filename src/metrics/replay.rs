@@ -8,47 +8,54 @@ mod trace;
 
 pub use trace::{Trace, TraceError};
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
 use self::trace::{Row, Subject};
-use super::{MetricsError, MetricsSource, Round};
+use super::error::MetricsError;
+use super::round::Round;
+use super::source::MetricsSource;
 use evenkeel_core::placement::usage::{Measurement, UsageSample};
 use evenkeel_core::units::Ratio;
 
-/// What is played, and how.
-#[derive(Debug, Clone)]
+/// A trace that stands in for measurements.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// The trace.
-    pub trace: Trace,
+    pub file: PathBuf,
     /// Seconds of the trace for each second of the clock, above 0.
     pub speed: Ratio,
-    /// The time at which the trace's second 0 is.
-    pub started_at: Timestamp,
 }
 
 /// Usage from a trace.
 pub struct ReplaySource {
-    settings: Settings,
+    trace: Trace,
+    speed: Ratio,
+    started_at: Timestamp,
 }
 
 impl ReplaySource {
-    /// A source that plays the trace.
+    /// A source that plays `trace`, whose second 0 is at `started_at`, at `speed` seconds of the
+    /// trace for each second of the clock.
     #[must_use]
-    pub fn new(settings: Settings) -> Self {
-        Self { settings }
-    }
-
-    /// What the trace says at `now`.
-    #[must_use]
-    pub fn at(&self, now: Timestamp) -> UsageSample {
-        let Settings {
+    pub fn new(trace: Trace, speed: Ratio, started_at: Timestamp) -> Self {
+        Self {
             trace,
             speed,
             started_at,
-        } = &self.settings;
+        }
+    }
+
+    /// Usage at `now`, as the trace has it.
+    #[must_use]
+    pub fn at(&self, now: Timestamp) -> UsageSample {
+        let Self {
+            trace,
+            speed,
+            started_at,
+        } = self;
         let position = now.duration_since(*started_at).as_secs_f64() * speed.get();
         let mut usage = UsageSample::default();
         for (subject, row) in trace.at(position) {
@@ -109,11 +116,8 @@ mod tests {
     const START: i64 = 1_700_000_000;
 
     fn source(speed: f64) -> ReplaySource {
-        ReplaySource::new(Settings {
-            trace: TRACE.parse().unwrap(),
-            speed: Ratio::new(speed).unwrap(),
-            started_at: second(0),
-        })
+        let trace = TRACE.parse().unwrap();
+        ReplaySource::new(trace, Ratio::new(speed).unwrap(), second(0))
     }
 
     fn second(offset: i64) -> Timestamp {

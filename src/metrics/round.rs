@@ -1,19 +1,18 @@
-//! One round of a source: what was measured, and what of it was not and why.
+//! One round of a source: its measurements, and those that failed with the cause.
 
 use std::time::Duration;
 
-use super::MetricsError;
+use super::error::MetricsError;
 use std::sync::Arc;
 
 use evenkeel_core::placement::usage::UsageSample;
 use evenkeel_core::units::Resource;
 
-/// What one call of a source brought.
+/// Outcome of one call of a source.
 #[derive(Debug, Default)]
 pub struct Round {
-    /// What was measured.
     pub usage: Arc<UsageSample>,
-    /// How each query went, in the order asked.
+    /// Outcome of each query, in the order asked.
     pub reports: Vec<QueryReport>,
 }
 
@@ -26,27 +25,26 @@ impl Round {
     }
 }
 
-/// How one query went.
+/// Outcome of one query.
 #[derive(Debug)]
 pub struct QueryReport {
-    /// Which one.
     pub query: Query,
-    /// How long it took, reading the answer included.
+    /// Time that it took, reading the answer included.
     pub took: Duration,
     /// Values of the answer that were not taken.
     pub dropped: Dropped,
-    /// Why there is no answer.
+    /// Cause for which there is no answer.
     pub error: Option<MetricsError>,
 }
 
-/// What a query asks for; a closed set, since it is a metric label.
+/// Subject of a query; a closed set, since it is a metric label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Query {
     /// When the exporter behind this resource of the nodes was last read.
     SampleTime(Resource),
-    /// What each node uses.
+    /// Usage of each node.
     Node(Resource),
-    /// What each Pod uses.
+    /// Usage of each Pod.
     Pod(Resource),
     /// The speed of each node's network interfaces.
     NetworkCapacity,
@@ -57,6 +55,21 @@ pub enum Query {
 }
 
 impl Query {
+    /// Queries that the configuration may replace, in the order in which it shows them.
+    pub const SETTABLE: [Self; 11] = [
+        Self::Node(Resource::Cpu),
+        Self::Node(Resource::Memory),
+        Self::Node(Resource::NetworkIo),
+        Self::Node(Resource::DiskIo),
+        Self::Node(Resource::Disk),
+        Self::Pod(Resource::Cpu),
+        Self::Pod(Resource::Memory),
+        Self::Pod(Resource::NetworkIo),
+        Self::Pod(Resource::DiskIo),
+        Self::Pod(Resource::Disk),
+        Self::NetworkCapacity,
+    ];
+
     /// The name in metrics, logs and the configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -89,12 +102,11 @@ impl Query {
     }
 }
 
-/// Why a value of an answer was not taken.
+/// Cause for which a value of an answer was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DropCause {
     /// It is not a number, or a histogram.
     NotANumber,
-    /// It is infinite.
     Infinite,
     /// It is below zero.
     Negative,
@@ -110,7 +122,6 @@ pub enum DropCause {
 }
 
 impl DropCause {
-    /// All causes.
     pub const ALL: [Self; 7] = [
         Self::NotANumber,
         Self::Infinite,
@@ -141,14 +152,13 @@ impl DropCause {
 pub struct Dropped([u64; DropCause::ALL.len()]);
 
 impl Dropped {
-    /// Counts one more.
     pub(crate) fn add(&mut self, cause: DropCause) {
         if let Some(position) = DropCause::ALL.iter().position(|known| *known == cause) {
             self.0[position] += 1;
         }
     }
 
-    /// How many were dropped for this cause.
+    /// Number of values that were dropped for this cause.
     #[must_use]
     pub fn count(&self, cause: DropCause) -> u64 {
         self.iter()

@@ -1,4 +1,4 @@
-//! Whether what is measured and the cluster's nodes are called the same, and if not, what to do.
+//! A check that measurements and the cluster's nodes have the same names, with advice where not.
 //!
 //! A node that no series names is scheduled by estimates, which looks like Evenkeel doing
 //! nothing. So the names are compared at start, the labels of real series are searched for one
@@ -7,17 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::prometheus::{PrometheusSource, without_port};
-use super::{MetricsError, Query, Round};
+use super::round::{Query, Round};
+use super::series::{LabelSet, without_port};
 use evenkeel_core::units::Resource;
-
-/// All labels of one series.
-pub type LabelSet = BTreeMap<String, String>;
 
 /// The most names that a finding repeats.
 const NAMES_SHOWN: usize = 5;
 
-/// What the cluster calls a node.
+/// Name and addresses of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeIdentity {
     /// The name of the Node object.
@@ -33,33 +30,24 @@ pub enum Finding {
     NoSeries,
     /// Nodes without any measurement.
     Unmeasured {
-        /// The nodes.
         nodes: Vec<String>,
-        /// How many nodes there are in all.
+        /// Number of all nodes.
         of: usize,
     },
     /// A resource that is measured of no node at all, while others are.
-    ResourceUnmeasured {
-        /// The resource.
-        resource: Resource,
-    },
+    ResourceUnmeasured { resource: Resource },
     /// Measured names that are no node's.
-    Unmatched {
-        /// The names.
-        names: Vec<String>,
-    },
+    Unmatched { names: Vec<String> },
     /// A label whose values are the names of nodes.
     UseLabel {
-        /// The label.
         label: String,
-        /// How many nodes it names.
+        /// Number of nodes that it names.
         names: usize,
-        /// How many nodes there are in all.
+        /// Number of all nodes.
         of: usize,
     },
     /// A label holds addresses of nodes, and none holds their names.
     AddressOnly {
-        /// The label.
         label: String,
         /// A value of it.
         value: String,
@@ -233,29 +221,6 @@ fn address_label(nodes: &[NodeIdentity], series: &[LabelSet]) -> Option<Finding>
             kind: (*kind).clone(),
         })
     })
-}
-
-impl PrometheusSource {
-    /// Compares the nodes of the cluster with what a round measured. Asks Prometheus for the
-    /// labels of its series only if a node is missing.
-    ///
-    /// # Errors
-    /// The labels could not be asked for.
-    pub async fn self_check(
-        &self,
-        nodes: &[NodeIdentity],
-        round: &Round,
-    ) -> Result<Vec<Finding>, MetricsError> {
-        let complete = nodes
-            .iter()
-            .all(|node| round.usage.nodes.contains_key(&*node.name));
-        let series = if complete {
-            Vec::new()
-        } else {
-            self.probe().await?
-        };
-        Ok(check(nodes, round, &series))
-    }
 }
 
 #[cfg(test)]

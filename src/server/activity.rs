@@ -1,4 +1,4 @@
-//! What goes on on a connection, as far as it decides how long it stays open.
+//! Activity on a connection, as far as it decides how long the connection stays open.
 //!
 //! A client may keep a connection for minutes without a word, and expects to find it open; but
 //! one that has begun a request head must finish it. hyper's own timeout does not tell the two
@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What is noted of a connection; clones share it.
+/// Notes on a connection; clones share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Activity(Arc<Noted>);
 
@@ -36,7 +36,7 @@ impl Activity {
         InFlight(self.clone())
     }
 
-    /// Whether a request has begun that is not answered yet.
+    /// True while a request has begun that is not answered yet.
     pub fn is_busy(&self) -> bool {
         self.0.in_flight.load(Ordering::Relaxed) > 0 || self.0.head_begun.load(Ordering::Relaxed)
     }
@@ -70,10 +70,9 @@ struct Look {
     head_begun: bool,
 }
 
-/// What follows from the looks so far.
+/// Conclusion from the looks so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The connection stays.
     Keep,
     /// A request head has been incomplete for more than a whole interval.
     SlowHead,

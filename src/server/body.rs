@@ -14,13 +14,14 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
 
+use super::arrival::{Arrival, Load};
 use super::budget::{BodyBudget, Room};
-use super::{ApiError, Arrival, Load};
+use super::error::ApiError;
 
-/// What is read of an unwanted body before its connection is given up.
+/// Bytes of an unwanted body that are read before its connection is given up.
 const DISCARDED: u64 = 1024 * 1024;
 
-/// How long that may take.
+/// Time limit of that reading.
 const DISCARD_TIME: Duration = Duration::from_secs(1);
 
 /// A request of one of the [`Routes`](super::Routes) with its whole JSON body.
@@ -28,7 +29,6 @@ const DISCARD_TIME: Duration = Duration::from_secs(1);
 pub struct Call {
     /// The body, not parsed.
     pub body: Bytes,
-    /// Whether the handler should do its work or fail open at once.
     pub load: Load,
     /// When the request arrived.
     pub started: Instant,

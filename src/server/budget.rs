@@ -13,14 +13,16 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{ApiError, Metrics};
+use super::error::ApiError;
+use super::metrics::Metrics;
 use evenkeel_core::units::Bytes;
 
-/// How long a request waits for its turn or for room: half of the 200 ms that kube-scheduler waits
-/// for an answer, and many times what a body in transit takes to be answered.
+/// Time for which a request waits for its turn or for room: half of the 200 ms that kube-scheduler
+/// waits for an answer, and many times what a body in transit takes to be answered.
 pub(super) const WAIT: Duration = Duration::from_millis(100);
 
-/// What is counted: small enough not to waste room on small bodies, large enough for a semaphore.
+/// Unit of the budget: small enough not to waste room on small bodies, large enough for a
+/// semaphore.
 const UNIT: u64 = 1024;
 
 /// Room for bodies, shared by all paths of a listener.
@@ -56,7 +58,6 @@ impl BodyBudget {
         u64::from(self.units) * UNIT
     }
 
-    /// No room yet.
     pub fn none(&self) -> Room {
         Room {
             permit: None,

@@ -21,11 +21,12 @@ use tokio::time::MissedTickBehavior;
 use tower::ServiceExt;
 
 use super::activity::{Activity, Noting, Pace, Verdict};
+use super::drain::{Phase, Shutdown};
 use super::error::CloseConnection;
+use super::settings::ListenerSettings;
 use super::tls::Peer;
-use super::{ListenerSettings, Phase, Shutdown};
 
-/// How long a quiet HTTP/1.1 connection stays open after the last connection was accepted: a
+/// Time for which a quiet HTTP/1.1 connection stays open after the last connection was accepted: a
 /// request may be under way that was sent before the client knew.
 const LINGER: Duration = Duration::from_secs(1);
 
@@ -37,14 +38,13 @@ const CONNECTION_WINDOW: u32 = 4 << 20;
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How requests are framed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
     Http1,
     Http2,
 }
 
-/// Why a connection was closed from this side without having said so in an answer.
+/// Reason for which a connection was closed from this side without a word in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Closed {
     /// It was not: the client went, or the last answer said so.
@@ -69,7 +69,7 @@ impl Closed {
     }
 }
 
-/// What a connection serves, and for whom.
+/// The router and the peer of a connection, and its bounds.
 #[derive(Debug, Clone)]
 pub(super) struct Serving {
     pub router: Router,

@@ -1,4 +1,4 @@
-//! How the service ends: it says that it is leaving, stops taking connections, finishes what it
+//! The end of the service: it says that it is leaving, stops taking connections, finishes what it
 //! has, and only then is over.
 //!
 //! Endpoints of a Service change some time after a Pod was told to end, and until then new
@@ -9,13 +9,13 @@
 use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
-use std::time::Duration;
 
+use super::settings::DrainSettings;
 use futures::{Stream, StreamExt, stream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
-/// How far the end of the service has come.
+/// Phases of the end of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// It has not begun.
@@ -28,19 +28,9 @@ pub enum Phase {
     Over,
 }
 
-/// How long the phases last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DrainSettings {
-    /// From the signal until no more connections are accepted.
-    pub delay: Duration,
-    /// From then until whatever is left is dropped.
-    pub timeout: Duration,
-}
-
-/// How the service ended.
+/// Outcome of the end of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drained {
-    /// Everything was finished.
     Complete,
     /// Something was still open at the deadline.
     TimedOut,
@@ -131,7 +121,7 @@ impl Drain {
 }
 
 impl Shutdown {
-    /// How far the end has come.
+    /// The current phase.
     pub fn phase(&self) -> Phase {
         *self.phase.borrow()
     }
@@ -172,6 +162,8 @@ pub fn signals() -> io::Result<impl Stream<Item = ()>> {
 #[cfg(test)]
 mod tests {
     use futures::channel::mpsc::unbounded;
+
+    use std::time::Duration;
 
     use super::*;
 

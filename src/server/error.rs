@@ -4,6 +4,8 @@
 //! would hold the request back until its timeout, and never a redirect, which it would follow.
 
 use std::borrow::Cow;
+use std::io;
+use std::net::SocketAddr;
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -20,7 +22,7 @@ pub struct ApiError {
     connection: Connection,
 }
 
-/// What becomes of the connection after an answer.
+/// Fate of the connection after an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Connection {
     Stays,
@@ -65,7 +67,6 @@ impl ApiError {
         self
     }
 
-    /// The HTTP status.
     pub const fn status(&self) -> StatusCode {
         self.status
     }
@@ -93,5 +94,26 @@ impl IntoResponse for ApiError {
             response.extensions_mut().insert(CloseConnection);
         }
         response
+    }
+}
+
+/// A listener that could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The address is taken, or is none of this machine.
+    #[error("{address} cannot be bound")]
+    Bind {
+        address: SocketAddr,
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl ServerError {
+    /// A short name for metrics and conditions.
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Bind { .. } => "AddressUnavailable",
+        }
     }
 }

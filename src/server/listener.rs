@@ -6,7 +6,6 @@
 mod handshake;
 
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,8 +17,11 @@ use tokio_util::task::TaskTracker;
 
 use self::handshake::handshake;
 use super::connection::{Closed, Protocol, Serving};
+use super::drain::Shutdown;
+use super::error::ServerError;
+use super::metrics::Metrics;
+use super::settings::ListenerSettings;
 use super::tls::CertificateStore;
-use super::{Metrics, ServerError, Shutdown};
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 
@@ -30,45 +32,10 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// How a listener treats its connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ListenerSettings {
-    /// The name in metrics and logs.
-    pub name: &'static str,
-    /// Connections open at a time.
-    pub max_connections: NonZeroUsize,
-    /// How long a TLS handshake may take.
-    pub handshake_timeout: Duration,
-    /// How long a request head may take to arrive; at least this long, at most twice.
-    pub header_timeout: Duration,
-    /// How long a connection may be without a request. Longer than clients keep theirs (90 s in
-    /// Go), so that it is the client that closes.
-    pub idle_timeout: Duration,
-}
-
-impl ListenerSettings {
-    /// A listener called `name` with the usual bounds.
-    pub fn new(name: &'static str) -> Self {
-        Self {
-            name,
-            max_connections: const { NonZeroUsize::new(4096).expect("not zero") },
-            handshake_timeout: Duration::from_secs(10),
-            header_timeout: Duration::from_secs(10),
-            idle_timeout: Duration::from_secs(600),
-        }
-    }
-
-    /// The idle timeout in header timeouts, at which connections are looked at.
-    pub(super) fn idle_intervals(&self) -> u32 {
-        let intervals = self.idle_timeout.as_millis() / self.header_timeout.as_millis().max(1);
-        u32::try_from(intervals).unwrap_or(u32::MAX).max(1)
-    }
-}
-
-/// What the bytes of a connection are wrapped in.
+/// The protocol below HTTP.
 #[derive(Debug, Clone)]
 pub enum Transport {
-    /// Nothing: HTTP/1.1.
+    /// No protocol between TCP and HTTP/1.1.
     Plain,
     /// TLS with these certificates: HTTP/2 or HTTP/1.1, as the client likes.
     Tls(Arc<CertificateStore>),
@@ -163,7 +130,7 @@ impl Accepting {
         self.connections.wait().await;
     }
 
-    /// Accepts for ever.
+    /// Accepts connections until the service drains.
     async fn accept(&self, socket: &TcpListener) {
         loop {
             let permit = Arc::clone(&self.permits).acquire_owned().await;

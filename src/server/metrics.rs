@@ -1,10 +1,10 @@
-//! What the listeners count, in three groups: requests by path, connections, certificates.
+//! Counters of the listeners, in three groups: requests by path, connections, certificates.
 
 mod certificates;
 mod connections;
 mod requests;
+mod shared;
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 
@@ -12,6 +12,7 @@ pub(crate) use certificates::CertificateMetrics;
 pub(super) use connections::ConnectionMetrics;
 pub(super) use requests::PathMetrics;
 use requests::RequestMetrics;
+pub(super) use shared::Open;
 
 use crate::telemetry::Registry;
 
@@ -41,17 +42,15 @@ impl Metrics {
         self.requests.path(path)
     }
 
-    /// What is counted of connections.
     pub(super) const fn connections(&self) -> &ConnectionMetrics {
         &self.connections
     }
 
-    /// What is counted of certificates.
     pub(crate) const fn certificates(&self) -> &CertificateMetrics {
         &self.certificates
     }
 
-    /// What the bodies of requests hold of their budget, in bytes.
+    /// Share of the budget that bodies of requests hold, in bytes.
     pub(super) fn body_room_held(&self) -> Gauge {
         self.requests.body_room_held.clone()
     }
@@ -64,27 +63,5 @@ impl Metrics {
     /// Counts an attempt to take new certificates into use that kept the old ones.
     pub fn certificate_reload_failed(&self, reason: &'static str) {
         self.certificates.reload_failed(reason);
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ReasonLabel {
-    reason: &'static str,
-}
-
-/// Something that is counted while it lasts.
-#[derive(Debug)]
-pub(super) struct Open(Gauge);
-
-impl Open {
-    fn new(gauge: Gauge) -> Self {
-        gauge.inc();
-        Self(gauge)
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.dec();
     }
 }

@@ -15,12 +15,11 @@ use serde::Serialize;
 use super::{ApiError, Phase, Readiness, Shutdown};
 use crate::telemetry::{self, Registry};
 
-/// What the probes read.
+/// State that the probes report.
 #[derive(Debug, Clone)]
 pub struct Probes {
     /// The conditions of readiness.
     pub readiness: Readiness,
-    /// The metrics.
     pub registry: Arc<Registry>,
     /// Unready from its first phase on.
     pub shutdown: Shutdown,

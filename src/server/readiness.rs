@@ -1,4 +1,4 @@
-//! Whether the service can answer well: a set of named conditions, each reported by the part that
+//! Readiness of the service: a set of named conditions, each reported by the part that
 //! knows it.
 //!
 //! Readiness is computed from what has been met, never waited for. A part that ends before its

@@ -3,15 +3,14 @@
 //!
 //! Over its concurrency limit a path goes on answering, at once and with 200: the handler is told
 //! to fail open ([`Load::Shed`]), which leaves the cluster to go on as if the service were not
-//! there. Beyond a multiple of the limit, requests wait unread for a moment and are then refused, so
-//! that nobody waits behind clients that withhold their bodies. What all bodies take together is
+//! there. Beyond a multiple of the limit, requests wait unread for a moment and are then refused,
+//! so that nobody waits behind clients that withhold their bodies. What all bodies take together is
 //! bounded by the [`BodyBudget`].
 
 use std::any::Any;
-use std::num::NonZeroUsize;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -23,55 +22,26 @@ use futures::FutureExt;
 use jiff::Timestamp;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use super::arrival::{Arrival, Limits, Load};
 use super::body::refuse;
 use super::budget::{BodyBudget, WAIT, overloaded};
-use super::metrics::{Open, PathMetrics};
+use super::error::ApiError;
+use super::metrics::{Metrics, Open, PathMetrics};
 use super::tls::{Authority, Peer, Unauthorised};
-use super::{ApiError, Metrics};
 use evenkeel_clock as clock;
 use evenkeel_core::units::Bytes;
 
 /// Requests that are shed are cheap but still hold their body: so many for each that is not.
 const SHED_FOR_EACH: usize = 2;
 
-/// What a path takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// The largest body.
-    pub body: Bytes,
-    /// How long a body may take to arrive.
-    pub body_time: Duration,
-    /// Requests answered at a time; those beyond it are shed.
-    pub concurrency: NonZeroUsize,
-}
-
 /// A path of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Endpoint {
     /// The path, also in metrics.
     pub path: &'static str,
-    /// What it takes.
     pub limits: Limits,
-    /// Whose clients it is for, where that authority is configured; `None` for everybody.
+    /// Authority whose clients may call, where it is configured; `None` for everybody.
     pub authority: Option<Authority>,
-}
-
-/// Whether a request is within the concurrency limit of its path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Load {
-    /// It is: the handler does its work.
-    Normal,
-    /// It is not: the handler answers at once so as to change nothing.
-    Shed,
-}
-
-/// What the guard tells the handler of a request.
-#[derive(Debug, Clone)]
-pub(super) struct Arrival {
-    pub limits: Limits,
-    pub budget: Arc<BodyBudget>,
-    pub load: Load,
-    pub started: Instant,
 }
 
 /// Collects the paths of a listener.
@@ -127,7 +97,7 @@ async fn method_not_allowed(request: Request) -> ApiError {
     refuse(error, request.into_body()).await
 }
 
-/// What stands before a handler.
+/// The checks before a handler.
 #[derive(Debug)]
 struct Guard {
     endpoint: Endpoint,

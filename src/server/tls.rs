@@ -1,4 +1,4 @@
-//! What the TLS listener shows and whom it believes, changed while it serves.
+//! Certificates that the TLS listener shows and believes, changed while it serves.
 //!
 //! The [`CertificateStore`] holds one consistent set: the server's certificate with its key, and
 //! the authorities by which clients are known. It is swapped as a whole, from files
@@ -27,42 +27,37 @@ pub enum TlsError {
     /// A file could not be read.
     #[error("{} cannot be read", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         source: std::io::Error,
     },
     /// A text that should hold certificates or a key is not PEM.
     #[error("the {what} is not PEM")]
     Pem {
-        /// What it should hold.
+        /// Expected content.
         what: &'static str,
-        /// What is wrong with it.
+        /// Fault of the content.
         #[source]
         source: rustls::pki_types::pem::Error,
     },
     /// A text that should hold certificates holds none.
     #[error("the {what} holds no certificate")]
     Empty {
-        /// What it should hold.
+        /// Expected content.
         what: &'static str,
     },
     /// A certificate or a key that cannot be used, or the two do not belong together.
     #[error("the {what} cannot be used")]
     Unusable {
-        /// Which.
         what: &'static str,
-        /// Why not.
         #[source]
         source: rustls::Error,
     },
     /// A certificate that does not parse.
     #[error("the {what} is damaged: {problem}")]
     Damaged {
-        /// Which.
         what: &'static str,
-        /// What is wrong with it.
+        /// Fault of the content.
         problem: String,
     },
     /// There is nothing to serve with.

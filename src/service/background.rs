@@ -1,49 +1,48 @@
-//! What runs beside the listeners: watches, measuring, election, writer, rounds, certificates, and
-//! the watch on the configuration file.
+//! Parts that run beside the listeners: watches, measuring, election, writer, rounds, certificates,
+//! and the watch on the configuration file.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
-use super::{Parts, Tasks, measuring, settings};
+use super::{Parts, Tasks, measuring};
+use crate::certificates::CertificateProvider;
 use crate::cluster::watch;
-use crate::config::{Config, Serving, Writes};
-use crate::controller::scaling::{Past, Scaling};
-use crate::controller::{
-    Elector, Leadership, Rounds, SelfManaged, WriteQueue, WriteSwitch, Writer,
-};
-use crate::server::Shutdown;
-use crate::server::tls::{CertificateStore, Change, FileWatch};
+use crate::config::{Config, Writes};
+use crate::controller::scaling::{self, Past, Scaling};
+use crate::controller::{Elector, Leadership, Rounds, WriteQueue, WriteSwitch, Writer};
 use evenkeel_clock as clock;
 
-/// How often the configuration file is read again: kubelet itself takes up to a minute to bring a
-/// changed ConfigMap, and the kill switch should not add to that.
+/// Pause between two looks at the configuration file: kubelet itself takes up to a minute to bring
+/// a changed ConfigMap, and the kill switch should not add to that.
 const RELOAD: Duration = Duration::from_secs(1);
 
-/// How often it is looked whether all stores have been filled.
+/// Pause between two looks whether all stores have been filled.
 const SYNC: Duration = Duration::from_millis(100);
 
-/// Starts everything that lasts until `cancel`; gives where certificates will come from.
+/// Starts everything that lasts until `cancel`, and gives the source of the certificates.
 pub(super) fn start(
     parts: &Parts,
     cancel: &CancellationToken,
     tasks: &mut Tasks,
-) -> anyhow::Result<Certificates> {
+) -> anyhow::Result<CertificateProvider> {
     let Parts { config, client, .. } = parts;
     watches(parts, cancel, tasks);
     let past = measuring::start(parts, cancel, tasks)?;
     let leadership = Leadership::default();
     let elector = Elector::new(
         client.clone(),
-        settings::leadership(parts),
+        parts.replica.clone(),
+        config.leader_election.clone(),
         leadership.clone(),
         parts.switch.clone(),
     );
     tasks.spawn(finish(elector.run(cancel.clone())));
     let (writer, queue) = Writer::new(
         client.clone(),
-        settings::writer(config),
+        config.writer,
         leadership.clone(),
         parts.switch.clone(),
         parts.instruments.controller.clone(),
@@ -51,14 +50,14 @@ pub(super) fn start(
     tasks.spawn(finish(writer.run(cancel.clone())));
     rounds(parts, &queue, leadership.clone(), cancel, tasks);
     let scaling = Scaling {
-        settings: settings::scaling(parts),
+        settings: scaling_settings(parts),
         cluster: parts.cluster.clone(),
         samples: parts.scaling.samples.clone(),
         past: past.map(|past| past as Arc<dyn Past>),
         client: client.clone(),
         queue: queue.clone(),
         leadership,
-        identity: parts.identity.clone(),
+        identity: parts.replica.identity.clone(),
         metrics: parts.instruments.scaling.clone(),
         traces: parts.scaling.traces.clone(),
     };
@@ -68,7 +67,19 @@ pub(super) fn start(
         parts.switch.clone(),
         cancel.clone(),
     )));
-    certificates(parts, queue)
+    let (settings, namespace) = (&config.certificates, &parts.replica.namespace);
+    Ok(CertificateProvider::new(settings, namespace, client, queue))
+}
+
+/// A round of measurements holds until the one after the next should be there.
+fn scaling_settings(parts: &Parts) -> scaling::Settings {
+    let plan = parts.config.scaling;
+    let interval = SignedDuration::try_from(parts.config.metrics.poller.interval);
+    let rounds = interval.unwrap_or(SignedDuration::MAX).saturating_mul(2);
+    scaling::Settings {
+        plan,
+        hold: rounds.min(plan.max_age),
+    }
 }
 
 async fn finish(part: impl Future<Output = ()>) -> anyhow::Result<()> {
@@ -107,10 +118,10 @@ fn rounds(
     let rounds = Rounds {
         cluster: parts.cluster.clone(),
         policy: Arc::new(parts.config.policy.clone()),
-        wake: settings::wake(&parts.config),
+        wake: parts.config.wake,
         queue: queue.clone(),
         leadership,
-        identity: parts.identity.clone(),
+        identity: parts.replica.identity.clone(),
         metrics: parts.instruments.controller.clone(),
     };
     let cluster = parts.cluster.clone();
@@ -155,78 +166,6 @@ async fn reload(config: Config, switch: WriteSwitch, cancel: CancellationToken) 
                 }
                 refused = error;
             }
-        }
-    }
-}
-
-/// Where the server's certificate comes from.
-pub(super) enum Certificates {
-    /// From a Secret that we look after.
-    SelfManaged(Box<SelfManaged>, Option<FileWatch>),
-    /// From files.
-    Files(FileWatch),
-}
-
-/// What keeps the certificates in step once the first are there.
-pub(super) enum Keeper {
-    /// The Secret, and a file with the scheduler's CA where one is given.
-    SelfManaged(Box<SelfManaged>, Option<FileWatch>),
-    /// Files.
-    Files(FileWatch),
-}
-
-fn certificates(parts: &Parts, queue: WriteQueue) -> anyhow::Result<Certificates> {
-    let certificates = &parts.config.certificates;
-    Ok(match &certificates.serving {
-        Serving::SelfManaged(own) => {
-            let settings = settings::self_managed(parts, own, certificates.scheduler_ca.is_none())?;
-            let keeper = SelfManaged::new(parts.client.clone(), settings, queue);
-            let files = certificates.scheduler_ca.is_some();
-            let watch = files.then(|| settings::certificate_files(certificates, None));
-            Certificates::SelfManaged(Box::new(keeper), watch)
-        }
-        Serving::Files(files) => {
-            Certificates::Files(settings::certificate_files(certificates, Some(files)))
-        }
-    })
-}
-
-impl Certificates {
-    /// Waits for the first certificates; files must be good at once.
-    pub(super) async fn first(self) -> anyhow::Result<(Change, Keeper)> {
-        match self {
-            Self::SelfManaged(mut keeper, watch) => {
-                let mut change = keeper.first().await;
-                let mut watch = watch;
-                if let Some(watch) = &mut watch
-                    && let Some(given) = watch.load().await?
-                {
-                    change.authorities = given.authorities;
-                }
-                Ok((change, Keeper::SelfManaged(keeper, watch)))
-            }
-            Self::Files(mut watch) => {
-                let change = watch.load().await?.unwrap_or_default();
-                Ok((change, Keeper::Files(watch)))
-            }
-        }
-    }
-}
-
-impl Keeper {
-    pub(super) async fn run(
-        self,
-        store: Arc<CertificateStore>,
-        cancel: CancellationToken,
-        shutdown: Shutdown,
-    ) {
-        match self {
-            Self::SelfManaged(keeper, None) => keeper.run(store, cancel).await,
-            Self::SelfManaged(keeper, Some(watch)) => {
-                let given = Arc::clone(&store);
-                tokio::join!(keeper.run(store, cancel), watch.run(&given, shutdown));
-            }
-            Self::Files(watch) => watch.run(&store, shutdown).await,
         }
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::background::Certificates;
-use super::{Instruments, Parts, Tasks, settings};
+use super::{Instruments, Parts, Tasks};
+use crate::certificates::CertificateProvider;
 use crate::server::api::{Scaling, index};
 use crate::server::tls::CertificateStore;
 use crate::server::{Drain, Listener, ListenerSettings, Probes, Transport};
@@ -79,33 +79,30 @@ async fn plain(
 /// Serves webhook and extender as soon as there is a certificate.
 pub(super) fn https(
     parts: &Parts,
-    certificates: Certificates,
+    mut certificates: CertificateProvider,
     drain: &Drain,
     background: &CancellationToken,
     tasks: &mut Tasks,
 ) {
     let address = parts.config.server.https;
-    let listener = settings::listener(&parts.config);
+    let listener = parts.config.server.webhook;
     let metrics = parts.instruments.server.clone();
-    let router = parts
-        .api
-        .routes(&settings::api(&parts.config), metrics.clone());
+    let router = parts.api.routes(&parts.config.api, metrics.clone());
     let loaded = parts.readiness.condition("certificate loaded");
     // Only the requests are waited for: the keeper of the certificates lasts as long as the rest.
     let (shutdown, observer) = (drain.part(), drain.observer());
     let background = background.clone();
     tasks.spawn(async move {
-        let first = tokio::select! {
+        let initial = tokio::select! {
             first = certificates.first() => first?,
             () = shutdown.draining() => return Ok(()),
         };
-        let (initial, keeper) = first;
         let store = Arc::new(CertificateStore::new(initial, metrics.clone())?);
         let transport = Transport::Tls(Arc::clone(&store));
         let listener = Listener::bind(address, listener, transport, metrics).await?;
         tracing::info!(%address, "serving webhook and extender");
         loaded.met();
-        let keeping = keeper.run(store, background, observer);
+        let keeping = certificates.run(store, background, observer);
         tokio::join!(listener.serve(router, shutdown), keeping);
         Ok(())
     });

@@ -7,13 +7,12 @@ use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use tokio_util::sync::CancellationToken;
 
-use super::{Parts, Tasks, settings};
-use crate::config::Source;
+use super::{Parts, Tasks};
 use crate::metrics::metrics_api::MetricsApiSource;
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::replay::{ReplaySource, Trace};
 use crate::metrics::self_check::{Finding, NodeIdentity};
-use crate::metrics::{MetricsSource, NoMetrics, Poller, Round};
+use crate::metrics::{MetricsSource, NoMetrics, Poller, Round, Source};
 
 /// Starts polling; every round goes into the node table and to the scaling loop. Gives where the
 /// past is had from, where there is any.
@@ -25,7 +24,8 @@ pub(super) fn start(
     let (source, prometheus) = source(parts)?;
     let poller = Poller::new(
         source,
-        settings::poller(&parts.config, parts.cluster.clock()),
+        parts.config.metrics.poller,
+        parts.cluster.clock(),
         parts.instruments.measuring.clone(),
     );
     let (cluster, samples) = (parts.cluster.clone(), parts.scaling.samples.clone());
@@ -70,15 +70,13 @@ pub(super) fn start(
 type Sources = (Arc<dyn MetricsSource>, Option<Arc<PrometheusSource>>);
 
 fn source(parts: &Parts) -> anyhow::Result<Sources> {
-    let config = &parts.config;
-    Ok(match &config.metrics.source {
-        Source::Prometheus(prometheus) => {
-            let settings = settings::prometheus(config, prometheus)?;
-            let source = Arc::new(PrometheusSource::new(settings));
+    Ok(match &parts.config.metrics.source {
+        Source::Prometheus(settings) => {
+            let source = Arc::new(PrometheusSource::new(settings.as_ref().clone()));
             (Arc::clone(&source) as Arc<dyn MetricsSource>, Some(source))
         }
-        Source::MetricsApi => {
-            let source = MetricsApiSource::new(parts.client.clone(), settings::metrics_api(config));
+        Source::MetricsApi(settings) => {
+            let source = MetricsApiSource::new(parts.client.clone(), *settings);
             (Arc::new(source), None)
         }
         Source::Replay(replay) => {
@@ -86,8 +84,8 @@ fn source(parts: &Parts) -> anyhow::Result<Sources> {
             let text = std::fs::read_to_string(&replay.file)
                 .with_context(|| format!("the trace {file} cannot be read"))?;
             let trace: Trace = text.parse().with_context(|| format!("the trace {file}"))?;
-            let settings = settings::replay(replay, trace, parts.cluster.now())?;
-            (Arc::new(ReplaySource::new(settings)), None)
+            let source = ReplaySource::new(trace, replay.speed, parts.cluster.now());
+            (Arc::new(source), None)
         }
         Source::None => (Arc::new(NoMetrics), None),
     })

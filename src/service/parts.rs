@@ -1,23 +1,22 @@
-//! What the service is made of, and how it is made from the configuration.
+//! The parts of the service, made from the configuration.
 
 use anyhow::Context as _;
 use kube::Client;
 
-use super::settings;
+use super::client;
 use crate::cluster::{self, ClusterState};
 use crate::config::{Config, Writes};
 use crate::controller::scaling::{Samples, Traces};
-use crate::controller::{self, WriteSwitch};
+use crate::controller::{self, Replica, WriteSwitch};
 use crate::metrics;
 use crate::server::{self, Readiness, api};
 use evenkeel_clock::Clock;
 
-/// What the service is made of.
+/// The parts that others are given.
 pub(super) struct Parts {
     pub(super) config: Config,
     pub(super) client: Client,
-    pub(super) namespace: String,
-    pub(super) identity: String,
+    pub(super) replica: Replica,
     pub(super) cluster: ClusterState,
     pub(super) api: api::Api,
     pub(super) switch: WriteSwitch,
@@ -26,7 +25,7 @@ pub(super) struct Parts {
     pub(super) scaling: Scaling,
 }
 
-/// What the scaling loop shares with other parts.
+/// Parts of the scaling loop that others read or write too.
 pub(super) struct Scaling {
     pub(super) samples: Samples,
     pub(super) traces: Traces,
@@ -45,15 +44,18 @@ pub(super) struct Instruments {
 
 impl Parts {
     pub(super) async fn new(config: Config, clock: Clock) -> anyhow::Result<Self> {
-        let kubernetes = settings::kubernetes(&config).await?;
-        let namespace = settings::namespace(&config, &kubernetes);
-        let cluster = ClusterState::with_clock(settings::cluster(&config), clock);
+        let kubernetes = client::kubernetes(&config.connection).await?;
+        let given = config.connection.namespace.clone();
+        let replica = Replica {
+            namespace: given.unwrap_or_else(|| kubernetes.default_namespace.clone()),
+            identity: client::identity(config.leader_election.identity.as_deref())?,
+        };
+        let cluster = ClusterState::with_clock(config.cluster, clock);
         let instruments = Instruments::default();
         let policy = std::sync::Arc::new(config.policy.clone());
         Ok(Self {
             client: Client::try_from(kubernetes).context("the API server cannot be reached")?,
-            namespace,
-            identity: settings::identity(&config)?,
+            replica,
             api: api::Api::new(cluster.clone(), policy, instruments.api.clone()),
             cluster,
             switch: WriteSwitch::new(config.writes == Writes::Enabled),

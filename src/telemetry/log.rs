@@ -6,12 +6,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
-/// Why logging could not be set up.
+/// A log that could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The filter does not parse.
@@ -20,9 +21,6 @@ pub enum LogError {
          or such levels by target as in \"info,evenkeel::server=debug\""
     )]
     Filter(String),
-    /// The format is unknown.
-    #[error("log format {0:?} is not accepted: text or json")]
-    Format(String),
     /// The process has a subscriber already.
     #[error("logging is set up already")]
     AlreadySet(#[source] TryInitError),
@@ -33,17 +31,22 @@ impl LogError {
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Filter(_) => "InvalidLogLevel",
-            Self::Format(_) => "InvalidLogFormat",
             Self::AlreadySet(_) => "LoggingAlreadySet",
         }
     }
 }
 
-/// Which events are logged: a level, or levels by target.
+/// A filter of events: a level, or levels by target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogFilter {
     text: String,
     targets: Targets,
+}
+
+impl Default for LogFilter {
+    fn default() -> Self {
+        "info".parse().expect("a level is a filter")
+    }
 }
 
 impl FromStr for LogFilter {
@@ -75,48 +78,21 @@ impl fmt::Display for LogFilter {
     }
 }
 
-/// How an event is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The form in which an event is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// A line for people.
-    Text,
     /// A JSON object a line.
     Json,
+    /// A line for people.
+    #[default]
+    Text,
 }
 
-impl LogFormat {
-    /// The name in the configuration.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Json => "json",
-        }
-    }
-}
-
-impl fmt::Display for LogFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for LogFormat {
-    type Err = LogError;
-
-    fn from_str(text: &str) -> Result<Self, LogError> {
-        [Self::Text, Self::Json]
-            .into_iter()
-            .find(|format| format.as_str() == text)
-            .ok_or_else(|| LogError::Format(text.to_owned()))
-    }
-}
-
-/// What is logged and how.
+/// Filter and form of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogSettings {
-    /// Which events.
     pub filter: LogFilter,
-    /// In which form.
     pub format: LogFormat,
 }
 
@@ -173,13 +149,5 @@ mod tests {
             );
             assert_eq!(error.reason(), "InvalidLogLevel");
         }
-    }
-
-    #[test]
-    fn formats_parse_back_and_others_are_refused() {
-        for format in [LogFormat::Text, LogFormat::Json] {
-            assert_eq!(format.to_string().parse::<LogFormat>().unwrap(), format);
-        }
-        assert!("JSON".parse::<LogFormat>().is_err());
     }
 }

@@ -37,7 +37,7 @@ impl<K: Eq + Hash> RateLimited<K> {
         }
     }
 
-    /// Whether a line of `key` may be logged at `now`; if so, how many were suppressed since the
+    /// Permits a line of `key` at `now`, with the number of those that were suppressed since the
     /// last one.
     pub fn permit(&self, key: K, now: Instant) -> Option<u64> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,8 +8,8 @@ use std::net::IpAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use evenkeel::certificates::{Bundle, Names, Validity};
 use evenkeel::doctor::{Finding, Observation, Severity, check};
-use evenkeel::server::certificates::{Bundle, Names, Validity};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,7 +1,8 @@
 //! Holds what is installed against the code: paths, ports, names, rights and configuration.
 //!
 //! The manifests are read as they stand in the repository. The overlays are built with `kubectl
-//! kustomize`, which needs no cluster; where there is no kubectl, those tests say so and do nothing.
+//! kustomize`, which needs no cluster; where there is no kubectl, those tests say so and do
+//! nothing.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
@@ -10,13 +11,14 @@ mod read;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use evenkeel::certificates::Serving;
 use evenkeel::cluster::access::{self, Need, Scope};
-use evenkeel::config::{Config, Serving, Sources};
+use evenkeel::config::{Config, Sources};
 use serde_json::{Value, json};
 
 use read::{base, built, documents, environment, find, named, overlays, root, strings, text};
 
-/// What the manifests have to agree with the code on.
+/// Values on which the manifests have to agree with the code.
 mod code {
     pub(super) const NAMESPACE: &str = "evenkeel-system";
     pub(super) const LIVEZ: &str = "/livez";
@@ -29,7 +31,7 @@ mod code {
     };
 }
 
-/// What stands for an installation's own values in the scheduler's configuration.
+/// Placeholders of an installation's own values in the scheduler's configuration.
 const PLACEHOLDERS: [&str; 4] = ["EXTENDER_IP", "CA_DATA", "CERT_DATA", "KEY_DATA"];
 
 fn configuration(objects: &[Value]) -> Config {
@@ -211,9 +213,9 @@ fn kubelet_probes_the_paths_that_are_served() {
 fn the_grace_period_covers_the_drain() {
     let objects = base();
     let pod = &find(&objects, "Deployment", "evenkeel")["spec"]["template"]["spec"];
-    let before = pod["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"].as_i64();
-    let drain = configuration(&objects).server.drain_timeout.as_secs();
-    let grace = pod["terminationGracePeriodSeconds"].as_i64().unwrap();
+    let before = pod["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"].as_u64();
+    let drain = configuration(&objects).server.drain.timeout.as_secs();
+    let grace = pod["terminationGracePeriodSeconds"].as_u64().unwrap();
     assert!(
         grace >= before.unwrap() + drain + 5,
         "{grace} s for {before:?} s + {drain} s"
@@ -575,7 +577,11 @@ fn with_cert_manager_the_configured_files_are_mounted() {
         .scheduler_ca
         .clone()
         .expect("callers are authenticated");
-    let expected = [files.certificate.clone(), files.key.clone(), authority];
+    let expected = [
+        files.server.certificate.clone(),
+        files.server.key.clone(),
+        authority,
+    ];
     assert_eq!(mounted, BTreeSet::from(expected));
     for volume in volumes.as_array().unwrap() {
         if let Some(secret) = volume["secret"]["secretName"].as_str() {

@@ -24,7 +24,7 @@ const PATIENT: Duration = Duration::from_secs(60);
 /// For servers that hang: waited for in full.
 const HASTY: Duration = Duration::from_secs(2);
 
-fn settings(url: &reqwest::Url) -> Settings {
+fn settings(url: &evenkeel_http_client::Uri) -> Settings {
     // The first to install it wins; the others find it there.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Settings {
@@ -84,8 +84,7 @@ async fn a_sound_server_is_asked_by_post_thirteen_times() {
 #[tokio::test]
 async fn a_server_behind_a_prefix_is_asked_there() {
     let stand_in = start(sound).await;
-    let mut url = stand_in.url.clone();
-    url.set_path("/prometheus/");
+    let url = evenkeel_http_client::join(&stand_in.url, "prometheus/", &[]).unwrap();
     let source = PrometheusSource::new(settings(&url));
     source.sample(clock::now()).await.unwrap();
     let heads = stand_in.asked.heads.lock().unwrap();
@@ -357,7 +356,7 @@ fn certificate() -> rcgen::CertifiedKey<rcgen::KeyPair> {
 }
 
 /// A sound stand-in over TLS.
-async fn serve_tls(identity: &rcgen::CertifiedKey<rcgen::KeyPair>) -> reqwest::Url {
+async fn serve_tls(identity: &rcgen::CertifiedKey<rcgen::KeyPair>) -> evenkeel_http_client::Uri {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let key = rustls::pki_types::PrivateKeyDer::try_from(identity.signing_key.serialize_der());
     let tls = rustls::ServerConfig::builder()

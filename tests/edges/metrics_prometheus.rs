@@ -21,10 +21,10 @@ use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Bytes, Resource, Resources};
 use jiff::SignedDuration;
 
-/// How long a condition is waited for; only a broken program takes so long.
+/// The longest wait for a condition; only a broken program takes so long.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// How far a measured figure may be from the true one: scrapes of a busy machine come late.
+/// Tolerance of a measured figure: scrapes of a busy machine come late.
 const TOLERANCE: f64 = 0.1;
 
 /// Rates are taken over so much: ten scrapes.
@@ -219,7 +219,7 @@ async fn counters_that_begin_anew_are_no_load(
     .await;
 }
 
-/// What was last measured of a dead node stays for a window, with the time of its scrape.
+/// The last measurement of a dead node stays for a window, with the time of its scrape.
 async fn a_dead_node_ages_and_then_is_absent(
     source: &PrometheusSource,
     prometheus: &Prometheus,

@@ -1,4 +1,4 @@
-//! What goes wrong at the edge of the service, done to it for real: overload, broken clients,
+//! Faults at the edge of the service, done to it for real: overload, broken clients,
 //! certificates of strangers, bugs, and the end of the process under load.
 
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests too
@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::support::server_client::{Connection, Http, NoAnswer, Trust, connect_tls, post};
 use crate::support::server_fixture::{BODY_LIMIT, Options, PATIENCE, Running, until};
 use axum::http::{Request, StatusCode, header};
-use evenkeel::server::certificates::{ClientCertificate, SigningAuthority};
+use evenkeel::certificates::{ClientCertificate, SigningAuthority};
 use evenkeel::server::tls::{Authority, Change, ClientAuthorities};
 use evenkeel::server::{DrainSettings, Drained, ListenerSettings, Phase};
 use http_body_util::Full;

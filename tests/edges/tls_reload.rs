@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::support::server_client::{Connection, Http, Trust};
 use crate::support::server_fixture::{Options, Running, bundle, change, until};
-use evenkeel::server::certificates::{Bundle, Names, Validity, next};
+use evenkeel::certificates::{Bundle, Names, Validity, next};
 use evenkeel::server::tls::{
     Authority, CertificateFiles, CertificateStore, FileWatch, ServerFiles,
 };
@@ -50,8 +50,8 @@ impl Mount {
         self.folder.path()
     }
 
-    /// What the kubelet does: a new directory, a new symlink to it, renamed over the old one, and
-    /// the old directory removed.
+    /// A swap as the kubelet does it: a new directory, a new symlink to it, renamed over the old
+    /// one, and the old directory removed.
     fn swap(&mut self, bundle: &Bundle) {
         self.swaps += 1;
         let old = fs::read_link(self.path().join("..data"));

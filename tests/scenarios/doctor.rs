@@ -17,6 +17,7 @@ use crate::support::control_plane::ControlPlane;
 use crate::support::control_plane::evenkeel::Evenkeel;
 use crate::support::control_plane::manifests::{self, NAMESPACE};
 use crate::support::control_plane::objects::{self, PodSketch};
+use crate::support::control_plane::page;
 use crate::support::control_plane::process::Signal;
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::control_plane::with_control_plane;
@@ -76,9 +77,8 @@ fn a_healthy_installation_has_no_errors_and_planted_faults_are_found() {
 
 /// What checks look for under a name is really exported under it.
 async fn assert_exports(evenkeel: &Evenkeel) {
-    let page = reqwest::get(format!("http://127.0.0.1:{}/metrics", evenkeel.http)).await;
-    let page = page.expect("metrics are answered").text().await;
-    let page = page.expect("metrics are text");
+    let page = page::text(&format!("http://127.0.0.1:{}/metrics", evenkeel.http)).await;
+    let page = page.expect("metrics are answered");
     for line in METRICS.lines().filter(|line| !line.starts_with('#')) {
         let name = line
             .split(['{', ' '])

@@ -8,10 +8,10 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use bytes::Bytes;
+use evenkeel::certificates::{Bundle, Names, Validity};
 use evenkeel::cluster::ClusterState;
 use evenkeel::cluster::{Settings, WATCHED};
 use evenkeel::server::api::{self, Api};
-use evenkeel::server::certificates::{Bundle, Names, Validity};
 use evenkeel::server::paths::EXPLAIN;
 use evenkeel::server::tls::{
     Authority, CertificateStore, Change, ClientAuthorities, Peer, ServerCertificate,

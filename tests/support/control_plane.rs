@@ -11,6 +11,7 @@ pub mod kubelet;
 pub mod manifests;
 pub mod nodes;
 pub mod objects;
+pub mod page;
 pub mod pki;
 pub mod process;
 mod programs;

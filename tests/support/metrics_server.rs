@@ -9,7 +9,7 @@ use tempfile::TempDir;
 /// The running server.
 pub struct Prometheus {
     /// Its address.
-    pub url: reqwest::Url,
+    pub url: evenkeel_http_client::Uri,
     process: Child,
     folder: TempDir,
 }

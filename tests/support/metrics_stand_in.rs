@@ -44,7 +44,7 @@ type Script = Arc<dyn Fn(&str) -> Reply + Send + Sync>;
 /// The running server; it ends when dropped.
 pub struct StandIn {
     /// Its address.
-    pub url: reqwest::Url,
+    pub url: evenkeel_http_client::Uri,
     /// What it was asked.
     pub asked: Arc<Asked>,
     server: JoinHandle<()>,

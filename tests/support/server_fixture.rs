@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use axum::routing::{get, post};
-use evenkeel::server::certificates::{Bundle, Names, Validity};
+use evenkeel::certificates::{Bundle, Names, Validity};
 use evenkeel::server::tls::{
     Authority, CertificateStore, Change, ClientAuthorities, ServerCertificate,
 };

@@ -71,6 +71,11 @@ fn a_base_keeps_its_path() {
         join(&base, "api/v1/query", &[("a b", "1&2")]).unwrap(),
         "https://metrics.example/prefix/api/v1/query?a+b=1%262"
     );
+    let base: Uri = "http://metrics.example?tenant=a".parse().unwrap();
+    assert_eq!(
+        join(&base, "/api/v1/query", &[]).unwrap(),
+        "http://metrics.example/api/v1/query?tenant=a"
+    );
 }
 
 #[test]

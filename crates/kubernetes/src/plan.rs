@@ -6,10 +6,12 @@
 
 pub mod annotation_warning;
 pub mod ca_bundle;
+pub mod certificate_secret;
 pub mod election;
 pub mod event;
 pub mod failed_writes;
 pub mod mirror;
+pub mod rotation;
 pub mod scaling;
 pub mod uninstall;
 pub mod wake;

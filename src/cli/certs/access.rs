@@ -8,12 +8,12 @@ use anyhow::Context as _;
 use k8s_openapi::api::core::v1::{Secret, Service};
 use kube::{Api, Client};
 
-use crate::cli::connect::{Cluster, PATIENCE};
-use crate::cli::output::Failure;
-use crate::server::certificates::{
+use crate::certificates::{
     AUTHORITIES, AUTHORITY_KEYS, Bundle, SCHEDULER_AUTHORITIES, SCHEDULER_AUTHORITY_KEYS,
     SERVER_CERTIFICATE, SERVER_KEY,
 };
+use crate::cli::connect::{Cluster, PATIENCE};
+use crate::cli::output::Failure;
 
 /// The files of a bundle, as the Secret names them.
 const FILES: [&str; 6] = [

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use jiff::SignedDuration;
 
+use crate::certificates::{Bundle, Names, Validity};
 use crate::cli::output::Failure;
-use crate::server::certificates::{Bundle, Names, Validity};
 use evenkeel_clock as clock;
 
 const EXAMPLES: &str = "\

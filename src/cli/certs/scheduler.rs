@@ -10,8 +10,8 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::access::Access;
+use crate::certificates::{Bundle, ClientCertificate};
 use crate::cli::output::{self, Failure};
-use crate::server::certificates::{Bundle, ClientCertificate};
 use evenkeel_clock as clock;
 
 /// The shipped file, whose placeholders this fills in.

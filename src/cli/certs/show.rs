@@ -15,9 +15,9 @@ use sha2::{Digest, Sha256};
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 use super::access::Access;
+use crate::certificates::{AUTHORITIES, SCHEDULER_AUTHORITIES, SERVER_CERTIFICATE};
 use crate::cli::output::{self, Failure, Format, Report, Style};
 use crate::config::yaml;
-use crate::server::certificates::{AUTHORITIES, SCHEDULER_AUTHORITIES, SERVER_CERTIFICATE};
 use evenkeel_clock as clock;
 
 const EXAMPLES: &str = "\

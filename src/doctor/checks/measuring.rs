@@ -1,8 +1,8 @@
 //! Whether the load of every node is measured, under the node's own name, and its capacity known.
 
 use super::{Finding, Found, Sight, named};
-use crate::config::Source;
 use crate::doctor::Page;
+use crate::metrics::Source;
 use evenkeel_core::units::{Resource, Resources};
 use evenkeel_kubernetes::annotations::{DISK_IO_CAPACITY, NETWORK_CAPACITY};
 
@@ -46,7 +46,7 @@ pub(super) fn fresh(sight: &Sight<'_>) -> Found {
         pages.iter().map(of_page).reduce(least)
     });
     let expected = |resource: &Resource| {
-        !matches!(source, Some(Source::MetricsApi))
+        !matches!(source, Some(Source::MetricsApi(_)))
             || matches!(resource, Resource::Cpu | Resource::Memory)
     };
     let lacking: Vec<(Resource, Measured)> = Resource::ALL
@@ -72,14 +72,14 @@ fn stale(sight: &Sight<'_>, lacking: &[(Resource, Measured)], source: Option<&So
         shown.join(", ")
     );
     let fix = match source {
-        Some(Source::MetricsApi) => "kubectl get apiservice v1beta1.metrics.k8s.io, and \
+        Some(Source::MetricsApi(_)) => "kubectl get apiservice v1beta1.metrics.k8s.io, and \
                                      kubectl top nodes: metrics-server must serve every node"
             .to_owned(),
         Some(Source::Replay(_)) => "let the trace name every node".to_owned(),
         Some(Source::Prometheus(prometheus)) => format!(
             "check that metrics.prometheus.url ({}) is this cluster's Prometheus, that it scrapes \
              node_exporter and cAdvisor on every node, and measured-names",
-            prometheus.url
+            prometheus.connection.url.to_string().trim_end_matches('/')
         ),
         Some(Source::None) | None => "check metrics in the configuration".to_owned(),
     };

@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::{Finding, Found, Sight, named, outside};
-use crate::config::Source;
+use crate::metrics::Source;
 
 /// The port of webhook and extender, and its name in the Deployment.
 const HTTPS: (i32, &str) = (8443, "https");
@@ -100,8 +100,12 @@ fn prometheus(sight: &Sight<'_>, ours: &[(&str, &NetworkPolicySpec)]) -> Option<
     let Source::Prometheus(prometheus) = &sight.config()?.metrics.source else {
         return None;
     };
-    let url: reqwest::Url = prometheus.url.parse().ok()?;
-    let port = i32::from(url.port_or_known_default()?);
+    let url = &prometheus.connection.url;
+    let port = match (url.port_u16(), url.scheme_str()) {
+        (Some(port), _) => i32::from(port),
+        (None, Some("https")) => 443,
+        (None, _) => 80,
+    };
     let mut bounded = ours
         .iter()
         .filter(|(_, spec)| concerns(spec, "Egress"))

@@ -14,8 +14,7 @@ use serde::de::{
 };
 use serde_json::value::RawValue;
 
-use crate::metrics::MetricsError;
-use crate::metrics::error::excerpt;
+use crate::metrics::error::{MetricsError, excerpt};
 
 /// The labels of a series.
 #[derive(Debug, Default, Clone)]
@@ -154,7 +153,6 @@ struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 /// A value with its time, `[time, "number"]`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Point {
-    /// Seconds since 1970.
     pub(super) time: f64,
     pub(super) value: f64,
 }
@@ -170,7 +168,7 @@ impl<'de> Deserialize<'de> for Point {
     }
 }
 
-/// What a series holds: one value in an instant vector, points in a range vector.
+/// Content of a series: one value in an instant vector, points in a range vector.
 #[derive(Default)]
 struct Found {
     value: Option<f64>,

@@ -1,32 +1,30 @@
 //! HTTP to Prometheus: one query, one answer, with every way to fail told apart.
 //!
-//! Redirects are not followed and proxies of the environment are not used: either would send the
-//! bearer token somewhere that nobody configured. The token and the CA are read anew, since
-//! kubelet renews both in place.
+//! The token and the CA are read anew for each round, since kubelet renews both in place.
 
-use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use evenkeel_http_client::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
+use evenkeel_http_client::{
+    self as http, HeaderValue, Request, Response, StatusCode, TlsError, Trust, Uri,
+};
 use jiff::Timestamp;
-use reqwest::header::{HeaderValue, LOCATION};
-use reqwest::{Certificate, Response, StatusCode, Url, redirect};
 
 use super::answer;
-use super::range::Grid;
-use crate::metrics::MetricsError;
-use crate::metrics::error::excerpt;
+use super::grid::Grid;
+use crate::metrics::error::{MetricsError, excerpt};
 use evenkeel_core::units::Bytes;
 
 /// The most that is read of an answer that is not a success.
 const ERROR_BODY: Bytes = Bytes(64 * 1024);
 
-/// Where Prometheus is and how to speak to it.
-#[derive(Debug, Clone)]
+/// Address of Prometheus and how to speak to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {
     /// The base address; a path in it is kept, for servers behind a prefix.
-    pub url: Url,
+    pub url: Uri,
     /// A file with the bearer token, read anew for each round.
     pub bearer_token_file: Option<PathBuf>,
     /// A PEM file with the certificate authorities to trust, instead of the system's; read anew
@@ -41,35 +39,24 @@ pub struct Connection {
 /// The HTTP client, built again when the CA file changes.
 pub(super) struct Client {
     connection: Connection,
-    endpoint: Url,
-    range_endpoint: Url,
     built: Mutex<Option<Built>>,
 }
 
-#[derive(Clone)]
 struct Built {
     ca: Option<Vec<u8>>,
-    http: reqwest::Client,
+    http: http::Client,
 }
 
 /// The client as it is for one round.
 pub(super) struct Session<'c> {
-    client: &'c Client,
-    http: reqwest::Client,
+    connection: &'c Connection,
+    http: http::Client,
     authorization: Option<HeaderValue>,
 }
 
 impl Client {
     pub(super) fn new(connection: Connection) -> Self {
-        let base = connection.url.path().trim_end_matches('/').to_owned();
-        let of = |path: &str| {
-            let mut url = connection.url.clone();
-            url.set_path(&format!("{base}/api/v1/{path}"));
-            url
-        };
         Self {
-            endpoint: of("query"),
-            range_endpoint: of("query_range"),
             connection,
             built: Mutex::new(None),
         }
@@ -82,13 +69,15 @@ impl Client {
             None => None,
         };
         Ok(Session {
-            client: self,
-            http: self.http(ca)?,
+            connection: &self.connection,
+            http: self
+                .http(ca)
+                .map_err(|error| MetricsError::Client(error.into()))?,
             authorization: self.authorization().await?,
         })
     }
 
-    fn http(&self, ca: Option<Vec<u8>>) -> Result<reqwest::Client, MetricsError> {
+    fn http(&self, ca: Option<Vec<u8>>) -> Result<http::Client, TlsError> {
         let mut built = self
             .built
             .lock()
@@ -96,35 +85,17 @@ impl Client {
         if let Some(known) = built.as_ref().filter(|known| known.ca == ca) {
             return Ok(known.http.clone());
         }
-        let http = self.build(ca.as_deref())?;
+        let http = match &ca {
+            Some(pem) => http::Client::new(Trust::Authorities(pem), None)?,
+            // An image without system roots can still speak plain HTTP.
+            None if self.connection.url.scheme_str() == Some("http") => http::Client::plain(),
+            None => http::Client::new(Trust::System, None)?,
+        };
         *built = Some(Built {
             ca,
             http: http.clone(),
         });
         Ok(http)
-    }
-
-    fn build(&self, ca: Option<&[u8]>) -> Result<reqwest::Client, MetricsError> {
-        let setup = |error: reqwest::Error| MetricsError::Client(error.into());
-        let builder = reqwest::Client::builder()
-            .timeout(self.connection.timeout)
-            .redirect(redirect::Policy::none())
-            .no_proxy();
-        let builder = match ca {
-            Some(pem) => {
-                let certificates = Certificate::from_pem_bundle(pem).map_err(setup)?;
-                if certificates.is_empty() {
-                    return Err(MetricsError::Client(
-                        "the CA file holds no certificate".into(),
-                    ));
-                }
-                builder.tls_certs_only(certificates)
-            }
-            // An image without system roots can still speak plain HTTP.
-            None if self.endpoint.scheme() == "http" => builder.tls_certs_only([]),
-            None => builder,
-        };
-        builder.build().map_err(setup)
     }
 
     async fn authorization(&self) -> Result<Option<HeaderValue>, MetricsError> {
@@ -161,7 +132,7 @@ async fn read(path: &PathBuf) -> Result<Vec<u8>, MetricsError> {
 impl Session<'_> {
     /// Asks for the instant vector of `promql` and returns the body of a success.
     pub(super) async fn query(&self, promql: &str) -> Result<Vec<u8>, MetricsError> {
-        self.ask(&self.client.endpoint, &[("query", promql)]).await
+        self.ask("api/v1/query", &[("query", promql)]).await
     }
 
     /// Asks for `promql` at each point of `grid` and returns the body of a success.
@@ -182,28 +153,36 @@ impl Session<'_> {
             ("end", &end),
             ("step", &step),
         ];
-        self.ask(&self.client.range_endpoint, &form).await
+        self.ask("api/v1/query_range", &form).await
     }
 
-    async fn ask(&self, endpoint: &Url, form: &[(&str, &str)]) -> Result<Vec<u8>, MetricsError> {
-        let connection = &self.client.connection;
+    async fn ask(&self, path: &str, form: &[(&str, &str)]) -> Result<Vec<u8>, MetricsError> {
+        let Connection {
+            url,
+            timeout,
+            body_limit,
+            bearer_token_file: _,
+            ca_file: _,
+        } = self.connection;
         // Prometheus gives up when we do, so that late answers do not pile up there.
-        let patience = format!("{}ms", connection.timeout.as_millis());
+        let patience = format!("{}ms", timeout.as_millis());
         let mut form = form.to_vec();
         form.push(("timeout", &patience));
-        let mut request = self.http.post(endpoint.clone()).form(&form);
+        let mut request = Request::post(http::join(url, path, &[]).map_err(unaskable)?)
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
         if let Some(value) = &self.authorization {
-            request = request.header(reqwest::header::AUTHORIZATION, value.clone());
+            request = request.header(AUTHORIZATION, value);
         }
-        let response = request.send().await.map_err(transport)?;
+        let request = request.body(http::form(&form).into()).map_err(unaskable)?;
+        let response = self.http.send(request, *timeout).await?;
         if response.status() == StatusCode::OK {
-            return body(response, connection.body_limit).await;
+            return Ok(response.bytes(size(*body_limit)).await?);
         }
         Err(failure(response).await)
     }
 }
 
-/// What an answer with another status than 200 means.
+/// The error of an answer with another status than 200.
 async fn failure(response: Response) -> MetricsError {
     let status = response.status();
     if status.is_redirection() {
@@ -215,7 +194,7 @@ async fn failure(response: Response) -> MetricsError {
         };
     }
     // Whatever the body is, even if it cannot be read, the status is what went wrong.
-    let body = body(response, ERROR_BODY).await.unwrap_or_default();
+    let body = response.bytes(size(ERROR_BODY)).await.unwrap_or_default();
     let text = || excerpt(&String::from_utf8_lossy(&body));
     if let Some(refusal) = answer::refusal(&body) {
         return refusal;
@@ -232,32 +211,10 @@ async fn failure(response: Response) -> MetricsError {
     }
 }
 
-async fn body(mut response: Response, limit: Bytes) -> Result<Vec<u8>, MetricsError> {
-    let most = usize::try_from(limit.0).unwrap_or(usize::MAX);
-    let announced = response.content_length().unwrap_or(0);
-    if announced > limit.0 {
-        return Err(MetricsError::TooLarge { limit });
-    }
-    let mut body = Vec::with_capacity(usize::try_from(announced).unwrap_or(0));
-    while let Some(chunk) = response.chunk().await.map_err(transport)? {
-        if chunk.len() > most - body.len() {
-            return Err(MetricsError::TooLarge { limit });
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
+fn size(bytes: Bytes) -> usize {
+    usize::try_from(bytes.0).unwrap_or(usize::MAX)
 }
 
-fn transport(error: reqwest::Error) -> MetricsError {
-    if error.is_timeout() {
-        return MetricsError::Timeout;
-    }
-    let unconnected = error.is_connect();
-    // The address may hold a password.
-    let cause: Box<dyn Error + Send + Sync> = error.without_url().into();
-    if unconnected {
-        MetricsError::Connect(cause)
-    } else {
-        MetricsError::Transport(cause)
-    }
+fn unaskable(error: hyper::http::Error) -> MetricsError {
+    MetricsError::Client(error.into())
 }

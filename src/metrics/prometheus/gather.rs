@@ -12,13 +12,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::answer::{self, Labels};
 use super::names::{NodeLabel, NodeNames};
-use crate::metrics::{DropCause, Dropped, MetricsError, Query};
+use crate::metrics::error::MetricsError;
+use crate::metrics::round::{DropCause, Dropped, Query};
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
 type Times = HashMap<Box<str>, Timestamp>;
 
-/// What the answers read so far have brought.
+/// Measurements out of the answers that have been read so far.
 pub(super) struct Gathered {
     now: Timestamp,
     window: SignedDuration,

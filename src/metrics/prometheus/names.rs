@@ -15,6 +15,7 @@ use std::str::FromStr;
 use jiff::Timestamp;
 
 use super::answer::Labels;
+use crate::metrics::series::without_port;
 
 /// A label name of Prometheus.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +56,7 @@ pub enum NodeLabel {
 }
 
 impl NodeLabel {
-    /// What `$node` stands for in a query.
+    /// The labels that `$node` stands for in a query.
     pub(super) fn grouping(&self) -> Cow<'_, str> {
         match self {
             Self::Automatic => "node, instance".into(),
@@ -111,21 +112,6 @@ impl NodeNames {
             None => lower_case(without_port(instance)),
         }
     }
-}
-
-/// The host of `host:port`, `[v6]:port` or `host`.
-pub(in crate::metrics) fn without_port(instance: &str) -> &str {
-    let host = match instance.rsplit_once(':') {
-        Some((host, port)) if is_port(port) && (!host.contains(':') || host.ends_with(']')) => host,
-        _ => instance,
-    };
-    host.strip_prefix('[')
-        .and_then(|inner| inner.strip_suffix(']'))
-        .unwrap_or(host)
-}
-
-fn is_port(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn lower_case(text: &str) -> Cow<'_, str> {
@@ -211,19 +197,6 @@ mod tests {
             ("a) or (b", false),
         ] {
             assert_eq!(text.parse::<LabelName>().is_ok(), good, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn ports_are_cut_off_and_addresses_left_whole() {
-        for (instance, host) in [
-            ("10.0.0.1:9100", "10.0.0.1"),
-            ("[fd00::1]:9100", "fd00::1"),
-            ("fd00::1", "fd00::1"),
-            ("node-1", "node-1"),
-            ("node:x", "node:x"),
-        ] {
-            assert_eq!(without_port(instance), host);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What Prometheus is asked, for all nodes or all Pods at once.
+//! Queries to Prometheus, each for all nodes or all Pods at once.
 //!
 //! The defaults read node_exporter for nodes and kubelet's cAdvisor for Pods and local storage.
 //! Each aggregates by `max` over the labels that name a device or container before it adds up,
@@ -10,6 +10,7 @@
 use jiff::SignedDuration;
 
 use super::names::NodeLabel;
+use crate::metrics::round::Query;
 use evenkeel_core::units::{Resource, Resources};
 
 /// Network interfaces that are hardware, or that the hypervisor shows as such. Everything else
@@ -153,14 +154,27 @@ impl NodeQuery {
 /// All queries of a round; `None` where a resource is not to be measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queries {
-    /// What each node uses.
+    /// Usage of each node.
     pub nodes: Resources<Option<NodeQuery>>,
-    /// What each Pod uses, with the labels `namespace` and `pod`.
+    /// Usage of each Pod, with the labels `namespace` and `pod`.
     pub pods: Resources<Option<Box<str>>>,
     /// The speed of each node's network interfaces in bytes per second.
     pub network_capacity: Option<Box<str>>,
     /// Series with all their labels, by which the self-check finds the one that names nodes.
     pub probe: Box<str>,
+}
+
+impl Queries {
+    /// Puts an operator's PromQL in the place of the built-in one; only [`Query::SETTABLE`] have
+    /// a place.
+    pub fn set(&mut self, query: Query, promql: &str) {
+        match query {
+            Query::Node(resource) => self.nodes[resource] = Some(NodeQuery::of(promql)),
+            Query::Pod(resource) => self.pods[resource] = Some(promql.into()),
+            Query::NetworkCapacity => self.network_capacity = Some(promql.into()),
+            Query::SampleTime(_) | Query::NodeMetrics | Query::PodMetrics => {}
+        }
+    }
 }
 
 impl Default for Queries {

@@ -1,4 +1,4 @@
-//! What the Pods of each workload used together in the past, by range queries.
+//! Usage of all Pods of each workload together, in the past, by range queries.
 //!
 //! A Pod that is gone is known to Prometheus by its name alone, so the workload is read off the
 //! name: `NAME-HASH-SUFFIX` of a Deployment, in the alphabet that Kubernetes makes such endings of,
@@ -7,49 +7,19 @@
 
 use std::collections::HashMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use super::PrometheusSource;
 use super::answer::{self, Point};
 use super::gather::load;
-use crate::metrics::{DropCause, Dropped, MetricsError};
+use super::grid::Grid;
+use super::source::PrometheusSource;
+use crate::metrics::error::MetricsError;
+use crate::metrics::round::{DropCause, Dropped};
 use evenkeel_core::units::Resource;
-
-/// Equidistant times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Grid {
-    /// The first.
-    pub first: Timestamp,
-    /// The distance.
-    pub step: SignedDuration,
-    /// How many there are; at least one.
-    pub points: u32,
-}
-
-impl Grid {
-    /// The last.
-    #[must_use]
-    pub fn last(&self) -> Timestamp {
-        let steps = i32::try_from(self.points.saturating_sub(1)).unwrap_or(i32::MAX);
-        let length = self.step.saturating_mul(steps);
-        self.first.checked_add(length).unwrap_or(Timestamp::MAX)
-    }
-
-    /// The time that a point of the answer was asked for; it may be off by rounding.
-    fn time(&self, seconds: f64) -> Option<Timestamp> {
-        let since = SignedDuration::try_from_secs_f64(seconds).ok()?;
-        let at = Timestamp::UNIX_EPOCH.checked_add(since).ok()?;
-        let slack = SignedDuration::from_millis(2);
-        let inside =
-            self.first.duration_since(at) <= slack && at.duration_since(self.last()) <= slack;
-        inside.then_some(at)
-    }
-}
 
 /// A workload as its Pods' names tell it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WorkloadName {
-    /// The namespace.
     pub namespace: Box<str>,
     /// Kind and name, as in `Deployment/web`.
     pub workload: Box<str>,
@@ -96,7 +66,7 @@ pub fn by_workload(pods: &str, namespaces: &[&str]) -> String {
 }
 
 impl PrometheusSource {
-    /// What the Pods of each workload used together, at each time of `grid`; `None` where this
+    /// Usage of all Pods of each workload together, at each time of `grid`; `None` where this
     /// resource of Pods is not measured.
     ///
     /// # Errors
@@ -166,6 +136,8 @@ fn take(point: Point, resource: Resource, grid: &Grid) -> Result<(Timestamp, f64
 
 #[cfg(test)]
 mod tests {
+    use jiff::SignedDuration;
+
     use super::*;
 
     fn second(second: i64) -> Timestamp {

@@ -20,18 +20,17 @@ pub struct TraceError {
     pub line: usize,
     /// The text as given.
     pub given: String,
-    /// What would have been accepted.
+    /// Description of what is accepted.
     pub accepted: String,
 }
 
-/// What a row speaks of.
+/// The node or Pod that a row describes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Subject {
     Node(Box<str>),
     Pod(PodName),
 }
 
-/// One row.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) seconds: f64,

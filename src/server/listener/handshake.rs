@@ -19,7 +19,7 @@ use evenkeel_clock as clock;
 const NOT_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\
     Connection: close\r\n\r\nThis port speaks HTTPS.\n";
 
-/// What the first byte of a TLS connection says.
+/// The first byte of a TLS connection.
 const HANDSHAKE_RECORD: u8 = 0x16;
 
 /// A connection that is ready for requests.
@@ -29,7 +29,7 @@ pub(super) struct Begun {
     pub peer: Arc<Peer>,
 }
 
-/// Why there is no connection.
+/// A handshake that gave no connection.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HandshakeFailure {
     /// It took too long.
@@ -47,7 +47,6 @@ pub(super) enum HandshakeFailure {
     /// The client's certificate or its signature cannot be checked.
     #[error("the client's certificate cannot be used")]
     ClientCertificate(#[source] io::Error),
-    /// Anything else.
     #[error("the handshake failed")]
     Protocol(#[source] io::Error),
 }

@@ -6,10 +6,10 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Unit;
 
-use super::ReasonLabel;
+use super::shared::ReasonLabel;
 use crate::telemetry::Registry;
 
-/// What is counted of certificates.
+/// Counters of certificates.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CertificateMetrics {
     not_after: Gauge,

@@ -5,7 +5,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
-use super::{Open, ReasonLabel};
+use super::shared::{Open, ReasonLabel};
 use crate::telemetry::Registry;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -19,7 +19,7 @@ struct ListenerReasonLabel {
     reason: &'static str,
 }
 
-/// What is counted of connections.
+/// Counters of connections.
 #[derive(Debug, Clone, Default)]
 pub(in crate::server) struct ConnectionMetrics {
     open: Family<ListenerLabel, Gauge>,

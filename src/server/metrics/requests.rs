@@ -13,7 +13,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Unit;
 
-use super::Open;
+use super::shared::Open;
 use crate::telemetry::Registry;
 
 /// Upper bounds in seconds. The fastest answers take some 50 us; the API server gives up after a
@@ -69,7 +69,7 @@ struct RequestLabel {
     status: Class,
 }
 
-/// What is counted of requests, for all paths.
+/// Counters of requests, for all paths.
 #[derive(Debug, Clone)]
 pub(super) struct RequestMetrics {
     requests: Family<RequestLabel, Counter>,
@@ -181,7 +181,6 @@ pub(in crate::server) struct PathMetrics {
     pub shed: Counter,
     /// Requests whose client left.
     pub cancelled: Counter,
-    /// Handlers that panicked.
     pub panics: Counter,
     /// Requests that did not even get their turn to be shed.
     pub overloaded: Counter,
@@ -193,7 +192,6 @@ impl PathMetrics {
         Open::new(self.in_flight.clone())
     }
 
-    /// Counts an answer.
     pub fn answered(&self, status: StatusCode, after: Duration) {
         let class = Class::of(status);
         for (counter, counted) in self.requests.iter().zip(Class::ALL) {

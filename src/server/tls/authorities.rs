@@ -56,7 +56,7 @@ impl ClientAuthorities {
         Ok(self)
     }
 
-    /// Whether `authority` is configured.
+    /// True where `authority` is configured.
     pub fn contains(&self, authority: Authority) -> bool {
         self.0.contains_key(&authority)
     }

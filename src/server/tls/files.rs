@@ -21,14 +21,12 @@ use evenkeel_clock as clock;
 pub struct ServerFiles {
     /// The chain, the server's own certificate first.
     pub certificate: PathBuf,
-    /// The private key.
     pub key: PathBuf,
 }
 
 /// The files to look at; what is not kept in files stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CertificateFiles {
-    /// The server's certificate.
     pub server: Option<ServerFiles>,
     /// The root certificates of each authority by which clients are known.
     pub authorities: BTreeMap<Authority, PathBuf>,

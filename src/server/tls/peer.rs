@@ -75,12 +75,12 @@ impl Peer {
         }
     }
 
-    /// Whether the client may use a path that is for those of `authority`. Where that authority
+    /// Checks that the client may use a path that is for those of `authority`. Where that authority
     /// is not configured, everybody may.
     ///
     /// # Errors
     ///
-    /// What is missing.
+    /// The condition that the client does not meet.
     pub fn authorise(&self, authority: Authority, now: Timestamp) -> Result<(), Unauthorised> {
         if !self.store.current().authorities.contains(authority) {
             return Ok(());

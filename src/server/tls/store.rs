@@ -16,10 +16,9 @@ use super::verifier::AnyClient;
 use super::{ClientAuthorities, ServerCertificate, TlsError};
 use crate::server::Metrics;
 
-/// What to take into use; what is `None` stays as it is.
+/// Certificates to take into use; what is `None` stays as it is.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
-    /// The server's certificate.
     pub server: Option<ServerCertificate>,
     /// All authorities by which clients are known.
     pub authorities: Option<ClientAuthorities>,

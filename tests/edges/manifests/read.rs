@@ -48,7 +48,7 @@ pub(crate) fn overlays() -> Vec<String> {
     names
 }
 
-/// What `kubectl apply -k` would send; nothing where there is no kubectl.
+/// The objects that `kubectl apply -k` would send; none where there is no kubectl.
 pub(crate) fn built(folder: &str) -> Option<Vec<Value>> {
     let command = Command::new("kubectl")
         .args(["kustomize", folder])

@@ -7,6 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::manifests::NAMESPACE;
+use super::page;
 use super::process::{Process, Signal, report};
 use super::volume::Volume;
 use super::wait::{eventually, holds};
@@ -21,7 +22,6 @@ pub struct Evenkeel {
     configuration: Value,
     volume: Volume,
     process: Process,
-    client: reqwest::Client,
 }
 
 impl Evenkeel {
@@ -58,13 +58,11 @@ impl Evenkeel {
             .arg(kubeconfig)
             .args(["--namespace", NAMESPACE]);
         let process = Process::spawn(name, &mut command, folder);
-        let client = reqwest::Client::new();
         let mut replica = Self {
             http,
             configuration,
             volume,
             process,
-            client,
         };
         replica.await_ready().await;
         replica
@@ -75,8 +73,9 @@ impl Evenkeel {
             self.process.assert_running();
             self.assert_within_rights();
             let url = format!("http://127.0.0.1:{}/readyz", self.http);
-            let answer = self.client.get(url).send().await;
-            let status = answer.map_err(|error| error.to_string())?.status();
+            let status = page::status(&url)
+                .await
+                .map_err(|error| error.to_string())?;
             holds(status.is_success(), || status.to_string())
         })
         .await;
@@ -85,9 +84,8 @@ impl Evenkeel {
     /// The sum of the samples of its metric `name` that carry `labels`; 0 where there is none yet.
     pub async fn metric(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let url = format!("http://127.0.0.1:{}/metrics", self.http);
-        let answer = self.client.get(url).send().await;
-        let text = answer.expect("metrics are answered").text().await;
-        scrape::sum(&text.expect("metrics are text"), name, labels).unwrap_or(0.0)
+        let text = page::text(&url).await.expect("metrics are answered");
+        scrape::sum(&text, name, labels).unwrap_or(0.0)
     }
 
     /// Sends a signal.

@@ -11,7 +11,7 @@ use super::Ports;
 use super::assets::Assets;
 use super::pki::{self, Authority, certificate_user};
 use super::process::Process;
-use super::wait::{eventually, holds};
+use super::wait::eventually;
 
 /// The controllers that tests live on. Node lifecycle is not among them, so that nodes need no
 /// heartbeat, and neither are those that only cost time here.
@@ -74,7 +74,7 @@ impl Launch<'_> {
                 "--unsafe-no-fsync".to_owned(),
             ],
         );
-        await_healthy(&mut etcd, &format!("{client}/health")).await;
+        await_healthy(&mut etcd, &client, "/health").await;
         etcd
     }
 
@@ -145,7 +145,12 @@ impl Launch<'_> {
                 format!("--flex-volume-plugin-dir={}", self.path("flexvolume")),
             ],
         );
-        await_healthy(&mut manager, &format!("https://127.0.0.1:{port}/healthz")).await;
+        await_healthy(
+            &mut manager,
+            &format!("https://127.0.0.1:{port}"),
+            "/healthz",
+        )
+        .await;
         manager
     }
 
@@ -167,7 +172,12 @@ impl Launch<'_> {
                 "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics".to_owned(),
             ],
         );
-        await_healthy(&mut scheduler, &format!("https://127.0.0.1:{port}/readyz")).await;
+        await_healthy(
+            &mut scheduler,
+            &format!("https://127.0.0.1:{port}"),
+            "/readyz",
+        )
+        .await;
         scheduler
     }
 
@@ -182,17 +192,15 @@ impl Launch<'_> {
     }
 }
 
-/// Waits until `url` answers 200; the certificates there are self-signed.
-async fn await_healthy(process: &mut Process, url: &str) {
-    let client = reqwest::Client::builder()
-        .tls_danger_accept_invalid_certs(true)
-        .build()
-        .expect("an HTTP client is made");
-    eventually(&format!("{url} is healthy"), async || {
+/// Waits until `path` of `server` answers 200; the certificates there are self-signed.
+async fn await_healthy(process: &mut Process, server: &str, path: &str) {
+    let mut config = kube::Config::new(server.parse().expect("the address is valid"));
+    config.accept_invalid_certs = true;
+    let client = Client::try_from(config).expect("an HTTP client is made");
+    eventually(&format!("{server}{path} is healthy"), async || {
         process.assert_running();
-        let answer = client.get(url).send().await;
-        let status = answer.map_err(|error| error.to_string())?.status();
-        holds(status.is_success(), || status.to_string())
+        let answer = client.request_text(http_get(path)).await;
+        answer.map(drop).map_err(|error| error.to_string())
     })
     .await;
 }

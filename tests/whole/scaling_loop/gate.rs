@@ -8,8 +8,13 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use evenkeel_clock as clock;
 use futures::StreamExt as _;
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
 use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -35,7 +40,7 @@ pub struct Gate {
 #[derive(Clone)]
 struct Passing {
     upstream: String,
-    http: reqwest::Client,
+    http: legacy::Client<HttpConnector, Full<Bytes>>,
     closed: Arc<watch::Sender<bool>>,
     written: Arc<Mutex<Vec<Written>>>,
     passed: Arc<Mutex<usize>>,
@@ -54,7 +59,7 @@ impl Gate {
         let address = listener.local_addr().expect("it is bound");
         let passing = Passing {
             upstream,
-            http: reqwest::Client::new(),
+            http: legacy::Client::builder(TokioExecutor::new()).build_http(),
             closed: Arc::new(watch::Sender::new(false)),
             written: Arc::default(),
             passed: Arc::default(),
@@ -108,17 +113,16 @@ async fn pass(State(passing): State<Passing>, request: Request) -> Response {
 }
 
 async fn forward(passing: &Passing, request: Request) -> Response {
-    let (head, body) = request.into_parts();
+    let (mut head, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX)
         .await
         .expect("a body");
     let path = head.uri.path_and_query().expect("a path").to_string();
+    let (method, upstream) = (head.method.clone(), format!("{}{path}", passing.upstream));
+    head.uri = upstream.parse().expect("an address");
     let sent = passing
         .http
-        .request(head.method.clone(), format!("{}{path}", passing.upstream))
-        .headers(head.headers)
-        .body(body)
-        .send();
+        .request(Request::from_parts(head, Full::new(body)));
     let Ok(answer) = sent.await else {
         return StatusCode::BAD_GATEWAY.into_response();
     };
@@ -127,7 +131,7 @@ async fn forward(passing: &Passing, request: Request) -> Response {
         .lock()
         .unwrap_or_else(PoisonError::into_inner) += 1;
     let status = answer.status();
-    if status.is_success() && !head.method.is_safe() {
+    if status.is_success() && !method.is_safe() {
         let written = Written {
             at: clock::now(),
             path,
@@ -141,10 +145,7 @@ async fn forward(passing: &Passing, request: Request) -> Response {
     let headers = answer.headers().clone();
     let closing = passing.clone();
     let closed = Box::pin(async move { closing.closed().await });
-    let chunks = futures::stream::unfold(answer, |mut answer| async {
-        let chunk = answer.chunk().await.transpose()?;
-        Some((chunk, answer))
-    });
+    let chunks = answer.into_body().into_data_stream();
     let mut response = Response::new(Body::from_stream(chunks.take_until(closed)));
     *response.status_mut() = status;
     *response.headers_mut() = headers;

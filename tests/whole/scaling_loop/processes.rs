@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::gate::{Gate, Written};
 use super::world::{HPA, MIN, STATUS, World, least, with_world_on};
 use crate::support::control_plane::free_port;
+use crate::support::control_plane::page;
 use crate::support::control_plane::process::{Process, Signal, report};
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::dev_api::{self, get};
@@ -165,10 +166,10 @@ impl Replica {
     async fn is_ready(&self) {
         let url = format!("http://127.0.0.1:{}/readyz", self.http);
         eventually("it is ready", async || {
-            let answer = reqwest::get(&url)
+            let status = page::status(&url)
                 .await
                 .map_err(|error| error.to_string())?;
-            holds(answer.status().is_success(), || answer.status().to_string())
+            holds(status.is_success(), || status.to_string())
         })
         .await;
     }

@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::controllers::Controllers;
+use crate::support::control_plane::page;
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::dev_api::{ask, create, get, patch, with_settings};
 use crate::support::load::{NODE, Prometheus};
@@ -178,10 +179,10 @@ impl World<'_> {
         });
         let url = format!("http://{}/readyz", self.addresses[1]);
         eventually("the service is ready", async || {
-            let answer = reqwest::get(&url)
+            let status = page::status(&url)
                 .await
                 .map_err(|error| error.to_string())?;
-            holds(answer.status().is_success(), || answer.status().to_string())
+            holds(status.is_success(), || status.to_string())
         })
         .await;
         Service { stop, running }
@@ -230,8 +231,8 @@ impl World<'_> {
             "http://{}/api/v1/scaling?namespace={SHOP}",
             self.addresses[2]
         );
-        let answer = reqwest::get(&url).await.ok()?;
-        let mut all: Value = serde_json::from_slice(&answer.bytes().await.ok()?).ok()?;
+        let answer = page::text(&url).await.ok()?;
+        let mut all: Value = serde_json::from_str(&answer).ok()?;
         let first = all["targets"].get_mut(0)?;
         Some(first.take())
     }
@@ -243,19 +244,14 @@ impl World<'_> {
             "http://{}/api/v1/scaling/history?{query}",
             self.addresses[2]
         );
-        let answer = reqwest::get(&url).await.expect("an answer");
-        serde_json::from_slice(&answer.bytes().await.expect("a body")).expect("JSON")
+        let answer = page::text(&url).await.expect("an answer");
+        serde_json::from_str(&answer).expect("JSON")
     }
 
     /// Its metrics.
     pub async fn metrics(&self) -> String {
         let url = format!("http://{}/metrics", self.addresses[1]);
-        reqwest::get(&url)
-            .await
-            .expect("an answer")
-            .text()
-            .await
-            .expect("text")
+        page::text(&url).await.expect("an answer")
     }
 
     /// Waits until what the service shows of its target is as wanted.

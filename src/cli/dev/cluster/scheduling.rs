@@ -16,7 +16,7 @@ use kube::{Api, Client};
 use serde_json::json;
 
 use super::{NAMESPACE, StartError};
-use crate::server::certificates::Bundle;
+use crate::certificates::Bundle;
 use evenkeel_clock as clock;
 use evenkeel_sandbox::objects::typed;
 use evenkeel_sandbox::recorder::{Recorder, reference};

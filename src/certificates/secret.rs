@@ -5,7 +5,6 @@
 //! damaged Secret is an error that says what is wrong: replacing it would take from clients the
 //! authority that they trust.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rcgen::KeyPair;
@@ -15,24 +14,17 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, UnixTime};
 use rustls::server::ParsedCertificate;
 
+use evenkeel_kubernetes::plan::certificate_secret::Files;
+
+use super::authority::SigningAuthority;
+use super::bundle::Bundle;
+use super::error::CertificateError;
+use super::files::{
+    AUTHORITIES, AUTHORITY_KEYS, SCHEDULER_AUTHORITIES, SCHEDULER_AUTHORITY_KEYS,
+    SERVER_CERTIFICATE, SERVER_KEY,
+};
+use super::leaf::Leaf;
 use super::parse::facts;
-use super::{Bundle, CertificateError, Leaf, SigningAuthority};
-
-/// All authorities that clients must trust.
-pub const AUTHORITIES: &str = "ca.crt";
-/// The keys of these authorities.
-pub const AUTHORITY_KEYS: &str = "ca.key";
-/// The server's certificate.
-pub const SERVER_CERTIFICATE: &str = "tls.crt";
-/// The server's key.
-pub const SERVER_KEY: &str = "tls.key";
-/// The authorities by which kube-scheduler is known.
-pub const SCHEDULER_AUTHORITIES: &str = "scheduler-ca.crt";
-/// The keys of these authorities.
-pub const SCHEDULER_AUTHORITY_KEYS: &str = "scheduler-ca.key";
-
-/// File names with their contents.
-type Files = BTreeMap<String, Vec<u8>>;
 
 impl Bundle {
     /// The data of the Secret.
@@ -70,18 +62,6 @@ impl Bundle {
     }
 }
 
-/// A certificate as a PEM block that ends in a newline.
-pub(super) fn certificate_pem(certificate: &CertificateDer<'_>) -> String {
-    let mut encoded = String::from("-----BEGIN CERTIFICATE-----\n");
-    let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, certificate);
-    for line in text.as_bytes().chunks(64) {
-        encoded.push_str(std::str::from_utf8(line).expect("base64 is ASCII"));
-        encoded.push('\n');
-    }
-    encoded.push_str("-----END CERTIFICATE-----\n");
-    encoded
-}
-
 fn authorities_of_scheduler(files: &Files) -> Result<Vec<Arc<SigningAuthority>>, CertificateError> {
     authorities(files, SCHEDULER_AUTHORITIES, SCHEDULER_AUTHORITY_KEYS)
 }
@@ -111,11 +91,10 @@ fn authorities(
         authorities.push(Arc::new(SigningAuthority {
             certificate,
             key: keys.swap_remove(position),
-            not_before: facts.not_before,
-            not_after: facts.not_after,
+            life: facts.life,
         }));
     }
-    authorities.sort_by_key(|authority| authority.not_before);
+    authorities.sort_by_key(|authority| authority.life.not_before);
     Ok(authorities)
 }
 
@@ -131,7 +110,7 @@ fn leaf(files: &Files, authorities: &[Arc<SigningAuthority>]) -> Result<Leaf, Ce
     }
     // Asked for the moment at which it began, so that an expired certificate is found signed too:
     // that it is expired is for the rotation to see.
-    let began = facts.not_before.as_second().max(0).unsigned_abs();
+    let began = facts.life.not_before.as_second().max(0).unsigned_abs();
     let at = UnixTime::since_unix_epoch(std::time::Duration::from_secs(began));
     let signer = authorities
         .iter()
@@ -142,8 +121,7 @@ fn leaf(files: &Files, authorities: &[Arc<SigningAuthority>]) -> Result<Leaf, Ce
     Ok(Leaf {
         certificate,
         key,
-        not_before: facts.not_before,
-        not_after: facts.not_after,
+        life: facts.life,
         names: facts.names,
         signer,
     })

@@ -1,7 +1,9 @@
 use jiff::{SignedDuration, Timestamp};
 
-use super::super::{Names, Validity, next};
+use super::super::names::Names;
+use super::super::rotation::next;
 use super::*;
+use evenkeel_kubernetes::plan::rotation::Validity;
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
@@ -40,7 +42,7 @@ fn a_bundle_reads_back_as_it_was() {
     assert_eq!(read.encode(), written.encode());
     assert_eq!(*read.leaf().names(), names());
     assert_eq!(read.leaf().not_after(), written.leaf().not_after());
-    assert!(read.leaf().is_signed_by(&read.authorities()[0]));
+    assert!(read.authorities()[0].signed(read.leaf()));
     let due = next(now(), &read, &names(), &Validity::default()).unwrap();
     assert!(due.is_none(), "a bundle just made needs no rotation");
 }
@@ -63,13 +65,13 @@ fn two_authorities_read_back_with_their_keys_in_any_order() {
     files.insert(AUTHORITY_KEYS.to_owned(), reversed.into_bytes());
     let read = Bundle::decode(&files).unwrap();
     assert_eq!(read.encode(), two.encode());
-    assert!(read.leaf().is_signed_by(&read.authorities()[0]));
+    assert!(read.authorities()[0].signed(read.leaf()));
 }
 
 #[test]
 fn an_expired_certificate_is_read_and_not_called_damaged() {
     let read = Bundle::decode(&bundle().encode()).unwrap();
-    assert!(!read.leaf().is_valid(now() + DAY * 31));
+    assert!(!read.leaf().life.contains(now() + DAY * 31));
 }
 
 #[test]

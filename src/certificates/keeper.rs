@@ -1,5 +1,5 @@
-//! Certificates of our own: kept in a Secret that all replicas read, rotated by the leader, and
-//! trusted by the webhook configuration.
+//! The Secret with the certificates that Evenkeel makes itself: read by all replicas, rotated by
+//! the leader, and trusted by the webhook configuration.
 //!
 //! Every replica looks at the Secret and takes what it holds into use. The leader creates it,
 //! writes the next bundle when one is due, and keeps the caBundle in step. A damaged Secret is
@@ -11,54 +11,37 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Secret, Service};
 use kube::core::DynamicObject;
 use kube::{Api, Client};
-use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::queue::WriteQueue;
-use crate::server::certificates::{Bundle, CertificateError, Names, Validity, next};
+use super::bundle::Bundle;
+use super::error::CertificateError;
+use super::names::Names;
+use super::rotation::next;
+use super::settings::SelfManagedSettings;
+use crate::controller::WriteQueue;
 use crate::server::tls::{
     Authority, CertificateStore, Change, ClientAuthorities, ServerCertificate, TlsError,
 };
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::object_ref::ObjectRef;
-use evenkeel_kubernetes::plan::{Operation, Purpose, Write, ca_bundle};
+use evenkeel_kubernetes::plan::{ca_bundle, certificate_secret};
 
-/// How often the Secret is looked at while there is nothing to serve with.
+/// Pause between two looks at the Secret while there is nothing to serve with.
 const FIRST: Duration = Duration::from_secs(1);
 
-/// How often it is looked at afterwards: a rotation has weeks of overlap.
+/// Pause between two looks afterwards: a rotation has weeks of overlap.
 const LATER: Duration = Duration::from_secs(10);
 
 /// The webhook configuration that trusts the certificates.
 const WEBHOOK: &str = "evenkeel";
 
-/// What the certificates are made with.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// Where the Secret and the Services are.
-    pub namespace: String,
-    /// The Secret.
-    pub secret: String,
-    /// Names and addresses in the server's certificate, besides those of the Services.
-    pub names: Names,
-    /// Services whose names and cluster addresses stand in it.
-    pub services: Vec<String>,
-    /// How long things last.
-    pub validity: Validity,
-    /// Whether clients are known by the Secret's own scheduler CA.
-    pub own_scheduler_authority: bool,
-}
-
-/// Why the certificates are not as they should be.
+/// A reason for which the certificates are not as they should be.
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error("the API server: {0}")]
@@ -83,7 +66,7 @@ impl Error {
         }
     }
 
-    /// What is wrong with the Secret, if that is what is wrong.
+    /// The fault of the Secret, where it is the Secret that is at fault.
     const fn unusable(&self) -> Option<&'static str> {
         match self {
             Self::Damaged { .. } | Self::Unusable(_) => Some(self.reason()),
@@ -99,21 +82,31 @@ struct Held {
 }
 
 /// Looks after the Secret.
-pub struct SelfManaged {
+pub(super) struct SecretKeeper {
     client: Client,
-    settings: Settings,
+    namespace: String,
+    settings: SelfManagedSettings,
+    own_scheduler_authority: bool,
     queue: WriteQueue,
     held: Option<Held>,
     warned: RateLimited<&'static str>,
 }
 
-impl SelfManaged {
-    /// A keeper of the Secret, which need not be there yet.
-    #[must_use]
-    pub fn new(client: Client, settings: Settings, queue: WriteQueue) -> Self {
+impl SecretKeeper {
+    /// A keeper of the Secret, which need not be there yet. With `own_scheduler_authority`, clients
+    /// are known by the scheduler CA of the Secret.
+    pub(super) fn new(
+        client: Client,
+        namespace: String,
+        settings: SelfManagedSettings,
+        own_scheduler_authority: bool,
+        queue: WriteQueue,
+    ) -> Self {
         Self {
             client,
+            namespace,
             settings,
+            own_scheduler_authority,
             queue,
             held: None,
             warned: RateLimited::default(),
@@ -121,7 +114,7 @@ impl SelfManaged {
     }
 
     /// Waits until the Secret holds certificates, which the leader makes where there are none.
-    pub async fn first(&mut self) -> Change {
+    pub(super) async fn first(&mut self) -> Change {
         loop {
             match self.read().await {
                 Ok(Some(change)) => return change,
@@ -136,7 +129,7 @@ impl SelfManaged {
     }
 
     /// Keeps store, Secret and webhook configuration in step until cancelled.
-    pub async fn run(mut self, store: Arc<CertificateStore>, cancel: CancellationToken) {
+    pub(super) async fn run(mut self, store: Arc<CertificateStore>, cancel: CancellationToken) {
         let mut ticks = tokio::time::interval(LATER);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let looking = async {
@@ -172,8 +165,8 @@ impl SelfManaged {
 
     /// Reads the Secret; `None` when there is none.
     async fn read(&mut self) -> Result<Option<Change>, Error> {
-        let api: Api<Secret> = Api::namespaced(self.client.clone(), &self.settings.namespace);
-        let Some(secret) = api.get_opt(&self.settings.secret).await? else {
+        let api: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
+        let Some(secret) = api.get_opt(&self.settings.secret_name).await? else {
             return Ok(None);
         };
         let files: BTreeMap<String, Vec<u8>> = secret
@@ -183,7 +176,7 @@ impl SelfManaged {
             .map(|(file, content)| (file, content.0))
             .collect();
         let bundle = Bundle::decode(&files).map_err(|source| Error::Damaged {
-            name: self.settings.secret.clone(),
+            name: self.settings.secret_name.clone(),
             source,
         })?;
         let change = self.change(&bundle)?;
@@ -197,7 +190,6 @@ impl SelfManaged {
     fn change(&self, bundle: &Bundle) -> Result<Change, Error> {
         let (certificate, key) = (bundle.server_certificate(), bundle.server_key());
         let authorities = self
-            .settings
             .own_scheduler_authority
             .then(|| {
                 let bundle = bundle.scheduler_ca_bundle();
@@ -215,28 +207,15 @@ impl SelfManaged {
 
     /// Plans the Secret: the bundle in use where one is, so that clients go on trusting it.
     async fn create(&self) -> Result<(), Error> {
-        let data = if let Some(held) = &self.held {
-            encoded(&held.bundle)
+        let files = if let Some(held) = &self.held {
+            held.bundle.encode()
         } else {
             let names = self.names().await?;
-            encoded(&Bundle::generate(
-                clock::now(),
-                &names,
-                &self.settings.validity,
-            )?)
+            Bundle::generate(clock::now(), &names, &self.settings.validity)?.encode()
         };
-        let mut body = json!({
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {
-                "name": self.settings.secret,
-                "namespace": self.settings.namespace,
-                "labels": { "app.kubernetes.io/name": "evenkeel" },
-            },
-            "type": "Opaque",
-        });
-        body["data"] = data;
-        self.queue.put(self.write(Operation::Create(body)));
+        let name = &self.settings.secret_name;
+        self.queue
+            .put(certificate_secret::create(&self.namespace, name, &files));
         Ok(())
     }
 
@@ -249,10 +228,12 @@ impl SelfManaged {
         let now: Timestamp = clock::now();
         if let Some(bundle) = next(now, &held.bundle, &names, &self.settings.validity)? {
             info!(not_after = %bundle.leaf().not_after(), "the next certificates are due");
-            self.queue.put(self.write(Operation::Merge(json!({
-                "metadata": { "resourceVersion": held.resource_version },
-                "data": encoded(&bundle),
-            }))));
+            self.queue.put(certificate_secret::replace(
+                &self.namespace,
+                &self.settings.secret_name,
+                &held.resource_version,
+                &bundle.encode(),
+            ));
         }
         Ok(())
     }
@@ -279,10 +260,10 @@ impl SelfManaged {
 
     /// The names that the certificate must carry, with the Services' addresses as they now are.
     async fn names(&self) -> Result<Names, Error> {
-        let api: Api<Service> = Api::namespaced(self.client.clone(), &self.settings.namespace);
+        let api: Api<Service> = Api::namespaced(self.client.clone(), &self.namespace);
         let mut names = self.settings.names.clone();
         for service in &self.settings.services {
-            names = names.with_service(service, &self.settings.namespace)?;
+            names = names.with_service(service, &self.namespace)?;
             let spec = api.get_opt(service).await?.and_then(|service| service.spec);
             for address in spec.and_then(|spec| spec.cluster_ips).unwrap_or_default() {
                 // A headless Service has the address "None".
@@ -299,39 +280,21 @@ impl SelfManaged {
             warn!(%error, suppressed, "the certificates could not be looked after");
         }
     }
-
-    fn write(&self, operation: Operation) -> Write {
-        let Settings {
-            namespace, secret, ..
-        } = &self.settings;
-        Write {
-            purpose: Purpose::Certificates,
-            target: ObjectRef::in_namespace(Kind::Secret, namespace, secret),
-            operation,
-        }
-    }
-}
-
-fn encoded(bundle: &Bundle) -> Value {
-    bundle
-        .encode()
-        .into_iter()
-        .map(|(file, content)| (file, Value::from(STANDARD.encode(content))))
-        .collect::<serde_json::Map<_, _>>()
-        .into()
 }
 
 #[cfg(test)]
 mod tests {
     use axum::http::Method;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use evenkeel_kubernetes::plan::rotation::Validity;
     use jiff::SignedDuration;
+    use serde_json::json;
 
     use super::*;
     use crate::controller::fake_api::{FakeApi, Mood, eventually};
-    use crate::controller::leadership::Leadership;
-    use crate::controller::metrics::Metrics;
-    use crate::controller::switch::WriteSwitch;
-    use crate::controller::writer::{self, Writer};
+    use crate::controller::writer;
+    use crate::controller::{Leadership, Metrics, WriteSwitch, Writer};
     use crate::{server, telemetry};
 
     const SECRET: &str = "/api/v1/namespaces/system/secrets/certificates";
@@ -339,15 +302,13 @@ mod tests {
         "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/evenkeel";
 
     /// A replica's keeper, with its writer at work.
-    fn keeper(api: &FakeApi, leads: bool) -> SelfManaged {
+    fn keeper(api: &FakeApi, leads: bool) -> SecretKeeper {
         let day = SignedDuration::from_hours(24);
-        let settings = Settings {
-            namespace: "system".to_owned(),
-            secret: "certificates".to_owned(),
+        let settings = SelfManagedSettings {
+            secret_name: "certificates".to_owned(),
             names: Names::new(["localhost".to_owned()], []).unwrap(),
             services: vec!["evenkeel".to_owned()],
             validity: Validity::new(day * 3650, day * 90, day * 30).unwrap(),
-            own_scheduler_authority: true,
         };
         let leadership = if leads {
             Leadership::leading()
@@ -362,10 +323,10 @@ mod tests {
             Metrics::default(),
         );
         tokio::spawn(writer.run(CancellationToken::new()));
-        SelfManaged::new(api.client(), settings, queue)
+        SecretKeeper::new(api.client(), "system".to_owned(), settings, true, queue)
     }
 
-    async fn within_a_minute(keeper: &mut SelfManaged) -> Option<Change> {
+    async fn within_a_minute(keeper: &mut SecretKeeper) -> Option<Change> {
         tokio::time::timeout(Duration::from_secs(60), keeper.first())
             .await
             .ok()

@@ -1,21 +1,19 @@
-//! The few facts that rotation needs of an X.509 certificate, and the moments it can state.
+//! The few facts that rotation needs of an X.509 certificate, and the moments that one can state.
 
 use std::net::IpAddr;
 
-use jiff::{SignedDuration, Timestamp};
+use evenkeel_kubernetes::plan::rotation::Lifetime;
+use jiff::Timestamp;
 use rustls::pki_types::CertificateDer;
 use time::OffsetDateTime;
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
-use super::{CertificateError, Names};
+use super::error::CertificateError;
+use super::names::Names;
 
-/// Certificates start this long before they are made, for clients whose clocks are late.
-pub(super) const CLOCK_SKEW: SignedDuration = SignedDuration::from_hours(1);
-
-/// What a certificate says of itself.
+/// Facts that a certificate states.
 pub(super) struct Facts {
-    pub not_before: Timestamp,
-    pub not_after: Timestamp,
+    pub life: Lifetime,
     pub names: Names,
     pub is_authority: bool,
     pub public_key: Vec<u8>,
@@ -28,8 +26,10 @@ pub(super) fn facts(certificate: &CertificateDer<'_>) -> Result<Facts, String> {
     let moment = |seconds: i64| Timestamp::from_second(seconds).map_err(|error| error.to_string());
     let validity = certificate.validity();
     Ok(Facts {
-        not_before: moment(validity.not_before.timestamp())?,
-        not_after: moment(validity.not_after.timestamp())?,
+        life: Lifetime {
+            not_before: moment(validity.not_before.timestamp())?,
+            not_after: moment(validity.not_after.timestamp())?,
+        },
         names: names(&certificate)?,
         is_authority: certificate.is_ca(),
         public_key: certificate.public_key().subject_public_key.data.to_vec(),
@@ -59,21 +59,6 @@ fn address(bytes: &[u8]) -> Result<IpAddr, String> {
     <[u8; 16]>::try_from(bytes)
         .map(IpAddr::from)
         .map_err(|_| format!("an address of {} bytes", bytes.len()))
-}
-
-/// The life of a certificate made at `now`: from a little earlier, `life` long, never beyond
-/// `limit`. In whole seconds, which is what a certificate states.
-pub(super) fn lifetime(
-    now: Timestamp,
-    life: SignedDuration,
-    limit: Timestamp,
-) -> Result<(Timestamp, Timestamp), CertificateError> {
-    let whole = |moment: Timestamp| {
-        Timestamp::from_second(moment.as_second()).map_err(|_| CertificateError::Time(moment))
-    };
-    let end = now.saturating_add(life).unwrap_or(Timestamp::MAX);
-    let start = now.saturating_sub(CLOCK_SKEW).unwrap_or(Timestamp::MIN);
-    Ok((whole(start)?, whole(end.min(limit))?))
 }
 
 /// `moment` in the type that certificates are made with.

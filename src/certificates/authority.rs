@@ -1,5 +1,6 @@
 //! A certificate authority of our own: made for ten years, it signs one kind of leaf.
 
+use evenkeel_kubernetes::plan::rotation::Lifetime;
 use jiff::{SignedDuration, Timestamp};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -8,22 +9,22 @@ use rcgen::{
 use rustls::pki_types::CertificateDer;
 use sha2::{Digest, Sha256};
 
-use super::parse::{CLOCK_SKEW, date, lifetime};
-use super::{CertificateError, Leaf, Names};
+use super::error::CertificateError;
+use super::leaf::Leaf;
+use super::names::Names;
+use super::parse::date;
 
 /// A certificate authority with its key.
 #[derive(Debug)]
 pub struct SigningAuthority {
     pub(super) certificate: CertificateDer<'static>,
     pub(super) key: KeyPair,
-    pub(super) not_before: Timestamp,
-    pub(super) not_after: Timestamp,
+    pub(super) life: Lifetime,
 }
 
 /// A client certificate with its key, both as PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCertificate {
-    /// The certificate.
     pub certificate: String,
     /// The private key, PKCS #8.
     pub key: String,
@@ -41,7 +42,7 @@ impl SigningAuthority {
         life: SignedDuration,
     ) -> Result<Self, CertificateError> {
         let key = KeyPair::generate()?;
-        let (not_before, not_after) = lifetime(now, life, Timestamp::MAX)?;
+        let life = Lifetime::starting(now, life, Timestamp::MAX);
         let mut params = CertificateParams::default();
         // Generations differ in their subject, so that clients which look signers up by name find
         // the right one while two are published.
@@ -50,41 +51,21 @@ impl SigningAuthority {
             DnType::CommonName,
             format!("{common_name} {a:02x}{b:02x}{c:02x}{d:02x}"),
         );
-        params.not_before = date(not_before)?;
-        params.not_after = date(not_after)?;
+        params.not_before = date(life.not_before)?;
+        params.not_after = date(life.not_after)?;
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let certificate = params.self_signed(&key)?.der().clone();
         Ok(Self {
             certificate,
             key,
-            not_before,
-            not_after,
+            life,
         })
     }
 
-    /// The end of its life.
-    pub const fn not_after(&self) -> Timestamp {
-        self.not_after
-    }
-
-    /// Whether it is valid at `now`.
-    pub fn is_valid(&self, now: Timestamp) -> bool {
-        (self.not_before..self.not_after).contains(&now)
-    }
-
-    /// When it was made, and so published.
-    pub(super) fn published(&self) -> Timestamp {
-        self.not_before
-            .saturating_add(CLOCK_SKEW)
-            .unwrap_or(Timestamp::MAX)
-    }
-
-    /// The end that a leaf of `life` signed at `now` would have.
-    pub(super) fn leaf_end(&self, now: Timestamp, life: SignedDuration) -> Timestamp {
-        now.saturating_add(life)
-            .unwrap_or(Timestamp::MAX)
-            .min(self.not_after)
+    /// True where it signed `leaf`.
+    pub fn signed(&self, leaf: &Leaf) -> bool {
+        leaf.signer == self.certificate
     }
 
     /// A server certificate for `names`, valid from `now` for `life` or as long as the authority.
@@ -104,13 +85,12 @@ impl SigningAuthority {
             .distinguished_name
             .push(DnType::CommonName, "evenkeel");
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        let (not_before, not_after) = lifetime(now, life, self.not_after)?;
-        let (certificate, key) = self.sign(params, not_before, not_after)?;
+        let life = Lifetime::starting(now, life, self.life.not_after);
+        let (certificate, key) = self.sign(params, life)?;
         Ok(Leaf {
             certificate,
             key,
-            not_before,
-            not_after,
+            life,
             names: names.clone(),
             signer: self.certificate.clone(),
         })
@@ -133,10 +113,10 @@ impl SigningAuthority {
             .distinguished_name
             .push(DnType::CommonName, common_name);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        let (not_before, not_after) = lifetime(now, life, self.not_after)?;
-        let (certificate, key) = self.sign(params, not_before, not_after)?;
+        let life = Lifetime::starting(now, life, self.life.not_after);
+        let (certificate, key) = self.sign(params, life)?;
         Ok(ClientCertificate {
-            certificate: super::secret::certificate_pem(&certificate),
+            certificate: super::pem::certificate_pem(&certificate),
             key: key.serialize_pem(),
         })
     }
@@ -144,11 +124,10 @@ impl SigningAuthority {
     fn sign(
         &self,
         mut params: CertificateParams,
-        not_before: Timestamp,
-        not_after: Timestamp,
+        life: Lifetime,
     ) -> Result<(CertificateDer<'static>, KeyPair), CertificateError> {
-        params.not_before = date(not_before)?;
-        params.not_after = date(not_after)?;
+        params.not_before = date(life.not_before)?;
+        params.not_after = date(life.not_after)?;
         params.is_ca = IsCa::ExplicitNoCa;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.use_authority_key_identifier_extension = true;

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use rustls::pki_types::DnsName;
 
-use super::CertificateError;
+use super::error::CertificateError;
 
 /// Subject alternative names: what clients may call the server by.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -64,7 +64,6 @@ impl Names {
         self.dns.iter().map(String::as_str)
     }
 
-    /// The addresses.
     pub fn addresses(&self) -> impl Iterator<Item = IpAddr> {
         self.addresses.iter().copied()
     }

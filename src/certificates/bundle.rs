@@ -4,8 +4,13 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::secret::certificate_pem;
-use super::{CertificateError, ClientCertificate, Leaf, Names, SigningAuthority, Validity};
+use evenkeel_kubernetes::plan::rotation::Validity;
+
+use super::authority::{ClientCertificate, SigningAuthority};
+use super::error::CertificateError;
+use super::leaf::Leaf;
+use super::names::Names;
+use super::pem::certificate_pem;
 
 /// The user name in kube-scheduler's client certificate.
 const SCHEDULER: &str = "system:kube-scheduler";
@@ -44,7 +49,6 @@ impl Bundle {
         &self.authorities
     }
 
-    /// The server's certificate.
     pub fn leaf(&self) -> &Leaf {
         &self.leaf
     }

@@ -50,7 +50,7 @@ impl Installation {
         self.bundle = next;
     }
 
-    /// How long the authority of the served certificate has been published; `None` for the first
+    /// Time since the authority of the served certificate was published; `None` for the first
     /// of all, which has no predecessor that clients could know instead.
     fn signer_published_for(&self, now: Timestamp) -> Option<SignedDuration> {
         let signer = self.bundle.leaf.signer.to_vec();
@@ -64,14 +64,14 @@ impl Installation {
             leaf,
             scheduler,
         } = &self.bundle;
-        assert!(leaf.is_valid(now), "{now}: the certificate is valid");
-        let signer = authorities.iter().find(|a| leaf.is_signed_by(a));
+        assert!(leaf.life.contains(now), "{now}: the certificate is valid");
+        let signer = authorities.iter().find(|a| a.signed(leaf));
         let signer = signer.expect("the signer is published");
-        assert!(signer.is_valid(now), "{now}: its signer is valid");
-        assert!(leaf.not_after <= signer.not_after, "{now}");
+        assert!(signer.life.contains(now), "{now}: its signer is valid");
+        assert!(leaf.life.not_after <= signer.life.not_after, "{now}");
         assert!((1..=2).contains(&authorities.len()), "{now}");
         assert!(
-            scheduler.iter().any(|a| a.is_valid(now)),
+            scheduler.iter().any(|a| a.life.contains(now)),
             "{now}: the scheduler can be known"
         );
     }
@@ -138,7 +138,7 @@ fn a_new_address_is_taken_up_at_once_by_the_same_authority() {
         .unwrap()
         .unwrap();
     assert_eq!(*next.leaf.names(), names);
-    assert!(next.leaf.is_signed_by(&bundle.authorities[0]));
+    assert!(bundle.authorities[0].signed(&next.leaf));
     assert_eq!(next.ca_bundle(), bundle.ca_bundle());
 }
 
@@ -152,7 +152,7 @@ fn an_authority_is_replaced_in_three_phases() {
         let signer = bundle
             .authorities
             .iter()
-            .position(|a| bundle.leaf.is_signed_by(a))
+            .position(|a| a.signed(&bundle.leaf))
             .unwrap();
         let phase = (bundle.authorities.len(), signer);
         if seen.last().is_none_or(|(_, last)| *last != phase) {

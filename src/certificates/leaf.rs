@@ -1,0 +1,31 @@
+//! The server's own certificate, short-lived and replaced well before its end.
+
+use evenkeel_kubernetes::plan::rotation::Lifetime;
+use jiff::Timestamp;
+use rcgen::KeyPair;
+use rustls::pki_types::CertificateDer;
+
+use super::names::Names;
+
+/// The server's certificate with its key.
+#[derive(Debug)]
+pub struct Leaf {
+    pub(super) certificate: CertificateDer<'static>,
+    pub(super) key: KeyPair,
+    pub(super) life: Lifetime,
+    pub(super) names: Names,
+    /// The certificate of the authority that signed it.
+    pub(super) signer: CertificateDer<'static>,
+}
+
+impl Leaf {
+    /// The end of its life.
+    pub const fn not_after(&self) -> Timestamp {
+        self.life.not_after
+    }
+
+    /// Names by which clients may call the server.
+    pub const fn names(&self) -> &Names {
+        &self.names
+    }
+}

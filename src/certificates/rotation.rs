@@ -1,0 +1,81 @@
+//! The bundle that follows another, as the plan of the rotation says.
+//!
+//! kube-scheduler's authorities are in use as soon as they are made, since it is the server that
+//! has to know them, and it knows them at once.
+
+use std::sync::Arc;
+
+use evenkeel_kubernetes::plan::rotation::{self, Lifetime, Renewal, Validity};
+use jiff::Timestamp;
+
+use super::authority::SigningAuthority;
+use super::bundle::{Bundle, new_authority, new_scheduler_authority};
+use super::error::CertificateError;
+use super::names::Names;
+
+/// The bundle that should follow `bundle` at `now`, or `None` while it is good as it is.
+///
+/// # Errors
+///
+/// Where a key or a certificate cannot be made.
+pub fn next(
+    now: Timestamp,
+    bundle: &Bundle,
+    names: &Names,
+    validity: &Validity,
+) -> Result<Option<Bundle>, CertificateError> {
+    let authorities = renew(now, &bundle.authorities, validity, new_authority)?;
+    let scheduler = renew(now, &bundle.scheduler, validity, new_scheduler_authority)?;
+    let in_use = authorities.as_deref().unwrap_or(&bundle.authorities);
+    let signer = &in_use[rotation::signer(now, &lives(in_use), validity)];
+    let leaf = &bundle.leaf;
+    let stays = leaf.names == *names
+        && signer.signed(leaf)
+        && rotation::leaf_stays(now, leaf.life, signer.life, validity);
+    if authorities.is_none() && scheduler.is_none() && stays {
+        return Ok(None);
+    }
+    let leaf = if stays {
+        Arc::clone(leaf)
+    } else {
+        Arc::new(signer.issue_server(names, now, validity.leaf())?)
+    };
+    Ok(Some(Bundle {
+        leaf,
+        authorities: authorities.unwrap_or_else(|| bundle.authorities.clone()),
+        scheduler: scheduler.unwrap_or_else(|| bundle.scheduler.clone()),
+    }))
+}
+
+type Authorities = Vec<Arc<SigningAuthority>>;
+
+/// The authorities after the change that is due; `None` where none is.
+fn renew(
+    now: Timestamp,
+    authorities: &[Arc<SigningAuthority>],
+    validity: &Validity,
+    successor: fn(Timestamp, &Validity) -> Result<Arc<SigningAuthority>, CertificateError>,
+) -> Result<Option<Authorities>, CertificateError> {
+    let Some(due) = rotation::renewal(now, &lives(authorities), validity) else {
+        return Ok(None);
+    };
+    let Renewal {
+        kept,
+        successor: lacks,
+    } = due;
+    let mut renewed: Authorities = kept
+        .into_iter()
+        .map(|position| Arc::clone(&authorities[position]))
+        .collect();
+    if lacks {
+        renewed.push(successor(now, validity)?);
+    }
+    Ok(Some(renewed))
+}
+
+fn lives(authorities: &[Arc<SigningAuthority>]) -> Vec<Lifetime> {
+    authorities.iter().map(|authority| authority.life).collect()
+}
+
+#[cfg(test)]
+mod tests;

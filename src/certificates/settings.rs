@@ -1,0 +1,47 @@
+//! Settings of the certificates, as the configuration gives them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use evenkeel_kubernetes::plan::rotation::Validity;
+
+use super::names::Names;
+use crate::server::tls::ServerFiles;
+
+/// Who makes the serving certificate, and who may call the extender.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    pub serving: Serving,
+    /// The CA whose client certificates may call the extender, read from a file; without one, the
+    /// self-managed CA, or anybody where the certificate comes from files.
+    pub scheduler_ca: Option<PathBuf>,
+}
+
+/// The source of the serving certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Serving {
+    /// Made and rotated here, and kept in a Secret.
+    SelfManaged(SelfManagedSettings),
+    /// Given by someone else, such as cert-manager, in files.
+    Files(FileSettings),
+}
+
+/// A certificate that Evenkeel makes itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SelfManagedSettings {
+    /// The Secret that keeps it.
+    pub secret_name: String,
+    /// Names and addresses in it besides those of the Services.
+    pub names: Names,
+    /// Services whose names and cluster addresses stand in it.
+    pub services: Vec<String>,
+    pub validity: Validity,
+}
+
+/// A certificate that is given in files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileSettings {
+    pub server: ServerFiles,
+    /// Time between two looks at the files.
+    pub reload_interval: Duration,
+}

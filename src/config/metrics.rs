@@ -1,0 +1,236 @@
+//! `metrics`: the source of measured usage, how often it is asked, and how long it is believed.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use evenkeel_core::units::Ratio;
+use evenkeel_http_client::Uri;
+use jiff::SignedDuration;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::check::Checker;
+use super::section::section;
+use super::value::{Number, Text};
+use crate::metrics::prometheus::{Connection, NodeLabel, Queries};
+use crate::metrics::{BODY_LIMIT, Query, Settings, Source};
+use crate::metrics::{metrics_api, poller, prometheus, replay};
+
+section! {
+    /// `metrics` as it is written.
+    MetricsSection {
+        source: SourceName = SourceName::default(),
+        interval: Text = "15s".into(),
+        max_age: Text = "3m".into(),
+        timeout: Text = "10s".into(),
+        prometheus: PrometheusSection = PrometheusSection::default(),
+        replay: ReplaySection = ReplaySection::default(),
+    }
+
+    /// `metrics.prometheus` as it is written.
+    PrometheusSection {
+        // What kube-prometheus-stack and the Prometheus operator call their Service.
+        url: Text = "http://prometheus-operated.monitoring.svc:9090".into(),
+        bearer_token_file: Option<Text> = None,
+        ca_file: Option<Text> = None,
+        // Four scrapes at the 30 s that the operator's chart sets.
+        window: Text = "2m".into(),
+        node_label: Option<Text> = None,
+        queries: QueriesSection = QueriesSection::default(),
+    }
+
+    /// `metrics.replay` as it is written.
+    ReplaySection {
+        file: Option<Text> = None,
+        speed: Number = Number(1.0),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum SourceName {
+    #[default]
+    Prometheus,
+    MetricsApi,
+    Replay,
+    None,
+}
+
+/// `metrics.prometheus.queries` as it is written: PromQL for some of [`Query::SETTABLE`], in their
+/// order; a query left out is the built-in one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct QueriesSection([Option<Text>; Query::SETTABLE.len()]);
+
+impl MetricsSection {
+    /// The section without `maxAge`, which is part of the scheduling policy.
+    pub(super) fn check(&self, max_age: SignedDuration, check: &mut Checker) -> Settings {
+        let Self {
+            source,
+            interval,
+            max_age: _,
+            timeout,
+            prometheus,
+            replay,
+        } = self;
+        let timeout = check.period("metrics.timeout", timeout);
+        // All are checked, so that a mistake shows before the source is switched.
+        let prometheus = prometheus.check(timeout, check);
+        let replayed = replay.check(check);
+        if *source == SourceName::Replay && replayed.file.as_os_str().is_empty() {
+            check.refuse(
+                "metrics.replay.file",
+                "is needed by metrics.source replay: the path of a trace",
+            );
+        }
+        Settings {
+            source: match source {
+                SourceName::Prometheus => Source::Prometheus(Box::new(prometheus)),
+                SourceName::MetricsApi => Source::MetricsApi(metrics_api::Settings {
+                    timeout,
+                    body_limit: BODY_LIMIT,
+                }),
+                SourceName::Replay => Source::Replay(replayed),
+                SourceName::None => Source::None,
+            },
+            poller: poller::Settings {
+                interval: check.period("metrics.interval", interval),
+                // A round asks some ten questions, each with its own timeout; none may still be
+                // under way when its answer would be too old to be used.
+                timeout: (timeout * 4).min(max_age.unsigned_abs()),
+            },
+        }
+    }
+}
+
+impl PrometheusSection {
+    fn check(&self, timeout: Duration, check: &mut Checker) -> prometheus::Settings {
+        let Self {
+            url,
+            bearer_token_file,
+            ca_file,
+            window,
+            node_label,
+            queries: QueriesSection(queries),
+        } = self;
+        let path = |text: &Option<Text>| text.as_ref().map(|path| PathBuf::from(path.as_ref()));
+        let mut settings = prometheus::Settings {
+            connection: Connection {
+                url: check_url(check, url.as_ref()),
+                bearer_token_file: path(bearer_token_file),
+                ca_file: path(ca_file),
+                timeout,
+                body_limit: BODY_LIMIT,
+            },
+            window: check.duration("metrics.prometheus.window", window),
+            node_label: node_label
+                .as_ref()
+                .map_or(NodeLabel::Automatic, |label| check_label(check, label)),
+            queries: Queries::default(),
+        };
+        for (query, promql) in Query::SETTABLE.into_iter().zip(queries) {
+            if let Some(Text(promql)) = promql {
+                settings.queries.set(query, promql);
+            }
+        }
+        settings
+    }
+}
+
+/// Credentials are refused in a URL because the effective configuration and logs show it.
+fn check_url(check: &mut Checker, url: &str) -> Uri {
+    const PATH: &str = "metrics.prometheus.url";
+    let parsed: Option<Uri> = url.parse().ok();
+    let authority = parsed.as_ref().and_then(Uri::authority);
+    if authority.is_some_and(|authority| authority.as_str().contains('@')) {
+        check.refuse(
+            PATH,
+            "a user name or password in the URL is not accepted: \
+             metrics.prometheus.bearerTokenFile names a file with a token",
+        );
+        return Uri::default();
+    }
+    let known = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https"));
+    parsed.filter(known).unwrap_or_else(|| {
+        check.refuse_value(
+            PATH,
+            url,
+            "an http or https URL, such as http://prometheus.monitoring.svc:9090",
+        );
+        Uri::default()
+    })
+}
+
+fn check_label(check: &mut Checker, Text(label): &Text) -> NodeLabel {
+    let label = label.parse().map(NodeLabel::Named);
+    check.take("metrics.prometheus.nodeLabel", label, NodeLabel::Automatic)
+}
+
+impl ReplaySection {
+    fn check(&self, check: &mut Checker) -> replay::Settings {
+        let Self {
+            file,
+            speed: Number(speed),
+        } = self;
+        let ratio = Ratio::new(*speed).ok().filter(|_| *speed > 0.0);
+        if ratio.is_none() {
+            check.refuse_value("metrics.replay.speed", speed, "a number above 0");
+        }
+        let real_time = Ratio::share(1.0).expect("1 is a share");
+        replay::Settings {
+            file: file.as_ref().map_or("", AsRef::as_ref).into(),
+            speed: ratio.unwrap_or(real_time),
+        }
+    }
+}
+
+impl Serialize for QueriesSection {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let names = Query::SETTABLE.into_iter().map(Query::as_str);
+        serializer.collect_map(names.zip(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for QueriesSection {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct QueriesVisitor;
+
+        impl<'de> Visitor<'de> for QueriesVisitor {
+            type Value = QueriesSection;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a mapping from query names to PromQL")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut queries = QueriesSection::default();
+                while let Some(QueryName(position)) = map.next_key()? {
+                    queries.0[position] = map.next_value()?;
+                }
+                Ok(queries)
+            }
+        }
+
+        deserializer.deserialize_map(QueriesVisitor)
+    }
+}
+
+/// The name of a query, as its position in [`Query::SETTABLE`].
+struct QueryName(usize);
+
+impl<'de> Deserialize<'de> for QueryName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let mut names = Query::SETTABLE.into_iter().map(Query::as_str);
+        names
+            .position(|known| known == name)
+            .map(Self)
+            .ok_or_else(|| {
+                let known = Query::SETTABLE.map(|query| format!("`{}`", query.as_str()));
+                let known = known.join(", ");
+                de::Error::custom(format_args!(
+                    "unknown field `{name}`, expected one of {known}"
+                ))
+            })
+    }
+}

@@ -1,0 +1,30 @@
+//! The form that all sections of the configuration file have.
+
+/// Declares sections as they are written: the fields, each with its default. Names are in
+/// camelCase, every field may be left out, and an unknown one is refused.
+macro_rules! section {
+    ($(
+        $(#[$attribute:meta])*
+        $name:ident { $($field:ident: $type:ty = $default:expr,)* }
+    )*) => {$(
+        $(#[$attribute])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(
+            rename_all = "camelCase",
+            deny_unknown_fields,
+            default,
+            expecting = "a mapping of fields"
+        )]
+        pub(crate) struct $name {
+            $(pub(in crate::config) $field: $type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default,)* }
+            }
+        }
+    )*};
+}
+
+pub(in crate::config) use section;

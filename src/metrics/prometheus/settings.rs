@@ -1,0 +1,19 @@
+//! Settings of the source.
+
+use jiff::SignedDuration;
+
+use super::client::Connection;
+use super::names::NodeLabel;
+use super::queries::Queries;
+
+/// Address, queries, and names of nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    pub connection: Connection,
+    /// The span that rates are taken over, in place of `$window`: at least four scrape intervals,
+    /// so that a failed scrape leaves enough points.
+    pub window: SignedDuration,
+    /// The label by which series name their node.
+    pub node_label: NodeLabel,
+    pub queries: Queries,
+}

@@ -1,0 +1,28 @@
+//! Settings of the measuring, as the configuration gives them.
+
+use evenkeel_core::units::Bytes;
+
+use super::{metrics_api, poller, prometheus, replay};
+
+/// The longest answer that a source reads: one for 150,000 Pods is some 30 MB.
+pub(crate) const BODY_LIMIT: Bytes = Bytes(256 * 1024 * 1024);
+
+/// The source of measured usage, and how often it is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    pub source: Source,
+    pub poller: poller::Settings,
+}
+
+/// The source of measured usage.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// A Prometheus server, or what speaks its API.
+    Prometheus(Box<prometheus::Settings>),
+    /// metrics.k8s.io: cpu and memory only.
+    MetricsApi(metrics_api::Settings),
+    /// A trace in a file.
+    Replay(replay::Settings),
+    /// None: loads are the sums of the Pods' demands.
+    None,
+}
