@@ -20,6 +20,7 @@ test:
 # The tests against a real control plane; KUBEBUILDER_ASSETS names the folder with its binaries.
 test-control-plane:
     cargo test --locked --test control_plane -- --nocapture
+    cargo test --locked --package evenkeel-apiserver --test conformance
 
 # The documentation, with broken links as errors.
 doc:

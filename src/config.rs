@@ -57,7 +57,7 @@ pub struct Config {
     /// Addresses to listen on, and the end of the service.
     pub server: crate::server::Settings,
     /// Bounds of the requests that are taken.
-    pub api: crate::server::api::Settings,
+    pub handlers: crate::server::handlers::Settings,
     pub certificates: crate::certificates::Settings,
     /// Rules by which Pods are placed.
     pub policy: Policy,
@@ -170,11 +170,11 @@ impl Config {
         let policy = policy.check(check);
         let metrics = file.metrics.check(max_age, check);
         let leader_election = file.leader_election.check(check);
-        let (server, api) = file.server.check(check);
+        let (server, handlers) = file.server.check(check);
         Self {
             writes: file.writes,
             server,
-            api,
+            handlers,
             certificates: file.certificates.check(check),
             scaling: file.scaling.check(max_age, check),
             cluster: cluster::Settings {

@@ -6,15 +6,15 @@
 
 #![forbid(unsafe_code)]
 
+pub mod api;
 pub mod certificates;
 pub mod cli;
 pub mod cluster;
 pub mod config;
 pub mod controller;
+pub mod dashboard;
 pub mod doctor;
 pub mod metrics;
-#[cfg(feature = "sandbox")]
-pub mod plot;
 pub mod server;
 pub mod service;
 pub mod telemetry;

@@ -8,6 +8,7 @@
 
 pub mod cache;
 mod error;
+pub mod exposition;
 mod instruments;
 pub mod metrics_api;
 mod none;

@@ -7,13 +7,13 @@
 //! of them through the end of the service. What a request means is decided elsewhere.
 
 mod activity;
-pub mod api;
 mod arrival;
 mod body;
 mod budget;
 mod connection;
 mod drain;
 mod error;
+pub mod handlers;
 mod listener;
 mod metrics;
 pub mod paths;

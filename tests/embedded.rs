@@ -10,6 +10,7 @@ mod support {
 
 mod whole {
     mod dev_cluster;
+    mod node_lifecycle;
     mod scaling_loop;
     mod scaling_store;
     mod uninstall;

@@ -37,7 +37,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TABLE|NUMBER", default_value = "thesis")]
     random_index: String,
 
-    /// How the result is printed
+    /// Format of the result
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
@@ -58,7 +58,7 @@ struct Judgements {
     profile: Option<Profile>,
 }
 
-/// What follows from a matrix.
+/// Weights and consistency of a matrix.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AhpReport {

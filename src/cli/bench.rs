@@ -1,7 +1,6 @@
-//! `evenkeel bench`: how fast the service answers, measured from outside over HTTPS.
+//! `evenkeel bench`: latencies and throughput of the service, measured from outside over HTTPS.
 
 mod bodies;
-mod histogram;
 mod load;
 mod report;
 mod service;
@@ -14,10 +13,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 use bytes::Bytes;
 use clap::ValueEnum;
+use evenkeel_http_client::{Identity, Trust, Uri, tls_config};
 use jiff::SignedDuration;
-use rustls::RootCertStore;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::output::{self, Failure, Format};
 use crate::server::paths;
@@ -41,7 +38,7 @@ The exit code is 1 when a request failed or was answered wrongly.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// What is asked
+    /// Kind of the requests
     #[arg(value_enum)]
     what: What,
 
@@ -49,11 +46,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
 
-    /// How long requests fall due and are counted
+    /// Time in which requests fall due and are counted
     #[arg(long, value_name = "DURATION", default_value = "10s")]
     duration: SignedDuration,
 
-    /// How long requests fall due before that
+    /// Time before that in which requests fall due and are not counted
     #[arg(long, value_name = "DURATION", default_value = "1s")]
     warm_up: SignedDuration,
 
@@ -72,7 +69,7 @@ pub(super) struct Args {
     #[command(flatten)]
     remote: Remote,
 
-    /// How the result is printed
+    /// Format of the result
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
@@ -83,7 +80,7 @@ pub(super) struct Args {
 struct Remote {
     /// Its address, such as https://127.0.0.1:8443
     #[arg(long, value_name = "URL", requires = "ca")]
-    url: Option<reqwest::Url>,
+    url: Option<Uri>,
 
     /// The CA that signed its certificate
     #[arg(long, value_name = "FILE", requires = "url")]
@@ -102,9 +99,9 @@ struct Remote {
 enum What {
     /// AdmissionReviews of a 5 KB Pod
     Admission,
-    /// The extender's filter
+    /// The extender's filter verb
     Filter,
-    /// The extender's prioritize
+    /// The extender's prioritize verb
     Prioritize,
 }
 
@@ -124,7 +121,7 @@ impl What {
         }
     }
 
-    /// A part that every right answer has.
+    /// Bytes that are part of every right answer.
     const fn expected(self) -> &'static [u8] {
         match self {
             Self::Admission => b"\"allowed\":true",
@@ -196,22 +193,24 @@ impl Remote {
         let (Some(url), Some(ca)) = (url, ca) else {
             return Ok(None);
         };
-        let Some(host) = url.host_str().filter(|_| url.scheme() == "https") else {
+        let Some(host) = url.host().filter(|_| url.scheme_str() == Some("https")) else {
             return Err(Failure::call(format_args!(
                 "--url {url} is not accepted: an https URL such as https://127.0.0.1:8443"
             )));
         };
         let authorities = read(&ca)?;
-        let identity = match (cert, key) {
-            (Some(cert), Some(key)) => Some((read(&cert)?, read(&key)?)),
+        let own = match (cert, key) {
+            (Some(cert), Some(key)) => Some([read(&cert)?, read(&key)?]),
             _ => None,
         };
+        let identity = own.as_ref().map(|[chain, key]| Identity { chain, key });
+        let tls = tls_config(Trust::Authorities(&authorities), identity);
         let prefix = url.path().trim_end_matches('/');
         Ok(Some(Target {
             host: host.to_owned(),
-            port: url.port_or_known_default().unwrap_or(443),
+            port: url.port_u16().unwrap_or(443),
             path: format!("{prefix}{}", what.path()),
-            tls: client_tls(&authorities, identity).map_err(Failure::Call)?,
+            tls: Arc::new(tls.map_err(Failure::call)?),
         }))
     }
 }
@@ -220,28 +219,4 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     fs::read(path)
         .with_context(|| format!("cannot read {}", path.display()))
         .map_err(Failure::Call)
-}
-
-/// TLS as a client that trusts `authorities` and, where it has one, shows a certificate with its
-/// key; all in PEM.
-fn client_tls(
-    authorities: &[u8],
-    identity: Option<(Vec<u8>, Vec<u8>)>,
-) -> anyhow::Result<Arc<rustls::ClientConfig>> {
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(authorities) {
-        roots.add(certificate.context("the CA is no PEM")?)?;
-    }
-    anyhow::ensure!(!roots.is_empty(), "the CA file holds no certificate");
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots);
-    Ok(Arc::new(match identity {
-        None => builder.with_no_client_auth(),
-        Some((certificate, key)) => {
-            let chain = CertificateDer::pem_slice_iter(&certificate).collect::<Result<_, _>>()?;
-            builder.with_client_auth_cert(chain, PrivateKeyDer::from_pem_slice(&key)?)?
-        }
-    }))
 }

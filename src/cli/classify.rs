@@ -1,4 +1,4 @@
-//! `evenkeel classify`: what a Pod asks for, and the profile that admission would give it.
+//! `evenkeel classify`: the demand of Pods, and the profile that admission would give them.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -48,12 +48,12 @@ pub(super) struct Args {
     #[command(flatten)]
     config: ConfigArgs,
 
-    /// How the result is printed
+    /// Format of the result
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
 
-/// What the Pods of a file ask for.
+/// Demands and profiles of the Pods of a file.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Classified {
@@ -137,7 +137,7 @@ fn classify(manifest: PodManifest, snapshot: Option<&Snapshot>, policy: &Policy)
         ));
     }
     let mean = snapshot.map_or_else(reference_node, |snapshot| snapshot.nodes.mean());
-    let class = profile::classify(&asked.amounts, &mean, threshold);
+    let class = profile::classify(&asked.amounts, &mean.free(), threshold);
     let declared = pod.declared_profile();
     let known = declared.filter(|name| policy.profiles.get(name).is_some());
     if let (Some(given), None) = (declared, known) {

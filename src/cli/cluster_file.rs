@@ -38,7 +38,7 @@ const WINDOW: SignedDuration = SignedDuration::from_mins(1);
 struct ClusterFile {
     api_version: String,
     kind: String,
-    /// Annotations by namespace.
+    /// Annotations of each namespace, by its name.
     #[serde(default)]
     namespaces: BTreeMap<String, BTreeMap<String, String>>,
     nodes: Vec<NodeFile>,
@@ -55,10 +55,10 @@ struct ClusterFile {
 struct NodeFile {
     name: String,
     capacity: AmountsFile,
-    /// What was measured; without it the node's load is the sum of its Pods' demands.
+    /// Measured usage; without it the node's load is the sum of its Pods' demands.
     #[serde(default)]
     usage: AmountsFile,
-    /// How long ago.
+    /// Age of the measurement.
     usage_age: Option<Text>,
     #[serde(default = "yes")]
     ready: bool,
@@ -70,7 +70,6 @@ const fn yes() -> bool {
     true
 }
 
-/// A bound Pod.
 #[derive(Debug, Deserialize)]
 #[serde(
     rename_all = "camelCase",
@@ -105,7 +104,7 @@ struct AmountsFile {
 /// A cluster that was read.
 #[derive(Debug)]
 pub(super) struct Cluster {
-    /// What a decision sees of it.
+    /// The cluster as a decision sees it.
     pub(super) snapshot: Snapshot,
     /// Annotations that were not understood.
     pub(super) warnings: Vec<String>,
@@ -162,12 +161,15 @@ fn build(file: ClusterFile, policy: &Policy, check: &mut Checker) -> Cluster {
     });
     let mut sample = UsageSample::default();
     for (index, node) in nodes.iter().enumerate() {
-        node.enter(
-            &format!("nodes[{index}]"),
-            policy,
-            (&mut table, &mut sample),
-            check,
-        );
+        let path = format!("nodes[{index}]");
+        if table.nodes().get(&node.name).is_some() {
+            let twice = format_args!("{:?} stands here twice", node.name);
+            check.refuse(&format!("{path}.name"), twice);
+        }
+        table.apply_node(&node.name, node.facts(&path, policy, check), NOW);
+        if let Some(usage) = node.measured(&path, check) {
+            sample.nodes.insert(node.name.as_str().into(), usage);
+        }
     }
     let measured = !sample.nodes.is_empty();
     table.apply_sample(Arc::new(sample), NOW);
@@ -197,54 +199,35 @@ fn build(file: ClusterFile, policy: &Policy, check: &mut Checker) -> Cluster {
 }
 
 impl NodeFile {
-    fn enter(
-        &self,
-        path: &str,
-        policy: &Policy,
-        (table, sample): (&mut NodeTable, &mut UsageSample),
-        check: &mut Checker,
-    ) {
-        let Self {
-            name,
-            capacity,
-            usage,
-            usage_age,
-            ready,
-            unschedulable,
-        } = self;
-        if table.nodes().get(name).is_some() {
-            check.refuse(
-                &format!("{path}.name"),
-                format_args!("{name:?} stands here twice"),
-            );
-        }
-        let told = capacity.check(&format!("{path}.capacity"), check);
-        let capacity =
-            Resources::from_fn(|resource| told[resource].or(policy.default_capacity[resource]));
-        let facts = NodeFacts {
+    fn facts(&self, path: &str, policy: &Policy, check: &mut Checker) -> NodeFacts {
+        let told = self.capacity.check(&format!("{path}.capacity"), check);
+        let capacity = |resource| told[resource].or(policy.default_capacity[resource]);
+        NodeFacts {
             tainted: false,
-            capacity,
+            capacity: Resources::from_fn(capacity),
             network_is_default: false,
-            schedulable: *ready && !*unschedulable,
-        };
-        table.apply_node(name, facts, NOW);
-        let age = usage_age.as_ref().map_or(SignedDuration::ZERO, |age| {
-            check
-                .duration_or_never(&format!("{path}.usageAge"), age)
-                .unwrap_or_default()
+            schedulable: self.ready && !self.unschedulable,
+        }
+    }
+
+    /// Measured usage; `None` where the file states none.
+    fn measured(&self, path: &str, check: &mut Checker) -> Option<Resources<Option<Measurement>>> {
+        let age = self.usage_age.as_ref().map_or(SignedDuration::ZERO, |age| {
+            let age = check.duration_or_never(&format!("{path}.usageAge"), age);
+            age.unwrap_or_default()
         });
-        let usage = usage.check(&format!("{path}.usage"), check);
-        if usage.values().iter().any(Option::is_some) {
-            let at = NOW.checked_sub(age).unwrap_or(Timestamp::MIN);
-            let measured = usage.map(|value| {
+        let at = NOW.checked_sub(age).unwrap_or(Timestamp::MIN);
+        let usage = self.usage.check(&format!("{path}.usage"), check);
+        let stated = usage.values().iter().any(Option::is_some);
+        stated.then(|| {
+            usage.map(|value| {
                 value.map(|value| Measurement {
                     value,
                     at,
                     window: WINDOW,
                 })
-            });
-            sample.nodes.insert(name.as_str().into(), measured);
-        }
+            })
+        })
     }
 }
 

@@ -7,10 +7,10 @@ use anyhow::Context as _;
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
-/// How long the API server may take to be reached, and to answer a call.
+/// Time limit for reaching the API server, and for each call.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Which cluster, and where in it.
+/// Flags that name a cluster, and Evenkeel's namespace in it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Cluster {
     /// Reach the cluster by this file instead of KUBECONFIG or ~/.kube/config
@@ -29,7 +29,7 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// A client of it.
+    /// Makes a client of the cluster.
     pub(super) async fn connect(&self) -> anyhow::Result<Client> {
         connect(self.kubeconfig.as_deref()).await
     }

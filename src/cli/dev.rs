@@ -26,7 +26,7 @@ use self::comparison::Comparison;
 use self::lines::Lines;
 use self::objects::{Notation, Objects};
 use self::picture::Pictured;
-use self::run::Ran;
+use self::run::RunResult;
 use self::show::Show;
 use self::terminal::View;
 use super::output::{self, Failure};
@@ -74,7 +74,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 
-    /// How many nodes, of the scenario's shapes in turn; by default the scenario's own
+    /// Number of nodes, of the scenario's shapes in turn; by default the scenario's own
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000))]
     nodes: Option<u16>,
 
@@ -90,8 +90,8 @@ pub(super) struct Args {
     #[arg(long)]
     no_tty: bool,
 
-    /// How long webhook and extender may take; longer than the shipped 1s and 200ms on a machine
-    /// too busy to keep them
+    /// Time limit of webhook and extender; longer than the shipped 1s and 200ms on a machine too
+    /// busy to keep them
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     patience: Option<Duration>,
 
@@ -99,12 +99,12 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     picture: Option<picture::File>,
 
-    /// How it is shown
+    /// Form of the output
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
 
-/// How a run is shown.
+/// Form in which a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum Format {
     /// A view on a terminal, else lines; the comparison is a table
@@ -152,13 +152,13 @@ fn scenario(file: Option<PathBuf>, nodes: Option<u16>) -> Result<Scenario, Failu
     })
 }
 
-/// Whether there is a screen to draw on and keys to press.
+/// Standard output is a screen, and standard input has keys.
 fn on_terminal() -> bool {
     io::stdout().is_terminal() && io::stdin().is_terminal()
 }
 
-/// The run beside one without Evenkeel that lasts as long.
-fn compare(options: &Options, Ran { summary, lags }: Ran) -> Comparison {
+/// Compares the run with one of the same length without Evenkeel.
+fn compare(options: &Options, RunResult { summary, lags }: RunResult) -> Comparison {
     let seconds = SignedDuration::try_from_secs_f64(summary.seconds);
     let lag = lags.summary();
     let mut plain = options.plain(lags);

@@ -1,4 +1,5 @@
-//! `evenkeel doctor`: whether a cluster is set up right, and what to do where it is not.
+//! `evenkeel doctor`: checks that a cluster is set up right, and tells what mends it where it is
+//! not.
 
 use std::io::{self, Write};
 
@@ -28,12 +29,12 @@ pub(super) struct Args {
     #[command(flatten)]
     cluster: Cluster,
 
-    /// How the findings are printed
+    /// Format of the findings
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
 
-/// What was found.
+/// Result of all checks.
 #[derive(Debug, Serialize)]
 struct Diagnosis {
     /// The worst of the findings.

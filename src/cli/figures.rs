@@ -2,7 +2,7 @@
 
 use evenkeel_core::units::{Amount, Resource};
 
-/// What a column of a resource is called.
+/// Title of a resource's column.
 pub(super) const fn title(resource: Resource) -> &'static str {
     match resource {
         Resource::Cpu => "CPU",
@@ -13,7 +13,7 @@ pub(super) const fn title(resource: Resource) -> &'static str {
     }
 }
 
-/// What a resource is called in a sentence.
+/// Noun for a resource in a sentence.
 pub(super) const fn noun(resource: Resource) -> &'static str {
     match resource {
         Resource::Cpu => "cpu",

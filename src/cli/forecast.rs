@@ -1,5 +1,6 @@
-//! `evenkeel forecast`: what scaling ahead of the load does, seen on a load that has been.
+//! `evenkeel forecast`: effects of scaling ahead of the load, replayed on a past load.
 
+mod chart;
 mod file;
 mod grid;
 mod picture;
@@ -13,7 +14,7 @@ use super::output::Failure;
 const EXAMPLES: &str = "\
 Examples:
   evenkeel forecast plot load.csv --request 500m --target 60% --min 2 --max 20 -o load.svg
-  evenkeel forecast plot shop/web --url http://127.0.0.1:8081 -o web.png
+  evenkeel forecast plot shop/web --url http://127.0.0.1:8081 -o web.svg
 
 `evenkeel forecast plot --help` says more.";
 

@@ -1,4 +1,4 @@
-//! How results and failures reach whoever called: tables for people, JSON and YAML for programs.
+//! Output of results and failures: tables for people, JSON and YAML for programs.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -12,25 +12,25 @@ use serde::Serialize;
 
 use crate::config::ConfigError;
 
-/// How a report is printed.
+/// Format in which a report is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum Format {
-    /// For people
+    /// A table for people
     #[default]
     Table,
-    /// For programs
+    /// JSON for programs
     Json,
-    /// For programs, and for people who read YAML
+    /// YAML for programs, and for people who read it
     Yaml,
 }
 
-/// What a subcommand found out.
+/// Result of a subcommand.
 pub(super) trait Report: Serialize {
     /// Prints it for people.
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()>;
 }
 
-/// Why a subcommand did not do what was asked.
+/// Failure of a subcommand.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// The call, an input file or the configuration is wrong.
@@ -43,12 +43,10 @@ impl Failure {
     /// The exit code of a wrong call.
     pub(super) const WRONG_CALL: u8 = 2;
 
-    /// A wrong call.
     pub(super) fn call(what: impl fmt::Display) -> Self {
         Self::Call(anyhow::Error::msg(what.to_string()))
     }
 
-    /// Work that failed.
     pub(super) fn work(what: impl fmt::Display) -> Self {
         Self::Work(anyhow::Error::msg(what.to_string()))
     }
@@ -60,7 +58,7 @@ impl Failure {
         }
     }
 
-    /// Whether the reader of the output has gone away.
+    /// The reader of the output has gone away.
     pub(super) fn is_closed_pipe(&self) -> bool {
         let (Self::Call(error) | Self::Work(error)) = self;
         error
@@ -99,12 +97,10 @@ impl From<io::Error> for Failure {
 const LINES: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// Whether cells may be coloured.
+/// Emphasis in printed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
-    /// Text only.
     Plain,
-    /// Emphasis by colour.
     Colour,
 }
 
@@ -155,7 +151,7 @@ impl Style {
         }
     }
 
-    /// A text that stands out in a sentence.
+    /// Emphasises a text within a sentence.
     pub(super) fn emphasis(self, text: &str) -> String {
         match self {
             Self::Plain => text.to_owned(),

@@ -8,7 +8,7 @@ use super::output::{self, Failure};
 use crate::config::yaml;
 use evenkeel_kubernetes::pod::Pod;
 
-/// Where the Pod template stands in each kind of workload.
+/// Path of the Pod template in each kind of workload.
 const TEMPLATES: [(&str, &str); 7] = [
     ("Deployment", "/spec/template"),
     ("StatefulSet", "/spec/template"),
@@ -27,7 +27,6 @@ const ACCEPTED: &str = "a Pod, Deployment, StatefulSet, DaemonSet, ReplicaSet, \
 pub(super) struct PodManifest {
     /// The kind of the manifest: `Pod`, or that of the workload.
     pub(super) kind: String,
-    /// The Pod.
     pub(super) pod: Pod,
 }
 

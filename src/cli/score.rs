@@ -47,19 +47,19 @@ pub(super) struct Args {
     #[arg(long, short, value_name = "NAME", default_value = "default")]
     namespace: String,
 
-    /// How five spreads become one score: joint or per-resource [scheduling.normalization]
+    /// Way from five spreads to one score: joint or per-resource [scheduling.normalization]
     #[arg(long, value_name = "MODE")]
     normalization: Option<String>,
 
     #[command(flatten)]
     config: ConfigArgs,
 
-    /// How the result is printed
+    /// Format of the result
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
 
-/// Where the Pods of a file may go.
+/// Explanations for the Pods of a file.
 #[derive(Debug, Serialize)]
 struct Scored {
     pods: Vec<ScoredPod>,

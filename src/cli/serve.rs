@@ -15,7 +15,7 @@ pub(super) struct Args {
     #[arg(long)]
     check: bool,
 
-    /// How `--check` prints the configuration; people get YAML
+    /// Format in which `--check` prints the configuration; the table is YAML
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 
@@ -42,15 +42,15 @@ struct FieldArgs {
     #[arg(long, value_name = "enabled|disabled")]
     writes: Option<String>,
 
-    /// Where webhook and extender listen [server.https]
+    /// Address of webhook and extender [server.https]
     #[arg(long, value_name = "ADDRESS")]
     https: Option<String>,
 
-    /// Where probes and metrics listen [server.http]
+    /// Address of probes and metrics [server.http]
     #[arg(long, value_name = "ADDRESS")]
     http: Option<String>,
 
-    /// Where the dashboard listens, on loopback [server.dashboard]
+    /// Address of the dashboard, on loopback [server.dashboard]
     #[arg(long, value_name = "ADDRESS")]
     dashboard: Option<String>,
 
@@ -58,7 +58,7 @@ struct FieldArgs {
     #[arg(long, value_name = "RATIO")]
     headroom: Option<String>,
 
-    /// Where usage is measured: prometheus, metrics-api, replay or none [metrics.source]
+    /// Source of measurements: prometheus, metrics-api, replay or none [metrics.source]
     #[arg(long, value_name = "SOURCE")]
     metrics_source: Option<String>,
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::config::{Override, Sources};
 
-/// Where the configuration comes from; shared by the subcommands that read it.
+/// Sources of the configuration; shared by the subcommands that read it.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Configuration")]
 pub(super) struct ConfigArgs {

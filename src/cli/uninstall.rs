@@ -1,5 +1,5 @@
-//! `evenkeel uninstall`: takes back what Evenkeel wrote on objects that are not its own, and says
-//! what else of it is in the cluster.
+//! `evenkeel uninstall`: takes back Evenkeel's writes on objects of others, and lists its own
+//! objects in the cluster.
 
 use std::io::{self, Write};
 
@@ -43,15 +43,15 @@ pub(super) struct Args {
     #[command(flatten)]
     cluster: Cluster,
 
-    /// How the findings are printed
+    /// Format of the findings
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
 
-/// What is printed.
+/// Everything of Evenkeel that is left in a cluster.
 #[derive(Debug, Serialize)]
-struct Left {
-    /// Whether anything was to be changed.
+struct Leftovers {
+    /// Nothing was changed: only looked at.
     check: bool,
     #[serde(flatten)]
     inventory: Inventory,
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     left.verdict()
 }
 
-async fn look_and_act(args: &Args) -> Result<Left, Failure> {
+async fn look_and_act(args: &Args) -> Result<Leftovers, Failure> {
     let client = args.cluster.connect().await.map_err(Failure::Call)?;
     let version = client.apiserver_version().await;
     version
@@ -81,7 +81,7 @@ async fn look_and_act(args: &Args) -> Result<Left, Failure> {
             mark.outcome = Some(uninstall::restore(&client, mark, clock::now()).await);
         }
     }
-    Ok(Left {
+    Ok(Leftovers {
         check: args.check,
         inventory,
     })
@@ -110,7 +110,7 @@ async fn mind_leader(client: &Client, args: &Args) -> Result<(), Failure> {
     )))
 }
 
-impl Left {
+impl Leftovers {
     fn verdict(&self) -> Result<(), Failure> {
         let Inventory {
             marks,
@@ -143,7 +143,7 @@ impl Mark {
         matches!(self.outcome, Some(Outcome::LeftAlone | Outcome::Failed(_)))
     }
 
-    /// What is on the object, a line each.
+    /// Evenkeel's marks on the object, a line each.
     fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let (Some(user), Some(now)) = (self.user_bounds, self.bounds_now) {
@@ -161,7 +161,7 @@ impl Mark {
         lines
     }
 
-    /// What was done, or is to be done.
+    /// Action that was taken, or is to be taken.
     fn next(&self) -> String {
         match &self.outcome {
             Some(Outcome::Restored) if self.user_bounds.is_some() => {
@@ -211,7 +211,7 @@ fn shown(object: &Object) -> String {
     }
 }
 
-impl Report for Left {
+impl Report for Leftovers {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let Inventory {
             marks,

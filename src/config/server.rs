@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::check::Checker;
 use super::section::section;
 use super::value::{Count, Text};
-use crate::server::api;
+use crate::server::handlers;
 use crate::server::{DrainSettings, ListenerSettings, Settings};
 
 /// Between SIGTERM and the end of accepting: one answer more on each connection in use, which says
@@ -44,7 +44,7 @@ section! {
 
 impl ServerSection {
     /// Settings of the listeners, and of the requests that they take.
-    pub(super) fn check(&self, check: &mut Checker) -> (Settings, api::Settings) {
+    pub(super) fn check(&self, check: &mut Checker) -> (Settings, handlers::Settings) {
         let Self {
             https,
             http,
@@ -73,7 +73,7 @@ impl ServerSection {
                 timeout: check.period("server.drainTimeout", drain_timeout),
             },
         };
-        let requests = api::Settings {
+        let requests = handlers::Settings {
             admission_body: check.size("server.admissionBodyLimit", admission_body_limit),
             extender_body: check.size("server.extenderBodyLimit", extender_body_limit),
             admission_concurrency: check.at_least_one("server.concurrency.admission", *admission),

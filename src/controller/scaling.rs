@@ -15,7 +15,7 @@ mod show;
 mod targets;
 pub mod trace;
 
-pub use board::Board;
+pub use board::{Board, BoardEntry};
 pub use metrics::Metrics;
 pub use refill::{Past, Refill};
 pub use samples::Samples;

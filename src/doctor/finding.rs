@@ -1,14 +1,14 @@
-//! What a check found, in words for people and with a name for programs.
+//! Findings of the checks, in words for people and with a name for programs.
 
 use serde::Serialize;
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// As it should be.
     Ok,
-    /// Worth knowing.
+    /// Something worth knowing.
     Info,
     /// Evenkeel helps less than it could, or something could not be looked at.
     Warning,
@@ -21,25 +21,24 @@ pub enum Severity {
 pub struct Finding {
     /// The check, from a closed set.
     pub id: &'static str,
-    /// How bad it is.
     pub severity: Severity,
-    /// What is so.
+    /// The fact that was found.
     pub what: String,
-    /// What it was seen by.
+    /// Evidence for the fact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// What mends it: a command, or the field to change.
+    /// The command that mends it, or the field to change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }
 
 impl Finding {
-    /// All is well.
+    /// A check without fault.
     pub(super) fn ok(id: &'static str, what: impl Into<String>) -> Self {
         Self::new(id, Severity::Ok, what, None)
     }
 
-    /// Something to know, and what to do if it is not wanted.
+    /// A fact to know, and the change for those who do not want it.
     pub(super) fn info(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self::new(id, Severity::Info, what, Some(fix.into()))
     }
@@ -58,7 +57,7 @@ impl Finding {
         Self::new(id, Severity::Error, what, Some(fix.into()))
     }
 
-    /// The same with what it was seen by.
+    /// Adds the evidence.
     #[must_use]
     pub(super) fn seen_by(self, detail: impl Into<String>) -> Self {
         let detail = Some(detail.into()).filter(|detail| !detail.is_empty());

@@ -26,7 +26,7 @@ use crate::config::Config;
 use evenkeel_kubernetes::watched::{WatchedNamespace, WatchedNode, WatchedPod};
 use read::Reader;
 
-/// What Evenkeel's own objects are called.
+/// Name of Evenkeel's own objects.
 const NAME: &str = "evenkeel";
 const EXTENDER: &str = "evenkeel-extender";
 const SECOND_SCHEDULER: &str = "evenkeel-scheduler";

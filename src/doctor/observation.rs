@@ -22,33 +22,31 @@ use evenkeel_kubernetes::{node::Node, pod, watched::Namespace};
 /// The configuration's key in the ConfigMap.
 const CONFIGURATION_FILE: &str = "config.yaml";
 
-/// What came of a read.
+/// Result of a read.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Seen<T> {
-    /// It is there.
     There(T),
     /// The API server says that there is no such object, or that it does not know the kind.
     Absent,
-    /// It could not be looked at.
+    /// The read failed.
     Unseen(Unseen),
 }
 
-/// Why something could not be looked at.
+/// Reason why something could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Unseen {
     /// The user lacks a right, given as `kubectl auth can-i` takes it.
     Needs(String),
-    /// The call failed.
     Failed(String),
-    /// There was nothing to look with.
+    /// The thing to read from is missing itself.
     Without(String),
 }
 
 impl<T> Seen<T> {
-    /// What is there, `None` where nothing is; the finding of check `id` where `subject` could not
-    /// be looked at.
+    /// The value, `None` where it is absent; the finding of check `id` where `subject` could not be
+    /// read.
     pub(super) fn look(&self, id: &'static str, subject: &str) -> Result<Option<&T>, Finding> {
         match self {
             Self::There(there) => Ok(Some(there)),
@@ -57,7 +55,7 @@ impl<T> Seen<T> {
         }
     }
 
-    /// What is there, as far as anything was seen.
+    /// The value, where it was read and is there.
     pub const fn there(&self) -> Option<&T> {
         match self {
             Self::There(there) => Some(there),
@@ -90,10 +88,9 @@ impl Unseen {
     }
 }
 
-/// A Pod of Evenkeel's Deployment with what it says of itself.
+/// A Pod of Evenkeel's Deployment with its metrics.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Replica {
-    /// The Pod.
     pub pod: Pod,
     /// The text of its `/metrics`.
     pub metrics: Seen<String>,
@@ -108,32 +105,28 @@ pub struct ServedCertificate {
     pub chain: String,
 }
 
-/// One right that Evenkeel needs, and whether its ServiceAccount has it.
+/// One right that Evenkeel needs, with the authorizer's answer for its ServiceAccount.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Right {
-    /// What is asked: group, resource, verb.
+    /// API group of the resource.
     pub group: String,
-    /// The resource in the plural.
+    /// Plural name of the resource.
     pub resource: String,
-    /// The verb.
     pub verb: String,
-    /// The only object, where the right is for one.
+    /// Name of the only object, where the right is for one.
     pub name: Option<String>,
     /// The only namespace, where the right is for one.
     pub namespace: Option<String>,
-    /// Whether only certificates of our own need it.
+    /// Only needed where Evenkeel makes its own certificates.
     pub for_certificates: bool,
-    /// The authorizer's answer.
     pub allowed: bool,
 }
 
-/// What came of a Pod that was created as a dry run.
+/// Result of creating a Pod as a dry run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct WebhookTrial {
-    /// The namespace.
     pub namespace: String,
-    /// What the API server answered.
     pub answer: PodOfDryRun,
 }
 
@@ -143,32 +136,32 @@ pub struct WebhookTrial {
 pub enum PodOfDryRun {
     /// The Pod's annotations after admission.
     Admitted(BTreeMap<String, String>),
-    /// Somebody refused it.
+    /// Message of whoever refused it.
     Refused(String),
 }
 
-/// The whole observation.
+/// Everything that the checks look at.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Observation {
-    /// When it was made.
+    /// Time of the observation.
     pub now: Timestamp,
     /// The same by the API server's clock, where its answers are dated.
     #[serde(default)]
     pub server_time: Option<Timestamp>,
     /// The version of this program.
     pub program: String,
-    /// Evenkeel's namespace.
+    /// Namespace that Evenkeel runs in.
     pub namespace: String,
     /// The API server's `gitVersion`.
     pub server: Seen<String>,
-    /// The ConfigMap `evenkeel`.
+    /// ConfigMap `evenkeel` in that namespace.
     pub configuration: Seen<ConfigMap>,
-    /// The Deployment `evenkeel`.
+    /// Deployment `evenkeel` in that namespace.
     pub deployment: Seen<Deployment>,
-    /// Its Pods.
+    /// Pods of that Deployment.
     pub replicas: Seen<Vec<Replica>>,
-    /// What the Service for metrics leads to exports, where there are no such Pods.
+    /// Metrics behind the Service for metrics, where there are no such Pods.
     pub outside: Seen<String>,
     /// The Lease of the leader.
     pub lease: Seen<Lease>,
@@ -180,17 +173,14 @@ pub struct Observation {
     pub extender_service: Seen<Service>,
     /// The endpoints in Evenkeel's namespace.
     pub endpoints: Seen<Vec<EndpointSlice>>,
-    /// The serving certificate.
     pub certificate: Seen<ServedCertificate>,
     /// The NetworkPolicies in Evenkeel's namespace.
     pub network_policies: Seen<Vec<NetworkPolicy>>,
-    /// What narrows Evenkeel's writes.
+    /// Binding of the policy that narrows Evenkeel's writes.
     pub write_guard: Seen<ValidatingAdmissionPolicyBinding>,
-    /// Whether the ServiceAccount has what it needs.
+    /// Rights that the ServiceAccount needs.
     pub rights: Seen<Vec<Right>>,
-    /// All nodes.
     pub nodes: Seen<Vec<Node>>,
-    /// All namespaces.
     pub namespaces: Seen<Vec<Namespace>>,
     /// All Pods that are bound to no node.
     pub unbound: Seen<Vec<pod::Pod>>,
@@ -198,7 +188,7 @@ pub struct Observation {
     pub schedulers: Seen<Vec<Pod>>,
     /// The Deployment of a second scheduler, `evenkeel-scheduler`.
     pub second_scheduler: Seen<Deployment>,
-    /// A Pod sent through the webhook.
+    /// Result of sending a Pod through the webhook.
     pub trial: Seen<WebhookTrial>,
 }
 

@@ -1,5 +1,5 @@
-//! Whether a client that trusts a bundle would accept a certificate, decided by the same library
-//! that serves it, and what the certificates say of themselves.
+//! Verification of a certificate as a client with a bundle does it, by the same library that serves
+//! it, and the contents of certificates.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -14,23 +14,21 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 
-/// What a certificate says of itself.
+/// Contents of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Facts {
-    /// Whose it is.
+    /// Distinguished name of the subject.
     pub subject: String,
-    /// When its life begins.
     pub not_before: Timestamp,
-    /// When its life ends.
     pub not_after: Timestamp,
-    /// The addresses that it stands for.
+    /// IP addresses among the subject's alternative names.
     pub addresses: Vec<IpAddr>,
 }
 
 /// The certificates in a PEM text.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The text holds no certificate, or a broken one.
 pub(super) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let found = CertificateDer::pem_slice_iter(pem)
         .collect::<Result<Vec<_>, _>>()
@@ -41,10 +39,10 @@ pub(super) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, S
     Ok(found)
 }
 
-/// What `certificate` says of itself.
+/// Reads the contents of a certificate.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The certificate does not parse.
 pub(super) fn facts(certificate: &CertificateDer<'_>) -> Result<Facts, String> {
     let (_, certificate) =
         X509Certificate::from_der(certificate).map_err(|error| error.to_string())?;
@@ -71,10 +69,10 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
         .ok()
 }
 
-/// Whether a client that trusts `authorities` accepts `chain` of a server that it calls `name`.
+/// Verifies `chain` as a client does that trusts `authorities` and calls the server `name`.
 ///
 /// # Errors
-/// Why it does not.
+/// The reason why the client refuses it.
 pub(super) fn verify(
     authorities: &[CertificateDer<'static>],
     chain: &[CertificateDer<'_>],

@@ -127,7 +127,7 @@ fn rounds(
     let cluster = parts.cluster.clone();
     let (shown, api) = (
         parts.instruments.cluster.clone(),
-        parts.instruments.api.clone(),
+        parts.instruments.handlers.clone(),
     );
     let (controller, switch) = (parts.instruments.controller.clone(), parts.switch.clone());
     let observe = move || {

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Instruments, Parts, Tasks};
 use crate::certificates::CertificateProvider;
-use crate::server::api::{Scaling, index};
+use crate::dashboard;
 use crate::server::tls::CertificateStore;
 use crate::server::{Drain, Listener, ListenerSettings, Probes, Transport};
 use crate::telemetry;
@@ -16,14 +16,14 @@ pub(super) async fn probes(parts: &Parts, drain: &Drain, tasks: &mut Tasks) -> a
     let mut registry = telemetry::registry();
     let Instruments {
         server,
-        api,
+        handlers,
         cluster,
         controller,
         measuring,
         scaling,
     } = &parts.instruments;
     server.register(&mut registry);
-    api.register(&mut registry);
+    handlers.register(&mut registry);
     cluster.register(&mut registry);
     controller.register(&mut registry);
     measuring.register(&mut registry);
@@ -49,15 +49,13 @@ pub(super) async fn dashboard(
     tasks: &mut Tasks,
 ) -> anyhow::Result<()> {
     let listener = plain(parts, parts.config.server.dashboard, "dashboard").await?;
-    let scaling = Scaling {
+    let scaling = dashboard::Scaling {
         board: parts.instruments.scaling.board().clone(),
         traces: parts.scaling.traces.clone(),
     };
-    let router = parts
-        .api
-        .explanations()
+    let router = dashboard::explanations(&parts.handlers)
         .merge(scaling.routes())
-        .merge(index());
+        .merge(dashboard::index());
     let shutdown = drain.observer();
     tasks.spawn(async move {
         listener.serve(router, shutdown).await;
@@ -87,7 +85,9 @@ pub(super) fn https(
     let address = parts.config.server.https;
     let listener = parts.config.server.webhook;
     let metrics = parts.instruments.server.clone();
-    let router = parts.api.routes(&parts.config.api, metrics.clone());
+    let router = parts
+        .handlers
+        .routes(&parts.config.handlers, metrics.clone());
     let loaded = parts.readiness.condition("certificate loaded");
     // Only the requests are waited for: the keeper of the certificates lasts as long as the rest.
     let (shutdown, observer) = (drain.part(), drain.observer());

@@ -9,7 +9,7 @@ use crate::config::{Config, Writes};
 use crate::controller::scaling::{Samples, Traces};
 use crate::controller::{self, Replica, WriteSwitch};
 use crate::metrics;
-use crate::server::{self, Readiness, api};
+use crate::server::{self, Readiness, handlers};
 use evenkeel_clock::Clock;
 
 /// The parts that others are given.
@@ -18,7 +18,7 @@ pub(super) struct Parts {
     pub(super) client: Client,
     pub(super) replica: Replica,
     pub(super) cluster: ClusterState,
-    pub(super) api: api::Api,
+    pub(super) handlers: handlers::Handlers,
     pub(super) switch: WriteSwitch,
     pub(super) readiness: Readiness,
     pub(super) instruments: Instruments,
@@ -35,7 +35,7 @@ pub(super) struct Scaling {
 #[derive(Default)]
 pub(super) struct Instruments {
     pub(super) server: server::Metrics,
-    pub(super) api: api::Metrics,
+    pub(super) handlers: handlers::Metrics,
     pub(super) cluster: cluster::Metrics,
     pub(super) controller: controller::Metrics,
     pub(super) measuring: metrics::Metrics,
@@ -56,7 +56,11 @@ impl Parts {
         Ok(Self {
             client: Client::try_from(kubernetes).context("the API server cannot be reached")?,
             replica,
-            api: api::Api::new(cluster.clone(), policy, instruments.api.clone()),
+            handlers: handlers::Handlers::new(
+                cluster.clone(),
+                policy,
+                instruments.handlers.clone(),
+            ),
             cluster,
             switch: WriteSwitch::new(config.writes == Writes::Enabled),
             readiness: Readiness::default(),

@@ -156,7 +156,7 @@ fn runtime() -> Runtime {
         .unwrap()
 }
 
-/// What the API server makes of an answer.
+/// The reaction of the API server to an answer.
 #[derive(Debug)]
 struct Reviewed {
     /// The object with the patch applied; `None` where there is no patch.
@@ -248,7 +248,7 @@ fn creates_pod(review: &Value) -> bool {
         && request["subResource"].is_null()
 }
 
-/// What holds of every annotated Pod.
+/// The properties of every annotated Pod.
 fn well_annotated(review: &Value, patched: &Value) {
     let object = &review["request"]["object"];
     assert_eq!(without_ours(patched), without_ours(object));

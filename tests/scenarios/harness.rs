@@ -3,7 +3,6 @@
 use crate::support::control_plane::manifests;
 use crate::support::control_plane::nodes::{self, NodeShape};
 use crate::support::control_plane::objects::{self, PodSketch};
-use crate::support::control_plane::scrape;
 use crate::support::control_plane::with_control_plane;
 
 use super::world;
@@ -32,33 +31,4 @@ fn the_api_server_accepts_the_manifests_to_the_last_field() {
             manifests::validate(&plane.client, &folder).await;
         }
     });
-}
-
-#[test]
-fn samples_are_read_by_name_and_labels() {
-    let text = "# HELP calls Calls.\n\
-                calls_total{verb=\"filter\",code=\"200\"} 3\n\
-                calls_total{verb=\"filter\",code=\"400\"} 2 17.5\n\
-                calls_total{verb=\"prioritize\",code=\"200\"} 7\n\
-                calls_total_created 9\n\
-                up 1\n";
-    let cases = [
-        ("calls_total", &[][..], Some(12.0)),
-        ("calls_total", &[("verb", "filter")], Some(5.0)),
-        (
-            "calls_total",
-            &[("verb", "filter"), ("code", "400")],
-            Some(2.0),
-        ),
-        ("calls_total", &[("verb", "preempt")], None),
-        ("calls", &[], None),
-        ("up", &[], Some(1.0)),
-    ];
-    for (name, labels, expected) in cases {
-        assert_eq!(
-            scrape::sum(text, name, labels),
-            expected,
-            "{name} {labels:?}"
-        );
-    }
 }

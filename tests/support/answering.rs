@@ -8,11 +8,12 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use bytes::Bytes;
+use evenkeel::api::EXPLAIN;
 use evenkeel::certificates::{Bundle, Names, Validity};
 use evenkeel::cluster::ClusterState;
 use evenkeel::cluster::{Settings, WATCHED};
-use evenkeel::server::api::{self, Api};
-use evenkeel::server::paths::EXPLAIN;
+use evenkeel::dashboard;
+use evenkeel::server::handlers::{self, Handlers};
 use evenkeel::server::tls::{
     Authority, CertificateStore, Change, ClientAuthorities, Peer, ServerCertificate,
 };
@@ -183,12 +184,12 @@ impl Asked {
         certificates: &Certificates,
         chain: Vec<CertificateDer<'static>>,
     ) -> Self {
-        let metrics = api::Metrics::default();
+        let metrics = handlers::Metrics::default();
         let mut registry = telemetry::registry();
         metrics.register(&mut registry);
-        let api = Api::new(cluster, Arc::new(policy), metrics);
+        let handlers = Handlers::new(cluster, Arc::new(policy), metrics);
         let many = NonZeroUsize::new(64).expect("not zero");
-        let settings = api::Settings {
+        let settings = handlers::Settings {
             admission_body: units::Bytes(ADMISSION_BODY),
             extender_body: units::Bytes(EXTENDER_BODY),
             admission_concurrency: many,
@@ -197,8 +198,8 @@ impl Asked {
             body_budget: units::Bytes(4 * EXTENDER_BODY),
         };
         Self {
-            router: api.routes(&settings, server::Metrics::default()),
-            explanations: api.explanations(),
+            router: handlers.routes(&settings, server::Metrics::default()),
+            explanations: dashboard::explanations(&handlers),
             registry,
             peer: Arc::new(Peer::new(Arc::clone(&certificates.store), chain)),
         }

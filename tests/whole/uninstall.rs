@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 const OWN: &str = "evenkeel-system";
 
-/// How a call of the program ended.
+/// The end of a call of the program.
 struct Called {
     code: i32,
     stdout: String,
@@ -123,7 +123,7 @@ fn one(autoscaler: &str) -> String {
     format!("{}/{autoscaler}", path("shop", HPAS))
 }
 
-/// What Evenkeel writes on objects that are not its own, one of each kind.
+/// The traces that Evenkeel leaves on objects that are not its own, one of each kind.
 async fn plant_marks(client: &Client) {
     let status = json!({"evenkeel.dev/scaling-status": "{}"});
     create(

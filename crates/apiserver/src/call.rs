@@ -2,18 +2,21 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::accept::Form;
-use super::error::ApiError;
-use super::patch::apply::Applier;
-use super::query::{FieldValidation, Query};
-use super::resource::{Resource, Subresource};
-use super::state::Api;
-use super::store::{Key, Stored};
+use crate::error::ApiError;
+use crate::patch::apply::Applier;
+use crate::resources::resource::Resource;
+use crate::resources::resource::Subresource;
+use crate::state::Api;
+use crate::store::Key;
+use crate::store::Stored;
+use crate::wire::accept::Form;
+use crate::wire::query::FieldValidation;
+use crate::wire::query::Query;
 
 /// The manager of fields that says nothing of itself.
 const UNKNOWN: &str = "unknown";
 
-/// Who asks. Every user may do everything; webhooks are told the name.
+/// The user who asks. Every user may do everything; webhooks are told the name.
 #[derive(Debug, Clone)]
 pub(crate) struct User {
     pub(crate) name: String,
@@ -46,13 +49,13 @@ pub(crate) struct Call {
     pub(crate) user: User,
     pub(crate) dry_run: bool,
     pub(crate) validation: FieldValidation,
-    /// Whether a version in the new object was set by the client, not carried over by a patch.
+    /// True where a version in the new object was set by the client, not carried over by a patch.
     pub(crate) pins_version: bool,
-    /// Whether the change came as a patch.
+    /// True where the change came as a patch.
     pub(crate) is_patch: bool,
-    /// Whether it is a server-side apply, which keeps its own books.
+    /// True for a server-side apply, which keeps its own `managedFields`.
     pub(crate) is_apply: bool,
-    /// The program that asks, for the books.
+    /// The program that asks, for `managedFields`.
     pub(crate) agent: String,
     warnings: Mutex<Vec<String>>,
 }
@@ -74,8 +77,24 @@ impl Call {
             pins_version: false,
             is_patch: false,
             is_apply: false,
-            agent: "evenkeel".to_owned(),
+            agent: "kube-apiserver".to_owned(),
             warnings: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// The same request without its warnings, to be told apart by more than the client said.
+    pub(crate) fn derived(&self) -> Self {
+        Self {
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+            subresource: self.subresource,
+            query: self.query.clone(),
+            form: self.form,
+            user: self.user.clone(),
+            dry_run: self.dry_run,
+            validation: self.validation,
+            agent: self.agent.clone(),
+            ..Self::new(Arc::clone(&self.api), Arc::clone(&self.resource))
         }
     }
 
@@ -86,7 +105,7 @@ impl Call {
         self
     }
 
-    /// Where the object stands that the path names.
+    /// The namespace and name in the path, empty where it has none.
     pub(crate) fn key(&self) -> Key {
         let text = |part: &Option<String>| part.clone().unwrap_or_default();
         Key::new(text(&self.namespace), text(&self.name))
@@ -96,10 +115,10 @@ impl Call {
     pub(crate) fn current(&self) -> Result<Arc<Stored>, ApiError> {
         let key = self.key();
         let found = self.api.store.get(&self.resource.collection, &key);
-        found.ok_or_else(|| ApiError::not_found(&self.resource, &key.name))
+        found.ok_or_else(|| self.resource.not_found(&key.name))
     }
 
-    /// Who writes, for `managedFields`.
+    /// The manager that writes, for `managedFields`.
     pub(crate) fn applier<'a>(&'a self, subresource: &'a str) -> Applier<'a> {
         let names = [self.query.text("fieldManager"), &self.agent, UNKNOWN];
         let mut names = names.into_iter().filter(|name| !name.is_empty());
@@ -122,13 +141,13 @@ impl Call {
         stored.unwrap_or_else(|| Arc::clone(&self.resource))
     }
 
-    /// Something that the client shall read.
+    /// Adds a warning to the headers of the answer.
     pub(crate) fn warn(&self, warning: String) {
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         warnings.push(warning);
     }
 
-    /// What was warned of.
+    /// Takes the warnings that were collected.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *warnings)

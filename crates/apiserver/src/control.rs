@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// What the embedding code can do to a running server.
+/// Makes a running server fail on command; clones act on the same server.
 #[derive(Debug, Clone)]
 pub struct Control {
     delay: Arc<Mutex<Duration>>,
@@ -14,7 +14,7 @@ pub struct Control {
     connections: Arc<Mutex<CancellationToken>>,
 }
 
-/// Whether the server listens.
+/// The present outage of the server, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outage {
     None,

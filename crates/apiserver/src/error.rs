@@ -1,14 +1,12 @@
-//! What the server answers when it does not do what was asked: a `Status` object worded the way
+//! Refusals: the `Status` object that answers a request that is not done, worded the way
 //! kube-apiserver words it, because kubectl prints the message and clients branch on the reason.
 
-use axum::http::StatusCode;
+use hyper::StatusCode;
 use serde_json::{Value, json};
-
-use super::resource::Resource;
 
 /// The closed set of reasons, each with its HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
+pub(crate) enum Reason {
     /// The request cannot be read.
     BadRequest,
     /// Credentials are asked for and none were given.
@@ -37,7 +35,7 @@ pub enum Reason {
     InternalError,
     /// Kubernetes can do this and this server cannot.
     NotImplemented,
-    /// What would answer is not there.
+    /// A service that would answer is not there.
     ServiceUnavailable,
 }
 
@@ -66,13 +64,13 @@ impl Reason {
 
 /// One thing that is wrong with an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cause {
+pub(crate) struct Cause {
     /// The kind of mistake, such as `FieldValueRequired`.
-    pub reason: &'static str,
+    pub(crate) reason: &'static str,
     /// The path of the field.
-    pub field: String,
-    /// What is wrong with it.
-    pub message: String,
+    pub(crate) field: String,
+    /// The mistake in words.
+    pub(crate) message: String,
 }
 
 impl Cause {
@@ -112,6 +110,11 @@ impl Cause {
         Self::new("FieldValueForbidden", field, format!("Forbidden: {why}"))
     }
 
+    /// The cause as the `details` of a `Status` list it.
+    pub(crate) fn to_value(&self) -> Value {
+        json!({"reason": self.reason, "field": self.field, "message": self.message})
+    }
+
     fn new(reason: &'static str, field: impl Into<String>, message: String) -> Self {
         Self {
             reason,
@@ -121,10 +124,10 @@ impl Cause {
     }
 }
 
-/// A refused request.
+/// The refusal of a request, with everything that the client is told.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
-pub struct ApiError {
+pub(crate) struct ApiError {
     why: Reason,
     status: u16,
     message: String,
@@ -149,17 +152,6 @@ impl ApiError {
         Self::new(Reason::BadRequest, message)
     }
 
-    /// There is no object of that name.
-    pub(crate) fn not_found(resource: &Resource, name: &str) -> Self {
-        let qualified = resource.qualified();
-        Self::about(
-            Reason::NotFound,
-            resource,
-            name,
-            format!("{qualified} {name:?} not found"),
-        )
-    }
-
     /// Nothing is served under that path.
     pub(crate) fn no_such_path() -> Self {
         let mut error = Self::new(
@@ -167,73 +159,6 @@ impl ApiError {
             "the server could not find the requested resource",
         );
         error.details = Some(json!({}));
-        error
-    }
-
-    /// There is an object of that name.
-    pub(crate) fn already_exists(resource: &Resource, name: &str) -> Self {
-        let qualified = resource.qualified();
-        Self::about(
-            Reason::AlreadyExists,
-            resource,
-            name,
-            format!("{qualified} {name:?} already exists"),
-        )
-    }
-
-    /// The object is not as the request takes it to be.
-    pub(crate) fn conflict(resource: &Resource, name: &str, why: &str) -> Self {
-        let qualified = resource.qualified();
-        Self::about(
-            Reason::Conflict,
-            resource,
-            name,
-            format!("Operation cannot be fulfilled on {qualified} {name:?}: {why}"),
-        )
-    }
-
-    /// The object changed since it was read.
-    pub(crate) fn modified(resource: &Resource, name: &str) -> Self {
-        let why = "the object has been modified; please apply your changes to the latest version and try again";
-        Self::conflict(resource, name, why)
-    }
-
-    /// An admission rule refuses.
-    pub(crate) fn forbidden(resource: &Resource, name: &str, why: &str) -> Self {
-        let qualified = resource.qualified();
-        Self::about(
-            Reason::Forbidden,
-            resource,
-            name,
-            format!("{qualified} {name:?} is forbidden: {why}"),
-        )
-    }
-
-    /// The object breaks rules of its kind.
-    pub(crate) fn invalid(resource: &Resource, name: &str, causes: &[Cause]) -> Self {
-        let lines: Vec<String> = causes
-            .iter()
-            .map(|cause| format!("{}: {}", cause.field, cause.message))
-            .collect();
-        let list = match lines.as_slice() {
-            [one] => one.clone(),
-            several => format!("[{}]", several.join(", ")),
-        };
-        let kind = match resource.group.as_str() {
-            "" => resource.kind.clone(),
-            group => format!("{}.{group}", resource.kind),
-        };
-        let mut error = Self::new(
-            Reason::Invalid,
-            format!("{kind} {name:?} is invalid: {list}"),
-        );
-        let causes: Vec<Value> = causes
-            .iter()
-            .map(|cause| json!({"reason": cause.reason, "field": cause.field, "message": cause.message}))
-            .collect();
-        error.details = Some(json!({
-            "name": name, "group": resource.group, "kind": resource.kind, "causes": causes,
-        }));
         error
     }
 
@@ -249,16 +174,16 @@ impl ApiError {
     pub(crate) fn unsupported(what: &str) -> Self {
         Self::new(
             Reason::NotImplemented,
-            format!("the development API server does not implement {what}"),
+            format!("this API server does not implement {what}"),
         )
     }
 
-    fn about(why: Reason, resource: &Resource, name: &str, message: String) -> Self {
-        let mut error = Self::new(why, message);
-        error.details = Some(json!({
-            "name": name, "group": resource.group, "kind": resource.plural,
-        }));
-        error
+    /// A refusal that concerns one object: `name`, and the plural of its resource with its group.
+    pub(crate) fn about(why: Reason, details: Value, message: String) -> Self {
+        Self {
+            details: Some(details),
+            ..Self::new(why, message)
+        }
     }
 
     /// The same refusal with another HTTP status, as a webhook may choose one.
@@ -269,12 +194,8 @@ impl ApiError {
 
     /// The same refusal with causes in its details.
     pub(crate) fn with_causes(mut self, causes: &[Cause]) -> Self {
-        let causes: Vec<Value> = causes
-            .iter()
-            .map(|cause| json!({"reason": cause.reason, "field": cause.field, "message": cause.message}))
-            .collect();
         let details = self.details.get_or_insert_with(|| json!({}));
-        details["causes"] = Value::Array(causes);
+        details["causes"] = causes.iter().map(Cause::to_value).collect();
         self
     }
 
@@ -289,23 +210,21 @@ impl ApiError {
         self.seconds
     }
 
-    /// The reason's word.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
+    /// The reason as it stands in the `Status`, such as `NotFound`.
+    pub(crate) const fn reason(&self) -> &'static str {
         self.why.wire().1
     }
 
-    /// What kind of refusal it is.
+    /// The reason as a member of the closed set.
     pub(crate) const fn kind(&self) -> Reason {
         self.why
     }
 
-    /// The HTTP status.
     pub(crate) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// The `Status` object.
+    /// The `Status` object that is answered.
     pub(crate) fn body(&self) -> Value {
         let mut body = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
@@ -318,39 +237,5 @@ impl ApiError {
             body["details"]["retryAfterSeconds"] = seconds.into();
         }
         body
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::catalog;
-
-    #[test]
-    fn messages_are_those_that_kubectl_users_know() {
-        let deployments = catalog::find("apps", "deployments");
-        let pods = catalog::find("", "pods");
-        let cause = Cause::required("spec.selector", "");
-        for (error, message, code) in [
-            (
-                ApiError::not_found(&pods, "web"),
-                "pods \"web\" not found",
-                404,
-            ),
-            (
-                ApiError::already_exists(&deployments, "web"),
-                "deployments.apps \"web\" already exists",
-                409,
-            ),
-            (
-                ApiError::invalid(&deployments, "web", &[cause]),
-                "Deployment.apps \"web\" is invalid: spec.selector: Required value",
-                422,
-            ),
-        ] {
-            assert_eq!(error.body()["message"], message);
-            assert_eq!(error.body()["code"], code);
-            assert_eq!(error.body()["kind"], "Status");
-        }
     }
 }

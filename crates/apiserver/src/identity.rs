@@ -10,7 +10,7 @@ const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 /// The longest generated name before its suffix.
 const LONGEST_BASE: usize = 58;
 
-/// Where names come from.
+/// The source of UIDs and generated names.
 #[derive(Debug)]
 pub(crate) struct Identities {
     seed: u64,

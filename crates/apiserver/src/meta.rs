@@ -28,33 +28,30 @@ pub(crate) fn number(object: &Value, pointer: &str) -> Option<i64> {
     object.pointer(pointer).and_then(Value::as_i64)
 }
 
-/// `metadata.name`.
 pub(crate) fn name(object: &Value) -> &str {
     text(object, "/metadata/name")
 }
 
-/// `metadata.namespace`.
 pub(crate) fn namespace(object: &Value) -> &str {
     text(object, "/metadata/namespace")
 }
 
-/// `metadata.uid`.
 pub(crate) fn uid(object: &Value) -> &str {
     text(object, "/metadata/uid")
 }
 
-/// `metadata.resourceVersion` as given.
+/// The text of `metadata.resourceVersion`.
 pub(crate) fn version(object: &Value) -> &str {
     text(object, "/metadata/resourceVersion")
 }
 
-/// Whether deletion has begun.
+/// True where deletion has begun.
 pub(crate) fn is_deleting(object: &Value) -> bool {
     object.pointer("/metadata/deletionTimestamp").is_some()
 }
 
-/// Whether finalizers hold the object.
-pub(crate) fn is_held(object: &Value) -> bool {
+/// True where finalizers hold the object.
+pub(crate) fn has_finalizers(object: &Value) -> bool {
     !list(object, "/metadata/finalizers").is_empty()
 }
 

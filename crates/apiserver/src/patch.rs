@@ -7,8 +7,8 @@ mod strategic;
 
 use serde_json::Value;
 
-use super::error::{ApiError, Reason};
-use super::resource::Resource;
+use crate::error::ApiError;
+use crate::error::Reason;
 
 /// A patch as it came.
 #[derive(Debug, Clone)]
@@ -21,8 +21,11 @@ pub(crate) enum Patch {
 }
 
 impl Patch {
-    /// Reads a body of that media type.
-    pub(crate) fn read(media: &str, body: &[u8], resource: &Resource) -> Result<Self, ApiError> {
+    /// Reads a body of a media type; only objects of `builtin` kinds take strategic merge patches.
+    ///
+    /// # Errors
+    /// 400 where the body does not parse, 415 for another media type.
+    pub(crate) fn read(media: &str, body: &[u8], builtin: bool) -> Result<Self, ApiError> {
         let unreadable =
             |error: String| ApiError::bad_request(format!("error decoding patch: {error}"));
         let json = || serde_json::from_slice::<Value>(body).map_err(|e| unreadable(e.to_string()));
@@ -32,9 +35,7 @@ impl Patch {
                 .map(Self::Json)
                 .map_err(|error| unreadable(error.to_string())),
             "application/merge-patch+json" => json().map(Self::Merge),
-            "application/strategic-merge-patch+json" if resource.is_builtin() => {
-                json().map(Self::Strategic)
-            }
+            "application/strategic-merge-patch+json" if builtin => json().map(Self::Strategic),
             "application/apply-patch+yaml" => {
                 let text = std::str::from_utf8(body).map_err(|e| unreadable(e.to_string()))?;
                 serde_saphyr::from_str(text)
@@ -47,7 +48,7 @@ impl Patch {
                     "application/merge-patch+json",
                     "application/apply-patch+yaml",
                 ];
-                if resource.is_builtin() {
+                if builtin {
                     accepted.push("application/strategic-merge-patch+json");
                 }
                 let accepted = accepted.join(", ");
@@ -79,7 +80,7 @@ impl Patch {
         Ok(object)
     }
 
-    /// Whether the patch itself speaks of the version, which then has to be the present one.
+    /// True where the patch itself names a resource version, which then has to be the present one.
     pub(crate) fn pins_version(&self) -> bool {
         match self {
             Self::Json(operations) => {

@@ -1,4 +1,4 @@
-//! What is particular to a kind: the values that the server fills in, and what it refuses.
+//! The particulars of each kind: the values that the server fills in, and the mistakes that it refuses.
 //!
 //! Only what clients rely on is here; each rule is that of kube-apiserver, with its words.
 
@@ -16,9 +16,9 @@ mod workload;
 
 use serde_json::Value;
 
-use super::error::Cause;
+use crate::error::Cause;
 
-pub(crate) use self::pod_update::resize;
+pub(crate) use crate::rules::pod_update::resize;
 
 /// The rules of a kind; each is a pure function of objects that were decoded.
 #[derive(Debug, Clone, Copy)]
@@ -26,10 +26,10 @@ pub(crate) struct Rules {
     /// Fills in what is missing.
     pub(crate) defaults: fn(&mut Value),
     /// Completes a new object that has its name and UID.
-    pub(crate) begin: fn(&mut Value),
-    /// What is wrong with the object by itself.
+    pub(crate) complete: fn(&mut Value),
+    /// Finds mistakes in the object by itself.
     pub(crate) validate: fn(&Value, &mut Vec<Cause>),
-    /// What is wrong with the change from the first to the second.
+    /// Finds mistakes in the change from the first to the second.
     pub(crate) validate_update: fn(&Value, &Value, &mut Vec<Cause>),
 }
 
@@ -37,7 +37,7 @@ impl Rules {
     /// A kind that is stored as it comes.
     pub(crate) const NONE: Self = Self {
         defaults: |_| (),
-        begin: |_| (),
+        complete: |_| (),
         validate: |_, _| (),
         validate_update: |_, _, _| (),
     };
@@ -50,7 +50,7 @@ pub(crate) const NAMESPACE: Rules = Rules {
 pub(crate) const NODE: Rules = Rules::NONE;
 pub(crate) const POD: Rules = Rules {
     defaults: pod::defaults,
-    begin: pod::begin,
+    complete: pod::complete,
     validate: pod::validate,
     validate_update: pod_update::validate,
 };
@@ -94,7 +94,7 @@ const WORKLOAD: Rules = Rules {
 };
 pub(crate) const JOB: Rules = Rules {
     defaults: workload::job_defaults,
-    begin: workload::job_begin,
+    complete: workload::job_complete,
     validate: workload::validate_job,
     ..Rules::NONE
 };
@@ -114,7 +114,7 @@ pub(crate) const MUTATING_WEBHOOK_CONFIGURATION: Rules = Rules {
 };
 pub(crate) const CUSTOM_RESOURCE_DEFINITION: Rules = Rules {
     defaults: definition::defaults,
-    begin: definition::begin,
+    complete: definition::complete,
     validate: definition::validate,
     ..Rules::NONE
 };

@@ -4,17 +4,17 @@
 //! CEL rules and some formats are not evaluated; who creates a definition with them is warned.
 
 mod format;
+mod patterns;
 mod validate;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use regex::Regex;
 use serde_json::Value;
 
-use self::validate::Validation;
-
-use super::error::Cause;
-use super::meta;
+use self::patterns::{Patterns, texts};
+use self::validate::{Validation, child_path};
+use crate::error::Cause;
+use crate::meta;
 
 /// The schema of one version of a custom resource.
 #[derive(Debug, Clone)]
@@ -24,16 +24,13 @@ pub(crate) struct Schema {
     patterns: Patterns,
 }
 
-type Patterns = HashMap<String, Regex>;
-
 const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
-const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
-/// What every object has, whatever its schema says.
+/// Fields that every object has, whatever its schema says.
 const ENVELOPE: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 impl Schema {
     pub(crate) fn new(schema: Value) -> Self {
-        let patterns = compile(&schema);
+        let patterns = patterns::compile(&schema);
         Self {
             root: schema,
             patterns,
@@ -57,13 +54,13 @@ impl Schema {
         default(&self.root, object);
     }
 
-    /// What is wrong with the object.
+    /// Finds mistakes in the object.
     pub(crate) fn validate(&self, object: &Value, causes: &mut Vec<Cause>) {
-        Validation {
+        let mut validation = Validation {
             patterns: &self.patterns,
             causes,
-        }
-        .check(&self.root, object, "");
+        };
+        validation.check(&self.root, object, "");
     }
 
     /// The parts of the schema that are not evaluated.
@@ -82,27 +79,6 @@ impl Schema {
     }
 }
 
-/// Every text that stands under `key` anywhere in the schema.
-fn texts(schema: &Value, key: &str, found: &mut BTreeSet<String>) {
-    match schema {
-        Value::Object(fields) => {
-            found.extend(fields.get(key).and_then(Value::as_str).map(str::to_owned));
-            fields.values().for_each(|inner| texts(inner, key, found));
-        }
-        Value::Array(items) => items.iter().for_each(|item| texts(item, key, found)),
-        _ => {}
-    }
-}
-
-fn compile(schema: &Value) -> Patterns {
-    let mut all = BTreeSet::new();
-    texts(schema, "pattern", &mut all);
-    let compiled = all
-        .into_iter()
-        .filter_map(|pattern| Some((pattern.clone(), Regex::new(&pattern).ok()?)));
-    compiled.collect()
-}
-
 fn unevaluated(schema: &Value, parts: &mut BTreeSet<String>) {
     let mut formats = BTreeSet::new();
     texts(schema, "format", &mut formats);
@@ -112,14 +88,6 @@ fn unevaluated(schema: &Value, parts: &mut BTreeSet<String>) {
     parts.extend(unknown.map(|format| format!("format {format}")));
     if schema.to_string().contains("\"x-kubernetes-validations\"") {
         parts.insert("x-kubernetes-validations".to_owned());
-    }
-}
-
-fn child_path(path: &str, field: &str) -> String {
-    if path.is_empty() {
-        field.to_owned()
-    } else {
-        format!("{path}.{field}")
     }
 }
 

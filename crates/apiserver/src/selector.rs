@@ -1,17 +1,11 @@
 //! Label and field selectors, as query parameters and as objects.
-//!
-//! The requirements are those of `kube-core`; what is added here is their text in queries, and the
-//! comparison of numbers, which only that text knows.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-
+use evenkeel_label_selector::Selector;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use kube_core::{Expression, Selector, SelectorExt as _};
 use serde_json::{Map, Value};
 
-use super::error::ApiError;
-use super::meta;
+use crate::error::ApiError;
+use crate::meta;
 
 /// Fields that are `false` where they are missing.
 const FLAGS: [&str; 2] = ["/spec/unschedulable", "/spec/hostNetwork"];
@@ -19,18 +13,8 @@ const FLAGS: [&str; 2] = ["/spec/unschedulable", "/spec/hostNetwork"];
 /// The limits of a list or watch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selection {
-    labels: Vec<LabelRequirement>,
+    labels: Selector,
     fields: Vec<FieldRequirement>,
-}
-
-/// A requirement on one label.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum LabelRequirement {
-    Expression(Expression),
-    /// The label is a number above the bound.
-    Above(String, i64),
-    /// The label is a number below the bound.
-    Below(String, i64),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,24 +28,20 @@ impl Selection {
     /// From the two query parameters.
     pub(crate) fn parse(labels: &str, fields: &str) -> Result<Self, ApiError> {
         Ok(Self {
-            labels: parse_labels(labels)?,
+            labels: Selector::parse(labels)
+                .map_err(|error| ApiError::bad_request(error.to_string()))?,
             fields: parse_fields(fields)?,
         })
     }
 
     /// A `metav1.LabelSelector`; an empty one matches everything.
     pub(crate) fn from_object(selector: &Value) -> Self {
-        let selector = serde_json::from_value::<Option<LabelSelector>>(selector.clone());
-        let selector = selector.map(Option::unwrap_or_default).ok();
-        let selector = selector.and_then(|selector| Selector::try_from(selector).ok());
-        // Nothing has a label that is in no set: what is not understood selects nothing.
-        let nothing = || Expression::In(String::new(), BTreeSet::new()).into();
+        let object = serde_json::from_value::<Option<LabelSelector>>(selector.clone());
+        let object = object.map(Option::unwrap_or_default).ok();
+        let selector = object.and_then(|object| Selector::try_from(object).ok());
         Self {
-            labels: selector
-                .unwrap_or_else(nothing)
-                .into_iter()
-                .map(LabelRequirement::Expression)
-                .collect(),
+            // What is not understood selects nothing.
+            labels: selector.unwrap_or_else(Selector::nothing),
             fields: Vec::new(),
         }
     }
@@ -85,9 +65,7 @@ impl Selection {
         let text =
             |(key, value): (&String, &Value)| Some((key.clone(), value.as_str()?.to_owned()));
         let labels = labels.into_iter().flatten().filter_map(text).collect();
-        self.labels
-            .iter()
-            .all(|requirement| requirement.matches(&labels))
+        self.labels.matches(&labels)
     }
 }
 
@@ -100,29 +78,7 @@ pub(crate) fn to_text(selector: &Value) -> String {
         Some(_) => Selection::from_object(selector),
         None => Selection::from_object(&serde_json::json!({"matchLabels": selector})),
     };
-    let terms: Vec<String> = labels.iter().map(ToString::to_string).collect();
-    terms.join(",")
-}
-
-impl fmt::Display for LabelRequirement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Expression(expression) => expression.fmt(f),
-            Self::Above(key, bound) => write!(f, "{key}>{bound}"),
-            Self::Below(key, bound) => write!(f, "{key}<{bound}"),
-        }
-    }
-}
-
-impl LabelRequirement {
-    fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
-        let number = |key| labels.get(key).and_then(|value| value.parse::<i64>().ok());
-        match self {
-            Self::Expression(expression) => expression.matches(labels),
-            Self::Above(key, bound) => number(key).is_some_and(|number| number > *bound),
-            Self::Below(key, bound) => number(key).is_some_and(|number| number < *bound),
-        }
-    }
+    labels.to_string()
 }
 
 impl FieldRequirement {
@@ -136,81 +92,6 @@ impl FieldRequirement {
         };
         is == self.equal
     }
-}
-
-fn parse_labels(text: &str) -> Result<Vec<LabelRequirement>, ApiError> {
-    terms(text)
-        .map(|term| {
-            requirement(term).ok_or_else(|| {
-                ApiError::bad_request(format!(
-                    "unable to parse requirement: found {term:?} in the label selector"
-                ))
-            })
-        })
-        .collect()
-}
-
-/// The parts between commas that stand outside parentheses.
-fn terms(text: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0_u32;
-    text.split(move |c: char| {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == ',' && depth == 0
-    })
-    .map(str::trim)
-    .filter(|term| !term.is_empty())
-}
-
-fn requirement(term: &str) -> Option<LabelRequirement> {
-    if let Some(open) = term.find('(') {
-        return set_requirement(&term[..open], &term[open + 1..]);
-    }
-    let value = |value: &str| value.trim().to_owned();
-    let expression = if let Some((key, is)) = term.split_once("!=") {
-        Expression::NotEqual(label(key)?, value(is))
-    } else if let Some((key, is)) = term.split_once("==").or(term.split_once('=')) {
-        Expression::Equal(label(key)?, value(is))
-    } else if let Some((key, bound)) = term.split_once('>') {
-        return Some(LabelRequirement::Above(
-            label(key)?,
-            bound.trim().parse().ok()?,
-        ));
-    } else if let Some((key, bound)) = term.split_once('<') {
-        return Some(LabelRequirement::Below(
-            label(key)?,
-            bound.trim().parse().ok()?,
-        ));
-    } else if let Some(key) = term.strip_prefix('!') {
-        Expression::DoesNotExist(label(key)?)
-    } else {
-        Expression::Exists(label(term)?)
-    };
-    Some(LabelRequirement::Expression(expression))
-}
-
-/// A requirement with a set: `key in (a, b)` or `key notin (a, b)`, cut at the parenthesis.
-fn set_requirement(begin: &str, set: &str) -> Option<LabelRequirement> {
-    let values = set.strip_suffix(')')?.split(',');
-    let values = values.map(|value| value.trim().to_owned()).collect();
-    let (key, operator) = begin.trim().rsplit_once(char::is_whitespace)?;
-    let expression = match operator {
-        "in" => Expression::In(label(key)?, values),
-        "notin" => Expression::NotIn(label(key)?, values),
-        _ => return None,
-    };
-    Some(LabelRequirement::Expression(expression))
-}
-
-/// The name of a label, without what only operators consist of.
-fn label(key: &str) -> Option<String> {
-    let key = key.trim();
-    let clean =
-        !key.is_empty() && !key.contains(|c: char| c.is_whitespace() || "()=!,".contains(c));
-    clean.then(|| key.to_owned())
 }
 
 fn parse_fields(text: &str) -> Result<Vec<FieldRequirement>, ApiError> {

@@ -1,4 +1,4 @@
-//! How a server is set up.
+//! The settings of a server.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -7,30 +7,32 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::metrics::ResourceMetrics;
 use crate::clock;
+use crate::usage::ResourceMetrics;
 
 /// Tells the time that objects are stamped with.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// How a server is set up.
+/// The settings of a server. The default is plain HTTP on a free port of loopback, with the machine's
+/// clock and without `metrics.k8s.io`.
 #[derive(Clone)]
 pub struct Settings {
-    /// Where to listen; port 0 takes a free one.
+    /// The address to listen on; port 0 takes a free one.
     pub address: SocketAddr,
     /// HTTPS under a certificate authority of its own, else plain HTTP.
     pub tls: bool,
-    /// Whether a bearer token has to be given; any is accepted.
+    /// Refuses requests without a bearer token with 401; any token is accepted.
     pub require_token: bool,
-    /// How many changes of each resource are remembered for watches.
+    /// The number of changes to each resource that are remembered for watches; a watch from an older
+    /// version is answered 410.
     pub history: usize,
-    /// How often an idle watch that wants bookmarks gets one.
+    /// The interval of bookmarks on idle watches that allow them.
     pub bookmark_interval: Duration,
-    /// Decides UIDs and generated names.
+    /// Decides UIDs and generated names: the same seed and the same order of requests give the same.
     pub seed: u64,
-    /// The time of the cluster.
+    /// Tells the time of the cluster, which may be another than the machine's.
     pub clock: Clock,
-    /// What `metrics.k8s.io` answers; without it the group is not served.
+    /// The measurements for `metrics.k8s.io`; without them the group is not served.
     pub metrics: Option<Arc<dyn ResourceMetrics>>,
 }
 

@@ -1,25 +1,26 @@
-//! What the requests share.
+//! The state that all requests share.
 
 use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::control::Control;
-use super::definition;
-use super::identity::Identities;
-use super::metrics::ResourceMetrics;
-use super::registry::Registry;
-use super::settings::{Clock, Settings};
-use super::store::Store;
-use super::webhook::Webhooks;
+use crate::control::Control;
+use crate::identity::Identities;
+use crate::network::client::Client;
+use crate::resources::definition;
+use crate::resources::registry::Registry;
+use crate::settings::Clock;
+use crate::settings::Settings;
+use crate::store::Store;
+use crate::usage::ResourceMetrics;
 
-/// The server's state.
+/// Objects, resources, identities, connections and settings of one server.
 pub(crate) struct Api {
     pub(crate) store: Store,
     pub(crate) registry: Registry,
     pub(crate) identities: Identities,
-    pub(crate) webhooks: Webhooks,
+    pub(crate) client: Client,
     pub(crate) metrics: Option<Arc<dyn ResourceMetrics>>,
     pub(crate) control: Control,
     pub(crate) require_token: bool,
@@ -41,7 +42,7 @@ impl Api {
             store,
             registry: Registry::new(),
             identities: Identities::new(settings.seed),
-            webhooks: Webhooks::default(),
+            client: Client::default(),
             metrics: settings.metrics.clone(),
             control,
             require_token: settings.require_token,

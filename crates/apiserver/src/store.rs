@@ -7,71 +7,25 @@
 
 mod change;
 mod collection;
+mod object;
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
-use super::meta;
+use crate::meta;
 
 pub(crate) use self::change::{Change, ChangeKind};
 use self::collection::Collection;
 pub(crate) use self::collection::Expired;
+pub(crate) use self::object::{Key, Location, Stored};
 
 /// Versions below are never given out, so that no client takes one for "any".
 const FIRST_VERSION: u64 = 100;
 
-/// Namespace (empty for cluster-scoped objects) and name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Key {
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-}
-
-impl Key {
-    pub(crate) fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
-        Self {
-            namespace: namespace.into(),
-            name: name.into(),
-        }
-    }
-}
-
-/// One version of an object.
-#[derive(Debug)]
-pub(crate) struct Stored {
-    pub(crate) value: Value,
-    pub(crate) version: u64,
-    json: OnceLock<Bytes>,
-}
-
-impl Stored {
-    fn new(mut value: Value, version: u64) -> Arc<Self> {
-        meta::child(&mut value, "metadata")["resourceVersion"] = version.to_string().into();
-        Arc::new(Self {
-            value,
-            version,
-            json: OnceLock::new(),
-        })
-    }
-
-    /// The object as JSON, made at the first call.
-    pub(crate) fn json(&self) -> Bytes {
-        self.json
-            .get_or_init(|| self.value.to_string().into())
-            .clone()
-    }
-
-    /// Where it stands.
-    pub(crate) fn key(&self) -> Key {
-        Key::new(meta::namespace(&self.value), meta::name(&self.value))
-    }
-}
-
-/// What a write takes for granted about the object that it replaces.
+/// The state that a write takes for granted of the object that it replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expected {
     Absent,
@@ -82,10 +36,7 @@ pub(crate) enum Expected {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stale;
 
-/// A place in the store: the collection's name and the key in it.
-pub(crate) type Place = (Arc<str>, Key);
-
-/// All objects.
+/// The objects of all collections, with their history.
 #[derive(Debug)]
 pub(crate) struct Store {
     inner: Mutex<Inner>,
@@ -106,7 +57,7 @@ pub(crate) struct Notice {
 struct Inner {
     version: u64,
     collections: HashMap<Arc<str>, Collection>,
-    dependents: HashMap<String, BTreeSet<Place>>,
+    dependents: HashMap<String, BTreeSet<Location>>,
 }
 
 impl Store {
@@ -134,7 +85,6 @@ impl Store {
         self.lock().version
     }
 
-    /// One object.
     pub(crate) fn get(&self, collection: &str, key: &Key) -> Option<Arc<Stored>> {
         let inner = self.lock();
         inner.collections.get(collection)?.get(key)
@@ -241,15 +191,15 @@ impl Store {
         self.lock().collection(collection, self.history).subscribe()
     }
 
-    /// Where the objects stand that name this UID as an owner.
-    pub(crate) fn dependents(&self, uid: &str) -> Vec<Place> {
+    /// The places of the objects that name this UID as an owner.
+    pub(crate) fn dependents(&self, uid: &str) -> Vec<Location> {
         let inner = self.lock();
         let places = inner.dependents.get(uid);
         places.into_iter().flatten().cloned().collect()
     }
 
-    /// What is left in a namespace.
-    pub(crate) fn in_namespace(&self, namespace: &str) -> Vec<Place> {
+    /// The places of all objects in a namespace.
+    pub(crate) fn in_namespace(&self, namespace: &str) -> Vec<Location> {
         let inner = self.lock();
         let collections = inner.collections.iter();
         collections
@@ -257,7 +207,7 @@ impl Store {
                 let objects = found.list(Some(namespace));
                 objects
                     .into_iter()
-                    .map(|stored| (Arc::clone(name), stored.key()))
+                    .map(|stored| Location::new(name, stored.key()))
             })
             .collect()
     }
@@ -300,7 +250,7 @@ impl Inner {
         };
         let old = before.map(owners).unwrap_or_default();
         let new = after.map(|stored| owners(stored)).unwrap_or_default();
-        let place: Place = (Arc::clone(collection), key.clone());
+        let place = Location::new(collection, key.clone());
         for uid in old.difference(&new) {
             if let Some(places) = self.dependents.get_mut(uid) {
                 places.remove(&place);

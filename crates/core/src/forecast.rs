@@ -5,7 +5,7 @@
 //! to the last bit. [`Model`] is the one interface: it reads a [`Context`] (the past of the load on
 //! several grids, the calendar, and parameters that all targets share). A model that only computes
 //! means is a [`PointModel`]; [`Rolling`] adds what such models have in common (gaps, bounds,
-//! intervals). [`Candidates`] holds the models of one load, scores them and chooses among them.
+//! intervals). `Candidates` are the models of one load with their scores, and the choice among them.
 
 mod accuracy;
 mod baseline;
@@ -27,9 +27,9 @@ mod widths;
 pub use accuracy::{Accuracy, Scorecard};
 pub use baseline::{Naive, SeasonalNaive};
 pub use calendar::{Calendar, CalendarTime};
-pub use candidates::{Candidates, ModelSet, Selected};
+pub use candidates::ModelSet;
+pub(crate) use candidates::{Candidates, Selected};
 pub use context::{Context, GlobalModel, Shared};
-pub use daily::DailySeasonalNaive;
 pub use history::{History, Resolution, SampleError};
 pub use model::{Model, NotEnoughHistory, Request};
 pub use not_ready::NotReady;

@@ -12,7 +12,7 @@ mod uri;
 pub use error::Error;
 pub use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 pub use response::Response;
-pub use tls::{Identity, TlsError, Trust};
+pub use tls::{Identity, TlsError, Trust, config as tls_config};
 pub use uri::{form, join};
 
 use std::time::Duration;

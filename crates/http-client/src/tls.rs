@@ -39,10 +39,11 @@ pub enum TlsError {
     Refused(#[from] rustls::Error),
 }
 
-pub(crate) fn config(
-    trust: Trust<'_>,
-    identity: Option<Identity<'_>>,
-) -> Result<ClientConfig, TlsError> {
+/// TLS as a client that believes servers as `trust` says, and shows them `identity`.
+///
+/// # Errors
+/// A certificate or key that cannot be used, or a system without a store of certificates.
+pub fn config(trust: Trust<'_>, identity: Option<Identity<'_>>) -> Result<ClientConfig, TlsError> {
     let builder = match trust {
         Trust::System => builder().with_platform_verifier()?,
         Trust::Authorities(pem) => authorities(pem)?,

@@ -15,7 +15,6 @@ mod duration;
 pub mod extender;
 pub mod json;
 pub mod kinds;
-pub mod label_selector;
 pub mod meta;
 pub mod namespace_policy;
 pub mod node;

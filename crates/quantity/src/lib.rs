@@ -136,7 +136,7 @@ impl FromStr for Quantity {
     }
 }
 
-/// What a suffix multiplies by.
+/// The factor of a suffix.
 enum Multiplier {
     /// A power of ten, by suffix or by exponent.
     Ten(i64, QuantityFormat),

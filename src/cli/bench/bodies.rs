@@ -8,7 +8,7 @@ pub(super) const NAMESPACE: &str = "bench";
 /// Environment variables that make the Pod as large as an ordinary one.
 const VARIABLES: usize = 40;
 
-/// What node `index` is called.
+/// Name of node `index`.
 pub(super) fn node_name(index: u32) -> String {
     format!("node-{index:05}")
 }

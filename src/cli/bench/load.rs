@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use bytes::Bytes;
+use hdrhistogram::Histogram;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1;
 use hyper::{Request, StatusCode, header};
@@ -18,41 +19,64 @@ use tokio::net::TcpStream;
 use tokio::sync::{Mutex, mpsc};
 use tokio_rustls::TlsConnector;
 
-use super::histogram::Histogram;
 use evenkeel_clock as clock;
 
-/// What is called.
+/// Endpoint under load.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
-    /// The host as it stands in the URL, which the certificate has to carry.
+    /// Host as it stands in the URL; the certificate has to carry it.
     pub(super) host: String,
-    /// The port.
     pub(super) port: u16,
-    /// The path with its query.
     pub(super) path: String,
-    /// Whom to trust, and the client certificate.
+    /// Trusted authorities, and the client certificate.
     pub(super) tls: Arc<rustls::ClientConfig>,
 }
 
-/// How much is called.
+/// Size of a load.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
     /// Requests due in a second.
     pub(super) rate: u32,
     /// Connections that share them, each with one request at a time.
     pub(super) connections: usize,
-    /// How long requests fall due before any of them is counted.
+    /// Time in which requests fall due before any of them is counted.
     pub(super) warm_up: Duration,
-    /// How long requests fall due and are counted.
+    /// Time in which requests fall due and are counted.
     pub(super) duration: Duration,
 }
 
-/// What came of it.
+/// Latencies in nanoseconds, each percentile exact to a part in a thousand.
+#[derive(Debug)]
+pub(super) struct Latencies(Histogram<u64>);
+
+impl Default for Latencies {
+    fn default() -> Self {
+        Self(Histogram::new(3).expect("3 significant figures are within 0 to 5"))
+    }
+}
+
+impl Latencies {
+    fn record(&mut self, latency: Duration) {
+        let nanoseconds = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
+        self.0.saturating_record(nanoseconds);
+    }
+
+    pub(super) fn mean(&self) -> Duration {
+        Duration::from_secs_f64(self.0.mean() / 1e9)
+    }
+
+    /// The latency that this share of all stays at or below; zero where nothing was recorded.
+    pub(super) fn quantile(&self, share: f64) -> Duration {
+        Duration::from_nanos(self.0.value_at_quantile(share))
+    }
+}
+
+/// Result of a load.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// Latencies of all that fell due, but for failures; of what was not sent before the end, the
-    /// time that it had waited by then.
-    pub(super) latencies: Histogram,
+    /// Latencies of all requests that fell due, but for failures; for a request that was not sent
+    /// before the end, the time that it had waited by then.
+    pub(super) latencies: Latencies,
     /// Requests that were answered as they should be.
     pub(super) answered: u64,
     /// Requests that waited for a connection until the end: the rate was more than the service or
@@ -60,13 +84,13 @@ pub(super) struct Outcome {
     pub(super) unsent: u64,
     /// Requests that were not answered so.
     pub(super) failed: u64,
-    /// The first failure.
+    /// Text of the first failure.
     pub(super) failure: Option<String>,
     /// From the first request counted to the last answer.
     pub(super) elapsed: Duration,
 }
 
-/// A part that every right answer has.
+/// Bytes that are part of every right answer.
 type Expected = &'static [u8];
 
 #[derive(Debug, Clone, Copy)]
@@ -131,7 +155,7 @@ fn pace(load: Load, started: Instant, due: &mpsc::UnboundedSender<Due>) {
     }
 }
 
-/// What each request is.
+/// A request, and the span in which it is counted.
 #[derive(Debug, Clone)]
 struct Call {
     target: Target,
@@ -158,7 +182,7 @@ async fn work(
             outcome.latencies.record(sent.saturating_duration_since(at));
             continue;
         }
-        // What the warm-up has left undone would only be in the way.
+        // A request that the warm-up has left undone would only be in the way.
         if sent >= call.counted_from && !counted {
             continue;
         }
@@ -188,7 +212,7 @@ impl Outcome {
             failure,
             elapsed: _,
         } = other;
-        self.latencies.merge(&latencies);
+        self.latencies.0 += latencies.0;
         self.answered += answered;
         self.unsent += unsent;
         self.failed += failed;

@@ -1,4 +1,4 @@
-//! What a load has shown, for people and for programs.
+//! Result of a load, for people and for programs.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use super::load::{Load, Outcome};
 use crate::cli::output::{Report, Style};
 use evenkeel_core::units::Amount;
 
-/// What was measured; latencies in microseconds.
+/// Counts and latencies of a load.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Measured {
@@ -51,7 +51,7 @@ impl Measured {
             elapsed,
         } = outcome;
         let seconds = elapsed.as_secs_f64().max(f64::EPSILON);
-        let quantile = |per_mille| latencies.quantile(per_mille).as_micros();
+        let quantile = |share| latencies.quantile(share).as_micros();
         Self {
             path,
             body_bytes,
@@ -63,11 +63,11 @@ impl Measured {
             answered_per_second: Amount::new(*answered).as_f64() / seconds,
             latency_microseconds: Latencies {
                 mean: latencies.mean().as_micros(),
-                p50: quantile(500),
-                p90: quantile(900),
-                p99: quantile(990),
-                p999: quantile(999),
-                max: latencies.largest().as_micros(),
+                p50: quantile(0.5),
+                p90: quantile(0.9),
+                p99: quantile(0.99),
+                p999: quantile(0.999),
+                max: quantile(1.0),
             },
         }
     }

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use evenkeel_http_client::{Trust, tls_config};
 use jiff::Timestamp;
 use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::bodies::{NAMESPACE, node_name};
-use super::client_tls;
 use super::load::Target;
 use crate::certificates::{Bundle, Names, Validity};
 use crate::cluster::{self, ClusterState};
 use crate::config::{Config, Sources};
-use crate::server::api::{self, Api};
+use crate::server::handlers::{self, Handlers};
 use crate::server::tls::{CertificateStore, Change, ServerCertificate};
 use crate::server::{Drain, DrainSettings, Listener, ListenerSettings, Metrics, Transport};
 use evenkeel_clock as clock;
@@ -65,7 +65,7 @@ impl Service {
             delay: Duration::ZERO,
             timeout: Duration::from_secs(1),
         });
-        let router = api(nodes, now)?.routes(&limits(), metrics);
+        let router = handlers(nodes, now)?.routes(&limits(), metrics);
         runtime.spawn(listener.serve(router, drain.part()));
         Ok(Self {
             address,
@@ -75,20 +75,23 @@ impl Service {
         })
     }
 
-    /// One of its paths.
+    /// The endpoint of one of its paths.
     pub(super) fn target(&self, path: &str) -> anyhow::Result<Target> {
         Ok(Target {
             host: self.address.ip().to_string(),
             port: self.address.port(),
             path: path.to_owned(),
-            tls: client_tls(self.authorities.as_bytes(), None)?,
+            tls: Arc::new(tls_config(
+                Trust::Authorities(self.authorities.as_bytes()),
+                None,
+            )?),
         })
     }
 }
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // Its connections are nobody's any more.
+        // Nobody uses its connections any more.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -96,9 +99,9 @@ impl Drop for Service {
 }
 
 /// No bound that the load could meet.
-fn limits() -> api::Settings {
+fn limits() -> handlers::Settings {
     let many = const { NonZeroUsize::new(4096).expect("not zero") };
-    api::Settings {
+    handlers::Settings {
         body_budget: evenkeel_core::units::Bytes(4 << 30),
         admission_body: evenkeel_core::units::Bytes(4 << 20),
         extender_body: evenkeel_core::units::Bytes(64 << 20),
@@ -108,7 +111,7 @@ fn limits() -> api::Settings {
     }
 }
 
-fn api(nodes: u32, now: Timestamp) -> anyhow::Result<Api> {
+fn handlers(nodes: u32, now: Timestamp) -> anyhow::Result<Handlers> {
     let policy = Config::load(&Sources::default())?.policy;
     let state = ClusterState::new(cluster::Settings {
         table: node_table::Settings::default(),
@@ -145,7 +148,8 @@ fn api(nodes: u32, now: Timestamp) -> anyhow::Result<Api> {
     for kind in state.unsynced() {
         state.set_synced(kind);
     }
-    Ok(Api::new(state, Arc::new(policy), api::Metrics::default()))
+    let metrics = handlers::Metrics::default();
+    Ok(Handlers::new(state, Arc::new(policy), metrics))
 }
 
 /// Between a tenth and nine tenths of each resource, so that some nodes pass and some do not.

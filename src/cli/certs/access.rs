@@ -1,4 +1,4 @@
-//! Where certificates are: in a directory that `generate` has filled, or in the cluster's Secret.
+//! Access to certificates in a directory that `generate` has filled, or in the cluster's Secret.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -25,7 +25,7 @@ const FILES: [&str; 6] = [
     SCHEDULER_AUTHORITY_KEYS,
 ];
 
-/// Where the certificates are.
+/// Flags that name the place of the certificates.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Where the certificates are")]
 pub(super) struct Access {

@@ -25,7 +25,7 @@ their owner only. Nothing that exists is overwritten.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Where the files go
+    /// Directory of the files
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
 
@@ -49,7 +49,7 @@ pub(super) struct Args {
     #[arg(long = "ip", value_name = "ADDRESS")]
     ip_addresses: Vec<IpAddr>,
 
-    /// How long the serving certificate is valid; the authorities are for ten years
+    /// Validity of the serving certificate; the authorities are valid for ten years
     #[arg(long, value_name = "DURATION", default_value = "720h")]
     valid_for: SignedDuration,
 }

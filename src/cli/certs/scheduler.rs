@@ -1,5 +1,5 @@
-//! What kube-scheduler needs to call the extender: its configuration file filled in, or a Secret
-//! with its client certificate alone.
+//! Credentials for kube-scheduler to call the extender: its configuration file filled in, or a
+//! Secret with its client certificate alone.
 
 use std::io::Write as _;
 use std::net::IpAddr;
@@ -60,7 +60,7 @@ pub(super) struct ClientArgs {
 
 #[derive(Debug, clap::Args)]
 struct IssueArgs {
-    /// How long the client certificate is valid
+    /// Validity of the client certificate
     #[arg(long, value_name = "DURATION", default_value = "8760h")]
     valid_for: SignedDuration,
 

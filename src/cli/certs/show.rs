@@ -1,4 +1,5 @@
-//! `certs show`: what certificates say of themselves, wherever they are found.
+//! `certs show`: subject, issuer, names and validity of certificates in a file, a directory or the
+//! cluster.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ Examples:
 A file is PEM, or YAML with PEM in base64 anywhere in it: a Secret, a kubeconfig, kube-scheduler's
 configuration file. Keys are not shown. The exit code is 1 when one of the certificates is not valid now.";
 
-/// Show what certificates say of themselves
+/// Show subject, names and validity of certificates
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -41,13 +42,13 @@ pub(super) struct Args {
     #[command(flatten)]
     access: Access,
 
-    /// How the result is printed
+    /// Format of the result
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 }
 
 #[derive(Debug, Serialize)]
-struct Shown {
+struct CertificateList {
     certificates: Vec<Certificate>,
 }
 
@@ -83,7 +84,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         .collect();
     let failure = (!invalid.is_empty())
         .then(|| Failure::work(format_args!("not valid now: {}", invalid.join(", "))));
-    output::print(&Shown { certificates }, output)?;
+    output::print(&CertificateList { certificates }, output)?;
     failure.map_or(Ok(()), Err)
 }
 
@@ -223,7 +224,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-impl Report for Shown {
+impl Report for CertificateList {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let header = ["Found in", "Subject", "Issuer", "Ends", "Valid"];
         let mut table = style.table(header.map(Cell::new));

@@ -1,24 +1,35 @@
 //! A grid of cells that a view is drawn on before any terminal sees it.
 //!
-//! So the view is a function from what is known to text, which tests compare. Every character
-//! takes one cell: what is wider or moves the cursor is shown as `?`.
+//! So the view is a function from a model to text, which tests compare. Every character takes one
+//! cell: one that is wider or moves the cursor is shown as `?`.
 
-/// What a cell means; a terminal gives some of these a colour.
+/// Meaning of a cell; a terminal gives some of these a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Tone {
-    /// Text.
     #[default]
     Plain,
-    /// What matters less: headers, hints.
+    /// Headers and hints.
     Quiet,
-    /// Titles.
     Strong,
-    /// What is not as it should be.
+    /// Something that does not work, or is over its line.
     Alarm,
 }
 
 /// Character and meaning of one cell.
 pub(super) type Cell = (char, Tone);
+
+/// A cell of a canvas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) row: usize,
+    pub(super) column: usize,
+}
+
+impl Place {
+    pub(super) const fn new(row: usize, column: usize) -> Self {
+        Self { row, column }
+    }
+}
 
 /// The cells of a screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +39,6 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    /// An empty screen.
     pub(super) fn new(width: usize, height: usize) -> Self {
         Self {
             width,
@@ -64,20 +74,15 @@ impl Canvas {
         at
     }
 
-    /// Writes a text into a field, and `…` at its end where it is longer.
-    pub(super) fn field(
-        &mut self,
-        (row, at): (usize, usize),
-        width: usize,
-        text: &str,
-        tone: Tone,
-    ) {
+    /// Writes a text into a field of `width` cells, and `…` at its end where it is longer.
+    pub(super) fn field(&mut self, begin: Place, width: usize, text: &str, tone: Tone) {
+        let Place { row, column } = begin;
         let fits = text.chars().count() <= width;
         if fits {
-            self.put(row, at, text, tone);
+            self.put(row, column, text, tone);
         } else if let Some(kept) = width.checked_sub(1) {
             let short: String = text.chars().take(kept).chain(['…']).collect();
-            self.put(row, at, &short, tone);
+            self.put(row, column, &short, tone);
         }
     }
 

@@ -1,4 +1,5 @@
-//! The end of a run: Evenkeel beside the default scheduler alone, same load, seed and time.
+//! Comparison at the end of a run: Evenkeel beside the default scheduler alone, with the same load,
+//! seed and time.
 
 use std::io::{self, Write};
 
@@ -10,22 +11,22 @@ use crate::cli::output::{Report, Style, percent};
 use evenkeel_sandbox::engine::lag::LagSummary;
 use evenkeel_sandbox::engine::summary::Summary;
 
-/// Both runs.
+/// Summaries of both runs.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Comparison {
-    /// Of both.
+    /// Seed of both runs.
     pub(super) seed: u64,
     /// The headroom line, as a share.
     pub(super) line: f64,
     /// Seconds of the scenario a second.
     pub(super) speed: f64,
-    /// How long the simulated control plane took from a Pod being wanted to a node taking it on;
-    /// both sides have it.
+    /// Time that the simulated control plane took from creating a Pod to its start on a node; both
+    /// sides have it.
     pub(super) lag: LagSummary,
     /// The default scheduler alone, in virtual time.
     pub(super) plain: Summary,
-    /// With Evenkeel, as it was shown.
+    /// With Evenkeel, as the run showed it.
     pub(super) evenkeel: Summary,
 }
 
@@ -37,7 +38,7 @@ struct Row {
     shown: fn(f64) -> String,
 }
 
-/// Which of the two is better, as far as the figures that are shown tell.
+/// Verdict on the figures as they are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Better,
@@ -148,11 +149,11 @@ impl Comparison {
     }
 }
 
-/// From so long on, in milliseconds of the clock, a placement took what no cluster takes.
+/// Mean lag in milliseconds of the clock from which on the machine was too busy for its speed.
 const TOO_BUSY: f64 = 1000.0;
 
 impl Comparison {
-    /// What was slow on this machine, and what the other side has of it.
+    /// Prints the lags of this machine's control plane, and how far the other side has them too.
     fn print_lag(&self, to: &mut dyn Write) -> io::Result<()> {
         let LagSummary {
             pods,

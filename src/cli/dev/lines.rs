@@ -17,10 +17,10 @@ use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::Resource;
 
-/// How far apart lines of loads are.
+/// Distance of lines of loads.
 const EVERY: Duration = Duration::from_secs(4);
 
-/// One line an event.
+/// Prints one line for each event.
 pub(super) struct Lines<W> {
     to: W,
     thinned: Thinned,
@@ -95,7 +95,7 @@ impl<W: Write> Show for Lines<W> {
     }
 }
 
-/// An event's kind and what there is to say of it.
+/// Kind and text of an event.
 fn told(event: &Event) -> (&'static str, String) {
     match event {
         Event::PodClassified {
@@ -141,7 +141,7 @@ fn told(event: &Event) -> (&'static str, String) {
     }
 }
 
-/// The same of what the service says and does, and of what would be without it.
+/// Kind and text of an event about the service, or about the plain HPA beside it.
 fn told_of_service(event: &Event) -> (&'static str, String) {
     match event {
         Event::FailedOpen { call, pod } => (
@@ -175,7 +175,7 @@ fn told_of_service(event: &Event) -> (&'static str, String) {
     }
 }
 
-/// All that is not as usual.
+/// Text of the notices.
 pub(super) fn notices(on: &[Notice]) -> String {
     let texts = on.iter().map(|notice| {
         let Notice { about, text } = notice;
@@ -195,7 +195,10 @@ fn target(target: &Target) -> String {
             .wanted
             .map(|wanted| format!("{wanted} replicas wanted")),
         target.floor.map(|floor| format!("floor {floor}")),
-        target.step.as_ref().map(|step| format!("by {step}")),
+        target
+            .grounds
+            .as_ref()
+            .map(|grounds| format!("by {grounds}")),
     ];
     let known: Vec<String> = parts.into_iter().flatten().collect();
     format!("{name} {}", known.join(", "))
@@ -217,7 +220,7 @@ fn to_come(target: &Target) -> Option<String> {
     Some(format!("{mean:.1} to come by {model}{trust}"))
 }
 
-/// The same in a column: a forecast that is not trusted moves nothing.
+/// A forecast in a column; `unused` where it is not trusted.
 pub(super) fn forecast(target: &Target) -> Option<String> {
     let mean = target.forecast?;
     let model = target.model.as_deref().unwrap_or_default();
@@ -233,7 +236,7 @@ pub(super) fn full(pod: &PodName) -> String {
     format!("{}/{}", pod.namespace, pod.name)
 }
 
-/// Why a Pod went where it is.
+/// Reason for a Pod's node.
 pub(super) fn why(event: &Event) -> String {
     match event {
         Event::PodPlaced {

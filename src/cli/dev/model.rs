@@ -1,4 +1,4 @@
-//! What the view knows of a run: the last loads, what happened last, and which faults last.
+//! Model of the view: the newest loads, the last events, and the faults that are on.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,21 +12,18 @@ use crate::cli::dev::cluster::events::{NodeLoads, Notice, Target, TimedEvent, Wo
 const KEPT: usize = 100;
 /// Samples of a workload's traffic that are kept.
 const SAMPLES: usize = 24;
-/// How far apart these are, in the scenario.
+/// Distance of these samples, in the time of the scenario.
 const SAMPLE_EVERY: SignedDuration = SignedDuration::from_mins(2);
 
-/// Whether a fault is on.
+/// Progress of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Not yet.
     Planned,
-    /// Now.
     On,
-    /// No longer.
     Over,
 }
 
-/// What the view knows.
+/// Everything that the view shows.
 #[derive(Debug, Clone)]
 pub(super) struct Model {
     pub(super) started: Started,
@@ -43,18 +40,18 @@ pub(super) struct Model {
     pub(super) refused: usize,
     /// Calls to the service that went on without its answer.
     pub(super) failed_open: usize,
-    /// What is not as usual, as the service says.
+    /// Notices of the service about faults that it sees.
     pub(super) notices: Vec<Notice>,
-    /// What the service scales, by namespace and name.
+    /// Targets of the service's scaling, by namespace and name.
     pub(super) targets: BTreeMap<(String, String), Target>,
-    /// What a plain HPA would have, likewise.
+    /// Replicas that a plain HPA would have, likewise.
     pub(super) plain: BTreeMap<(String, String), u32>,
     pub(super) missed: u64,
     sampled: Option<SignedDuration>,
 }
 
 impl Model {
-    /// What is known when nothing has happened.
+    /// The model before the first event.
     pub(super) fn new(started: Started) -> Self {
         let planned = |fault: &String| (fault.clone(), Phase::Planned);
         Self {

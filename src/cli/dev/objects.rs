@@ -13,15 +13,13 @@ use crate::cli::dev::cluster::events::TimedEvent;
 use crate::cli::output::Failure;
 use evenkeel_clock as clock;
 
-/// How far apart objects of loads are.
+/// Distance of objects of loads.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// How an object is written.
+/// Notation of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Notation {
-    /// One line each.
     Json,
-    /// One document each.
     Yaml,
 }
 

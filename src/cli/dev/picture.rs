@@ -1,7 +1,7 @@
-//! The view as it stands at the end of a run, in a file: to show somebody what happened.
+//! The view at the end of a run as a file (`--picture`).
 //!
-//! It is drawn by the same function as on a terminal, whatever shows the run meanwhile. Each run
-//! of cells of one meaning is given its width, so that a viewer's font cannot shift what follows.
+//! It is drawn by the same function as on a terminal, however the run is shown meanwhile. Each run
+//! of cells of one tone is given its width, so that a viewer's font cannot shift what follows.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -16,8 +16,9 @@ use super::view::{self, HEIGHT, WIDTH};
 use crate::cli::dev::cluster::events::TimedEvent;
 use crate::cli::output::Failure;
 
-/// The size of a cell, and the space around all of them.
-const CELL: (usize, usize) = (8, 17);
+/// Size of a cell in pixels, and the space around all cells.
+const CELL_WIDTH: usize = 8;
+const CELL_HEIGHT: usize = 17;
 const MARGIN: usize = 12;
 
 /// A file that the view is written to.
@@ -47,7 +48,7 @@ impl FromStr for File {
     }
 }
 
-/// What shows a run, and beside it what is known for the picture of its end.
+/// Shows a run, and keeps a model for the picture of its end.
 pub(super) struct Pictured {
     show: Box<dyn Show>,
     file: Option<File>,
@@ -127,8 +128,8 @@ fn text(canvas: &Canvas) -> String {
 }
 
 fn svg(canvas: &Canvas) -> String {
-    let width = canvas.width() * CELL.0 + 2 * MARGIN;
-    let height = canvas.height() * CELL.1 + 2 * MARGIN;
+    let width = canvas.width() * CELL_WIDTH + 2 * MARGIN;
+    let height = canvas.height() * CELL_HEIGHT + 2 * MARGIN;
     let mut page = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"DejaVu Sans Mono, Menlo, Consolas, \
@@ -136,10 +137,10 @@ fn svg(canvas: &Canvas) -> String {
          <rect width=\"100%\" height=\"100%\" rx=\"6\" fill=\"#1b1f24\"/>\n"
     );
     for (number, row) in canvas.rows().iter().enumerate() {
-        let baseline = MARGIN + number * CELL.1 + 13;
+        let baseline = MARGIN + number * CELL_HEIGHT + 13;
         let mut column = 0;
         for run in row.chunk_by(|one, next| one.1 == next.1) {
-            put(&mut page, run, (column, baseline));
+            put(&mut page, run, column, baseline);
             column += run.len();
         }
     }
@@ -147,8 +148,8 @@ fn svg(canvas: &Canvas) -> String {
     page
 }
 
-/// Cells of one meaning, without the empty ones around them.
-fn put(page: &mut String, run: &[Cell], (column, baseline): (usize, usize)) {
+/// Writes cells of one tone, without the empty ones around them.
+fn put(page: &mut String, run: &[Cell], column: usize, baseline: usize) {
     let cells: String = run.iter().map(|(character, _)| character).collect();
     let shown = cells.trim_end();
     let begin = shown.len() - shown.trim_start().len();
@@ -163,8 +164,8 @@ fn put(page: &mut String, run: &[Cell], (column, baseline): (usize, usize)) {
         Tone::Alarm => ("#ff7b72", ""),
     };
     let (x, length) = (
-        MARGIN + (column + begin) * CELL.0,
-        shown.chars().count() * CELL.0,
+        MARGIN + (column + begin) * CELL_WIDTH,
+        shown.chars().count() * CELL_WIDTH,
     );
     let escaped = shown
         .replace('&', "&amp;")
@@ -202,8 +203,8 @@ mod tests {
         assert!(page.contains(">ab</text>"), "{page}");
         let placed = format!(
             "x=\"{}\" y=\"{}\"",
-            MARGIN + 3 * CELL.0,
-            MARGIN + CELL.1 + 13
+            MARGIN + 3 * CELL_WIDTH,
+            MARGIN + CELL_HEIGHT + 13
         );
         assert!(page.contains(&placed) && page.contains("&lt;5"), "{page}");
     }

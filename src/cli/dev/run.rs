@@ -15,11 +15,11 @@ use crate::server;
 use evenkeel_sandbox::engine::lag::Lags;
 use evenkeel_sandbox::engine::summary::Summary;
 
-/// How often the view is drawn and keys are looked at.
+/// Interval at which the view is drawn and keys are looked at.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What a run came to.
-pub(super) struct Ran {
+/// Result of a run.
+pub(super) struct RunResult {
     pub(super) summary: Summary,
     pub(super) lags: Lags,
 }
@@ -30,7 +30,7 @@ pub(super) async fn run(
     options: &Options,
     duration: Option<Duration>,
     show: &mut dyn Show,
-) -> Result<Option<Ran>, Failure> {
+) -> Result<Option<RunResult>, Failure> {
     let mut signals = server::signals()?;
     let events = Events::default();
     let mut happened = events.subscribe();
@@ -72,7 +72,7 @@ pub(super) async fn run(
         }
     }
     show.leave();
-    let ran = Ran {
+    let ran = RunResult {
         summary: cluster.summary(),
         lags: cluster.lags(),
     };

@@ -1,4 +1,4 @@
-//! What a run is shown by: lines, objects or the view.
+//! Ways to show a run: lines, objects or the view.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,21 +13,21 @@ use crate::cli::output::Failure;
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Started {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub(super) scenario: String,
-    /// What decided noise, ties and names.
+    /// Seed of noise, ties and names.
     pub(super) seed: u64,
     /// Seconds of the scenario a second.
     pub(super) speed: f64,
     /// The headroom line, as a share.
     pub(super) line: f64,
-    /// What will break and when.
+    /// Faults to come, with their times.
     pub(super) faults: Vec<String>,
-    /// For kubectl.
+    /// File for kubectl.
     pub(super) kubeconfig: PathBuf,
-    /// Where the dashboard is.
+    /// Address of the dashboard.
     pub(super) dashboard: SocketAddr,
-    /// Where the service's probes and metrics are.
+    /// Address of the service's probes and metrics.
     pub(super) metrics: SocketAddr,
 }
 
@@ -36,7 +36,7 @@ pub(super) trait Show {
     /// The cluster has started.
     fn started(&mut self, started: &Started) -> Result<(), Failure>;
 
-    /// Something happened.
+    /// An event happened.
     fn happened(&mut self, happened: &TimedEvent) -> Result<(), Failure>;
 
     /// Events that came too fast to be shown.
@@ -48,7 +48,7 @@ pub(super) trait Show {
     /// The run is over, or has failed; called in any case.
     fn leave(&mut self);
 
-    /// Whether whoever watches wants it to end.
+    /// The user asked for an end.
     fn wants_end(&mut self) -> bool {
         false
     }

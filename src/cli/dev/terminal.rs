@@ -18,7 +18,7 @@ use super::view;
 use crate::cli::dev::cluster::events::TimedEvent;
 use crate::cli::output::Failure;
 
-/// What Ctrl-C sends to a program that reads each key.
+/// Byte that Ctrl-C sends to a program that reads each key.
 const CTRL_C: u8 = 3;
 
 /// A run on a terminal.

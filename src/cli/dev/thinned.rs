@@ -1,14 +1,14 @@
-//! Keeps what is told again and again from drowning the rest.
+//! Thins out events that come again and again, so that they do not drown the rest.
 //!
-//! Loads come ten times a second: some of them are let through. What the service says of itself
-//! comes at each look: it is let through when there is news in it.
+//! Loads come ten times a second: some of them are let through. Notices and targets come each time
+//! that the service is asked: they are let through when something in them is new.
 
 use std::time::{Duration, Instant};
 
 use crate::cli::dev::cluster::events::Event;
 use crate::cli::dev::cluster::events::Target;
 
-/// What was let through last.
+/// Last events that were let through.
 #[derive(Debug)]
 pub(super) struct Thinned {
     every: Duration,
@@ -17,13 +17,13 @@ pub(super) struct Thinned {
     targets: Vec<News>,
 }
 
-/// What is news of a target: replicas and floor, what they rest on, and whether its forecast is
-/// trusted.
+/// Fields of a target whose change is news.
 #[derive(Debug, PartialEq, Eq)]
 struct News {
     workload: String,
-    replicas: (Option<u32>, Option<u32>),
-    step: Option<String>,
+    wanted: Option<u32>,
+    floor: Option<u32>,
+    grounds: Option<String>,
     trusted: Option<bool>,
 }
 
@@ -38,7 +38,7 @@ impl Thinned {
         }
     }
 
-    /// Whether an event is to be shown.
+    /// Decides whether an event is shown.
     pub(super) fn lets_through(&mut self, event: &Event, now: Instant) -> bool {
         match event {
             Event::Loads { .. } => {
@@ -67,8 +67,9 @@ impl Thinned {
 fn news(target: &Target) -> News {
     News {
         workload: format!("{}/{}", target.namespace, target.workload),
-        replicas: (target.wanted, target.floor),
-        step: target.step.clone(),
+        wanted: target.wanted,
+        floor: target.floor,
+        grounds: target.grounds.clone(),
         trusted: target.trust.map(|trust| trust.trusted),
     }
 }

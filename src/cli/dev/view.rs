@@ -1,39 +1,38 @@
-//! The picture of a run, from what is known of it: a pure function onto a canvas.
+//! The view of a run: a pure function from the model onto a canvas.
 //!
-//! Colour stands for three things only: a resource over the headroom line, something that does
-//! not work, and a Pod that no node takes; each is in the text too. Everything else is text and
-//! the lengths of bars. On a small screen what matters less gives way.
+//! Colour stands for three things only: a resource over the headroom line, something that does not
+//! work, and a Pod that no node takes; each is in the text too. On a small screen the less
+//! important parts give way.
 
 mod bar;
 mod footer;
 mod nodes;
 mod recent;
+mod size;
 mod workloads;
 
-use super::canvas::{Canvas, Tone};
+pub(super) use size::{HEIGHT, WIDTH};
+
+use super::canvas::{Canvas, Place, Tone};
 use super::lines::notices;
 use super::model::Model;
 use super::show::clock;
 
-/// What the picture is laid out for.
-pub(super) const WIDTH: usize = 100;
-/// As [`WIDTH`].
-pub(super) const HEIGHT: usize = 30;
-
-/// On less than this nothing could be read.
-const LEAST: (usize, usize) = (60, 16);
+/// Columns and rows below which nothing could be read.
+const LEAST_WIDTH: usize = 60;
+const LEAST_HEIGHT: usize = 16;
 
 /// Most nodes that are shown one by one on a screen of 30 rows.
 const NODES: usize = 8;
-/// Most workloads likewise.
+/// Most workloads that are shown on such a screen.
 const WORKLOADS: usize = 7;
-/// Rows that are neither nodes nor workloads nor what happened last: title, headers, gaps, footer.
+/// Rows of title, headers, gaps and footer.
 const FRAME: usize = 10;
 
-/// Draws all that is known.
+/// Draws the whole view.
 pub(super) fn render(model: &Model, width: usize, height: usize) -> Canvas {
     let mut canvas = Canvas::new(width, height);
-    if width < LEAST.0 || height < LEAST.1 {
+    if width < LEAST_WIDTH || height < LEAST_HEIGHT {
         too_small(&mut canvas);
         return canvas;
     }
@@ -59,11 +58,11 @@ fn too_small(canvas: &mut Canvas) {
     let (width, height) = (canvas.width(), canvas.height());
     let lines = [
         format!("This terminal is {width}x{height}."),
-        format!("The view needs {}x{}.", LEAST.0, LEAST.1),
+        format!("The view needs {LEAST_WIDTH}x{LEAST_HEIGHT}."),
         "q ends".to_owned(),
     ];
     for (row, line) in lines.iter().enumerate() {
-        canvas.field((row, 0), width, line, Tone::Plain);
+        canvas.field(Place::new(row, 0), width, line, Tone::Plain);
     }
 }
 
@@ -81,7 +80,7 @@ fn title(model: &Model, canvas: &mut Canvas) {
     let room = canvas
         .width()
         .saturating_sub(end + state.chars().count() + 1);
-    canvas.field((0, end), room, &about, Tone::Plain);
+    canvas.field(Place::new(0, end), room, &about, Tone::Plain);
     let tone = if model.service == "ready" {
         Tone::Plain
     } else {
@@ -92,10 +91,10 @@ fn title(model: &Model, canvas: &mut Canvas) {
         "kubectl --kubeconfig {} get pods -A",
         started.kubeconfig.display()
     );
-    canvas.field((1, 0), canvas.width(), &kubectl, Tone::Plain);
+    canvas.field(Place::new(1, 0), canvas.width(), &kubectl, Tone::Plain);
     if !model.notices.is_empty() {
         let text = notices(&model.notices);
-        canvas.field((2, 0), canvas.width(), &text, Tone::Alarm);
+        canvas.field(Place::new(2, 0), canvas.width(), &text, Tone::Alarm);
     }
 }
 

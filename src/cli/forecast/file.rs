@@ -1,4 +1,4 @@
-//! A load in a CSV file: which column is which, and what stands in them.
+//! Reads a load from a CSV file: finds the columns, and reads their times and values.
 //!
 //! Nothing is guessed where two readings are possible: a number is refused with the line, the column
 //! and what is accepted, and so is a cpu load that makes sense in millicores only and does not say
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use super::grid::Sample;
 use crate::cli::output::{self, Failure};
 
-/// What the column of times may be called, in small letters.
+/// Accepted names of the column of times, in small letters.
 const TIMES: [&str; 6] = ["timestamp", "time", "date", "datetime", "at", "ts"];
 /// From here on a number of seconds is thousands of years ahead, and one of milliseconds is not.
 const MILLISECONDS: f64 = 1e11;
@@ -50,30 +50,30 @@ impl Unit {
     }
 }
 
-/// What is read of a file.
+/// The part of a file that is wanted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct Selection<'a> {
     pub column: Option<&'a str>,
     pub from: Option<Timestamp>,
     pub to: Option<Timestamp>,
 }
 
 /// The samples of a file, in the order of time, as the numbers stand there.
-pub(super) fn read(path: &Path, wanted: &Wanted<'_>) -> Result<Vec<Sample>, Failure> {
+pub(super) fn read(path: &Path, wanted: &Selection<'_>) -> Result<Vec<Sample>, Failure> {
     let text = output::read_input(path)?;
     parse(&text, wanted).map_err(|error| Failure::call(format_args!("{}: {error}", path.display())))
 }
 
-/// Where the two columns stand.
+/// Positions of the two columns.
 #[derive(Debug, Clone)]
 struct Columns {
     time: usize,
     value: usize,
-    /// What a field's column is called in messages.
+    /// Names of the columns in messages.
     names: Vec<String>,
 }
 
-fn parse(text: &str, wanted: &Wanted<'_>) -> Result<Vec<Sample>, String> {
+fn parse(text: &str, wanted: &Selection<'_>) -> Result<Vec<Sample>, String> {
     let mut rows = ReaderBuilder::new()
         .has_headers(false)
         .comment(Some(b'#'))
@@ -214,13 +214,13 @@ fn value(text: &str) -> Result<Option<f64>, String> {
 mod tests {
     use super::*;
 
-    const ALL: Wanted<'static> = Wanted {
+    const ALL: Selection<'static> = Selection {
         column: None,
         from: None,
         to: None,
     };
 
-    fn seconds(text: &str, wanted: &Wanted<'_>) -> Vec<(i64, Option<f64>)> {
+    fn seconds(text: &str, wanted: &Selection<'_>) -> Vec<(i64, Option<f64>)> {
         let samples = parse(text, wanted).unwrap().into_iter();
         samples
             .map(|sample| (sample.at.as_second(), sample.value))
@@ -239,7 +239,7 @@ mod tests {
             assert_eq!(seconds(text, &ALL), expected, "{text}");
         }
         let several = "time,a,b\n60,1,2\n";
-        let second = Wanted {
+        let second = Selection {
             column: Some("b"),
             ..ALL
         };
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(
             seconds(
                 "60,1\n61,2\n62,3\n",
-                &Wanted {
+                &Selection {
                     from: Some(from),
                     to: Some(from),
                     ..ALL
@@ -297,7 +297,7 @@ mod tests {
             ("60,1,2\n", None, &["3 columns", "--column"]),
             ("time,value\n60,1\n70,1,2\n", None, &["line: 3"]),
         ] {
-            let error = parse(text, &Wanted { column, ..ALL }).unwrap_err();
+            let error = parse(text, &Selection { column, ..ALL }).unwrap_err();
             for part in parts {
                 assert!(error.contains(part), "{part:?} in {error}");
             }

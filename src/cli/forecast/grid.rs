@@ -28,9 +28,9 @@ pub(super) struct Gridded {
     pub load: Series,
     /// The samples that there were.
     pub samples: usize,
-    /// Their median distance.
+    /// Median distance of the samples.
     pub step: SignedDuration,
-    /// The gaps.
+    /// Number of gaps.
     pub gaps: usize,
 }
 
@@ -104,7 +104,7 @@ fn median_step(samples: &[Sample]) -> SignedDuration {
     steps.get(steps.len() / 2).copied().unwrap_or(GRID)
 }
 
-/// How many samples are missing between two that are this many steps of the grid apart.
+/// Number of samples missing between two that are `apart` steps of the grid from each other.
 fn missing(apart: i64, step: SignedDuration) -> i64 {
     let (step, apart) = (step.as_secs().max(GRID.as_secs()), apart * GRID.as_secs());
     (apart + step / 2) / step - 1

@@ -1,28 +1,27 @@
-//! A plot as a picture: the load with what was forecast of it, and below the replicas.
+//! A plot as a chart: the load with its forecasts, and below them the replicas.
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::report::{Plot, Point};
-use crate::plot::{Colour, Figure, Mark, Panel, Shape, Stroke};
+use super::chart::{self, BandPoint, Colour, Figure, Mark, Panel, Shape, Stroke};
+use super::report::{Plot, Point, SideCost};
 use evenkeel_core::units::Resource;
 
-/// The picture of a plot, labelled by the clock of `zone`.
-pub(super) fn of(plot: &Plot, zone: TimeZone) -> Figure {
+/// The chart of a plot as SVG, its time axis labelled by the clock of `zone`.
+pub(super) fn svg(plot: &Plot, zone: TimeZone) -> String {
     let mut notes = vec![plot.terms(), costs(plot), plot.worth()];
     notes.extend(plot.notes.iter().map(|note| format!("Note: {note}")));
-    Figure {
+    chart::draw(&Figure {
         title: format!("{}: load, forecast and replicas", plot.source),
         notes,
         from: plot.from,
         to: plot.to,
         zone,
         panels: vec![load(plot), replicas(plot)],
-    }
+    })
 }
 
 fn costs(plot: &Plot) -> String {
-    let of = |cost: &super::report::SideCost| {
+    let of = |cost: &SideCost| {
         let under = cost.under_provisioned_seconds;
         format!(
             "{under:.0} s under-provisioned, {:.1} replica-hours",
@@ -38,18 +37,17 @@ fn costs(plot: &Plot) -> String {
 
 fn load(plot: &Plot) -> Panel {
     let (unit, factor) = plot.shown();
-    let line = |value: fn(&Point) -> Option<f64>| -> Vec<(Timestamp, Option<f64>)> {
-        let points = plot.points.iter();
-        points
-            .map(|point| (point.at, value(point).map(|value| value / factor)))
-            .collect()
+    let line = |value: fn(&Point) -> Option<f64>| {
+        let points = plot.points.iter().map(|point| chart::Point {
+            at: point.at,
+            value: value(point).map(|value| value / factor),
+        });
+        Shape::Line(points.collect(), Stroke::Solid)
     };
-    let band = plot.points.iter().map(|point| {
-        let bounds = point.lower80.zip(point.upper80);
-        (
-            point.at,
-            bounds.map(|(lower, upper)| (lower / factor, upper / factor)),
-        )
+    let band = plot.points.iter().map(|point| BandPoint {
+        at: point.at,
+        lower: point.lower80.map(|lower| lower / factor),
+        upper: point.upper80.map(|upper| upper / factor),
     });
     let ahead = plot.horizon_seconds;
     Panel {
@@ -61,24 +59,20 @@ fn load(plot: &Plot) -> Panel {
             mark(
                 &format!("forecast made {ahead} s before"),
                 Colour::Blue,
-                Shape::Line(line(|point| point.forecast), Stroke::Solid),
+                line(|point| point.forecast),
             ),
-            mark(
-                "load",
-                Colour::Ink,
-                Shape::Line(line(|point| point.load), Stroke::Solid),
-            ),
+            mark("load", Colour::Ink, line(|point| point.load)),
         ],
     }
 }
 
 fn replicas(plot: &Plot) -> Panel {
-    let steps = |value: fn(&Point) -> Option<i32>| {
-        let points = plot
-            .points
-            .iter()
-            .map(|point| (point.at, value(point).map(f64::from)));
-        points.collect()
+    let steps = |value: fn(&Point) -> Option<i32>, stroke| {
+        let points = plot.points.iter().map(|point| chart::Point {
+            at: point.at,
+            value: value(point).map(f64::from),
+        });
+        Shape::Steps(points.collect(), stroke)
     };
     Panel {
         title: "Replicas".to_owned(),
@@ -88,17 +82,17 @@ fn replicas(plot: &Plot) -> Panel {
             mark(
                 "floor",
                 Colour::Green,
-                Shape::Steps(steps(|point| point.floor), Stroke::Dotted),
+                steps(|point| point.floor, Stroke::Dotted),
             ),
             mark(
                 "Evenkeel",
                 Colour::Blue,
-                Shape::Steps(steps(|point| point.current), Stroke::Solid),
+                steps(|point| point.current, Stroke::Solid),
             ),
             mark(
                 "plain HPA",
                 Colour::Vermilion,
-                Shape::Steps(steps(|point| Some(point.plain_hpa)), Stroke::Dashed),
+                steps(|point| Some(point.plain_hpa), Stroke::Dashed),
             ),
         ],
     }
@@ -113,7 +107,7 @@ fn mark(name: &str, colour: Colour, shape: Shape) -> Mark {
     }
 }
 
-/// What the axis of a resource is called.
+/// Name of the load axis of a resource.
 fn title(resource: Resource) -> &'static str {
     match resource {
         Resource::Cpu => "CPU load",

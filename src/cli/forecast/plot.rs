@@ -1,22 +1,21 @@
-//! `evenkeel forecast plot`: one target's load, what was forecast of it, and the replicas that
-//! Evenkeel and a plain HPA have under it.
+//! `evenkeel forecast plot`: one target's load with its forecasts, and the replicas that Evenkeel
+//! and a plain HPA have under it.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
+use evenkeel_http_client::Uri;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use reqwest::Url;
 
-use super::file::{self, Unit, Wanted};
+use super::file::{self, Selection, Unit};
 use super::grid::{self, Gridded, Sample};
 use super::report::{Accuracy, Costs, Plot, base_unit, points};
 use super::values::{
-    Output, parse_duration, parse_output, parse_resource, parse_target, parse_zone,
+    Output, parse_duration, parse_output, parse_resource, parse_target, parse_url, parse_zone,
 };
 use super::{picture, service};
 use crate::cli::output::{self, Failure};
-use crate::plot::png;
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::{Quantity, Ratio, Resource, count_as_f64};
@@ -27,7 +26,7 @@ const EXAMPLES: &str = "\
 Examples:
   evenkeel forecast plot load.csv --request 500m --target 60% --min 2 --max 20 -o load.svg
   evenkeel forecast plot load.csv --request 500m --target 60% --min 2 --max 20 \\
-      --unit millicores --column web --model s-hpa --start-up 90s -o load.png -o json
+      --unit millicores --column web --model s-hpa --start-up 90s -o load.svg -o json
   evenkeel forecast plot shop/web --url http://127.0.0.1:8081 -o web.svg
 
 A file has a column of times (RFC 3339 with an offset, or seconds since 1970) and one or more of
@@ -54,8 +53,7 @@ pub(super) struct Args {
     #[arg(value_name = "FILE|NAMESPACE/NAME")]
     source: String,
 
-    /// table, json or yaml for the numbers, or a file to draw, which ends in .svg or .png; may be
-    /// repeated
+    /// table, json or yaml for the numbers, or a file to draw, which ends in .svg; may be repeated
     #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
     output: Vec<Output>,
 
@@ -67,7 +65,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", value_parser = parse_resource)]
     resource: Option<Resource>,
 
-    /// How long a new Pod takes until it is ready [default: 40s; with --url what the service saw]
+    /// Time that a new Pod takes until it is ready [default: 40s; with --url as the service saw it]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     start_up: Option<SignedDuration>,
 
@@ -81,16 +79,16 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "A target of a running service")]
 struct Service {
-    /// Where the service's API is
-    #[arg(long, value_name = "URL", conflicts_with_all = FILE_ONLY)]
-    url: Option<Url>,
+    /// Address of the service's dashboard
+    #[arg(long, value_name = "URL", value_parser = parse_url, conflicts_with_all = FILE_ONLY)]
+    url: Option<Uri>,
 
     /// The kind of the target, where several have the name, such as HorizontalPodAutoscaler
     #[arg(long, value_name = "KIND", requires = "url")]
     kind: Option<String>,
 }
 
-/// What the service knows itself.
+/// Flags for facts that a running service knows itself.
 const FILE_ONLY: [&str; 9] = [
     "request", "target", "min", "max", "model", "unit", "column", "from", "to",
 ];
@@ -98,7 +96,7 @@ const FILE_ONLY: [&str; 9] = [
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "A file")]
 struct File {
-    /// What one Pod requests, such as 500m or 1Gi
+    /// Request of one Pod, such as 500m or 1Gi
     #[arg(long, value_name = "QUANTITY")]
     request: Option<Quantity>,
 
@@ -106,19 +104,20 @@ struct File {
     #[arg(long, value_name = "PERCENT", value_parser = parse_target)]
     target: Option<Ratio>,
 
-    /// The fewest replicas
+    /// Smallest number of replicas
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..))]
     min: i32,
 
-    /// The most replicas
+    /// Largest number of replicas
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(i32).range(1..=100_000))]
     max: Option<i32>,
 
-    /// What forecasts: auto and s-hpa as the service does; tes, naive or seasonal-naive alone
+    /// Model of the forecasts: auto and s-hpa as the service uses them; tes, naive or
+    /// seasonal-naive alone
     #[arg(long, value_name = "NAME", default_value_t)]
     model: Model,
 
-    /// What the values are in; needed where it is in doubt
+    /// Unit of the values; needed where it is in doubt
     #[arg(long, value_enum, value_name = "UNIT")]
     unit: Option<Unit>,
 
@@ -126,11 +125,11 @@ struct File {
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 
-    /// Leave out what was before
+    /// Leave out earlier samples
     #[arg(long, value_name = "TIME", value_parser = file::time)]
     from: Option<Timestamp>,
 
-    /// Leave out what came after
+    /// Leave out later samples
     #[arg(long, value_name = "TIME", value_parser = file::time)]
     to: Option<Timestamp>,
 }
@@ -140,31 +139,28 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         Some(url) => of_service(args, url)?,
         None => of_file(args)?,
     };
-    let picture = |path: &Path, bytes: Vec<u8>| {
-        let written = std::fs::write(path, bytes);
-        written.map_err(|error| {
-            Failure::work(format_args!("cannot write {}: {error}", path.display()))
-        })
-    };
-    let svg = || picture::of(&plot, args.time_zone.clone()).svg();
     for wanted in &args.output {
         match wanted {
             Output::Numbers(format) => output::print(&plot, *format)?,
-            Output::Svg(path) => picture(path, svg().into_bytes())?,
-            Output::Png(path) => picture(path, png(&svg()).map_err(Failure::work)?)?,
+            Output::Svg(path) => {
+                let svg = picture::svg(&plot, args.time_zone.clone());
+                std::fs::write(path, svg).map_err(|error| {
+                    Failure::work(format_args!("cannot write {}: {error}", path.display()))
+                })?;
+            }
         }
     }
     Ok(())
 }
 
-fn of_service(args: &Args, url: &Url) -> Result<Plot, Failure> {
+fn of_service(args: &Args, url: &Uri) -> Result<Plot, Failure> {
     let (namespace, name) = args.source.split_once('/').ok_or_else(|| {
         Failure::call(format_args!(
             "{:?} is not accepted with --url: NAMESPACE/NAME",
             args.source
         ))
     })?;
-    service::plot(&service::Which {
+    service::plot(&service::Query {
         url,
         namespace,
         name,
@@ -182,7 +178,7 @@ fn of_file(args: &Args) -> Result<Plot, Failure> {
             path.display()
         )));
     }
-    let wanted = Wanted {
+    let wanted = Selection {
         column: args.file.column.as_deref(),
         from: args.file.from,
         to: args.file.to,
@@ -201,7 +197,7 @@ fn of_file(args: &Args) -> Result<Plot, Failure> {
     Ok(report(args, &target, &gridded, &outcome))
 }
 
-/// What is scaled, and the base units in one unit of the file.
+/// Target of the simulation, and the number of base units in one unit of the file.
 fn target(args: &Args) -> Result<(Target, f64), Failure> {
     let File {
         request,
@@ -325,7 +321,7 @@ fn named(model: Model, last: Option<&str>) -> String {
     }
 }
 
-/// What the file does not say and the figures depend on.
+/// Properties of the data that the figures depend on.
 fn notes(gridded: &Gridded) -> Vec<String> {
     let mut notes = Vec::new();
     if gridded.step > GRID {
@@ -342,10 +338,10 @@ fn notes(gridded: &Gridded) -> Vec<String> {
     notes
 }
 
-/// From here on a run takes long enough to be told of its progress, in ticks.
+/// Ticks from which on a run takes long enough to show its progress.
 const LONG: usize = 20_000;
 
-/// A line on the terminal that says how far it is.
+/// Shows the progress in a line on the terminal.
 fn progress(gridded: &Gridded) -> impl FnMut(f64) + use<> {
     let long = gridded.load.values().len() >= LONG;
     let shown = long && std::io::stderr().is_terminal();

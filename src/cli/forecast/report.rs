@@ -1,4 +1,4 @@
-//! What a plot shows, as numbers: for programs all of them, for people what they come to.
+//! Numbers of a plot: all of them for programs, sums for people.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use crate::cli::output::{Report, Style, percent};
 use evenkeel_core::units::Resource;
 use evenkeel_sandbox::target::{Cost, Outcome};
 
-/// A plot.
+/// A load, its forecasts, and the replicas of both sides, with their costs.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Plot {
@@ -18,10 +18,10 @@ pub(super) struct Plot {
     pub source: String,
     #[serde(serialize_with = "name")]
     pub resource: Resource,
-    /// What `request`, loads and errors are counted in.
+    /// Unit of `request`, loads and errors.
     pub unit: String,
     pub step_seconds: i64,
-    /// What one Pod requests.
+    /// Request of one Pod.
     pub request: f64,
     /// The share of it that is to be used.
     pub target: f64,
@@ -35,12 +35,12 @@ pub(super) struct Plot {
     pub to: Timestamp,
     pub costs: Costs,
     pub forecast: Accuracy,
-    /// What to know of the figures.
+    /// Properties of the data that the figures depend on.
     pub notes: Vec<String>,
     pub points: Vec<Point>,
 }
 
-/// What both sides came to.
+/// Costs of both sides.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Costs {
@@ -48,7 +48,7 @@ pub(super) struct Costs {
     pub plain_hpa: SideCost,
 }
 
-/// What one side came to.
+/// Costs of one side over the whole time.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SideCost {
@@ -57,7 +57,7 @@ pub(super) struct SideCost {
     pub replica_hours: f64,
 }
 
-/// How good the forecasts were.
+/// Accuracy of the forecasts.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Accuracy {
@@ -71,11 +71,11 @@ pub(super) struct Accuracy {
     /// The share of the time in which the model was trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trusted_share: Option<f64>,
-    /// Whether it is trusted at the end, and why.
+    /// Trust in the model at the end, with the reason.
     pub trust: String,
 }
 
-/// One tick.
+/// One step of the grid.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Point {
@@ -104,7 +104,7 @@ impl From<Cost> for SideCost {
     }
 }
 
-/// What loads and requests of a resource are counted in.
+/// Unit of a resource's loads and requests.
 pub(super) const fn base_unit(resource: Resource) -> &'static str {
     match resource {
         Resource::Cpu => "millicores",
@@ -129,7 +129,7 @@ pub(super) fn points(outcome: &Outcome) -> Vec<Point> {
 }
 
 impl Plot {
-    /// The unit that people read, and how many of the plot's units are in one.
+    /// Unit that people read, and the number of the plot's units in one of it.
     pub(super) fn shown(&self) -> (&str, f64) {
         match self.unit.as_str() {
             "millicores" => ("cores", 1e3),
@@ -138,7 +138,7 @@ impl Plot {
         }
     }
 
-    /// What is scaled and how, in one line.
+    /// Terms of the scaling in one line.
     pub(super) fn terms(&self) -> String {
         let (unit, factor) = self.shown();
         let request = format!("{:.3}", self.request / factor);
@@ -157,7 +157,7 @@ impl Plot {
         )
     }
 
-    /// What the forecasts were worth, in one line.
+    /// Accuracy of the forecasts in one line.
     pub(super) fn worth(&self) -> String {
         let (unit, factor) = self.shown();
         let Accuracy {

@@ -1,19 +1,19 @@
-//! What the flags of `forecast plot` take, and what is said of a value that is not accepted.
+//! Values of the flags of `forecast plot`, and the answers to values that are not accepted.
 
 use std::path::PathBuf;
 
+use evenkeel_http_client::Uri;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use crate::cli::output::Format;
 use evenkeel_core::units::{Ratio, Resource};
 
-/// One thing to make.
+/// One result of a call: the numbers in a format, or a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Output {
     Numbers(Format),
     Svg(PathBuf),
-    Png(PathBuf),
 }
 
 pub(super) fn parse_output(text: &str) -> Result<Output, String> {
@@ -24,9 +24,19 @@ pub(super) fn parse_output(text: &str) -> Result<Output, String> {
         ("json", _) => Ok(Output::Numbers(Format::Json)),
         ("yaml", _) => Ok(Output::Numbers(Format::Yaml)),
         (_, Some("svg")) => Ok(Output::Svg(path)),
-        (_, Some("png")) => Ok(Output::Png(path)),
-        _ => Err("accepted: table, json, yaml, or a file that ends in .svg or .png".to_owned()),
+        (_, Some("png")) => Err(
+            "a PNG is not drawn; accepted: a file that ends in .svg, which browsers show and rsvg-convert \
+             turns into a PNG"
+                .to_owned(),
+        ),
+        _ => Err("accepted: table, json, yaml, or a file that ends in .svg".to_owned()),
     }
+}
+
+pub(super) fn parse_url(text: &str) -> Result<Uri, String> {
+    let url = text.parse::<Uri>().ok();
+    let absolute = url.filter(|url| matches!(url.scheme_str(), Some("http" | "https")));
+    absolute.ok_or_else(|| "accepted: an address such as http://127.0.0.1:8081".to_owned())
 }
 
 pub(super) fn parse_zone(text: &str) -> Result<TimeZone, String> {

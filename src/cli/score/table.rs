@@ -1,4 +1,4 @@
-//! The answer of `score` for people: a table of loads with the verdicts, and one of scores.
+//! The result of `score` for people: a table of loads with the verdicts, and one of scores.
 
 use std::io::{self, Write};
 
@@ -72,7 +72,7 @@ impl ScoredPod {
     }
 }
 
-/// What it means that a Pod is not judged, and what can be done about it.
+/// Meaning of the reason why a Pod is not judged, and what can be done about it.
 fn reason(why: &str) -> &'static str {
     match why {
         "namespace_unknown" => {

@@ -15,7 +15,8 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use super::board::{Board, Shown, ShownLoad};
+use super::board::{Board, BoardEntry};
+use crate::api::scaling::{LoadStatus, TargetStatus};
 use crate::metrics::MetricsError;
 use evenkeel_core::scaling::Grounds;
 
@@ -168,7 +169,7 @@ impl Collector for Targets {
 }
 
 struct Families<'a, 'e> {
-    targets: &'a [std::sync::Arc<Shown>],
+    targets: &'a [BoardEntry],
     encoder: &'a mut DescriptorEncoder<'e>,
 }
 
@@ -177,12 +178,12 @@ impl Families<'_, '_> {
         &mut self,
         name: &str,
         help: &str,
-        value: impl Fn(&ShownLoad) -> Option<f64>,
+        value: impl Fn(&LoadStatus) -> Option<f64>,
     ) -> fmt::Result {
         self.gauge(name, help, |shown| {
             let loads = shown.loads.iter();
             loads
-                .filter_map(|load| Some((("resource", load.resource), value(load)?)))
+                .filter_map(|load| Some((("resource", &*load.resource), value(load)?)))
                 .collect()
         })
     }
@@ -207,14 +208,14 @@ impl Families<'_, '_> {
         &mut self,
         name: &str,
         help: &str,
-        values: impl for<'s> Fn(&'s Shown) -> Vec<((&'static str, &'s str), f64)>,
+        values: impl for<'s> Fn(&'s TargetStatus) -> Vec<((&'static str, &'s str), f64)>,
     ) -> fmt::Result {
         let mut encoder = self
             .encoder
             .encode_descriptor(name, help, None, MetricType::Gauge)?;
-        for shown in self.targets {
-            for (label, value) in values(shown) {
-                let labels = labels(shown, label);
+        for BoardEntry { status, .. } in self.targets {
+            for (label, value) in values(status) {
+                let labels = labels(status, label);
                 ConstGauge::new(value).encode(encoder.encode_family(&labels)?)?;
             }
         }
@@ -228,9 +229,9 @@ impl Families<'_, '_> {
             None,
             MetricType::Counter,
         )?;
-        for shown in self.targets {
-            for &(limited_by, count) in shown.decisions.iter() {
-                let labels = labels(shown, ("limited_by", limited_by));
+        for BoardEntry { status, decisions } in self.targets {
+            for &(limited_by, count) in decisions.iter() {
+                let labels = labels(status, ("limited_by", limited_by));
                 ConstCounter::new(count).encode(encoder.encode_family(&labels)?)?;
             }
         }
@@ -238,7 +239,10 @@ impl Families<'_, '_> {
     }
 }
 
-fn labels<'a>(shown: &'a Shown, own: (&'static str, &'a str)) -> [(&'static str, &'a str); 4] {
+fn labels<'a>(
+    shown: &'a TargetStatus,
+    own: (&'static str, &'a str),
+) -> [(&'static str, &'a str); 4] {
     [
         ("namespace", &*shown.namespace),
         ("kind", &*shown.object.kind),

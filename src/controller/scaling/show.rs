@@ -1,11 +1,10 @@
-//! From what was observed and decided of a target to what is shown of it.
-
-use std::collections::BTreeMap;
+//! From observation and decision of a target to its status on the board.
 
 use jiff::Timestamp;
 
-use super::board::{
-    Named, Refilled, Shown, ShownCondition, ShownFloor, ShownForecast, ShownLoad, ShownTrust,
+use crate::api::scaling::{
+    Condition, Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RefillState,
+    TargetStatus, Word,
 };
 use evenkeel_core::scaling::tracker::{LoadReport, Report};
 use evenkeel_core::scaling::{Bounds, Grounds, LimitedBy};
@@ -21,15 +20,12 @@ pub(super) struct Picture<'a> {
     pub(super) report: Option<&'a Report>,
     /// What was planned to be told of it, where this replica plans.
     pub(super) status: Option<&'a Status>,
-    pub(super) refill: Option<Refilled>,
+    pub(super) refill: Option<RefillState>,
     pub(super) now: Timestamp,
 }
 
-/// What is shown of a target; `None` for what is none and has nothing to be told of.
-pub(super) fn shown(
-    picture: &Picture<'_>,
-    decisions: &BTreeMap<&'static str, u64>,
-) -> Option<Shown> {
+/// Status of a target; `None` for an object that is none and has no problem to tell of.
+pub(super) fn shown(picture: &Picture<'_>) -> Option<TargetStatus> {
     let Picture {
         observed,
         resolved,
@@ -44,28 +40,31 @@ pub(super) fn shown(
     let target = resolved.target.as_ref();
     let policy = target.map(|target| target.policy.bounds);
     let decision = report.map(|report| &report.decision);
-    Some(Shown {
+    Some(TargetStatus {
         namespace: observed.namespace.clone(),
-        object: Named {
+        object: ObjectName {
             kind: owner.kind.as_str().into(),
             name: owner.metadata.name.as_deref().unwrap_or_default().into(),
         },
-        workload: Named {
+        workload: ObjectName {
             kind: observed.reference.kind.clone(),
             name: observed.reference.name.clone(),
         },
-        mode: resolved.mode.as_str(),
+        mode: resolved.mode.as_str().into(),
         current: target.map(|target| target.current),
         min: user.map_or_else(|| policy.map(Bounds::min), |user| user.min),
         max: user.map(|user| user.max).or(policy.map(Bounds::max)),
         decided: decision.map(|decision| decision.replicas),
-        limited_by: decision.and_then(|decision| decision.limited_by.map(LimitedBy::reason)),
+        limited_by: decision
+            .and_then(|decision| decision.limited_by.map(LimitedBy::reason))
+            .map(Word::from),
         reason: decision.map_or_else(|| refusal(resolved), |decision| decision.reason.clone()),
         horizon_seconds: report.map(|report| report.horizon.as_secs()),
         grounds: decision
             .map_or(Grounds::Nothing, |decision| decision.grounds)
-            .as_str(),
-        refill: picture.refill.unwrap_or(Refilled::Running),
+            .as_str()
+            .into(),
+        refill: picture.refill.unwrap_or(RefillState::Running),
         loads: report
             .iter()
             .flat_map(|report| {
@@ -80,11 +79,10 @@ pub(super) fn shown(
             .bounds
             .as_ref()
             .and_then(|bounds| bounds.floor(picture.now))
-            .map(|floor| ShownFloor {
+            .map(|floor| Floor {
                 replicas: floor.replicas,
                 until: floor.until,
             }),
-        decisions: decisions.iter().map(|(by, count)| (*by, *count)).collect(),
     })
 }
 
@@ -93,27 +91,27 @@ fn refusal(resolved: &Resolved) -> String {
     problems.join("; ")
 }
 
-fn shown_load(load: &LoadReport, report: &Report, now: Timestamp) -> ShownLoad {
+fn shown_load(load: &LoadReport, report: &Report, now: Timestamp) -> LoadStatus {
     let at = now.checked_add(report.horizon).unwrap_or(Timestamp::MAX);
-    ShownLoad {
-        resource: load.resource.as_str(),
+    LoadStatus {
+        resource: load.resource.as_str().into(),
         now: load.now,
         measured_at: load.measured,
         request: load.capacity.request(),
         target: load.capacity.target(),
         forecast: load.model.and_then(|model| {
             let step = model.at_horizon?;
-            Some(ShownForecast {
+            Some(LoadForecast {
                 at,
                 mean: step.mean,
                 lower80: step.interval80.lower,
                 upper80: step.interval80.upper,
                 lower95: step.interval95.lower,
                 upper95: step.interval95.upper,
-                model: model.name,
+                model: model.name.into(),
             })
         }),
-        trust: load.model.map(|model| ShownTrust {
+        trust: load.model.map(|model| ForecastTrust {
             trusted: model.trust.is_trusted(),
             reason: model.trust.to_string(),
             ratio: model.accuracy.ratio(),
@@ -123,13 +121,13 @@ fn shown_load(load: &LoadReport, report: &Report, now: Timestamp) -> ShownLoad {
 }
 
 /// The conditions as they are planned to be told, else as the object has them.
-fn conditions(picture: &Picture<'_>, owner: &Owner<'_>) -> Vec<ShownCondition> {
+fn conditions(picture: &Picture<'_>, owner: &Owner<'_>) -> Vec<Condition> {
     let held = picture.status.cloned().or_else(|| owner.told());
     let conditions = held.into_iter().flat_map(|status| status.conditions);
     conditions
-        .map(|condition| ShownCondition {
+        .map(|condition| Condition {
             kind: condition.kind,
-            status: condition.status.as_str(),
+            status: condition.status.as_str().into(),
             reason: condition.reason,
             message: condition.message,
             last_transition_time: condition.last_transition_time,

@@ -8,11 +8,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::board::{Named, Refilled, Shown};
+use super::board::BoardEntry;
 use super::refill::{Asked, Filled};
 use super::samples::Sample;
 use super::show::{self, Picture};
 use super::trace::{self, Trace, Traces};
+use crate::api::history::ForecastBand;
+use crate::api::scaling::{ObjectName, RefillState, TargetStatus};
 use crate::metrics::prometheus::WorkloadName;
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::LimitedBy;
@@ -53,7 +55,7 @@ impl Key {
 struct Kept {
     tracker: Tracker,
     plans: scaling::Memory,
-    refill: Option<Refilled>,
+    refill: Option<RefillState>,
     /// The tick at which the past was asked for.
     asked: u64,
     contest: Contest,
@@ -103,7 +105,7 @@ pub(super) struct Tick<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Ticked {
     pub(super) writes: Vec<Write>,
-    pub(super) shown: Vec<Arc<Shown>>,
+    pub(super) shown: Vec<BoardEntry>,
     /// Namespaces with targets whose past is not known.
     pub(super) past: Asked,
     /// Targets whose bounds somebody contests.
@@ -142,7 +144,11 @@ impl Targets {
         self.kept.retain(|_, kept| kept.tick == newest);
         let mut traces = tick.traces.lock();
         if tick.decides {
-            let there: HashSet<_> = ticked.shown.iter().map(|shown| key_of(shown)).collect();
+            let there: HashSet<_> = ticked
+                .shown
+                .iter()
+                .map(|entry| key_of(&entry.status))
+                .collect();
             traces.retain(|key, _| there.contains(key));
         }
         let kept = self.kept.values().map(|kept| kept.tracker.bytes());
@@ -158,7 +164,7 @@ impl Targets {
             sums,
         } = filled;
         for (key, kept) in &mut self.kept {
-            if kept.refill != Some(Refilled::Running) {
+            if kept.refill != Some(RefillState::Running) {
                 continue;
             }
             let scaling::Reference { kind, name } = &key.workload;
@@ -179,8 +185,8 @@ impl Targets {
         for (key, kept) in &mut self.kept {
             let asked = namespaces.get(&*key.namespace);
             let theirs = asked.is_some_and(|&tick| kept.asked <= tick);
-            if theirs && kept.refill == Some(Refilled::Running) {
-                kept.refill = Some(Refilled::Done);
+            if theirs && kept.refill == Some(RefillState::Running) {
+                kept.refill = Some(RefillState::Done);
             }
         }
     }
@@ -210,13 +216,13 @@ impl Kept {
         }
         let scaling::Reference { kind, name } = &observed.reference;
         let state = if !tick.has_past {
-            Refilled::NoPrometheus
+            RefillState::NoPrometheus
         } else if !NAMED.contains(&&**kind) || name.len() > LONGEST_NAME {
-            Refilled::NotByName
+            RefillState::NotByName
         } else {
             self.asked = self.tick;
             past.insert(observed.namespace.as_ref().into(), self.tick);
-            Refilled::Running
+            RefillState::Running
         };
         self.refill = Some(state);
     }
@@ -285,9 +291,13 @@ impl Kept {
             refill: self.refill,
             now,
         };
-        if let Some(shown) = show::shown(&picture, &self.decisions) {
-            draw(&shown, (resolved, report.as_ref()), tick);
-            ticked.shown.push(Arc::new(shown));
+        if let Some(status) = show::shown(&picture) {
+            draw(&status, (resolved, report.as_ref()), tick);
+            let decisions = self.decisions.iter().map(|(by, count)| (*by, *count));
+            ticked.shown.push(BoardEntry {
+                status: Arc::new(status),
+                decisions: decisions.collect(),
+            });
         }
     }
 
@@ -332,7 +342,7 @@ fn take_turns(writes: &mut [Write], tick: u64) {
 }
 
 /// Draws what this tick saw and said.
-fn draw(shown: &Shown, (resolved, report): (&Resolved, Option<&Report>), tick: &Tick<'_>) {
+fn draw(shown: &TargetStatus, (resolved, report): (&Resolved, Option<&Report>), tick: &Tick<'_>) {
     let Some(report) = report else { return };
     let loads: Vec<trace::Observed> = report
         .loads
@@ -343,8 +353,12 @@ fn draw(shown: &Shown, (resolved, report): (&Resolved, Option<&Report>), tick: &
             forecast: load.model.and_then(|model| {
                 let step = model.at_horizon?;
                 let due = tick.now.checked_add(report.horizon).ok()?;
-                let interval = step.interval80;
-                Some((due, (step.mean, interval.lower, interval.upper)))
+                let band = ForecastBand {
+                    mean: step.mean,
+                    lower80: step.interval80.lower,
+                    upper80: step.interval80.upper,
+                };
+                Some(trace::DueForecast { due, band })
             }),
         })
         .collect();
@@ -358,8 +372,8 @@ fn draw(shown: &Shown, (resolved, report): (&Resolved, Option<&Report>), tick: &
     trace.record(tick.now, shown.current, floor, &loads);
 }
 
-fn key_of(shown: &Shown) -> trace::Key {
-    let Named { kind, name } = &shown.object;
+fn key_of(shown: &TargetStatus) -> trace::Key {
+    let ObjectName { kind, name } = &shown.object;
     trace::Key {
         namespace: shown.namespace.as_ref().into(),
         kind: kind.clone(),

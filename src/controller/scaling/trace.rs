@@ -1,5 +1,5 @@
-//! What is drawn of a target: load, what was forecast for it one horizon before, replicas and
-//! floor of the last 30 minutes, and the forecasts for the next ten.
+//! Recent past of each target: load, the forecast made for it one horizon before, replicas and floor
+//! of the last 30 minutes, and the forecasts for the next ten.
 //!
 //! Rings on the 15-second grid, addressed by time, in f32: some 4 KB a target and as much again
 //! for each further resource.
@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::api::history::{ForecastBand, HistoryPoint};
 use evenkeel_core::forecast::Resolution;
 use evenkeel_core::units::{Resource, narrowed};
 
@@ -37,11 +38,11 @@ impl Traces {
     /// The points of one load of a target, oldest first; `None` where there is no such target or
     /// it does not scale by this resource.
     #[must_use]
-    pub fn points(&self, key: &Key, resource: Resource) -> Option<Vec<Point>> {
+    pub fn points(&self, key: &Key, resource: Resource) -> Option<Vec<HistoryPoint>> {
         self.lock().get(key)?.points(resource)
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<Key, Trace>> {
+    pub fn lock(&self) -> MutexGuard<'_, HashMap<Key, Trace>> {
         // A point that was not written to its end is drawn as a gap.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -50,30 +51,20 @@ impl Traces {
 /// The distance of the points.
 pub const STEP: SignedDuration = Resolution::Fine.step();
 
-/// One moment of a load.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
-    /// The begin of its step.
-    pub at: Timestamp,
-    /// The sum over the Pods.
-    pub load: Option<f64>,
-    /// What was forecast for it one horizon before: mean, lower and upper 80 % bound.
-    pub forecast: Option<(f64, f64, f64)>,
-    /// The replicas.
-    pub replicas: Option<i32>,
-    /// The raised minimum.
-    pub floor: Option<i32>,
-}
-
-/// What one tick has to say of one load.
+/// Result of one tick for one load.
 #[derive(Debug, Clone, Copy)]
 pub struct Observed {
-    /// The resource.
     pub resource: Resource,
-    /// The sum over the Pods, where it was measured for this tick.
+    /// Sum over the Pods, where it was measured for this tick.
     pub load: Option<f64>,
-    /// When what is forecast is due, with mean, lower and upper 80 % bound.
-    pub forecast: Option<(Timestamp, (f64, f64, f64))>,
+    pub forecast: Option<DueForecast>,
+}
+
+/// A forecast with the time that it is made for.
+#[derive(Debug, Clone, Copy)]
+pub struct DueForecast {
+    pub due: Timestamp,
+    pub band: ForecastBand,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -110,8 +101,8 @@ impl Default for Trace {
 }
 
 impl Trace {
-    /// Takes what a tick saw and said; of several in one step the last one counts.
-    pub(super) fn record(
+    /// Takes the result of a tick; of several in one step the last one counts.
+    pub fn record(
         &mut self,
         now: Timestamp,
         replicas: Option<i32>,
@@ -126,13 +117,13 @@ impl Trace {
             if let Some(load) = observed.load.and_then(narrowed) {
                 rows[place(slot)].load = load;
             }
-            let Some((at, (mean, lower, upper))) = observed.forecast else {
+            let Some(DueForecast { due, band }) = observed.forecast else {
                 continue;
             };
-            let due = slot_of(at);
+            let due = slot_of(due);
             if due > slot && due <= slot + AHEAD {
                 let narrow = |value: f64| narrowed(value).unwrap_or(f32::NAN);
-                rows[place(due)].forecast = [mean, lower, upper].map(narrow);
+                rows[place(due)].forecast = [band.mean, band.lower80, band.upper80].map(narrow);
             }
         }
     }
@@ -170,7 +161,7 @@ impl Trace {
         self.newest = Some(slot);
     }
 
-    fn points(&self, resource: Resource) -> Option<Vec<Point>> {
+    fn points(&self, resource: Resource) -> Option<Vec<HistoryPoint>> {
         let (_, rows) = self.loads.iter().find(|(of, _)| *of == resource)?;
         let newest = self.newest?;
         let value = |value: f32| (!value.is_nan()).then(|| f64::from(value));
@@ -178,13 +169,17 @@ impl Trace {
         let points = (newest + 1 - PAST..=newest + AHEAD).filter_map(|slot| {
             let (row, [replicas, floor]) = (rows[place(slot)], self.counts[place(slot)]);
             let [mean, lower, upper] = row.forecast.map(value);
-            let point = Point {
+            let point = HistoryPoint {
                 at: Timestamp::from_second(slot * STEP.as_secs()).ok()?,
                 load: value(row.load),
                 forecast: mean
                     .zip(lower)
                     .zip(upper)
-                    .map(|((mean, lower), upper)| (mean, lower, upper)),
+                    .map(|((mean, lower80), upper80)| ForecastBand {
+                        mean,
+                        lower80,
+                        upper80,
+                    }),
                 replicas: count(replicas),
                 floor: count(floor),
             };
@@ -219,7 +214,14 @@ mod tests {
         Observed {
             resource: Resource::Cpu,
             load,
-            forecast: Some((at(due), (mean, mean - 1.0, mean + 1.0))),
+            forecast: Some(DueForecast {
+                due: at(due),
+                band: ForecastBand {
+                    mean,
+                    lower80: mean - 1.0,
+                    upper80: mean + 1.0,
+                },
+            }),
         }
     }
 
@@ -232,7 +234,7 @@ mod tests {
         let told: Vec<_> = points
             .iter()
             .map(|point| {
-                let mean = point.forecast.map(|(mean, _, _)| mean);
+                let mean = point.forecast.map(|band| band.mean);
                 (
                     point.at.as_second() / 15,
                     point.load,

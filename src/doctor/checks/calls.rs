@@ -1,15 +1,17 @@
-//! How calls are answered: refusals, failures, and what was shed.
+//! Answers to calls: refusals, failures, and calls that were shed.
 
-use super::{Finding, Found, Sight, named};
+use super::evidence::{Evidence, Found};
+use super::wording::named;
+use crate::doctor::Finding;
 use crate::server::paths;
 
-/// The share of calls that may go wrong before it is said.
+/// Share of calls that may go wrong without a finding.
 const TOLERATED: f64 = 0.01;
 
 const ANSWERS: &str = "answers";
 
-pub(super) fn check(sight: &Sight<'_>) -> Found {
-    let pages = sight.pages(ANSWERS, "how calls are answered")?;
+pub(super) fn check(evidence: &Evidence<'_>) -> Found {
+    let pages = evidence.pages(ANSWERS, "how calls are answered")?;
     let sum = |name: &str, labels: &[(&str, &str)]| -> f64 {
         let sums = pages.iter().filter_map(|(_, page)| page.sum(name, labels));
         sums.sum()
@@ -28,7 +30,8 @@ pub(super) fn check(sight: &Sight<'_>) -> Found {
             found.push(Finding::warning(
                 ANSWERS,
                 format!("{wrong} of {all} calls of {path} got no good answer"),
-                sight.kubectl("logs -l app.kubernetes.io/name=evenkeel --tail=500 | grep -i warn"),
+                evidence
+                    .kubectl("logs -l app.kubernetes.io/name=evenkeel --tail=500 | grep -i warn"),
             ));
         }
     }

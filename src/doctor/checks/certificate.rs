@@ -3,7 +3,10 @@
 use jiff::{SignedDuration, Timestamp};
 use rustls::pki_types::CertificateDer;
 
-use super::{Finding, Found, Sight, about, webhook};
+use super::evidence::{Evidence, Found};
+use super::webhook;
+use super::wording::about;
+use crate::doctor::Finding;
 use crate::doctor::trust;
 
 /// A leaf is replaced ten days before its end: with less than this left, something is in the way.
@@ -15,9 +18,9 @@ const AUTHORITY_LEFT: SignedDuration = SignedDuration::from_hours(182 * 24);
 const SERVING: &str = "certificate";
 const TRUST: &str = "webhook-trust";
 
-/// The chain that is served, or what is wrong with it; `None` where there is no Secret.
-fn chain(sight: &Sight<'_>, id: &'static str) -> Result<Option<Chain>, Finding> {
-    let seen = &sight.seen.certificate;
+/// The chain that is served, or the finding that it is broken; `None` where there is no Secret.
+fn chain(evidence: &Evidence<'_>, id: &'static str) -> Result<Option<Chain>, Finding> {
+    let seen = &evidence.seen.certificate;
     let Some(served) = seen.look(id, "the serving certificate")? else {
         return Ok(None);
     };
@@ -26,9 +29,9 @@ fn chain(sight: &Sight<'_>, id: &'static str) -> Result<Option<Chain>, Finding> 
 
 type Chain = Result<Vec<CertificateDer<'static>>, String>;
 
-pub(super) fn serving(sight: &Sight<'_>) -> Found {
-    let renew = renewal(sight);
-    let Some(chain) = chain(sight, SERVING)? else {
+pub(super) fn serving(evidence: &Evidence<'_>) -> Found {
+    let renew = renewal(evidence);
+    let Some(chain) = chain(evidence, SERVING)? else {
         let what = "there is no serving certificate";
         return Ok(vec![Finding::error(SERVING, what, renew)]);
     };
@@ -38,7 +41,7 @@ pub(super) fn serving(sight: &Sight<'_>) -> Found {
             let what = "the serving certificate cannot be read";
             Finding::error(SERVING, what, renew).seen_by(why)
         }
-        Ok(facts) if facts.not_before > sight.seen.now => Finding::error(
+        Ok(facts) if facts.not_before > evidence.seen.now => Finding::error(
             SERVING,
             format!(
                 "the serving certificate is valid only from {}",
@@ -46,7 +49,7 @@ pub(super) fn serving(sight: &Sight<'_>) -> Found {
             ),
             "set the clocks of the machines",
         ),
-        Ok(facts) => match left(facts.not_after, sight.seen.now) {
+        Ok(facts) => match left(facts.not_after, evidence.seen.now) {
             Left::Ended(ago) => Finding::error(
                 SERVING,
                 format!("the serving certificate ended {ago} ago"),
@@ -65,23 +68,23 @@ pub(super) fn serving(sight: &Sight<'_>) -> Found {
     }])
 }
 
-/// What makes a new certificate come.
-fn renewal(sight: &Sight<'_>) -> String {
-    if sight.makes_certificates() {
+/// Advice that makes a new certificate come.
+fn renewal(evidence: &Evidence<'_>) -> String {
+    if evidence.makes_certificates() {
         format!(
             "see leader, kill-switch and rights; then {}",
-            sight.kubectl("rollout restart deployment/evenkeel")
+            evidence.kubectl("rollout restart deployment/evenkeel")
         )
     } else {
         format!(
             "{}, or whatever else keeps the Secret",
-            sight.kubectl("describe certificate evenkeel")
+            evidence.kubectl("describe certificate evenkeel")
         )
     }
 }
 
-pub(super) fn trusted(sight: &Sight<'_>) -> Found {
-    let Some(webhook) = webhook::registered(sight, TRUST)? else {
+pub(super) fn trusted(evidence: &Evidence<'_>) -> Found {
+    let Some(webhook) = webhook::registered(evidence, TRUST)? else {
         let what = "the API server trusts nobody: the webhook is not registered";
         return Ok(vec![Finding::error(
             TRUST,
@@ -92,21 +95,23 @@ pub(super) fn trusted(sight: &Sight<'_>) -> Found {
     let bundle = webhook.client_config.ca_bundle.as_ref();
     let Some(bundle) = bundle.filter(|bundle| !bundle.0.is_empty()) else {
         let what = "the webhook has no caBundle: the API server does not trust Evenkeel";
-        return Ok(vec![Finding::error(TRUST, what, mend(sight))]);
+        return Ok(vec![Finding::error(TRUST, what, mend(evidence))]);
     };
     let authorities = match trust::certificates(&bundle.0) {
         Ok(authorities) => authorities,
         Err(why) => {
             let what = "the webhook's caBundle cannot be read";
-            return Ok(vec![Finding::error(TRUST, what, mend(sight)).seen_by(why)]);
+            return Ok(vec![
+                Finding::error(TRUST, what, mend(evidence)).seen_by(why),
+            ]);
         }
     };
-    let mut found: Vec<Finding> = ending(sight, &authorities).into_iter().collect();
-    let name = format!("{}.{}.svc", webhook::CONFIGURATION, sight.seen.namespace);
+    let mut found: Vec<Finding> = ending(evidence, &authorities).into_iter().collect();
+    let name = format!("{}.{}.svc", webhook::CONFIGURATION, evidence.seen.namespace);
     // Without the chain there is nothing to verify, and the check above has said so.
-    if let Some(Ok(chain)) = chain(sight, TRUST)? {
+    if let Some(Ok(chain)) = chain(evidence, TRUST)? {
         found.push(
-            match trust::verify(&authorities, &chain, &name, sight.seen.now) {
+            match trust::verify(&authorities, &chain, &name, evidence.seen.now) {
                 Ok(()) => Finding::ok(
                     TRUST,
                     format!("the API server trusts the certificate of {name}"),
@@ -114,7 +119,7 @@ pub(super) fn trusted(sight: &Sight<'_>) -> Found {
                 Err(why) => Finding::error(
                     TRUST,
                     format!("the API server does not trust the certificate of {name}"),
-                    mend(sight),
+                    mend(evidence),
                 )
                 .seen_by(why),
             },
@@ -123,12 +128,12 @@ pub(super) fn trusted(sight: &Sight<'_>) -> Found {
     Ok(found)
 }
 
-/// What brings the caBundle in step with the certificate.
-fn mend(sight: &Sight<'_>) -> String {
-    if sight.makes_certificates() {
+/// Advice that brings the caBundle in step with the certificate.
+fn mend(evidence: &Evidence<'_>) -> String {
+    if evidence.makes_certificates() {
         format!(
             "the leader writes the caBundle: see leader, kill-switch and rights; then {}",
-            sight.kubectl("rollout restart deployment/evenkeel")
+            evidence.kubectl("rollout restart deployment/evenkeel")
         )
     } else {
         "the webhook's annotation cert-manager.io/inject-ca-from names the Certificate: \
@@ -137,16 +142,16 @@ fn mend(sight: &Sight<'_>) -> String {
     }
 }
 
-/// Whether the authority that lives longest ends soon.
-fn ending(sight: &Sight<'_>, authorities: &[CertificateDer<'_>]) -> Option<Finding> {
+/// Finding where the authority that lives longest ends soon.
+fn ending(evidence: &Evidence<'_>, authorities: &[CertificateDer<'_>]) -> Option<Finding> {
     let ends = authorities
         .iter()
         .filter_map(|authority| Some(trust::facts(authority).ok()?.not_after));
     let what = "the authority of the serving certificate";
-    match left(ends.max()?, sight.seen.now) {
+    match left(ends.max()?, evidence.seen.now) {
         Left::Ended(ago) => {
             let what = format!("{what} ended {ago} ago");
-            Some(Finding::error(TRUST, what, mend(sight)))
+            Some(Finding::error(TRUST, what, mend(evidence)))
         }
         Left::For(time, left) if left < AUTHORITY_LEFT => Some(Finding::warning(
             TRUST,
@@ -158,7 +163,7 @@ fn ending(sight: &Sight<'_>, authorities: &[CertificateDer<'_>]) -> Option<Findi
     }
 }
 
-/// What remains of a life.
+/// Remaining validity.
 enum Left {
     Ended(String),
     For(String, SignedDuration),
@@ -173,8 +178,8 @@ fn left(end: Timestamp, now: Timestamp) -> Left {
     }
 }
 
-/// Whether the serving certificate stands for `address`; `None` where it is not known.
-pub(super) fn covers(sight: &Sight<'_>, address: std::net::IpAddr) -> Option<bool> {
-    let chain = trust::certificates(sight.seen.certificate.there()?.chain.as_bytes()).ok()?;
+/// The serving certificate covers `address`; `None` where that is not known.
+pub(super) fn covers(evidence: &Evidence<'_>, address: std::net::IpAddr) -> Option<bool> {
+    let chain = trust::certificates(evidence.seen.certificate.there()?.chain.as_bytes()).ok()?;
     Some(trust::facts(&chain[0]).ok()?.addresses.contains(&address))
 }

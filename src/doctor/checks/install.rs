@@ -1,10 +1,13 @@
-//! What is installed: versions, configuration, and the replicas of the Deployment.
+//! The installation: versions, configuration, and the replicas of the Deployment.
 
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::Pod;
 
-use super::{Finding, Found, Sight, count, named, outside, replicas};
+use super::evidence::{Evidence, Found, replicas};
+use super::outside;
+use super::wording::{count, named};
+use crate::doctor::Finding;
 
 /// The oldest minor version of Kubernetes 1 that Evenkeel is built for.
 const OLDEST_MINOR: u32 = 33;
@@ -15,8 +18,12 @@ const CONFIGURATION: &str = "configuration";
 const DEPLOYMENT: &str = "deployment";
 const SPREAD: &str = "replica-spread";
 
-pub(super) fn server_version(sight: &Sight<'_>) -> Found {
-    let Some(version) = sight.seen.server.look(SERVER, "the API server's version")? else {
+pub(super) fn server_version(evidence: &Evidence<'_>) -> Found {
+    let Some(version) = evidence
+        .seen
+        .server
+        .look(SERVER, "the API server's version")?
+    else {
         let what = "the API server does not tell its version";
         return Ok(vec![Finding::info(SERVER, what, "kubectl version")]);
     };
@@ -40,18 +47,18 @@ fn minor(version: &str) -> Option<u32> {
     digits.parse().ok()
 }
 
-pub(super) fn program_version(sight: &Sight<'_>) -> Found {
-    let pages = sight.pages(PROGRAM, "the version that runs")?;
+pub(super) fn program_version(evidence: &Evidence<'_>) -> Found {
+    let pages = evidence.pages(PROGRAM, "the version that runs")?;
     let running: BTreeSet<&str> = pages
         .iter()
         .flat_map(|(_, page)| page.by_label("evenkeel_build_info", "version"))
         .map(|(version, _)| version)
         .collect();
     let shown = named(&running.iter().collect::<Vec<_>>());
-    let program = &*sight.seen.program;
+    let program = &*evidence.seen.program;
     Ok(vec![if running.len() > 1 {
         let what = format!("the replicas run different versions: {shown}");
-        let fix = sight.kubectl("rollout status deployment/evenkeel");
+        let fix = evidence.kubectl("rollout status deployment/evenkeel");
         Finding::warning(PROGRAM, what, fix)
     } else if running.contains(program) {
         Finding::ok(
@@ -65,17 +72,17 @@ pub(super) fn program_version(sight: &Sight<'_>) -> Found {
             format!("the replicas run {shown}, this program is {program}"),
             format!(
                 "use the program of that version, or {}",
-                sight.kubectl(&format!("set image deployment/evenkeel {image}"))
+                evidence.kubectl(&format!("set image deployment/evenkeel {image}"))
             ),
         )
     }])
 }
 
-pub(super) fn configuration(sight: &Sight<'_>) -> Found {
-    let seen = &sight.seen.configuration;
+pub(super) fn configuration(evidence: &Evidence<'_>) -> Found {
+    let seen = &evidence.seen.configuration;
     let map = seen.look(CONFIGURATION, "the configuration")?;
-    let edit = sight.kubectl("edit configmap evenkeel");
-    Ok(vec![match (map, &sight.configured) {
+    let edit = evidence.kubectl("edit configmap evenkeel");
+    Ok(vec![match (map, &evidence.configured) {
         (None, _) => Finding::error(
             CONFIGURATION,
             "there is no ConfigMap evenkeel, and its replicas cannot start without",
@@ -96,10 +103,10 @@ pub(super) fn configuration(sight: &Sight<'_>) -> Found {
     }])
 }
 
-pub(super) fn deployment(sight: &Sight<'_>) -> Found {
-    let seen = &sight.seen.deployment;
+pub(super) fn deployment(evidence: &Evidence<'_>) -> Found {
+    let seen = &evidence.seen.deployment;
     let Some(deployment) = seen.look(DEPLOYMENT, "the Deployment")? else {
-        if let Some(address) = outside::address(sight) {
+        if let Some(address) = outside::address(evidence) {
             return Ok(vec![Finding::info(
                 DEPLOYMENT,
                 format!(
@@ -113,7 +120,7 @@ pub(super) fn deployment(sight: &Sight<'_>) -> Found {
             DEPLOYMENT,
             format!(
                 "there is no Deployment evenkeel in {}",
-                sight.seen.namespace
+                evidence.seen.namespace
             ),
             "kubectl apply -k deploy/ (or name its namespace by --namespace)",
         )]);
@@ -123,16 +130,20 @@ pub(super) fn deployment(sight: &Sight<'_>) -> Found {
     let status = deployment.status.as_ref();
     let ready = status.and_then(|status| status.ready_replicas).unwrap_or(0);
     let what = format!("{ready} of {wanted} replicas are ready");
-    let look = sight.kubectl("describe pods -l app.kubernetes.io/name=evenkeel");
-    let shown = sight.seen.replicas.there().map_or_else(String::new, |all| {
-        let troubles: Vec<String> = all.iter().filter_map(|one| trouble(&one.pod)).collect();
-        troubles.join("; ")
-    });
+    let look = evidence.kubectl("describe pods -l app.kubernetes.io/name=evenkeel");
+    let shown = evidence
+        .seen
+        .replicas
+        .there()
+        .map_or_else(String::new, |all| {
+            let troubles: Vec<String> = all.iter().filter_map(|one| trouble(&one.pod)).collect();
+            troubles.join("; ")
+        });
     Ok(vec![match (ready, wanted) {
         (_, ..=0) => Finding::error(
             DEPLOYMENT,
             "the Deployment is scaled to no replicas",
-            sight.kubectl("scale deployment/evenkeel --replicas=2"),
+            evidence.kubectl("scale deployment/evenkeel --replicas=2"),
         ),
         (..=0, _) => Finding::error(DEPLOYMENT, what, look).seen_by(shown),
         (ready, wanted) if ready < wanted => {
@@ -141,13 +152,13 @@ pub(super) fn deployment(sight: &Sight<'_>) -> Found {
         (_, 1) => Finding::info(
             DEPLOYMENT,
             "the only replica is ready; nobody answers while it is replaced",
-            sight.kubectl("scale deployment/evenkeel --replicas=2"),
+            evidence.kubectl("scale deployment/evenkeel --replicas=2"),
         ),
         _ => Finding::ok(DEPLOYMENT, what),
     }])
 }
 
-/// Why a Pod is not ready, in a few words.
+/// Reason why a Pod is not ready, in a few words.
 fn trouble(pod: &Pod) -> Option<String> {
     let name = pod.metadata.name.as_deref()?;
     let status = pod.status.as_ref()?;
@@ -170,12 +181,15 @@ fn trouble(pod: &Pod) -> Option<String> {
     Some(format!("{name}: {why}"))
 }
 
-pub(super) fn spread(sight: &Sight<'_>) -> Found {
-    if outside::address(sight).is_some() {
+pub(super) fn spread(evidence: &Evidence<'_>) -> Found {
+    if outside::address(evidence).is_some() {
         return Ok(Vec::new());
     }
-    sight.seen.replicas.look(SPREAD, "where the replicas run")?;
-    let placed: Vec<(&str, &str)> = replicas(sight.seen)
+    evidence
+        .seen
+        .replicas
+        .look(SPREAD, "where the replicas run")?;
+    let placed: Vec<(&str, &str)> = replicas(evidence.seen)
         .iter()
         .filter_map(|replica| {
             let node = replica.pod.spec.as_ref()?.node_name.as_deref()?;
@@ -183,10 +197,10 @@ pub(super) fn spread(sight: &Sight<'_>) -> Found {
         })
         .collect();
     let nodes: BTreeSet<&str> = placed.iter().map(|(node, _)| *node).collect();
-    let cluster = sight.seen.nodes.there().map_or(0, Vec::len);
+    let cluster = evidence.seen.nodes.there().map_or(0, Vec::len);
     Ok(vec![match *placed.as_slice() {
         [.., (node, pod)] if placed.len() > 1 && nodes.len() == 1 && cluster != 1 => {
-            let delete = sight.kubectl(&format!("delete pod {pod}"));
+            let delete = evidence.kubectl(&format!("delete pod {pod}"));
             Finding::warning(
                 SPREAD,
                 format!("{} run on one node, {node}", count(placed.len(), "replica")),

@@ -1,11 +1,13 @@
-//! What another or an earlier installation left behind.
+//! Objects that another or an earlier installation left behind.
 
-use super::{Finding, Found, Sight, webhook};
+use super::evidence::{Evidence, Found};
+use super::webhook;
+use crate::doctor::Finding;
 
 const LEFTOVERS: &str = "leftovers";
 
-pub(super) fn check(sight: &Sight<'_>) -> Found {
-    let all = sight
+pub(super) fn check(evidence: &Evidence<'_>) -> Found {
+    let all = evidence
         .seen
         .webhooks
         .look(LEFTOVERS, "the mutating webhooks")?;

@@ -1,8 +1,11 @@
-//! Whether the load of every node is measured, under the node's own name, and its capacity known.
+//! Measurements: the load of every node has to be measured under the node's own name, and its
+//! capacity known.
 
-use super::{Finding, Found, Sight, named};
-use crate::doctor::Page;
+use super::evidence::{Evidence, Found};
+use super::wording::named;
+use crate::doctor::Finding;
 use crate::metrics::Source;
+use crate::metrics::exposition::Exposition;
 use evenkeel_core::units::{Resource, Resources};
 use evenkeel_kubernetes::annotations::{DISK_IO_CAPACITY, NETWORK_CAPACITY};
 
@@ -10,7 +13,7 @@ const FRESH: &str = "measurements";
 const NAMES: &str = "measured-names";
 const CAPACITY: &str = "capacity";
 
-/// How many nodes are measured.
+/// Numbers of nodes by the freshness of their measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Measured {
     fresh: f64,
@@ -18,7 +21,7 @@ struct Measured {
 }
 
 impl Measured {
-    fn of(page: &Page, resource: Resource) -> Self {
+    fn of(page: &Exposition, resource: Resource) -> Self {
         let nodes =
             |labels: &[(&str, &str)]| page.sum("evenkeel_metrics_nodes", labels).unwrap_or(0.0);
         let resource = ("resource", resource.as_str());
@@ -29,9 +32,9 @@ impl Measured {
     }
 }
 
-pub(super) fn fresh(sight: &Sight<'_>) -> Found {
-    let pages = sight.pages(FRESH, "what is measured")?;
-    let source = sight.config().map(|config| &config.metrics.source);
+pub(super) fn fresh(evidence: &Evidence<'_>) -> Found {
+    let pages = evidence.pages(FRESH, "what is measured")?;
+    let source = evidence.config().map(|config| &config.metrics.source);
     if matches!(source, Some(Source::None)) {
         return Ok(vec![Finding::info(
             FRESH,
@@ -41,7 +44,7 @@ pub(super) fn fresh(sight: &Sight<'_>) -> Found {
     }
     // The replica that knows least speaks for all: it may be the one that is asked.
     let least = Resources::from_fn(|resource| {
-        let of_page = |(_, page): &(&str, Page)| Measured::of(page, resource);
+        let of_page = |(_, page): &(&str, Exposition)| Measured::of(page, resource);
         let least = |a: Measured, b: Measured| if b.fresh < a.fresh { b } else { a };
         pages.iter().map(of_page).reduce(least)
     });
@@ -58,11 +61,15 @@ pub(super) fn fresh(sight: &Sight<'_>) -> Found {
     Ok(vec![if lacking.is_empty() {
         Finding::ok(FRESH, "the load of every node is freshly measured")
     } else {
-        stale(sight, &lacking, source)
+        stale(evidence, &lacking, source)
     }])
 }
 
-fn stale(sight: &Sight<'_>, lacking: &[(Resource, Measured)], source: Option<&Source>) -> Finding {
+fn stale(
+    evidence: &Evidence<'_>,
+    lacking: &[(Resource, Measured)],
+    source: Option<&Source>,
+) -> Finding {
     let shown: Vec<String> = lacking
         .iter()
         .map(|(resource, Measured { fresh, all })| format!("{resource} of {fresh} of {all} nodes"))
@@ -89,13 +96,13 @@ fn stale(sight: &Sight<'_>, lacking: &[(Resource, Measured)], source: Option<&So
     } else {
         Finding::warning(FRESH, what, fix)
     };
-    finding.seen_by(failures(sight))
+    finding.seen_by(failures(evidence))
 }
 
 /// The queries that failed, with their reasons.
-fn failures(sight: &Sight<'_>) -> String {
+fn failures(evidence: &Evidence<'_>) -> String {
     let name = "evenkeel_metrics_query_failures_total";
-    let mut reasons: Vec<&str> = sight
+    let mut reasons: Vec<&str> = evidence
         .pages
         .iter()
         .flat_map(|(_, page)| page.by_label(name, "reason"))
@@ -110,8 +117,8 @@ fn failures(sight: &Sight<'_>) -> String {
     format!("queries failed: {}", named(&reasons))
 }
 
-pub(super) fn names(sight: &Sight<'_>) -> Found {
-    let pages = sight.pages(NAMES, "the names that are measured")?;
+pub(super) fn names(evidence: &Evidence<'_>) -> Found {
+    let pages = evidence.pages(NAMES, "the names that are measured")?;
     let name = "evenkeel_metrics_self_check_findings";
     let told = |found: bool| {
         let reasons = pages
@@ -128,7 +135,7 @@ pub(super) fn names(sight: &Sight<'_>) -> Found {
         let finding = checked.then(|| Finding::ok(NAMES, "measured names are names of nodes"));
         return Ok(finding.into_iter().collect());
     }
-    let logs = sight
+    let logs = evidence
         .kubectl("logs -l app.kubernetes.io/name=evenkeel --tail=-1 | grep 'metrics self-check'");
     let warn = |reason| {
         let (what, advice) = explained(reason);
@@ -137,7 +144,7 @@ pub(super) fn names(sight: &Sight<'_>) -> Found {
     Ok(reasons.into_iter().map(warn).collect())
 }
 
-/// A finding of the service's own check of names, and what mends it.
+/// Fact and fix for a reason of the service's own check of names.
 fn explained(reason: &str) -> (&'static str, &'static str) {
     match reason {
         "NoSeries" => (
@@ -168,8 +175,8 @@ fn explained(reason: &str) -> (&'static str, &'static str) {
     }
 }
 
-pub(super) fn capacity(sight: &Sight<'_>) -> Found {
-    let pages = sight.pages(CAPACITY, "which capacities are known")?;
+pub(super) fn capacity(evidence: &Evidence<'_>) -> Found {
+    let pages = evidence.pages(CAPACITY, "which capacities are known")?;
     let fields = [
         (
             Resource::NetworkIo,
@@ -187,7 +194,7 @@ pub(super) fn capacity(sight: &Sight<'_>) -> Found {
     let mut found = Vec::new();
     for (resource, annotation, example, field) in fields {
         let labels = [("resource", resource.as_str())];
-        let known = |(_, page): &(&str, Page)| {
+        let known = |(_, page): &(&str, Exposition)| {
             Some((
                 page.sum("evenkeel_nodes_with_capacity", &labels)?,
                 page.sum("evenkeel_metrics_nodes", &labels)?,
@@ -200,7 +207,7 @@ pub(super) fn capacity(sight: &Sight<'_>) -> Found {
         let Some((known, all)) = least.filter(|(known, all)| known < all) else {
             continue;
         };
-        let node = unannotated(sight, annotation).unwrap_or("NODE");
+        let node = unannotated(evidence, annotation).unwrap_or("NODE");
         found.push(Finding::warning(
             CAPACITY,
             format!(
@@ -223,8 +230,8 @@ pub(super) fn capacity(sight: &Sight<'_>) -> Found {
 }
 
 /// A node without the annotation.
-fn unannotated<'a>(sight: &Sight<'a>, annotation: &str) -> Option<&'a str> {
-    let nodes = sight.seen.nodes.there()?;
+fn unannotated<'a>(evidence: &Evidence<'a>, annotation: &str) -> Option<&'a str> {
+    let nodes = evidence.seen.nodes.there()?;
     let node = nodes
         .iter()
         .find(|node| node.metadata.annotation(annotation).is_none());

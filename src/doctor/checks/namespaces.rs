@@ -1,7 +1,10 @@
-//! Namespaces: which have opted in, whether what is written on them and on nodes is understood, and
-//! whether the label that mirrors the opt-in follows.
+//! Namespaces: those that opted in, annotations on them and on nodes that are not understood, and
+//! the label that mirrors the opt-in.
 
-use super::{Finding, Found, Sight, count, named, webhook};
+use super::evidence::{Evidence, Found};
+use super::webhook;
+use super::wording::{count, named};
+use crate::doctor::Finding;
 use evenkeel_core::units::Resources;
 use evenkeel_kubernetes::annotations::{ENABLED, InvalidAnnotation};
 use evenkeel_kubernetes::meta::Meta;
@@ -13,14 +16,14 @@ const OPTED_IN: &str = "opted-in";
 const ANNOTATIONS: &str = "annotations";
 const MIRROR: &str = "label-mirror";
 
-fn namespaces<'a>(sight: &Sight<'a>, id: &'static str) -> Result<&'a [Namespace], Finding> {
-    let seen = sight.seen.namespaces.look(id, "the namespaces")?;
+fn namespaces<'a>(evidence: &Evidence<'a>, id: &'static str) -> Result<&'a [Namespace], Finding> {
+    let seen = evidence.seen.namespaces.look(id, "the namespaces")?;
     Ok(seen.map_or(&[], Vec::as_slice))
 }
 
-pub(super) fn opted_in(sight: &Sight<'_>) -> Found {
-    let all = namespaces(sight, OPTED_IN)?;
-    let names = sight.opted_in();
+pub(super) fn opted_in(evidence: &Evidence<'_>) -> Found {
+    let all = namespaces(evidence, OPTED_IN)?;
+    let names = evidence.opted_in();
     Ok(vec![if names.is_empty() {
         Finding::info(
             OPTED_IN,
@@ -40,14 +43,14 @@ pub(super) fn opted_in(sight: &Sight<'_>) -> Found {
     }])
 }
 
-pub(super) fn annotations(sight: &Sight<'_>) -> Found {
-    let of_namespaces = namespaces(sight, ANNOTATIONS)?
+pub(super) fn annotations(evidence: &Evidence<'_>) -> Found {
+    let of_namespaces = namespaces(evidence, ANNOTATIONS)?
         .iter()
         .flat_map(|namespace| {
             let (_, invalid) = NamespacePolicy::parse(&namespace.metadata.annotations);
             refused("namespace", &namespace.metadata, invalid)
         });
-    let nodes = sight.seen.nodes.look(ANNOTATIONS, "the nodes")?;
+    let nodes = evidence.seen.nodes.look(ANNOTATIONS, "the nodes")?;
     let of_nodes = nodes.into_iter().flatten().flat_map(|node| {
         let (_, invalid) = node_facts(node, &Resources::default());
         refused("node", &node.metadata, invalid)
@@ -77,7 +80,7 @@ fn refused(kind: &str, meta: &Meta, invalid: Vec<InvalidAnnotation>) -> Vec<Find
     invalid.into_iter().map(finding).collect()
 }
 
-pub(super) fn mirror(sight: &Sight<'_>) -> Found {
+pub(super) fn mirror(evidence: &Evidence<'_>) -> Found {
     let differs = |namespace: &&Namespace| {
         let enabled = NamespacePolicy::parse(&namespace.metadata.annotations)
             .0
@@ -85,7 +88,7 @@ pub(super) fn mirror(sight: &Sight<'_>) -> Found {
         let label = namespace.metadata.labels.get(ENABLED).map(String::as_str);
         label != enabled.then_some("true")
     };
-    let names: Vec<&str> = namespaces(sight, MIRROR)?
+    let names: Vec<&str> = namespaces(evidence, MIRROR)?
         .iter()
         .filter(differs)
         .filter_map(|namespace| namespace.metadata.name.as_deref())
@@ -101,7 +104,7 @@ pub(super) fn mirror(sight: &Sight<'_>) -> Found {
         named(&names)
     );
     let fix = "the leader writes it: see leader, kill-switch, rights and write-guard";
-    Ok(vec![if selects_by_label(sight) {
+    Ok(vec![if selects_by_label(evidence) {
         let what = format!("{what}; the webhook selects by it");
         Finding::error(MIRROR, what, fix)
     } else {
@@ -109,9 +112,9 @@ pub(super) fn mirror(sight: &Sight<'_>) -> Found {
     }])
 }
 
-/// Whether the webhook is narrowed to namespaces with the label.
-fn selects_by_label(sight: &Sight<'_>) -> bool {
-    let Ok(Some(webhook)) = webhook::registered(sight, MIRROR) else {
+/// The webhook is narrowed to namespaces with the label.
+fn selects_by_label(evidence: &Evidence<'_>) -> bool {
+    let Ok(Some(webhook)) = webhook::registered(evidence, MIRROR) else {
         return false;
     };
     let selector = webhook.namespace_selector.as_ref();

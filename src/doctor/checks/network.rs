@@ -1,5 +1,5 @@
-//! NetworkPolicies: whether callers get in, and Evenkeel out to Prometheus. They are judged as
-//! written; whether the network obeys them cannot be seen.
+//! NetworkPolicies: callers have to get in, and Evenkeel out to Prometheus. They are judged as
+//! written; the network's obedience cannot be seen.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,10 @@ use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPort, Network
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::{Finding, Found, Sight, named, outside};
+use super::evidence::{Evidence, Found};
+use super::outside;
+use super::wording::named;
+use crate::doctor::Finding;
 use crate::metrics::Source;
 
 /// The port of webhook and extender, and its name in the Deployment.
@@ -15,12 +18,12 @@ const HTTPS: (i32, &str) = (8443, "https");
 
 const NETWORK: &str = "network-policy";
 
-pub(super) fn check(sight: &Sight<'_>) -> Found {
+pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     // A NetworkPolicy selects Pods.
-    if outside::address(sight).is_some() {
+    if outside::address(evidence).is_some() {
         return Ok(Vec::new());
     }
-    let policies = sight
+    let policies = evidence
         .seen
         .network_policies
         .look(NETWORK, "the NetworkPolicies")?;
@@ -36,7 +39,7 @@ pub(super) fn check(sight: &Sight<'_>) -> Found {
             "kubectl apply -f deploy/base/network-policy.yaml",
         )]);
     }
-    let mut found: Vec<Finding> = [callers(&ours), prometheus(sight, &ours)]
+    let mut found: Vec<Finding> = [callers(&ours), prometheus(evidence, &ours)]
         .into_iter()
         .flatten()
         .collect();
@@ -63,7 +66,7 @@ fn selects_us(selector: &LabelSelector) -> bool {
     labels.all(|matches| matches) && selector.match_expressions.iter().flatten().next().is_none()
 }
 
-/// Whether somebody from outside of the cluster's Pods can reach webhook and extender.
+/// Finding where callers from outside of the cluster's Pods cannot reach webhook and extender.
 fn callers(ours: &[(&str, &NetworkPolicySpec)]) -> Option<Finding> {
     let ours: Vec<_> = ours
         .iter()
@@ -95,9 +98,9 @@ fn callers(ours: &[(&str, &NetworkPolicySpec)]) -> Option<Finding> {
     })
 }
 
-/// Whether the port of Prometheus is open.
-fn prometheus(sight: &Sight<'_>, ours: &[(&str, &NetworkPolicySpec)]) -> Option<Finding> {
-    let Source::Prometheus(prometheus) = &sight.config()?.metrics.source else {
+/// Finding where the port of Prometheus is closed.
+fn prometheus(evidence: &Evidence<'_>, ours: &[(&str, &NetworkPolicySpec)]) -> Option<Finding> {
+    let Source::Prometheus(prometheus) = &evidence.config()?.metrics.source else {
         return None;
     };
     let url = &prometheus.connection.url;
@@ -131,7 +134,7 @@ fn concerns(spec: &NetworkPolicySpec, direction: &str) -> bool {
     types.any(|kind| kind == direction)
 }
 
-/// Whether one of `ports` is the TCP port `number`, or has the name; none stands for all.
+/// One of `ports` is the TCP port `number`, or has the name; no list stands for all ports.
 fn opens(ports: Option<&[NetworkPolicyPort]>, number: i32, name: Option<&str>) -> bool {
     let Some(ports) = ports.filter(|ports| !ports.is_empty()) else {
         return true;

@@ -1,24 +1,27 @@
-//! Whether the ServiceAccount may do everything that the code does.
+//! Rights of the ServiceAccount, compared with everything that the code does.
 
 use std::collections::BTreeSet;
 
-use super::{Finding, Found, Sight, count, outside};
+use super::evidence::{Evidence, Found};
+use super::outside;
+use super::wording::count;
+use crate::doctor::Finding;
 use crate::doctor::Right;
 
 const RIGHTS: &str = "rights";
 
-pub(super) fn check(sight: &Sight<'_>) -> Found {
-    if outside::address(sight).is_some() {
+pub(super) fn check(evidence: &Evidence<'_>) -> Found {
+    if outside::address(evidence).is_some() {
         let what = "Evenkeel has the rights of its own kubeconfig, not those of the ServiceAccount";
         return Ok(vec![Finding::info(RIGHTS, what, outside::OWN_RIGHTS)]);
     }
-    let seen = &sight.seen.rights;
+    let seen = &evidence.seen.rights;
     let Some(rights) = seen.look(RIGHTS, "the ServiceAccount's rights")? else {
         let what = "the API server does not answer questions about rights";
         let fix = "kubectl get clusterrolebinding,rolebinding -A | grep evenkeel";
         return Ok(vec![Finding::info(RIGHTS, what, fix)]);
     };
-    let needed = |right: &&Right| !right.for_certificates || sight.makes_certificates();
+    let needed = |right: &&Right| !right.for_certificates || evidence.makes_certificates();
     let needed: Vec<&Right> = rights.iter().filter(needed).collect();
     let missing: Vec<&Right> = needed
         .iter()
@@ -45,7 +48,7 @@ pub(super) fn check(sight: &Sight<'_>) -> Found {
     ])
 }
 
-/// As `kubectl auth can-i` takes it.
+/// The right as `kubectl auth can-i` takes it.
 fn shown(right: &Right) -> String {
     let mut text = format!("{} {}", right.verb, right.resource);
     if !right.group.is_empty() {

@@ -1,9 +1,12 @@
-//! kube-scheduler: whether it knows the extender, reaches it and calls it. It has no metric of its
-//! extenders, so the replicas are asked when they were last called.
+//! kube-scheduler: it has to know the extender, reach it and call it. It has no metric of its
+//! extenders, so the replicas' metrics tell when they were last called.
 
 use k8s_openapi::api::core::v1::Pod;
 
-use super::{Finding, Found, Sight, about, certificate, count, named};
+use super::certificate;
+use super::evidence::{Evidence, Found};
+use super::wording::{about, count, named};
+use crate::doctor::Finding;
 use crate::server::paths;
 
 /// With unbound Pods and no call for this long, the extender is not asked any more.
@@ -22,8 +25,8 @@ const NAMES: &str = "scheduler-names";
 /// Prints the file that tells kube-scheduler of the extender.
 const PRINT: &str = "evenkeel certs scheduler-config > evenkeel-scheduler.yaml";
 
-pub(super) fn address(sight: &Sight<'_>) -> Found {
-    let service = sight
+pub(super) fn address(evidence: &Evidence<'_>) -> Found {
+    let service = evidence
         .seen
         .extender_service
         .look(ADDRESS, "the extender's address")?;
@@ -42,11 +45,11 @@ pub(super) fn address(sight: &Sight<'_>) -> Found {
             "kubectl apply -k deploy/ (delete the Service first: its type cannot be changed)",
         )]);
     };
-    sight
+    evidence
         .seen
         .certificate
         .look(ADDRESS, "whether the certificate stands for the extender")?;
-    Ok(vec![match certificate::covers(sight, address) {
+    Ok(vec![match certificate::covers(evidence, address) {
         Some(true) => Finding::ok(
             ADDRESS,
             format!("the certificate stands for the extender's address {address}"),
@@ -57,7 +60,7 @@ pub(super) fn address(sight: &Sight<'_>) -> Found {
             format!("the certificate does not stand for the extender's address {address}"),
             format!(
                 "keep tlsConfig.serverName in kube-scheduler's file; {} makes a new certificate",
-                sight.kubectl("rollout restart deployment/evenkeel")
+                evidence.kubectl("rollout restart deployment/evenkeel")
             ),
         ),
         None => Finding::info(
@@ -68,19 +71,19 @@ pub(super) fn address(sight: &Sight<'_>) -> Found {
     }])
 }
 
-pub(super) fn called(sight: &Sight<'_>) -> Found {
-    let pages = sight.pages(CALLED, "whether kube-scheduler calls")?;
+pub(super) fn called(evidence: &Evidence<'_>) -> Found {
+    let pages = evidence.pages(CALLED, "whether kube-scheduler calls")?;
     let since = pages
         .iter()
         .flat_map(|(_, page)| page.values("evenkeel_extender_seconds_since_last_call", &[]))
         .filter(|seconds| *seconds >= 0.0)
         .min_by(f64::total_cmp);
-    let refused = refused_calls(sight);
+    let refused = refused_calls(evidence);
     let Some(since) = since else {
-        return Ok(vec![never(sight, refused)]);
+        return Ok(vec![never(evidence, refused)]);
     };
     let ago = about(jiff::SignedDuration::from_secs_f64(since));
-    let waiting = sight.seen.unbound.there().map_or(0, Vec::len);
+    let waiting = evidence.seen.unbound.there().map_or(0, Vec::len);
     Ok(vec![if since > SILENCE && waiting > 0 {
         Finding::warning(
             CALLED,
@@ -88,7 +91,7 @@ pub(super) fn called(sight: &Sight<'_>) -> Found {
                 "kube-scheduler last called {ago} ago, while {} for a node",
                 wait(waiting)
             ),
-            configure(sight),
+            configure(evidence),
         )
     } else {
         Finding::ok(CALLED, format!("kube-scheduler last called {ago} ago"))
@@ -100,9 +103,9 @@ fn wait(pods: usize) -> String {
     format!("{} {verb}", count(pods, "Pod"))
 }
 
-/// How many calls were answered with a refusal: the caller showed no certificate that is known.
-fn refused_calls(sight: &Sight<'_>) -> bool {
-    sight.pages.iter().any(|(_, page)| {
+/// Calls were refused because the caller showed no known certificate.
+fn refused_calls(evidence: &Evidence<'_>) -> bool {
+    evidence.pages.iter().any(|(_, page)| {
         [paths::FILTER, paths::PRIORITIZE].into_iter().any(|path| {
             let labels = [("path", path), ("status", "4xx")];
             page.sum("evenkeel_http_requests_total", &labels)
@@ -112,7 +115,7 @@ fn refused_calls(sight: &Sight<'_>) -> bool {
     })
 }
 
-fn never(sight: &Sight<'_>, refused: bool) -> Finding {
+fn never(evidence: &Evidence<'_>, refused: bool) -> Finding {
     if refused {
         return Finding::error(
             CALLED,
@@ -123,7 +126,7 @@ fn never(sight: &Sight<'_>, refused: bool) -> Finding {
             ),
         );
     }
-    let failures: f64 = sight
+    let failures: f64 = evidence
         .pages
         .iter()
         .filter_map(|(_, page)| page.sum("evenkeel_tls_handshake_failures_total", &[]))
@@ -136,22 +139,26 @@ fn never(sight: &Sight<'_>, refused: bool) -> Finding {
     Finding::error(
         CALLED,
         "kube-scheduler has not called since the replicas started: no Pod is placed by load",
-        configure(sight),
+        configure(evidence),
     )
     .seen_by(detail)
 }
 
-/// How this cluster's scheduler is told of the extender, as far as the cluster shows it.
-fn configure(sight: &Sight<'_>) -> String {
+/// Advice to tell this cluster's scheduler of the extender, as far as the cluster shows its kind.
+fn configure(evidence: &Evidence<'_>) -> String {
     let probe = "if that is done, place a Pod and look again";
-    if sight.seen.second_scheduler.there().is_some() {
-        let logs = sight.kubectl("logs deployment/evenkeel-scheduler");
+    if evidence.seen.second_scheduler.there().is_some() {
+        let logs = evidence.kubectl("logs deployment/evenkeel-scheduler");
         return format!(
             "{logs}; evenkeel certs scheduler-client | kubectl apply -f - renews its certificate; \
              {probe}"
         );
     }
-    let schedulers = sight.seen.schedulers.there().map_or(&[][..], Vec::as_slice);
+    let schedulers = evidence
+        .seen
+        .schedulers
+        .there()
+        .map_or(&[][..], Vec::as_slice);
     if schedulers.is_empty() {
         return format!(
             "{PRINT}, and start kube-scheduler with --config=FILE (webhook-config/README.md); \
@@ -180,7 +187,7 @@ fn configure(sight: &Sight<'_>) -> String {
     }
 }
 
-/// Whether a kube-scheduler is started with a configuration file.
+/// The kube-scheduler is started with a configuration file.
 fn has_configuration(pod: &Pod) -> bool {
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
     let mut words = containers.flat_map(|container| {
@@ -190,8 +197,8 @@ fn has_configuration(pod: &Pod) -> bool {
     words.any(|word| word == "--config" || word.starts_with("--config="))
 }
 
-pub(super) fn whole_nodes(sight: &Sight<'_>) -> Found {
-    let pages = sight.pages(WHOLE_NODES, "how kube-scheduler calls")?;
+pub(super) fn whole_nodes(evidence: &Evidence<'_>) -> Found {
+    let pages = evidence.pages(WHOLE_NODES, "how kube-scheduler calls")?;
     let calls: f64 = pages
         .iter()
         .filter_map(|(_, page)| page.sum("evenkeel_extender_full_node_calls_total", &[]))
@@ -210,12 +217,12 @@ pub(super) fn whole_nodes(sight: &Sight<'_>) -> Found {
 }
 
 /// Pods that no scheduler with the extender will ever place.
-pub(super) fn names(sight: &Sight<'_>) -> Found {
-    let second = sight
+pub(super) fn names(evidence: &Evidence<'_>) -> Found {
+    let second = evidence
         .seen
         .second_scheduler
         .look(NAMES, "the second scheduler")?;
-    let set = sight
+    let set = evidence
         .config()
         .and_then(|config| config.policy.scheduler_name.as_deref());
     if set == Some(SECOND_SCHEDULER) && second.is_none() {
@@ -227,11 +234,11 @@ pub(super) fn names(sight: &Sight<'_>) -> Found {
             "kubectl apply -k deploy/overlays/second-scheduler, or unset admission.schedulerName",
         )]);
     }
-    let unbound = sight
+    let unbound = evidence
         .seen
         .unbound
         .look(NAMES, "the Pods that wait for a node")?;
-    let opted_in = sight.opted_in();
+    let opted_in = evidence.opted_in();
     let known = [
         DEFAULT_SCHEDULER,
         SECOND_SCHEDULER,

@@ -1,9 +1,11 @@
-//! Pods that Evenkeel holds back: how many, since when, and what lets them go.
+//! Pods that Evenkeel holds back: their number, the longest wait, and the way to let them go.
 
 use jiff::Timestamp;
 
-use super::{Finding, Found, Sight, about, count};
-use crate::server::paths;
+use super::evidence::{Evidence, Found};
+use super::wording::{about, count};
+use crate::api;
+use crate::doctor::Finding;
 use evenkeel_kubernetes::annotations::RELAX_AFTER;
 use evenkeel_kubernetes::extender::REFUSAL;
 use evenkeel_kubernetes::pod::Pod;
@@ -13,8 +15,8 @@ const LONG: jiff::SignedDuration = jiff::SignedDuration::from_mins(10);
 
 const REFUSED: &str = "refused-pods";
 
-pub(super) fn check(sight: &Sight<'_>) -> Found {
-    let unbound = sight
+pub(super) fn check(evidence: &Evidence<'_>) -> Found {
+    let unbound = evidence
         .seen
         .unbound
         .look(REFUSED, "the Pods that wait for a node")?;
@@ -26,7 +28,7 @@ pub(super) fn check(sight: &Sight<'_>) -> Found {
     let Some((oldest, since)) = refused.iter().min_by_key(|(_, since)| *since) else {
         return Ok(vec![Finding::ok(REFUSED, "no Pod waits for headroom")]);
     };
-    let now = sight.seen.server_time.unwrap_or(sight.seen.now);
+    let now = evidence.seen.server_time.unwrap_or(evidence.seen.now);
     let waited = now.duration_since(*since);
     let (namespace, name) = (oldest.namespace(), oldest.name());
     let what = format!(
@@ -37,8 +39,8 @@ pub(super) fn check(sight: &Sight<'_>) -> Found {
     let fix = format!(
         "{} and `curl 'localhost:8081{}?namespace={namespace}&pod={name}'` tell why; add nodes, \
          raise scheduling.headroom, or kubectl annotate namespace {namespace} {RELAX_AFTER}=5m",
-        sight.kubectl("port-forward deploy/evenkeel 8081"),
-        paths::EXPLAIN
+        evidence.kubectl("port-forward deploy/evenkeel 8081"),
+        api::EXPLAIN
     );
     Ok(vec![if waited > LONG {
         Finding::warning(REFUSED, what, fix)
@@ -47,7 +49,7 @@ pub(super) fn check(sight: &Sight<'_>) -> Found {
     }])
 }
 
-/// Since when the Pod waits, if for Evenkeel.
+/// Time since which the Pod waits for Evenkeel; `None` where it does not.
 fn refused_since(pod: &Pod) -> Option<Timestamp> {
     let condition = pod.status.condition("PodScheduled")?;
     let ours = condition.status == "False" && condition.message.contains(REFUSAL);

@@ -4,7 +4,9 @@ use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, MutatingWebho
 use k8s_openapi::api::core::v1::Service;
 use serde_json::Value;
 
-use super::{Finding, Found, Sight, count};
+use super::evidence::{Evidence, Found};
+use super::wording::count;
+use crate::doctor::Finding;
 use crate::doctor::PodOfDryRun;
 use crate::server::paths;
 use evenkeel_kubernetes::annotations::{ENABLED, PROFILE};
@@ -17,7 +19,7 @@ pub(super) const WEBHOOK: &str = "pods.evenkeel.dev";
 const SHIPPED: &str = include_str!("../../../webhook-config/mutating-webhook.yaml");
 /// The namespace in it.
 const SHIPPED_NAMESPACE: &str = "evenkeel-system";
-/// What is compared with it.
+/// Fields that are compared with it.
 const COMPARED: [&str; 6] = [
     "/rules",
     "/timeoutSeconds",
@@ -41,10 +43,10 @@ pub(super) fn ours(configuration: &MutatingWebhookConfiguration) -> Option<&Muta
 
 /// Evenkeel's webhook as it is registered.
 pub(super) fn registered<'a>(
-    sight: &Sight<'a>,
+    evidence: &Evidence<'a>,
     id: &'static str,
 ) -> Result<Option<&'a MutatingWebhook>, Finding> {
-    let all = sight
+    let all = evidence
         .seen
         .webhooks
         .look(id, "the registration of the webhook")?;
@@ -53,8 +55,8 @@ pub(super) fn registered<'a>(
     Ok(all.and_then(|all| ours(all.iter().find(named)?)))
 }
 
-pub(super) fn registration(sight: &Sight<'_>) -> Found {
-    let Some(webhook) = registered(sight, REGISTRATION)? else {
+pub(super) fn registration(evidence: &Evidence<'_>) -> Found {
+    let Some(webhook) = registered(evidence, REGISTRATION)? else {
         return Ok(vec![Finding::error(
             REGISTRATION,
             "the webhook is not registered: no Pod is classified",
@@ -71,12 +73,12 @@ pub(super) fn registration(sight: &Sight<'_>) -> Found {
     }
     let service = webhook.client_config.service.as_ref();
     let leads = service.is_some_and(|service| {
-        service.namespace == sight.seen.namespace
+        service.namespace == evidence.seen.namespace
             && service.name == CONFIGURATION
             && service.path.as_deref() == Some(paths::MUTATE)
     });
     if !leads {
-        let (namespace, path) = (&sight.seen.namespace, paths::MUTATE);
+        let (namespace, path) = (&evidence.seen.namespace, paths::MUTATE);
         found.push(Finding::error(
             REGISTRATION,
             format!(
@@ -85,7 +87,7 @@ pub(super) fn registration(sight: &Sight<'_>) -> Found {
             APPLY,
         ));
     }
-    found.extend(differences(webhook, &sight.seen.namespace));
+    found.extend(differences(webhook, &evidence.seen.namespace));
     if found.is_empty() {
         found.push(Finding::ok(
             REGISTRATION,
@@ -95,7 +97,7 @@ pub(super) fn registration(sight: &Sight<'_>) -> Found {
     Ok(found)
 }
 
-/// Where the registration is not the shipped one, although it may work.
+/// Finding where the registration differs from the shipped one, although it may work.
 fn differences(webhook: &MutatingWebhook, namespace: &str) -> Option<Finding> {
     let text = SHIPPED.replace(SHIPPED_NAMESPACE, namespace);
     let shipped: Value = crate::config::yaml::parse(&text).expect("the shipped manifest is YAML");
@@ -128,23 +130,23 @@ fn differences(webhook: &MutatingWebhook, namespace: &str) -> Option<Finding> {
     })
 }
 
-pub(super) fn endpoints(sight: &Sight<'_>) -> Found {
-    let webhook = sight
+pub(super) fn endpoints(evidence: &Evidence<'_>) -> Found {
+    let webhook = evidence
         .seen
         .webhook_service
         .look(ENDPOINTS, "the webhook's Service")?;
-    let extender = sight
+    let extender = evidence
         .seen
         .extender_service
         .look(ENDPOINTS, "the extender's Service")?;
     [("evenkeel", webhook), ("evenkeel-extender", extender)]
         .into_iter()
-        .map(|(name, service)| endpoints_of(sight, name, service))
+        .map(|(name, service)| endpoints_of(evidence, name, service))
         .collect()
 }
 
 fn endpoints_of(
-    sight: &Sight<'_>,
+    evidence: &Evidence<'_>,
     name: &str,
     service: Option<&Service>,
 ) -> Result<Finding, Finding> {
@@ -160,7 +162,7 @@ fn endpoints_of(
         let what = format!("the Service {name} leads to {external}");
         return Ok(Finding::ok(ENDPOINTS, what));
     }
-    let slices = sight
+    let slices = evidence
         .seen
         .endpoints
         .look(ENDPOINTS, "the endpoints of the Services")?;
@@ -169,7 +171,7 @@ fn endpoints_of(
         return Ok(Finding::info(
             ENDPOINTS,
             what,
-            sight.kubectl("get services"),
+            evidence.kubectl("get services"),
         ));
     };
     let of_service = slices.iter().filter(|slice| {
@@ -190,7 +192,7 @@ fn endpoints_of(
             format!("no ready Pod stands behind the Service {name}"),
             format!(
                 "{}: its selector is app.kubernetes.io/name=evenkeel, and ready Pods carry the label",
-                sight.kubectl(&format!("describe service {name}"))
+                evidence.kubectl(&format!("describe service {name}"))
             ),
         )
     } else {
@@ -201,8 +203,8 @@ fn endpoints_of(
     })
 }
 
-pub(super) fn trial(sight: &Sight<'_>) -> Found {
-    let seen = &sight.seen.trial;
+pub(super) fn trial(evidence: &Evidence<'_>) -> Found {
+    let seen = &evidence.seen.trial;
     let Some(trial) = seen.look(TRIAL, "whether the webhook is called")? else {
         return Ok(vec![Finding::info(
             TRIAL,

@@ -1,36 +1,42 @@
-//! Whether anything is written: the leader, the kill switch, and what guards the writes.
+//! Writes: the leader, the kill switch, and the policy that guards the writes.
 
 use jiff::SignedDuration;
 
-use super::{Finding, Found, Sight, about, outside, replicas};
+use super::evidence::{Evidence, Found, replicas};
+use super::outside;
+use super::wording::about;
 use crate::config::Writes;
+use crate::doctor::Finding;
 
-/// How long after its renewal a Lease is taken for abandoned, where the Lease does not say.
+/// Age of its renewal after which a Lease is taken for abandoned, where it does not say.
 const LEASE: SignedDuration = SignedDuration::from_secs(10);
-/// What the clocks of two machines may differ by.
+/// Difference that the clocks of two machines may have.
 const SKEW: SignedDuration = SignedDuration::from_secs(5);
 
 const LEADER: &str = "leader";
 const SWITCH: &str = "kill-switch";
 const GUARD: &str = "write-guard";
 
-pub(super) fn leader(sight: &Sight<'_>) -> Found {
-    let lease = sight.seen.lease.look(LEADER, "the Lease of the leader")?;
+pub(super) fn leader(evidence: &Evidence<'_>) -> Found {
+    let lease = evidence
+        .seen
+        .lease
+        .look(LEADER, "the Lease of the leader")?;
     let spec = lease.and_then(|lease| lease.spec.as_ref());
     let holder = spec.and_then(|spec| spec.holder_identity.as_deref());
     let holder = holder.filter(|holder| !holder.is_empty());
     let renewed = spec.and_then(|spec| spec.renew_time.as_ref());
     let (Some(holder), Some(renewed)) = (holder, renewed) else {
-        return Ok(vec![leaderless(sight, "no replica leads")]);
+        return Ok(vec![leaderless(evidence, "no replica leads")]);
     };
     let seconds = spec.and_then(|spec| spec.lease_duration_seconds);
     let valid = seconds.map_or(LEASE, |seconds| SignedDuration::from_secs(seconds.into()));
-    let age = sight.seen.now.duration_since(renewed.0);
+    let age = evidence.seen.now.duration_since(renewed.0);
     Ok(vec![if age > valid + SKEW {
         let what = format!("{holder} last renewed the Lease {} ago", about(age));
-        leaderless(sight, &what)
+        leaderless(evidence, &what)
     } else {
-        let known = replicas(sight.seen)
+        let known = replicas(evidence.seen)
             .iter()
             .any(|replica| replica.pod.metadata.name.as_deref() == Some(holder));
         let who = if known { "replica " } else { "" };
@@ -39,8 +45,8 @@ pub(super) fn leader(sight: &Sight<'_>) -> Found {
 }
 
 /// Nobody leads. With writes disabled nobody may take the Lease, which is as it should be.
-fn leaderless(sight: &Sight<'_>, what: &str) -> Finding {
-    if switched_off(sight) {
+fn leaderless(evidence: &Evidence<'_>, what: &str) -> Finding {
+    if switched_off(evidence) {
         let what = format!("{what}: writes are disabled");
         return Finding::info(LEADER, what, "see kill-switch");
     }
@@ -49,19 +55,19 @@ fn leaderless(sight: &Sight<'_>, what: &str) -> Finding {
         format!("{what}: no refused Pod is woken, no label mirrored, no certificate renewed"),
         format!(
             "see the findings about rights; {}",
-            sight.kubectl("logs -l app.kubernetes.io/name=evenkeel --tail=200 | grep -i lease")
+            evidence.kubectl("logs -l app.kubernetes.io/name=evenkeel --tail=200 | grep -i lease")
         ),
     )
 }
 
-fn switched_off(sight: &Sight<'_>) -> bool {
-    let configured = sight.config().map(|config| config.writes);
-    !obeyed(sight).unwrap_or(configured != Some(Writes::Disabled))
+fn switched_off(evidence: &Evidence<'_>) -> bool {
+    let configured = evidence.config().map(|config| config.writes);
+    !obeyed(evidence).unwrap_or(configured != Some(Writes::Disabled))
 }
 
-/// Whether the replicas write, as they tell themselves.
-fn obeyed(sight: &Sight<'_>) -> Option<bool> {
-    let mut told = sight
+/// The replicas write, by their own metrics; `None` where that is not known.
+fn obeyed(evidence: &Evidence<'_>) -> Option<bool> {
+    let mut told = evidence
         .pages
         .iter()
         .filter_map(|(_, page)| page.sum("evenkeel_writes_enabled", &[]));
@@ -69,12 +75,12 @@ fn obeyed(sight: &Sight<'_>) -> Option<bool> {
     Some(first > 0.0 && told.all(|value| value > 0.0))
 }
 
-pub(super) fn kill_switch(sight: &Sight<'_>) -> Found {
-    let edit = sight.kubectl("edit configmap evenkeel");
-    let configured = sight
+pub(super) fn kill_switch(evidence: &Evidence<'_>) -> Found {
+    let edit = evidence.kubectl("edit configmap evenkeel");
+    let configured = evidence
         .config()
         .map(|config| config.writes == Writes::Enabled);
-    Ok(vec![match (obeyed(sight), configured) {
+    Ok(vec![match (obeyed(evidence), configured) {
         (Some(obeyed), Some(configured)) if obeyed != configured => Finding::warning(
             SWITCH,
             format!(
@@ -83,7 +89,7 @@ pub(super) fn kill_switch(sight: &Sight<'_>) -> Found {
             ),
             format!(
                 "wait a minute for kubelet to bring the file, then {}",
-                sight.kubectl("rollout restart deployment/evenkeel")
+                evidence.kubectl("rollout restart deployment/evenkeel")
             ),
         ),
         (Some(false), _) | (None, Some(false)) => Finding::warning(
@@ -93,24 +99,24 @@ pub(super) fn kill_switch(sight: &Sight<'_>) -> Found {
         ),
         (Some(true), _) | (None, Some(true)) => Finding::ok(SWITCH, "writes are enabled"),
         (None, None) => {
-            sight.pages(SWITCH, "the kill switch")?;
+            evidence.pages(SWITCH, "the kill switch")?;
             let what = "the replicas do not tell whether they write";
             Finding::info(
                 SWITCH,
                 what,
-                sight.kubectl("get configmap evenkeel -o yaml"),
+                evidence.kubectl("get configmap evenkeel -o yaml"),
             )
         }
     }])
 }
 
-pub(super) fn guard(sight: &Sight<'_>) -> Found {
-    if outside::address(sight).is_some() {
+pub(super) fn guard(evidence: &Evidence<'_>) -> Found {
+    if outside::address(evidence).is_some() {
         let what = "what narrows writes narrows those of the ServiceAccount, which Evenkeel does \
                     not use here";
         return Ok(vec![Finding::info(GUARD, what, outside::OWN_RIGHTS)]);
     }
-    let binding = sight
+    let binding = evidence
         .seen
         .write_guard
         .look(GUARD, "what narrows Evenkeel's writes")?;

@@ -1,4 +1,4 @@
-//! One read of the API server, with what went wrong as data.
+//! Reads of the API server, with failures as data.
 
 use std::fmt::Debug;
 
@@ -25,7 +25,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<T> Seen<T> {
-    /// The same of what is there.
+    /// Changes the value where there is one.
     pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> Seen<U> {
         match self {
             Self::There(there) => Seen::There(change(there)),
@@ -34,7 +34,7 @@ impl<T> Seen<T> {
         }
     }
 
-    /// What came of a call that needs `right`, as `kubectl auth can-i` takes it.
+    /// Result of a call that needs `right`, as `kubectl auth can-i` takes it.
     pub(crate) fn of(called: kube::Result<T>, right: impl FnOnce() -> String) -> Self {
         match called {
             Ok(there) => Self::There(there),

@@ -1,5 +1,5 @@
-//! The Pods of the Deployment, each asked for its metrics through the API server; without them,
-//! whatever the Service for metrics leads to.
+//! The Pods of the Deployment, each asked for its metrics through the API server; without Pods, the
+//! endpoint behind the Service for metrics.
 
 use axum::http::Request;
 use futures::future::join_all;
@@ -55,8 +55,8 @@ async fn metrics(reader: &Reader<'_>, pod: &Pod) -> Seen<String> {
     }
 }
 
-/// What runs outside of the cluster exports, asked through the Service that leads there: where no
-/// Pod of Evenkeel's is to be found.
+/// Metrics of a service that runs outside of the cluster, asked through the Service that leads
+/// there; absent where Pods of Evenkeel are found.
 pub(super) async fn outside(reader: &Reader<'_>, replicas: &Seen<Vec<Replica>>) -> Seen<String> {
     if !replicas.there().is_some_and(Vec::is_empty) {
         return Seen::Absent;

@@ -11,9 +11,9 @@ use super::read::Reader;
 use crate::cluster::access::{Access, Need, Scope, access};
 use crate::doctor::observation::{Right, Seen};
 
-/// How many questions are under way at once.
+/// Questions that are under way at a time.
 const AT_ONCE: usize = 8;
-/// The ServiceAccount.
+/// Name of Evenkeel's ServiceAccount.
 const ACCOUNT: &str = "evenkeel";
 
 /// Every right with the answer.

@@ -43,7 +43,7 @@ pub(super) async fn run(client: &Client, seen: &Observation) -> Seen<WebhookTria
     })
 }
 
-/// Whether the user may not create Pods; admission refuses with the same code.
+/// The user may not create Pods; admission refuses with the same code.
 fn lacks_right(status: &kube::core::Status) -> bool {
     status.code == 403 && status.message.contains("cannot create resource")
 }

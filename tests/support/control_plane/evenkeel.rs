@@ -4,14 +4,15 @@
 use std::path::Path;
 use std::process::Command;
 
+use evenkeel::metrics::exposition::Exposition;
 use serde_json::{Value, json};
 
+use super::free_port;
 use super::manifests::NAMESPACE;
 use super::page;
 use super::process::{Process, Signal, report};
 use super::volume::Volume;
 use super::wait::{eventually, holds};
-use super::{free_port, scrape};
 
 /// One replica.
 #[derive(Debug)]
@@ -85,7 +86,7 @@ impl Evenkeel {
     pub async fn metric(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let url = format!("http://127.0.0.1:{}/metrics", self.http);
         let text = page::text(&url).await.expect("metrics are answered");
-        scrape::sum(&text, name, labels).unwrap_or(0.0)
+        Exposition::parse(&text).sum(name, labels).unwrap_or(0.0)
     }
 
     /// Sends a signal.

@@ -1,18 +1,16 @@
-//! Objects that tests make: namespaces that take Pods, Pods, and a cluster cleared of what the
-//! test before left.
+//! Objects that tests make: namespaces that take Pods, and Pods.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use futures::{StreamExt as _, stream};
-use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
-use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
-use kube::api::{DeleteParams, ListParams, PostParams};
-use kube::{Api, Client, ResourceExt};
+use k8s_openapi::api::core::v1::{Namespace, Pod};
+use kube::api::{ListParams, PostParams};
+use kube::{Api, Client};
 use serde_json::json;
 
-use super::manifests::NAMESPACE;
-use super::wait::{eventually, holds};
+use super::clear::await_service_account;
+pub use super::clear::delete_pods;
+use super::wait::eventually;
 
 /// A Pod as tests describe it.
 #[derive(Debug, Clone, Default)]
@@ -73,23 +71,6 @@ pub async fn create_pods(client: &Client, namespace: &str, count: usize, sketch:
         .await;
 }
 
-/// Deletes the Pods of a namespace and waits until they are gone.
-pub async fn delete_pods(client: &Client, namespace: &str) {
-    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
-    let now = DeleteParams::default().grace_period(0);
-    let all = ListParams::default();
-    pods.delete_collection(&now, &all)
-        .await
-        .expect("Pods are deleted");
-    eventually(&format!("the Pods of {namespace} are gone"), async || {
-        let left = pods.list(&all).await.map_err(|error| error.to_string())?;
-        holds(left.items.is_empty(), || {
-            format!("{} left", left.items.len())
-        })
-    })
-    .await;
-}
-
 /// Creates a namespace and waits until it takes Pods.
 pub async fn create_namespace(client: &Client, name: &str, annotations: &[(&str, &str)]) {
     let annotations: BTreeMap<_, _> = annotations.iter().copied().collect();
@@ -102,17 +83,6 @@ pub async fn create_namespace(client: &Client, name: &str, annotations: &[(&str,
         .await
         .unwrap_or_else(|error| panic!("Namespace {name}: {error}"));
     await_service_account(client, name).await;
-}
-
-/// Pods are refused until the namespace has its `default` ServiceAccount.
-pub async fn await_service_account(client: &Client, namespace: &str) {
-    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
-    let what = format!("the default ServiceAccount of {namespace} exists");
-    eventually(&what, async || match accounts.get_opt("default").await {
-        Ok(account) => holds(account.is_some(), || "not there".to_owned()),
-        Err(error) => Err(error.to_string()),
-    })
-    .await;
 }
 
 /// All Pods of a namespace.
@@ -144,33 +114,4 @@ pub async fn await_running(client: &Client, namespace: &str) -> BTreeMap<String,
         Ok(by_node)
     })
     .await
-}
-
-/// Takes off webhooks, Evenkeel's Deployment, Pods and nodes. Namespaces stay: tests use names of their own, and the end
-/// of a namespace takes seconds.
-pub async fn clear(client: &Client) {
-    let all = ListParams::default();
-    let now = DeleteParams::default().grace_period(0);
-    let webhooks: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
-    webhooks
-        .delete_collection(&now, &all)
-        .await
-        .expect("webhooks are deleted");
-    // What would make its Pods anew.
-    let deployments: Api<Deployment> = Api::namespaced(client.clone(), NAMESPACE);
-    deployments
-        .delete_collection(&DeleteParams::foreground(), &all)
-        .await
-        .expect("Deployments are deleted");
-    let pods: Api<Pod> = Api::all(client.clone());
-    let pods = pods.list(&all).await.expect("Pods are listed").items;
-    let namespaces: BTreeSet<_> = pods.iter().filter_map(ResourceExt::namespace).collect();
-    for namespace in namespaces {
-        delete_pods(client, &namespace).await;
-    }
-    let nodes: Api<Node> = Api::all(client.clone());
-    nodes
-        .delete_collection(&now, &all)
-        .await
-        .expect("nodes are deleted");
 }

@@ -9,20 +9,24 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::fields::{self, Fields};
-use super::merge_keys::{self, ListKind};
-use crate::error::{ApiError, Cause, Reason};
+use crate::error::ApiError;
+use crate::error::Cause;
+use crate::error::Reason;
 use crate::meta;
+use crate::patch::fields;
+use crate::patch::fields::Fields;
+use crate::patch::merge_keys::ListKind;
+use crate::patch::merge_keys::Position;
 
 /// The manager of what was there before anybody applied.
 const BEFORE: &str = "before-first-apply";
 
 /// As many managers that update are told apart; the oldest beyond that become one.
 const MOST_UPDATERS: usize = 10;
-/// What that one is called.
+/// The name of that one.
 const ANCIENT: &str = "ancient-changes";
 
-/// Who applies, and how.
+/// The manager that writes, and the way it does.
 #[derive(Debug, Clone)]
 pub(crate) struct Applier<'a> {
     pub(crate) manager: &'a str,
@@ -89,7 +93,7 @@ impl Applier<'_> {
         entry
     }
 
-    /// The object after this manager's wish, with the bookkeeping in its metadata.
+    /// The object after this manager's wanted_fields, with the bookkeeping in its metadata.
     pub(crate) fn apply(&self, live: Option<&Value>, wanted: &Value) -> Result<Value, ApiError> {
         if wanted
             .pointer("/metadata/managedFields")
@@ -97,7 +101,7 @@ impl Applier<'_> {
         {
             return Err(ApiError::bad_request("metadata.managedFields must be nil"));
         }
-        let wish = fields::of(wanted, self.builtin);
+        let wanted_fields = fields::of(wanted, self.builtin);
         let empty = json!({});
         let before = live.unwrap_or(&empty);
         let mut others = managers(before);
@@ -111,12 +115,14 @@ impl Applier<'_> {
             .iter()
             .position(|manager| manager.is("Apply", self.manager, self.subresource))
             .map(|position| others.remove(position));
-        self.settle(before, wanted, &wish, &mut others)?;
+        self.resolve_conflicts(before, wanted, &wanted_fields, &mut others)?;
         let mut object = before.clone();
-        merge(&mut object, wanted, ("", ""), self.builtin);
-        let given_up = own.iter().flat_map(|own| own.fields.difference(&wish));
+        merge(&mut object, wanted, Position::new("", "", self.builtin));
+        let given_up = own
+            .iter()
+            .flat_map(|own| own.fields.difference(&wanted_fields));
         for path in given_up {
-            let wanted_still = wish.iter().any(|other| other.starts_with(path));
+            let wanted_still = wanted_fields.iter().any(|other| other.starts_with(path));
             let theirs = others.iter().flat_map(|other| &other.fields);
             if !wanted_still && !theirs.into_iter().any(|other| other.starts_with(path)) {
                 fields::remove(&mut object, path);
@@ -124,22 +130,22 @@ impl Applier<'_> {
         }
         others.push(Manager {
             entry: self.entry("Apply", self.manager),
-            fields: wish,
+            fields: wanted_fields,
         });
         put_managers(&mut object, others);
         Ok(object)
     }
 
     /// Finds conflicts, or takes the fields where the applier insists.
-    fn settle(
+    fn resolve_conflicts(
         &self,
         live: &Value,
         wanted: &Value,
-        wish: &Fields,
+        wanted_fields: &Fields,
         others: &mut [Manager],
     ) -> Result<(), ApiError> {
         let mut causes = Vec::new();
-        for path in wish {
+        for path in wanted_fields {
             let new = fields::get(wanted, path);
             let is_item = path.last().is_some_and(|step| step.starts_with("k:"));
             let is = fields::get(live, path);
@@ -267,36 +273,25 @@ fn bounded(mut all: Vec<Manager>) -> Vec<Manager> {
     all
 }
 
-/// Merges what is wanted into the object: maps by field, keyed lists by item, the rest as a whole.
-fn merge(target: &mut Value, wanted: &Value, (parent, name): (&str, &str), builtin: bool) {
+/// Merges an applied configuration into the object: maps by field, keyed lists by item, the rest
+/// as a whole.
+fn merge(target: &mut Value, wanted: &Value, at: Position<'_>) {
     match wanted {
         Value::Object(fields) => {
             if !target.is_object() {
                 *target = json!({});
             }
             for (key, value) in fields {
-                merge(&mut target[key.as_str()], value, (name, key), builtin);
+                merge(&mut target[key.as_str()], value, at.child(key));
             }
         }
-        Value::Array(items) => {
-            let metadata = parent == "metadata";
-            let kind = if builtin || metadata {
-                merge_keys::of(parent, name)
-            } else {
-                ListKind::Atomic
-            };
-            merge_list(target, items, kind, ((parent, name), builtin));
-        }
+        Value::Array(items) => merge_list(target, items, at),
         scalar => *target = scalar.clone(),
     }
 }
 
-fn merge_list(
-    target: &mut Value,
-    items: &[Value],
-    kind: ListKind,
-    (place, builtin): ((&str, &str), bool),
-) {
+fn merge_list(target: &mut Value, items: &[Value], at: Position<'_>) {
+    let kind = at.list_kind();
     let list = match target {
         Value::Array(list) if kind != ListKind::Atomic => list,
         _ => {
@@ -312,7 +307,7 @@ fn merge_list(
             _ => *existing == item,
         });
         match existing {
-            Some(existing) => merge(existing, item, place, builtin),
+            Some(existing) => merge(existing, item, at),
             None => list.push(item.clone()),
         }
     }

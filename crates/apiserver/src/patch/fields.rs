@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::merge_keys::{self, ListKind};
+use crate::meta;
+use crate::patch::merge_keys::ListKind;
+use crate::patch::merge_keys::Position;
 
 /// A step of a path, in the written form: `f:name`, `k:{"name":"a"}`, `v:"word"`.
 pub(super) type Step = String;
@@ -37,10 +39,18 @@ pub(super) fn of(object: &Value, builtin: bool) -> Fields {
                 let inner = value.as_object().into_iter().flatten();
                 for (name, value) in inner.filter(|(name, _)| !SYSTEM.contains(&name.as_str())) {
                     let path = vec!["f:metadata".to_owned(), field(name)];
-                    collect(value, path, ("metadata", name), true, &mut fields);
+                    collect(
+                        value,
+                        path,
+                        Position::new("metadata", name, true),
+                        &mut fields,
+                    );
                 }
             }
-            _ => collect(value, vec![field(name)], ("", name), builtin, &mut fields),
+            _ => {
+                let at = Position::new("", name, builtin);
+                collect(value, vec![field(name)], at, &mut fields);
+            }
         }
     }
     fields
@@ -50,21 +60,15 @@ fn field(name: &str) -> Step {
     format!("f:{name}")
 }
 
-fn collect(
-    value: &Value,
-    path: Path,
-    (parent, name): (&str, &str),
-    builtin: bool,
-    fields: &mut Fields,
-) {
+fn collect(value: &Value, path: Path, at: Position<'_>, fields: &mut Fields) {
     match value {
         Value::Object(inner) if !inner.is_empty() => {
             for (key, value) in inner {
                 let path = [path.as_slice(), &[field(key)]].concat();
-                collect(value, path, (name, key), builtin, fields);
+                collect(value, path, at.child(key), fields);
             }
         }
-        Value::Array(items) if !items.is_empty() && builtin => match merge_keys::of(parent, name) {
+        Value::Array(items) if !items.is_empty() => match at.list_kind() {
             ListKind::Atomic => drop(fields.insert(path)),
             ListKind::Set => {
                 let steps = items.iter().map(|item| format!("v:{item}"));
@@ -74,7 +78,7 @@ fn collect(
                 for item in items {
                     let path = [path.as_slice(), &[key_step(item, keys)]].concat();
                     fields.insert(path.clone());
-                    collect(item, path, (parent, name), builtin, fields);
+                    collect(item, path, at, fields);
                 }
             }
         },
@@ -130,7 +134,7 @@ pub(super) fn remove(object: &mut Value, path: &[Step]) {
         return;
     };
     if let Some(name) = last.strip_prefix("f:") {
-        super::super::meta::remove(parent, name);
+        meta::remove(parent, name);
     } else if let Some(items) = parent.as_array_mut() {
         items.retain(|item| !is_item(item, last));
     }
@@ -165,13 +169,13 @@ pub(super) fn display(path: &[Step]) -> String {
     text
 }
 
-/// The written form.
+/// The form in which `managedFields` holds them.
 pub(super) fn write(fields: &Fields) -> Value {
     let mut root = json!({});
     for path in fields {
         let mut node = &mut root;
         for step in path {
-            node = super::super::meta::child(node, step);
+            node = meta::child(node, step);
         }
         if path.last().is_some_and(|step| step.starts_with("k:")) {
             node["."] = json!({});
@@ -180,7 +184,7 @@ pub(super) fn write(fields: &Fields) -> Value {
     root
 }
 
-/// From the written form.
+/// Reads the form that [`write`] makes.
 pub(super) fn read(written: &Value) -> Fields {
     let mut fields = Fields::new();
     descend(written, &mut Vec::new(), &mut fields);

@@ -1,7 +1,7 @@
 //! Which lists are merged by a key, and by which: the lists of objects and the lists of words that
 //! the built-in kinds mark so. All others are replaced as a whole.
 
-/// How the lists of a name are merged.
+/// The way in which a list is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListKind {
     /// Items are the same when these fields are; the first is the strategic merge key.
@@ -39,5 +39,39 @@ pub(super) fn of(parent: &str, field: &str) -> ListKind {
         ("metadata", "ownerReferences") => ListKind::Keyed(&["uid"]),
         ("metadata", "finalizers") | ("spec", "finalizers" | "podCIDRs") => ListKind::Set,
         _ => ListKind::Atomic,
+    }
+}
+
+/// The place of a value in an object: the field that holds it and the field that holds that.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Position<'a> {
+    parent: &'a str,
+    field: &'a str,
+    builtin: bool,
+}
+
+impl<'a> Position<'a> {
+    /// The value under `field` in an object that stands under `parent`.
+    pub(super) const fn new(parent: &'a str, field: &'a str, builtin: bool) -> Self {
+        Self {
+            parent,
+            field,
+            builtin,
+        }
+    }
+
+    /// The value under `field` in the object at this position.
+    pub(super) const fn child(self, field: &'a str) -> Self {
+        Self::new(self.field, field, self.builtin)
+    }
+
+    /// The way in which a list at this position is merged; of custom resources only metadata has
+    /// keys here.
+    pub(super) fn list_kind(self) -> ListKind {
+        if self.builtin || self.parent == "metadata" {
+            of(self.parent, self.field)
+        } else {
+            ListKind::Atomic
+        }
     }
 }

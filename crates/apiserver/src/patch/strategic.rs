@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use super::merge_keys::{self, ListKind};
+use crate::patch::merge_keys;
+use crate::patch::merge_keys::ListKind;
 
 const DIRECTIVE: &str = "$patch";
 const RETAIN: &str = "$retainKeys";

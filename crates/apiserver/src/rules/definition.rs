@@ -17,7 +17,7 @@ pub(super) fn defaults(definition: &mut Value) {
 }
 
 /// The resource is served from now on.
-pub(super) fn begin(definition: &mut Value) {
+pub(super) fn complete(definition: &mut Value) {
     let spec = &definition["spec"];
     let accepted = spec["names"].clone();
     let stored: Vec<Value> = meta::list(spec, "/versions")
@@ -75,7 +75,7 @@ pub(super) fn validate(definition: &Value, causes: &mut Vec<Cause>) {
         }
     }
     if spec["conversion"]["strategy"] != "None" {
-        let why = "conversion webhooks are not implemented by the development API server";
+        let why = "conversion webhooks are not implemented by this API server";
         causes.push(Cause::forbidden("spec.conversion.strategy", why));
     }
 }

@@ -4,15 +4,14 @@ use serde_json::Value;
 
 use crate::error::Cause;
 use crate::meta;
-use crate::resource::Resource;
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character";
 const VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 
-/// Checks the metadata of an object.
-pub(crate) fn check(resource: &Resource, object: &Value, causes: &mut Vec<Cause>) {
+/// Finds mistakes in name, labels and annotations of an object of the resource `group`/`plural`.
+pub(crate) fn check(group: &str, plural: &str, object: &Value, causes: &mut Vec<Cause>) {
     let name = meta::name(object);
     if name.is_empty() {
         causes.push(Cause::required(
@@ -21,7 +20,7 @@ pub(crate) fn check(resource: &Resource, object: &Value, causes: &mut Vec<Cause>
         ));
         return;
     }
-    let (accepted, rule) = match (resource.group.as_str(), resource.plural.as_str()) {
+    let (accepted, rule) = match (group, plural) {
         ("rbac.authorization.k8s.io", _) => (!name.contains(['/', '%']), SUBDOMAIN),
         ("", "namespaces" | "services") => (is_label(name), LABEL),
         _ => (is_subdomain(name), SUBDOMAIN),
@@ -120,7 +119,7 @@ mod tests {
     fn keys_may_have_a_prefix() {
         for (key, accepted) in [
             ("app", true),
-            ("evenkeel.dev/profile", true),
+            ("example.dev/profile", true),
             ("a/b/c", false),
             ("/a", false),
             ("a b", false),

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::pod_spec::{self, CONTAINERS};
 use crate::error::Cause;
 use crate::meta;
+use crate::rules::pod_spec;
+use crate::rules::pod_spec::CONTAINERS;
 
 /// Seconds that a Pod stays on a node that is not ready or not reachable.
 const PATIENCE: u64 = 300;
@@ -20,12 +21,12 @@ pub(super) fn defaults(pod: &mut Value) {
     }
 }
 
-pub(super) fn begin(pod: &mut Value) {
+pub(super) fn complete(pod: &mut Value) {
     let class = qos_class(&pod["spec"]);
     meta::child(pod, "status")["qosClass"] = class.into();
 }
 
-/// What the server's own admission adds to a new Pod: tolerations of lost nodes.
+/// Adds the tolerations of lost nodes that every new Pod gets.
 pub(crate) fn tolerate_lost_nodes(pod: &mut Value) {
     let spec = meta::child(pod, "spec");
     for taint in [
@@ -105,7 +106,7 @@ mod tests {
         ] {
             let mut pod = container(resources);
             defaults(&mut pod);
-            begin(&mut pod);
+            complete(&mut pod);
             assert_eq!(pod["status"]["qosClass"], class);
         }
     }

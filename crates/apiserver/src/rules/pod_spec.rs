@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::names;
 use crate::error::Cause;
 use crate::meta;
+use crate::rules::names;
 use evenkeel_quantity::Quantity;
 
 /// The lists of containers that a spec can have.
@@ -99,7 +99,7 @@ fn volume_defaults(volume: &mut Value) {
     }
 }
 
-/// What is wrong with a spec that stands at `at`.
+/// Finds mistakes in a spec that stands at the field `at`.
 pub(crate) fn validate(spec: &Value, at: &str, causes: &mut Vec<Cause>) {
     if meta::list(spec, "/containers").is_empty() {
         causes.push(Cause::required(format!("{at}.containers"), ""));
@@ -140,7 +140,7 @@ fn validate_container(container: &Value, at: &str, causes: &mut Vec<Cause>) {
     validate_resources(&container["resources"], &format!("{at}.resources"), causes);
 }
 
-/// What is wrong with requests and limits.
+/// Finds mistakes in requests and limits that stand at the field `at`.
 pub(crate) fn validate_resources(resources: &Value, at: &str, causes: &mut Vec<Cause>) {
     for list in ["limits", "requests"] {
         for (name, amount) in meta::map(&resources[list], "").into_iter().flatten() {

@@ -1,11 +1,12 @@
-//! What may change in a Pod: little by an update, resources by a resize.
+//! The changes that a Pod allows: few by an update, resources by a resize.
 
 use serde_json::Value;
 
-use super::pod::qos_class;
-use super::pod_spec::{self, CONTAINERS};
 use crate::error::Cause;
 use crate::meta;
+use crate::rules::pod::qos_class;
+use crate::rules::pod_spec;
+use crate::rules::pod_spec::CONTAINERS;
 
 const UPDATE: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 const RESIZE: &str = "only cpu and memory resources are mutable";
@@ -42,7 +43,7 @@ pub(super) fn validate(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Whether nothing but the containers' resources differs between two specs.
+/// True where nothing but the containers' resources differs between two specs.
 fn same_but_resources(old: &Value, new: &Value) -> bool {
     let without = |spec: &Value| {
         let mut spec = spec.clone();
@@ -57,7 +58,7 @@ fn same_but_resources(old: &Value, new: &Value) -> bool {
     without(old) == without(new)
 }
 
-/// What is wrong with a resize.
+/// Finds mistakes in a resize from `old` to `new`.
 pub(crate) fn resize(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     let supported = meta::list(old, "/status/containerStatuses")
         .iter()

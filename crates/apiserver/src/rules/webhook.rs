@@ -74,7 +74,7 @@ pub(super) fn validate(configuration: &Value, causes: &mut Vec<Cause>) {
         }
         words(webhook, &at, causes);
         if !meta::list(webhook, "/matchConditions").is_empty() {
-            let why = "the development API server does not evaluate CEL: a condition that is not \
+            let why = "this API server does not evaluate CEL: a condition that is not \
                        evaluated would call the webhook too often or too rarely";
             causes.push(Cause::forbidden(format!("{at}.matchConditions"), why));
         }

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::pod_spec;
 use crate::error::Cause;
 use crate::meta;
+use crate::rules::pod_spec;
 use crate::selector::Selection;
 
 fn template(object: &mut Value) -> &mut Value {
@@ -85,7 +85,7 @@ pub(super) fn job_defaults(job: &mut Value) {
 }
 
 /// A Job selects its Pods by its UID.
-pub(super) fn job_begin(job: &mut Value) {
+pub(super) fn job_complete(job: &mut Value) {
     let uid = meta::uid(job).to_owned();
     let name = meta::name(job).to_owned();
     let spec = meta::child(job, "spec");

@@ -25,12 +25,12 @@ const LEFT_OUT: [&str; 14] = [
     "hexcolor",
 ];
 
-/// Whether a real server checks the format and this one does not.
+/// True for formats that a real server checks and this one does not.
 pub(super) fn is_left_out(format: &str) -> bool {
     LEFT_OUT.contains(&format)
 }
 
-/// Whether a value has the format.
+/// True where a value has the format, or where nobody checks that format.
 pub(super) fn fits(format: &str, value: &Value) -> bool {
     match value {
         Value::String(text) => text_fits(format, text),

@@ -1,10 +1,30 @@
-//! Whether a value is as its schema says, with every mistake where it is.
+//! Validation of a value against its schema, with every mistake reported at its field.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{INT_OR_STRING, Patterns, child_path, format};
 use crate::error::Cause;
 use crate::meta;
+use crate::schema::format;
+use crate::schema::patterns::Patterns;
+
+const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
+
+/// The path of a field in the object at `path`.
+pub(super) fn child_path(path: &str, field: &str) -> String {
+    if path.is_empty() {
+        field.to_owned()
+    } else {
+        format!("{path}.{field}")
+    }
+}
+
+/// A value, its schema and its path in the object.
+#[derive(Clone, Copy)]
+struct Located<'a> {
+    schema: &'a Value,
+    value: &'a Value,
+    path: &'a str,
+}
 
 /// A validation under way.
 pub(super) struct Validation<'a> {
@@ -32,29 +52,30 @@ impl Validation<'_> {
         }
         let form = meta::text(schema, "/format");
         if !format::fits(form, value) {
-            self.invalid(path, value, &format!("must be of type {form}"));
+            let why = format!("must be of type {form}");
+            self.causes.push(Cause::invalid(path, value, &why));
         }
+        let at = Located {
+            schema,
+            value,
+            path,
+        };
         match value {
-            Value::Object(fields) => self.object(schema, fields, value, path),
-            Value::Array(items) => self.list(schema, items, value, path),
-            Value::String(text) => self.text(schema, text, value, path),
-            Value::Number(_) => self.bounds(schema, value, path),
+            Value::Object(fields) => self.object(at, fields),
+            Value::Array(items) => self.list(at, items),
+            Value::String(text) => self.text(at, text),
+            Value::Number(_) => self.bounds(at),
             _ => {}
         }
-        self.junctors(schema, value, path);
+        self.junctors(at);
     }
 
-    fn invalid(&mut self, path: &str, value: &Value, why: &str) {
-        self.causes.push(Cause::invalid(path, value, why));
+    fn invalid(&mut self, at: Located<'_>, why: &str) {
+        self.causes.push(Cause::invalid(at.path, at.value, why));
     }
 
-    fn object(
-        &mut self,
-        schema: &Value,
-        fields: &serde_json::Map<String, Value>,
-        value: &Value,
-        path: &str,
-    ) {
+    fn object(&mut self, at: Located<'_>, fields: &Map<String, Value>) {
+        let Located { schema, path, .. } = at;
         for name in meta::list(schema, "/required")
             .iter()
             .filter_map(Value::as_str)
@@ -70,15 +91,15 @@ impl Validation<'_> {
                 self.check(inner, field, &child_path(path, name));
             }
         }
-        let bounds = ["minProperties", "maxProperties"];
-        self.length(schema, bounds, fields.len(), (value, path));
+        self.length(at, ["minProperties", "maxProperties"], fields.len());
     }
 
-    fn list(&mut self, schema: &Value, items: &[Value], value: &Value, path: &str) {
+    fn list(&mut self, at: Located<'_>, items: &[Value]) {
+        let Located { schema, path, .. } = at;
         for (index, item) in items.iter().enumerate() {
             self.check(&schema["items"], item, &format!("{path}[{index}]"));
         }
-        self.length(schema, ["minItems", "maxItems"], items.len(), (value, path));
+        self.length(at, ["minItems", "maxItems"], items.len());
         let keys: Vec<&str> = meta::list(schema, "/x-kubernetes-list-map-keys")
             .iter()
             .filter_map(Value::as_str)
@@ -99,34 +120,32 @@ impl Validation<'_> {
         }
     }
 
-    fn text(&mut self, schema: &Value, text: &str, value: &Value, path: &str) {
-        let length = text.chars().count();
-        self.length(schema, ["minLength", "maxLength"], length, (value, path));
-        let pattern = meta::text(schema, "/pattern");
+    fn text(&mut self, at: Located<'_>, text: &str) {
+        self.length(at, ["minLength", "maxLength"], text.chars().count());
+        let pattern = meta::text(at.schema, "/pattern");
         let expression = self.patterns.get(pattern);
         if expression.is_some_and(|expression| !expression.is_match(text)) {
-            let why = format!("{path} in body should match '{pattern}'");
-            self.invalid(path, value, &why);
+            let why = format!("{} in body should match '{pattern}'", at.path);
+            self.invalid(at, &why);
         }
     }
 
-    fn length(
-        &mut self,
-        schema: &Value,
-        [least, most]: [&str; 2],
-        length: usize,
-        (value, path): (&Value, &str),
-    ) {
-        let bound = |name: &str| schema[name].as_u64().and_then(|n| usize::try_from(n).ok());
+    /// Checks a number of characters, items or fields against the keywords of its bounds.
+    fn length(&mut self, at: Located<'_>, [least, most]: [&str; 2], length: usize) {
+        let bound = |name: &str| {
+            let bound = at.schema[name].as_u64();
+            bound.and_then(|n| usize::try_from(n).ok())
+        };
         if let Some(least) = bound(least).filter(|least| length < *least) {
-            self.invalid(path, value, &format!("should have at least {least}"));
+            self.invalid(at, &format!("should have at least {least}"));
         }
         if let Some(most) = bound(most).filter(|most| length > *most) {
-            self.invalid(path, value, &format!("should have at most {most}"));
+            self.invalid(at, &format!("should have at most {most}"));
         }
     }
 
-    fn bounds(&mut self, schema: &Value, value: &Value, path: &str) {
+    fn bounds(&mut self, at: Located<'_>) {
+        let Located { schema, value, .. } = at;
         let Some(number) = value.as_f64() else { return };
         let sides = [
             ("minimum", "exclusiveMinimum", "greater", 1.0),
@@ -141,18 +160,23 @@ impl Validation<'_> {
             if inside < 0.0 || (exclusive && inside <= 0.0) {
                 let or_equal = if exclusive { "" } else { " or equal to" };
                 let why = format!("should be {word} than{or_equal} {bound}");
-                self.invalid(path, value, &why);
+                self.invalid(at, &why);
             }
         }
         if let Some(step) = schema["multipleOf"].as_f64()
             && (number / step).fract() != 0.0
         {
-            self.invalid(path, value, &format!("should be a multiple of {step}"));
+            self.invalid(at, &format!("should be a multiple of {step}"));
         }
     }
 
     /// `allOf`, `anyOf`, `oneOf` and `not`.
-    fn junctors(&mut self, schema: &Value, value: &Value, path: &str) {
+    fn junctors(&mut self, at: Located<'_>) {
+        let Located {
+            schema,
+            value,
+            path,
+        } = at;
         for inner in meta::list(schema, "/allOf") {
             self.check(inner, value, path);
         }
@@ -180,7 +204,7 @@ impl Validation<'_> {
             wrong.push("must not validate the schema (not)");
         }
         for why in wrong {
-            self.invalid(path, value, why);
+            self.invalid(at, why);
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::Stored;
+use crate::store::object::Stored;
 
-/// What happened to the object.
+/// The kind of change, in the words of a watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChangeKind {
     Added,

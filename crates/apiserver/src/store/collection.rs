@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::{Change, ChangeKind, Key, Stored};
+use crate::store::change::Change;
+use crate::store::change::ChangeKind;
+use crate::store::object::Key;
+use crate::store::object::Stored;
 
 /// The version asked for is older than the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -105,7 +105,10 @@ fn dependents_are_found_by_the_owners_uid() {
     let stored = store
         .commit(&pods(), Expected::Absent, owned)
         .expect("there was none");
-    assert_eq!(store.dependents("u"), [(pods(), stored.key())]);
+    assert_eq!(
+        store.dependents("u"),
+        [Location::new(&pods(), stored.key())]
+    );
     let orphan = store.commit(&pods(), Expected::Version(stored.version), pod("a", "a"));
     assert!(orphan.is_ok());
     assert!(store.dependents("u").is_empty());

@@ -1,8 +1,10 @@
 //! Judgement matrices: checked once, then analysed without a way to fail.
 
-use super::{AhpError, Analysis, MAX_SIZE, RandomIndex};
+use super::analysis::Analysis;
+use super::error::{AhpError, MAX_SIZE};
+use super::random_index::RandomIndex;
 
-/// How far `a_ij * a_ji` may be from 1: judgements such as 1/3 are written with few digits.
+/// The largest accepted distance of `a_ij * a_ji` from 1: judgements such as 1/3 are written with few digits.
 const RECIPROCAL_TOLERANCE: f64 = 0.01;
 
 /// A square matrix of judgements: row i says how many times as important as column j it is.
@@ -39,13 +41,12 @@ impl JudgementMatrix {
         Ok(Self { rows })
     }
 
-    /// The rows.
     #[must_use]
     pub fn rows(&self) -> &[Vec<f64>] {
         &self.rows
     }
 
-    /// Weights and consistency (thesis 4.12 to 4.17).
+    /// Weights and consistency (`[CLBP]` (4.14) to (4.17)).
     #[must_use]
     pub fn analyse(&self, random_index: &RandomIndex) -> Analysis {
         let size = self.size();

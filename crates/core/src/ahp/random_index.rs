@@ -1,24 +1,24 @@
 //! Random indices: the mean consistency index of matrices filled at random, by size.
 
-use super::{AhpError, MAX_SIZE};
+use super::error::{AhpError, MAX_SIZE};
 
-/// Saaty's table for sizes 1 to 15.
+/// The table of `[AHP]` for 1 to 15 rows.
 const SAATY: [f64; MAX_SIZE] = [
     0.0, 0.0, 0.58, 0.90, 1.12, 1.24, 1.32, 1.41, 1.45, 1.49, 1.51, 1.48, 1.56, 1.57, 1.59,
 ];
 
-/// RI in (4.17) for each size of matrix.
+/// RI of `[CLBP]` (4.17) by the number of rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RandomIndex([f64; MAX_SIZE]);
 
 impl RandomIndex {
-    /// The table of T. L. Saaty.
+    /// The table of Saaty (`[AHP]`).
     #[must_use]
     pub const fn saaty() -> Self {
         Self(SAATY)
     }
 
-    /// Saaty's table with the 1.11 that the thesis takes for five rows.
+    /// The table of Saaty with the 1.11 that `[CLBP]` (4.17) takes for five rows.
     #[must_use]
     pub const fn thesis() -> Self {
         let mut table = SAATY;
@@ -48,7 +48,7 @@ impl RandomIndex {
         index.copied().unwrap_or_default()
     }
 
-    /// CR (4.17) of a matrix of `size` rows, which is at most [`MAX_SIZE`].
+    /// CR (`[CLBP]` (4.17)) of a matrix of `size` rows, which is at most 15.
     pub(super) fn ratio(&self, size: usize, consistency_index: f64) -> f64 {
         if size <= 2 {
             0.0
@@ -59,7 +59,7 @@ impl RandomIndex {
 }
 
 impl Default for RandomIndex {
-    /// The thesis's table, by which the shipped weights were accepted.
+    /// The table of `[CLBP]`, by which the shipped weights were accepted.
     fn default() -> Self {
         Self::thesis()
     }

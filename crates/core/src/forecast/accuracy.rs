@@ -1,8 +1,8 @@
-//! How good a model has lately been at the horizon in use, and whether that is good enough to act.
+//! The accuracy of a model of late, at the horizon in use, by which it is trusted or not.
 //!
-//! Every forecast is held against what came, and so is the last value of its time: a model that
-//! does not beat it, or whose 80 % interval holds less than 60 %, is not trusted. Means fade, so
-//! that the score takes a few numbers a target and no window of past forecasts.
+//! Every forecast is compared with the value that came, and so is the last value of its time (the
+//! naive forecast): a model that does not beat it, or whose 80 % interval holds less than 60 %, is
+//! not trusted. Means fade, so that a score takes a few numbers and no window of past forecasts.
 
 use std::num::NonZeroUsize;
 
@@ -13,16 +13,16 @@ use crate::units::narrowed;
 /// After this many forecasts a score's weight has faded to 1/e.
 const MEMORY: u32 = 120;
 
-/// What the forecasts at one horizon were worth.
+/// Errors and coverage of the forecasts at one horizon.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Accuracy {
-    /// How many forecasts were scored, up to the 120 that the means remember.
+    /// The number of scored forecasts, up to the 120 that the means remember.
     pub scored: u32,
     /// The mean absolute error, in the unit of the load.
     pub mae: f64,
     /// The mean absolute error of the naive forecast at the same times and horizon.
     pub naive_mae: f64,
-    /// The error over that of the naive forecast one step ahead; `None` where that is 0.
+    /// The error over that of the naive forecast one step ahead (`[MASE]`); `None` where that is 0.
     pub mase: Option<f64>,
     /// The share of observations inside the 80 % interval.
     pub coverage80: f64,
@@ -65,7 +65,7 @@ struct Issued {
 }
 
 impl Issued {
-    /// What is held where nothing waits: it is never scored.
+    /// The place of a forecast where none waits: it is never scored.
     const NOTHING: Self = Self {
         mean: f32::NAN,
         interval80: [f32::NAN; 2],
@@ -73,7 +73,7 @@ impl Issued {
         naive: f32::NAN,
     };
 
-    /// `None` where a value is beyond what any load can be.
+    /// `None` where a value is too large for 32 bits.
     fn new(step: &Step, naive: f64) -> Option<Self> {
         let bounds = |interval: Interval| {
             let upper = narrowed(interval.upper).unwrap_or(f32::MAX);
@@ -125,7 +125,7 @@ impl Scorecard {
         }
     }
 
-    /// How many steps ahead the scored forecasts are.
+    /// The number of steps ahead that the scored forecasts are.
     pub const fn horizon(&self) -> usize {
         self.pending.len()
     }
@@ -156,7 +156,7 @@ impl Scorecard {
         size_of_val(&*self.pending)
     }
 
-    /// What the forecasts were worth so far.
+    /// Errors and coverage so far.
     #[must_use]
     pub fn accuracy(&self) -> Accuracy {
         let [mae, naive_mae] = self.errors;

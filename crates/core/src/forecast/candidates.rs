@@ -31,7 +31,7 @@ pub enum ModelSet {
     /// All of them, the best in use.
     #[default]
     Auto,
-    /// `s-hpa` alone.
+    /// The model `s-hpa` alone.
     SHpa,
 }
 
@@ -56,10 +56,10 @@ impl ModelSet {
 
 /// The models of one load, with their scores.
 #[derive(Debug)]
-pub struct Candidates {
+pub(crate) struct Candidates {
     set: ModelSet,
     horizon: NonZeroUsize,
-    candidates: Box<[Candidate]>,
+    members: Box<[Candidate]>,
     chosen: Option<Choice>,
 }
 
@@ -77,21 +77,20 @@ struct Choice {
 
 /// The chosen model, with its forecast.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Selected {
+pub(crate) struct Selected {
     /// The name of the model.
-    pub model: &'static str,
+    pub(crate) model: &'static str,
     /// Its forecast, or the time until it has one.
-    pub forecast: Result<Forecast, NotReady>,
+    pub(crate) forecast: Result<Forecast, NotReady>,
     /// The judgement by which the forecast is acted on or ignored.
-    pub trust: Trust,
+    pub(crate) trust: Trust,
     /// The figures behind that.
-    pub accuracy: Accuracy,
+    pub(crate) accuracy: Accuracy,
 }
 
 impl Candidates {
     /// Models that have seen nothing, scored `horizon` steps ahead.
-    #[must_use]
-    pub fn new(set: ModelSet, horizon: NonZeroUsize) -> Self {
+    pub(crate) fn new(set: ModelSet, horizon: NonZeroUsize) -> Self {
         let candidate = |model| Candidate {
             model,
             card: Scorecard::new(horizon),
@@ -99,29 +98,28 @@ impl Candidates {
         Self {
             set,
             horizon,
-            candidates: set.models(horizon).into_iter().map(candidate).collect(),
+            members: set.models(horizon).into_iter().map(candidate).collect(),
             chosen: None,
         }
     }
 
     /// True for models of this set that are scored at this horizon.
-    #[must_use]
-    pub fn are(&self, set: ModelSet, horizon: NonZeroUsize) -> bool {
+    pub(crate) fn are(&self, set: ModelSet, horizon: NonZeroUsize) -> bool {
         self.set == set && self.horizon == horizon
     }
 
     /// Chooses as `before` did, where that model is among these too.
-    pub fn keep_choice_of(&mut self, before: &Self) {
+    pub(crate) fn keep_choice_of(&mut self, before: &Self) {
         self.chosen = before.chosen.and_then(|choice| {
-            let name = before.candidates.get(choice.index)?.model.name();
+            let name = before.members.get(choice.index)?.model.name();
             let named = |candidate: &Candidate| candidate.model.name() == name;
-            let index = self.candidates.iter().position(named)?;
+            let index = self.members.iter().position(named)?;
             Some(Choice { index, ..choice })
         });
     }
 
     /// Observes and scores the whole of `series`, whatever the origin and the step of `context`.
-    pub fn learn(&mut self, series: &Series, context: &Context<'_>) {
+    pub(crate) fn learn(&mut self, series: &Series, context: &Context<'_>) {
         let step = series.step();
         let mut origin = series.start();
         for &value in series.values() {
@@ -137,8 +135,8 @@ impl Candidates {
 
     /// Takes the observation of the step at `context.origin`, `None` where it is missing, and scores
     /// the forecasts of it.
-    pub fn observe(&mut self, observation: Option<f64>, context: &Context<'_>) {
-        for Candidate { model, card } in &mut self.candidates {
+    pub(crate) fn observe(&mut self, observation: Option<f64>, context: &Context<'_>) {
+        for Candidate { model, card } in &mut self.members {
             model.observe(observation, context);
             let forecast = model.forecast(self.horizon.get(), context);
             card.record(observation, forecast.ok().as_ref());
@@ -146,7 +144,7 @@ impl Candidates {
     }
 
     /// Chooses the model to use from now on, where it is time to.
-    pub fn choose(&mut self, now: Timestamp) {
+    pub(crate) fn choose(&mut self, now: Timestamp) {
         let trusted = |index: &usize| self.accuracy(*index).trust().is_trusted();
         let present = self.chosen.filter(|choice| trusted(&choice.index));
         if present.is_some_and(|choice| now.duration_since(choice.at) < STANDS) {
@@ -162,14 +160,13 @@ impl Candidates {
     }
 
     /// The chosen model; while none is, the one with the lowest error so far.
-    #[must_use]
-    pub fn selected(&self, steps: usize, context: &Context<'_>) -> Selected {
+    pub(crate) fn selected(&self, steps: usize, context: &Context<'_>) -> Selected {
         let nearest = || {
             let scored = self.best(|index| self.accuracy(*index).scored > 0);
             scored.unwrap_or_default()
         };
         let index = self.chosen.map_or_else(nearest, |choice| choice.index);
-        let candidate = &self.candidates[index];
+        let candidate = &self.members[index];
         let accuracy = candidate.card.accuracy();
         Selected {
             model: candidate.model.name(),
@@ -180,28 +177,26 @@ impl Candidates {
     }
 
     /// The models that cannot forecast yet.
-    #[must_use]
-    pub fn not_ready(&self, context: &Context<'_>) -> Vec<NotReady> {
-        let forecasts = self.candidates.iter().map(|one| one.forecast(1, context));
+    pub(crate) fn not_ready(&self, context: &Context<'_>) -> Vec<NotReady> {
+        let forecasts = self.members.iter().map(|one| one.forecast(1, context));
         forecasts.filter_map(Result::err).collect()
     }
 
     /// The memory of the models in bytes, themselves included.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let of_one = |Candidate { model, card }: &Candidate| model.bytes() + card.heap_bytes();
-        let models: usize = self.candidates.iter().map(of_one).sum();
-        size_of::<Self>() + size_of_val(&*self.candidates) + models
+        let models: usize = self.members.iter().map(of_one).sum();
+        size_of::<Self>() + size_of_val(&*self.members) + models
     }
 
     /// The model with the lowest error among those that pass `filter`.
     fn best(&self, filter: impl Fn(&usize) -> bool) -> Option<usize> {
-        let indices = (0..self.candidates.len()).filter(filter);
+        let indices = (0..self.members.len()).filter(filter);
         indices.min_by(|&a, &b| self.mase(a).total_cmp(&self.mase(b)))
     }
 
     fn accuracy(&self, index: usize) -> Accuracy {
-        self.candidates[index].card.accuracy()
+        self.members[index].card.accuracy()
     }
 
     /// The error to choose by; without one a model comes last.

@@ -15,11 +15,11 @@ pub struct Context<'a> {
     pub origin: Timestamp,
     /// The distance of the steps of that grid; above zero.
     pub step: SignedDuration,
-    /// What is the same for all targets.
+    /// Calendar and parameters that are the same for all targets.
     pub shared: &'a Shared,
 }
 
-/// What the models of all targets share.
+/// Calendar and parameters that the models of all targets share.
 #[derive(Debug, Default)]
 pub struct Shared {
     /// The calendar that the loads live by.
@@ -36,7 +36,7 @@ pub enum GlobalModel {}
 impl Context<'_> {
     /// The time of the step `ahead` steps after the origin; `None` beyond [`Timestamp::MAX`].
     #[must_use]
-    pub fn time_of(&self, ahead: usize) -> Option<Timestamp> {
+    pub(super) fn time_of(&self, ahead: usize) -> Option<Timestamp> {
         let distance = self.step.checked_mul(i32::try_from(ahead).ok()?)?;
         self.origin.checked_add(distance).ok()
     }

@@ -13,19 +13,19 @@ use super::model::{Model, NotEnoughHistory};
 use super::prediction::Forecast;
 use super::widths::Widths;
 
-/// The season.
+/// The length of the season.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// `seasonal-naive`: every step will be as it was at the same time of the day before.
 #[derive(Debug, Clone)]
-pub struct DailySeasonalNaive {
+pub(super) struct DailySeasonalNaive {
     widths: Widths,
 }
 
 impl DailySeasonalNaive {
-    /// Learns its errors `horizon` steps ahead, and below that as [`super::Rolling::towards`] does.
+    /// Learns its errors `horizon` steps ahead, and below that of powers of two.
     #[must_use]
-    pub fn towards(horizon: NonZeroUsize) -> Self {
+    pub(super) fn towards(horizon: NonZeroUsize) -> Self {
         Self {
             widths: Widths::towards(horizon),
         }

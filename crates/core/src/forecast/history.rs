@@ -1,4 +1,4 @@
-//! The recent past of one load of one target, in as little memory as it can be told in.
+//! The recent past of one load of one target, in little memory.
 //!
 //! Three rings, each addressed by the time itself: a slot's place is its number since the epoch
 //! modulo the length, so nothing is stored but the values and the newest slot. A coarser slot is
@@ -38,7 +38,7 @@ impl Resolution {
         SignedDuration::from_secs(self.seconds())
     }
 
-    /// How many steps are kept.
+    /// The number of steps that are kept.
     pub const fn length(self) -> usize {
         match self {
             Self::Fine => 120,
@@ -76,28 +76,28 @@ impl Resolution {
     }
 }
 
-/// How many values a history has.
-pub const VALUES: usize = Resolution::FiveMinutes.offset() + Resolution::FiveMinutes.length();
+/// The number of values in a history.
+const VALUES: usize = Resolution::FiveMinutes.offset() + Resolution::FiveMinutes.length();
 
-/// A slot without a value; never seen outside.
+/// A slot without a value; `None` outside of this module.
 const GAP: f32 = f32::NAN;
 
-/// Why a sample is not kept.
+/// The refusal of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SampleError {
-    /// It is from a time that has not come.
+    /// Its time has not come.
     #[error("the sample is from the future")]
     Future,
-    /// It is from before the ring.
+    /// Its time is before the ring.
     #[error("the sample is older than the history")]
     TooOld,
-    /// It is no number that a load can be.
+    /// It is not a finite number of at least 0.
     #[error("the sample is not a finite number of at least 0")]
     NotALoad,
 }
 
 impl SampleError {
-    /// The kind of error, for conditions, Events and metrics.
+    /// The name of the variant, for conditions, Events and metrics.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
@@ -127,7 +127,7 @@ impl Default for History {
 
 impl History {
     /// The memory of one history, itself included.
-    pub const BYTES: usize = size_of::<Self>() + VALUES * size_of::<f32>();
+    pub(crate) const BYTES: usize = size_of::<Self>() + VALUES * size_of::<f32>();
 
     /// Takes a sample of the time `at`. Of several in one slot the last one taken counts. Constant
     /// time: after an outage the rings are cleared once at most.
@@ -145,8 +145,8 @@ impl History {
         Ok(())
     }
 
-    /// Takes a value of a coarser past from elsewhere, such as a database; what has been measured
-    /// here already stays. Returns whether it filled a gap.
+    /// Takes a value of the past from elsewhere, such as a database; a value that has been measured
+    /// here stays. Returns whether it filled a gap.
     ///
     /// # Errors
     /// As [`Self::insert`], by the ring of `resolution`.
@@ -276,7 +276,7 @@ impl History {
 
     /// The first time from `time` on of which [`Self::at`] knows the load.
     #[must_use]
-    pub fn known_from(&self, time: Timestamp) -> Option<Timestamp> {
+    pub(super) fn known_from(&self, time: Timestamp) -> Option<Timestamp> {
         const RING: Resolution = Resolution::FiveMinutes;
         if self.at(time).is_some() {
             return Some(time);

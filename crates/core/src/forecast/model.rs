@@ -45,9 +45,7 @@ pub trait Model: fmt::Debug + Send + Sync {
 /// One target of [`Model::forecast_many`].
 #[derive(Debug)]
 pub struct Request<'a, M> {
-    /// The target's model.
     pub model: &'a M,
-    /// The target's context.
     pub context: Context<'a>,
 }
 
@@ -59,12 +57,4 @@ pub struct NotEnoughHistory {
     pub need: usize,
     /// The steps that there are, fewer than `need`.
     pub have: usize,
-}
-
-impl NotEnoughHistory {
-    /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "NotEnoughHistory"
-    }
 }

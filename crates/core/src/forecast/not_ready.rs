@@ -9,7 +9,6 @@ use super::model::NotEnoughHistory;
 /// A model that cannot forecast yet, and when it can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotReady {
-    /// Its name.
     pub model: &'static str,
     /// The time that is left, if no measurement is missing until then.
     pub ready_in: SignedDuration,
@@ -26,12 +25,6 @@ impl NotReady {
         let steps = i32::try_from(missing).unwrap_or(i32::MAX);
         let ready_in = step.checked_mul(steps).unwrap_or(SignedDuration::MAX);
         Self { model, ready_in }
-    }
-
-    /// The kind of state, for conditions, Events and metrics.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "NotEnoughHistory"
     }
 }
 

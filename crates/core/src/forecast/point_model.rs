@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-/// A recursion over the values of a series without gaps. [`super::Rolling`] makes a
-/// [`super::Model`] of it.
+/// A recursion over the values of a series without gaps; `Rolling` makes a `Model` of it.
 pub trait PointModel: fmt::Debug + Send + Sync {
     /// The name in annotations, conditions and tables.
     const NAME: &'static str;
@@ -14,7 +13,7 @@ pub trait PointModel: fmt::Debug + Send + Sync {
     /// Takes the next observation.
     fn observe(&mut self, value: f64);
 
-    /// Forgets all observations.
+    /// Forgets all observations, as before the first.
     fn restart(&mut self);
 
     /// Fills `means` with the forecasts of the next steps, neither bounded nor checked; called only

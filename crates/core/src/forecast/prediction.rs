@@ -5,9 +5,9 @@ use jiff::{SignedDuration, Timestamp};
 /// A range that a value lies in with a stated probability, in the unit of the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// At least 0.
+    /// The lower bound, at least 0.
     pub lower: f64,
-    /// Finite.
+    /// The upper bound, which is finite.
     pub upper: f64,
 }
 
@@ -22,11 +22,11 @@ impl Interval {
 /// The forecast of one step: finite and not negative.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// The expected value.
+    /// The expected value, in the unit of the load.
     pub mean: f64,
-    /// The interval that holds 80 % of what comes.
+    /// The interval that holds 80 % of the values that come.
     pub interval80: Interval,
-    /// The interval that holds 95 % of what comes.
+    /// The interval that holds 95 % of the values that come.
     pub interval95: Interval,
 }
 
@@ -46,7 +46,7 @@ pub struct Forecast {
     pub origin: Timestamp,
     /// The distance of the steps.
     pub step: SignedDuration,
-    /// The nearest first.
+    /// All steps asked for, the nearest first.
     pub steps: Vec<Step>,
     /// Quantiles of the largest value of all steps together, which lie above the quantiles of each
     /// step; by rising probability. Empty where the model knows its steps only one by one.

@@ -31,7 +31,7 @@ impl<M: PointModel> Rolling<M> {
     /// Learns the errors of `horizon` steps and, below, of powers of two: enough for one horizon,
     /// in little memory.
     #[must_use]
-    pub fn towards(model: M, horizon: NonZeroUsize) -> Self {
+    pub(super) fn towards(model: M, horizon: NonZeroUsize) -> Self {
         Self::with(model, Widths::towards(horizon))
     }
 
@@ -112,8 +112,8 @@ impl<M: PointModel> Model for Rolling<M> {
     }
 }
 
-/// Replaces what no load can be: below zero by 0, not finite by the last observation. Returns how
-/// many were replaced.
+/// Replaces values that no load can have: below zero by 0, not finite by the last observation.
+/// Returns the number of values replaced.
 fn bound(means: &mut [f64], last: f64) -> usize {
     let mut clamped = 0;
     for mean in means {
@@ -265,7 +265,9 @@ mod tests {
         #[test]
         fn forecasts_are_finite_not_negative_and_nested(values in loads(), horizon in 0_usize..9) {
             for mut followed in models() {
-                values.iter().for_each(|&value| followed.observe(value));
+                for &value in &values {
+                    followed.observe(value);
+                }
                 let Ok(forecast) = followed.forecast(horizon) else { continue };
                 prop_assert_eq!(forecast.steps.len(), horizon);
                 for step in forecast.steps {

@@ -5,29 +5,18 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-/// As many missing steps in a row as are not filled any more.
-pub(crate) const GAP: usize = 3;
+/// The number of missing steps in a row from which they are not filled.
+const GAP: usize = 3;
 
-/// Why a series is refused.
+/// The refusal of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SeriesError {
-    /// The grid does not move forward.
+    /// The step is not above zero.
     #[error("a step of {0:#} is not accepted: it is longer than zero")]
     Step(SignedDuration),
-    /// The grid leaves the times that can be told.
+    /// The last step is beyond [`Timestamp::MAX`].
     #[error("a series of {0} steps from its start is not accepted: it ends beyond all time")]
     End(usize),
-}
-
-impl SeriesError {
-    /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Step(_) => "Step",
-            Self::End(_) => "End",
-        }
-    }
 }
 
 /// Values on a regular grid; a missing one is `None`.
@@ -44,7 +33,7 @@ pub struct Series {
 pub struct Usable {
     /// The values, oldest first, up to the last one known.
     pub values: Vec<f64>,
-    /// How many steps after the last one known are missing: fewer than 3.
+    /// The number of missing steps after the last one known: fewer than 3.
     pub missing: usize,
 }
 
@@ -98,7 +87,7 @@ impl Series {
         &self.values
     }
 
-    /// What can be learnt from: everything since the last gap that is not filled.
+    /// The part that can be learnt from: everything since the last gap that is not filled.
     #[must_use]
     pub fn usable(&self) -> Usable {
         let mut filler = Filler::default();
@@ -119,24 +108,24 @@ impl Series {
 
 /// The filling rule, one observation at a time.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Filler {
+pub(super) struct Filler {
     last: Option<f64>,
     missing: usize,
 }
 
-/// What an observation means to whoever follows the series.
-pub(crate) enum Arrival {
+/// The meaning of an observation to whoever follows the series.
+pub(super) enum Arrival {
     /// A value, after those that fill the gap before it.
     Values(Filling, f64),
-    /// The gap has become too long: forget what was.
+    /// The gap has become too long: all before it is to be forgotten.
     Restart,
-    /// A missing step, of which the next ones decide.
+    /// A missing step, which later ones fill or make part of a gap.
     Nothing,
 }
 
 impl Filler {
-    /// Takes the next step; what is not finite is missing.
-    pub(crate) fn accept(&mut self, observation: Option<f64>) -> Arrival {
+    /// Takes the next step; a value that is not finite is missing.
+    pub(super) fn accept(&mut self, observation: Option<f64>) -> Arrival {
         match (observation.filter(|value| value.is_finite()), self.last) {
             (Some(value), last) => {
                 let filling = Filling {
@@ -163,14 +152,14 @@ impl Filler {
         }
     }
 
-    /// How many steps are missing since the last value; 0 before the first.
-    pub(crate) const fn missing(&self) -> usize {
+    /// The number of steps missing since the last value; 0 before the first.
+    pub(super) const fn missing(&self) -> usize {
         self.missing
     }
 }
 
 /// The values on the line across a gap.
-pub(crate) struct Filling {
+pub(super) struct Filling {
     from: f64,
     to: f64,
     next: u8,
@@ -224,13 +213,13 @@ mod tests {
     fn a_grid_moves_forward_and_ends_in_time() {
         let start = Timestamp::UNIX_EPOCH;
         let zero = Series::new(start, SignedDuration::ZERO, vec![]);
-        assert_eq!(zero.unwrap_err().reason(), "Step");
+        assert_eq!(zero, Err(SeriesError::Step(SignedDuration::ZERO)));
         let late = Series::new(
             Timestamp::MAX,
             SignedDuration::from_secs(1),
             vec![None, None],
         );
-        assert_eq!(late.unwrap_err().reason(), "End");
+        assert_eq!(late, Err(SeriesError::End(2)));
         let step = SignedDuration::from_secs(60);
         let series = Series::new(start, step, vec![None, Some(1.0), None]).unwrap();
         assert_eq!(series.end().as_second(), 120);

@@ -1,5 +1,5 @@
-//! Brown's triple exponential smoothing: `tes` with a fixed α, and `s-hpa`, whose α follows how
-//! much the load has moved of late (DS-HPA, equations 2 to 10).
+//! Triple exponential smoothing (`[Brown]`, `[DS-HPA]` (2) to (10)): `tes` with a fixed α, and
+//! `s-hpa`, whose α follows the movement of the load.
 
 mod adaptive;
 mod brown;

@@ -7,24 +7,24 @@ pub(super) const MIN_SCORED: u32 = 20;
 /// The least share of observations inside an 80 % interval that is believed.
 pub(super) const MIN_COVERAGE: f64 = 0.60;
 
-/// Whether a forecast may be acted on, with the figures that say so.
+/// A judgement of a model, with the figures that it rests on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Trust {
-    /// It may.
+    /// Its forecasts may be acted on.
     Trusted {
         /// The error over that of the naive forecast, below 1.
         ratio: f64,
     },
-    /// It is ignored.
+    /// Its forecasts are ignored.
     Untrusted(Distrust),
 }
 
-/// Why a forecast is ignored.
+/// The reason for which a forecast is ignored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Distrust {
     /// Too few forecasts have met their observation.
     Unproven {
-        /// How many have.
+        /// The number that have, below 20.
         scored: u32,
     },
     /// The last value would have been as good.
@@ -40,13 +40,13 @@ pub enum Distrust {
 }
 
 impl Trust {
-    /// Whether the forecast may be acted on.
+    /// True where the forecasts may be acted on.
     #[must_use]
     pub const fn is_trusted(self) -> bool {
         matches!(self, Self::Trusted { .. })
     }
 
-    /// The kind of judgement, for conditions, Events and metrics.
+    /// The name of the judgement, for conditions, Events and metrics.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {

@@ -1,10 +1,10 @@
-//! How wide a forecast is, learnt from the errors that the model makes at each horizon.
+//! Widths of intervals, learnt from the errors that the model makes at each horizon.
 //!
 //! For every horizon a scale (the mean absolute error, older errors fading) and for each level a
 //! multiplier of it. A multiplier grows by a step when an error falls outside and shrinks when it
 //! falls inside, in such a proportion that it stands still where the level is met: quantile
-//! tracking, as in online conformal prediction (Angelopoulos, Candès and Tibshirani 2023). It
-//! needs no distribution, three numbers a horizon, and covers what it says in the long run.
+//! tracking, as in online conformal prediction (`[Conformal]`). It needs no distribution, takes
+//! three numbers a horizon, and covers its level in the long run.
 
 use std::num::NonZeroUsize;
 
@@ -13,13 +13,13 @@ use crate::units::{count_as_f64, narrowed};
 
 /// After this many errors an error's weight has faded to 1/e.
 const MEMORY: u32 = 60;
-/// How far one error moves a multiplier, in scales.
+/// The step by which one error moves a multiplier, in scales.
 const RATE: f64 = 0.1;
 /// Multipliers stay where no run of luck or of outliers can make the interval useless.
 const LEAST: f64 = 0.25;
 const MOST: f64 = 20.0;
 
-/// The width of one horizon, in as little memory as it can be told in: there are tens of thousands.
+/// The width of one horizon, in little memory: there are tens of thousands.
 #[derive(Debug, Clone, Copy)]
 struct Width {
     ahead: u32,
@@ -80,7 +80,7 @@ pub(super) struct Widths {
     by_horizon: Box<[Width]>,
     /// For each horizon a ring of as many means as it is steps long, one after the other.
     issued: Box<[f32]>,
-    /// How many steps have been issued in a row.
+    /// The number of steps that have been issued in a row.
     rows: usize,
 }
 
@@ -114,12 +114,12 @@ impl Widths {
         size_of_val(&*self.by_horizon) + size_of_val(&*self.issued)
     }
 
-    /// Forgets what was issued, but not how wrong the model has been.
+    /// Forgets the forecasts that wait, but not the widths.
     pub(super) const fn restart(&mut self) {
         self.rows = 0;
     }
 
-    /// Compares what was forecast for now with what came.
+    /// Compares the forecasts for now with the value that came.
     pub(super) fn score(&mut self, actual: f64) {
         let mut start = 0;
         for width in &mut self.by_horizon {

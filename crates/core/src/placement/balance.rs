@@ -1,5 +1,5 @@
-//! The balance score (thesis 4.4 to 4.11): how evenly the cluster would be used with the Pod on
-//! each of the candidate nodes.
+//! The balance score (`[CLBP]` (4.4) to (4.11)): the evenness of the cluster with the Pod on each of
+//! the candidate nodes.
 //!
 //! Everything is computed relative to the variance without the Pod, in closed form: placing it on
 //! node j moves n Var by `d (2 q + d (1 - 1/n))`, where q is the node's distance from the mean and
@@ -8,17 +8,17 @@
 
 mod spread;
 
-use crate::placement::NodeLoad;
+use crate::placement::node_load::NodeLoad;
 use crate::profile::Weights;
 use crate::units::{Amount, Resource, Resources};
-use spread::{Spread, extreme, normalised};
+use spread::{BEST, EQUAL, Spread, extreme, normalised};
 
-/// How the deviations of several resources become one score.
+/// The way by which the deviations of several resources become one score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Normalization {
     /// One normalisation of the weighted sum of variances.
     Joint,
-    /// Each resource normalised by itself, as (4.10).
+    /// Each resource normalised by itself, as `[CLBP]` (4.10).
     PerResource,
 }
 
@@ -33,19 +33,13 @@ impl Normalization {
     }
 }
 
-/// The best score.
-const BEST: f64 = 10.0;
-
-/// Candidates whose deviations differ by no more than this are equally good.
-const EQUAL: f64 = 1e-12;
-
 /// The score of one node with the figures that led to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeScore {
-    /// D (4.9): the deviation of the candidates' usage with the Pod on this node; `None` where the
-    /// node's capacity is unknown.
+    /// D (`[CLBP]` (4.9)): the deviation of the candidates' usage with the Pod on this node; `None`
+    /// where the node's capacity is unknown.
     pub deviation: Resources<Option<f64>>,
-    /// S (4.10): the deviation normalised to 0 to 10 over the candidates, 10 the most even.
+    /// S (`[CLBP]` (4.10)): the deviation normalised to 0 to 10 over the candidates, 10 the most even.
     pub score: Resources<Option<f64>>,
     /// The node's score, 0 to 10.
     pub total: f64,
@@ -123,7 +117,7 @@ fn joint(nodes: &[NodeLoad], demand: &Resources<Amount>, weights: &Weights) -> V
     totals
 }
 
-/// Σ w S (4.11), the weights renormalised over the resources known of the node.
+/// Σ w S (`[CLBP]` (4.11)), the weights renormalised over the resources known of the node.
 fn per_resource(nodes: &[NodeLoad], demand: &Resources<Amount>, weights: &Weights) -> Vec<f64> {
     let mut sums = vec![(0.0, 0.0); nodes.len()];
     let mut spread = Spread::default();
@@ -269,7 +263,7 @@ mod tests {
         prop::collection::vec(some_node(), 1..60)
     }
 
-    /// (4.4) to (4.9) as they are written, for one resource of known capacity.
+    /// `[CLBP]` (4.4) to (4.9) as they are written, for one resource of known capacity.
     fn deviation_as_written(nodes: &[NodeLoad], demand: f64, placed: usize) -> f64 {
         let usage = nodes.iter().enumerate().map(|(at, node)| {
             let capacity = node.capacity[Resource::Cpu].unwrap().as_f64();

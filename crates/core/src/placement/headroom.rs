@@ -1,24 +1,24 @@
-//! The headroom rule (thesis 4.1): a node takes a Pod only if every resource stays below the
+//! The headroom rule (`[CLBP]` (4.1)): a node takes a Pod only if every resource stays below the
 //! headroom ratio of its capacity afterwards, also those of which the Pod demands nothing.
 //!
 //! A resource whose capacity is unknown takes no part. Compared in floats, exactly as (4.1) is
 //! written, so that the figures shown by `explain` are those that decided.
 
-use crate::placement::NodeLoad;
+use crate::placement::node_load::NodeLoad;
 use crate::units::{Amount, Ratio, Resources};
 
-/// What the rule found for one resource of one node.
+/// The rule for one resource of one node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Term {
-    /// R: what the Pod demands.
+    /// R: the demand of the Pod.
     pub demand: Amount,
-    /// N: what the node uses.
+    /// N: the usage of the node.
     pub load: Amount,
-    /// T: what the node can give, if known.
+    /// T: the most the node can give, if known.
     pub capacity: Option<Amount>,
     /// h T: what R + N must stay below; `None` where T is unknown.
     pub limit: Option<f64>,
-    /// Whether the rule holds, or takes no part.
+    /// True where the rule holds, and where it takes no part.
     pub fits: bool,
 }
 
@@ -35,7 +35,7 @@ impl Term {
     }
 }
 
-/// Whether `R + N < h T` holds for every resource of known capacity (thesis 4.1).
+/// True where `R + N < h T` holds for every resource of known capacity (`[CLBP]` (4.1)).
 #[must_use]
 pub fn fits(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> bool {
     let parts = demand.values().iter().zip(node.load.values());
@@ -62,7 +62,7 @@ pub fn refusing(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) ->
     refused
 }
 
-/// The terms of (4.1) for each resource, for explanations; [`fits`] is the conjunction of them.
+/// The terms of `[CLBP]` (4.1) for each resource, for explanations; [`fits`] is the conjunction of them.
 #[must_use]
 pub fn terms(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> Resources<Term> {
     Resources::from_fn(|resource| {
@@ -75,8 +75,8 @@ pub fn terms(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> Re
     })
 }
 
-/// (R + N) / T of the fullest resource once the Pod is there: what the least loaded nodes are found
-/// by when none has headroom. `None` where no capacity is known.
+/// (R + N) / T of the fullest resource once the Pod is there, by which the least loaded nodes are
+/// found when none has headroom. `None` where no capacity is known.
 #[must_use]
 pub fn fullest(demand: &Resources<Amount>, node: &NodeLoad) -> Option<f64> {
     let ratios = node.capacity.iter().filter_map(|(resource, capacity)| {

@@ -1,4 +1,4 @@
-//! What every node uses now, Pods that are still starting included.
+//! The usage of every node now, Pods that are still starting included.
 //!
 //! Measurements lag: a Pod that was placed a moment ago is in no sample yet, and one that has just
 //! finished still is. The table keeps, for each node, the newest measurement, the demand of Pods
@@ -9,44 +9,28 @@ mod entry;
 mod mean;
 mod node_set;
 mod pod;
+mod settings;
 mod sums;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 pub use entry::{NodeDetail, NodeFacts};
 pub use mean::MeanLoad;
 pub use node_set::{Freshness, NodeSet, NodeState};
 pub use pod::PodFacts;
+pub use settings::Settings;
 
 use crate::placement::usage::{PodName, UsageSample};
 use crate::units::Resources;
 use entry::{Moment, NodeEntry};
-use pod::{Gone, PodEntry, Stage};
+use pod::{EndedPod, PodEntry, Stage};
 use sums::Sums;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
-
-/// How long things are believed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
-    /// Measurements older than this are not used.
-    pub max_age: SignedDuration,
-    /// How long a Pod counts on the node that was proposed for it while its binding is not seen.
-    pub provisional: SignedDuration,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            max_age: SignedDuration::from_mins(3),
-            provisional: SignedDuration::from_secs(10),
-        }
-    }
-}
 
 /// The nodes of the cluster with their loads, and the Pods that the loads are derived from.
 #[derive(Debug, Default)]
@@ -56,19 +40,18 @@ pub struct NodeTable {
     pods: Map<Box<str>, PodEntry>,
     /// When Pods were counted provisionally.
     provisional: Vec<(Timestamp, Box<str>)>,
-    /// What these Pods ask for.
+    /// The demand of these Pods.
     outstanding: Sums,
     /// Names of ended Pods whose usage samples still hold, with their nodes.
-    buried: Map<PodName, Arc<str>>,
+    ended: Map<PodName, Arc<str>>,
     sample: Arc<UsageSample>,
-    /// Until when time alone changes no load: when the first of the measurements in use grows stale.
-    /// `None` when that is to be found out.
+    /// The time until which no load changes by itself, when the first of the measurements in use
+    /// grows stale. `None` when that is to be found out.
     settled_until: Option<Timestamp>,
     set: NodeSet,
 }
 
 impl NodeTable {
-    /// An empty table.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self {
@@ -135,7 +118,7 @@ impl NodeTable {
         let node = self.intern(node);
         let before = self.detach(uid);
         if before.is_none() {
-            self.exhume(facts.name, now);
+            self.forget_ended(facts.name, now);
         }
         let started = before
             .as_ref()
@@ -165,8 +148,11 @@ impl NodeTable {
             return;
         };
         if let (Stage::Bound { .. }, Some(node)) = (&pod.stage, self.nodes.get_mut(&pod.node)) {
-            node.bury(Gone::new(pod.name.clone(), now, &self.sample), &self.sample);
-            self.buried.insert(pod.name, Arc::clone(&pod.node));
+            node.remember_ended(
+                EndedPod::new(pod.name.clone(), now, &self.sample),
+                &self.sample,
+            );
+            self.ended.insert(pod.name, Arc::clone(&pod.node));
         }
         self.resolve(&pod.node, now);
         self.forget_if_unused(&pod.node);
@@ -195,7 +181,7 @@ impl NodeTable {
             return;
         }
         self.release(uid, now);
-        self.exhume(facts.name, now);
+        self.forget_ended(facts.name, now);
         let node = self.intern(node);
         let pod = PodEntry {
             name: facts.name.clone(),
@@ -232,8 +218,11 @@ impl NodeTable {
             self.resolve(name, now);
         }
         let nodes = &self.nodes;
-        self.buried
-            .retain(|name, node| nodes.get(node).is_some_and(|node| node.has_buried(name)));
+        self.ended.retain(|name, node| {
+            nodes
+                .get(node)
+                .is_some_and(|node| node.remembers_ended(name))
+        });
         self.look_ahead(now);
         before
     }
@@ -271,7 +260,7 @@ impl NodeTable {
         self.nodes.get(name).and_then(NodeEntry::detail)
     }
 
-    /// How many Pods are counted, by whether they are in flight.
+    /// The number of Pods in flight: reserved or bound, and not yet wholly in the measurements.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.nodes.values().map(NodeEntry::in_flight_pods).sum()
@@ -287,15 +276,15 @@ impl NodeTable {
     }
 
     /// Forgets an ended Pod whose name another one has now.
-    fn exhume(&mut self, name: &PodName, now: Timestamp) {
-        let Some(node) = self.buried.remove(name) else {
+    fn forget_ended(&mut self, name: &PodName, now: Timestamp) {
+        let Some(node) = self.ended.remove(name) else {
             return;
         };
         let sample = Arc::clone(&self.sample);
         let changed = self
             .nodes
             .get_mut(&node)
-            .is_some_and(|node| node.exhume(name, &sample));
+            .is_some_and(|node| node.forget_ended(name, &sample));
         if changed {
             self.resolve(&node, now);
         }
@@ -327,8 +316,8 @@ impl NodeTable {
         };
         if let Some(node) = self.nodes.get_mut(&pod.node) {
             node.attach(uid, &mut pod, &moment);
-            if matches!(pod.stage, Stage::Finished { .. }) && node.has_buried(&pod.name) {
-                self.buried.insert(pod.name.clone(), Arc::clone(&pod.node));
+            if matches!(pod.stage, Stage::Finished { .. }) && node.remembers_ended(&pod.name) {
+                self.ended.insert(pod.name.clone(), Arc::clone(&pod.node));
             }
         }
         self.pods.insert(uid.into(), pod);

@@ -10,10 +10,10 @@ use crate::placement::balance::Normalization;
 use crate::profile::ProfileTable;
 use crate::units::{Amount, Ratio, Resources};
 
-/// What happens to a Pod for which no node has headroom.
+/// The treatment of a Pod for which no node has headroom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoHeadroom {
-    /// It waits.
+    /// It waits until a node has headroom.
     Reject,
     /// The least loaded nodes take it.
     Relax,
@@ -56,22 +56,20 @@ impl FromStr for NoHeadroom {
 /// Cluster-wide scheduling policy; a namespace may override the fields it has annotations for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
-    /// h in (4.1): the largest load / capacity allowed after placement.
+    /// h of `[CLBP]` (4.1): the largest load / capacity allowed after placement.
     pub headroom: Ratio,
     /// h for Pods of these priority classes, before the namespace's own.
     pub headroom_by_priority_class: BTreeMap<String, Ratio>,
-    /// Share of the free capacity from which a resource is dominant (4.2).
+    /// Share of the free capacity from which a resource is dominant (`[CLBP]` (4.2)).
     pub profile_threshold: Ratio,
-    /// What happens when no node has headroom.
     pub no_headroom: NoHeadroom,
-    /// Under `reject`, how long a Pod waits before the least loaded nodes take it all the same;
-    /// `None` for ever.
+    /// Under `reject`, the time after which the least loaded nodes take a Pod all the same; `None`
+    /// for never.
     pub relax_after: Option<SignedDuration>,
-    /// How the deviations of several resources become one score.
     pub normalization: Normalization,
     /// The weights of each profile.
     pub profiles: ProfileTable,
-    /// Whether the CNI bandwidth annotations count as demand where nothing better is known.
+    /// True where the CNI bandwidth annotations count as demand for want of anything better.
     pub caps_as_demand: bool,
     /// Capacity of nodes that do not tell theirs, used for network and disk I/O.
     pub default_capacity: Resources<Option<Amount>>,

@@ -1,4 +1,4 @@
-//! What was measured of nodes and Pods in one round.
+//! Measurements of nodes and Pods, a round of them at a time.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,6 @@ use crate::units::{Amount, Resources};
 /// One measured value with the time span that it speaks of, `[at - window, at]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measurement {
-    /// What was used.
     pub value: Amount,
     /// The end of the span: when the exporter was read, not when the answer arrived.
     pub at: Timestamp,
@@ -20,9 +19,7 @@ pub struct Measurement {
 /// A Pod by namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PodName {
-    /// The namespace.
     pub namespace: Box<str>,
-    /// The name.
     pub name: Box<str>,
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Profile, Weights};
+use super::kind::Profile;
+use super::weights::Weights;
 
 /// The weights of every profile: the five built in and those that configuration adds.
 #[derive(Debug, Clone, PartialEq)]

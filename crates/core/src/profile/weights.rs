@@ -1,17 +1,18 @@
 //! The weights of the five resources for each profile.
 //!
-//! The published judgements compare five roles; each built-in profile gives these roles to the
+//! The published judgements (`[CLBP]` Table 4.4) compare five roles; each built-in profile gives these roles to the
 //! resources in an order of its own. Weights are used unrounded. `normal` has fixed weights.
 
+use super::kind::Profile;
 use crate::ahp::{AhpError, Analysis, JudgementMatrix, RandomIndex};
-use crate::profile::Profile;
 use crate::units::{Resource, Resources};
 
-/// How far a sum of weights may be from 1 by the rounding of the weights themselves.
+/// The distance of a sum of weights from 1 that their own rounding explains.
 const SUM_TOLERANCE: f64 = 1e-6;
 
-/// The published judgements of the compute profile, from the most important role to the least.
-/// They give, to every digit, the published weights and CR = 0.038.
+/// The judgements of the compute profile, from the most important role to the least: `[CLBP]`
+/// (4.13) with two misprints corrected, so that the weights and the CR of 0.038 of Table 4.5 follow
+/// to every digit.
 const PUBLISHED: [[f64; 5]; 5] = [
     [1.0, 3.0, 3.0, 5.0, 7.0],
     [1.0 / 3.0, 1.0, 2.0, 4.0, 7.0],
@@ -24,17 +25,12 @@ const PUBLISHED: [[f64; 5]; 5] = [
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights(Resources<f64>);
 
-/// Why weights are refused.
+/// The refusal of weights.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WeightsError {
     /// A weight is negative or not finite.
     #[error("weight {value} of {resource} is not accepted: it is at least 0")]
-    Negative {
-        /// The resource.
-        resource: Resource,
-        /// Its weight.
-        value: f64,
-    },
+    Negative { resource: Resource, value: f64 },
     /// The weights do not sum to 1.
     #[error("weights with the sum {0} are not accepted: they sum to 1")]
     Sum(f64),
@@ -49,7 +45,7 @@ pub enum WeightsError {
 }
 
 impl WeightsError {
-    /// The kind of error, for conditions, Events and metrics.
+    /// The name of the fault, for conditions, Events and metrics.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -62,7 +58,7 @@ impl WeightsError {
 }
 
 impl Weights {
-    /// These weights.
+    /// Weights that are at least 0 and sum to 1.
     ///
     /// # Errors
     /// [`WeightsError::Negative`] or [`WeightsError::Sum`].

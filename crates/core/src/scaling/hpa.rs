@@ -1,4 +1,5 @@
-//! The HorizontalPodAutoscaler of Kubernetes 1.36, whole, as pure functions.
+//! The HorizontalPodAutoscaler of Kubernetes 1.36, whole, as pure functions ([HPA] of
+//! docs/SOURCES.md).
 //!
 //! [`reconcile()`] is one look of the controller at one HPA: from the spec, the previous status, the
 //! scale of the target, its Pods, what is measured and what is remembered, to a replica count,
@@ -31,7 +32,7 @@
 //!
 //! [`Quantity::approximate_f64`]: crate::units::Quantity::approximate_f64
 
-pub mod behavior;
+mod behavior;
 mod error;
 mod events;
 mod groups;
@@ -77,3 +78,6 @@ pub use status::{
     MetricStatus, Status,
 };
 pub use zero::{Zero, ZeroReplicas, zero_replicas};
+
+#[cfg(test)]
+mod tests;

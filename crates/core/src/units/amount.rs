@@ -11,7 +11,6 @@ use std::iter::Sum;
 pub struct Amount(u64);
 
 impl Amount {
-    /// Nothing.
     pub const ZERO: Self = Self(0);
 
     /// `value` in the base unit: millicores, bytes, or bytes per second.

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::BytesPerSecond;
+use super::amount::BytesPerSecond;
 
 /// Text that is no rate, with what is accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -17,7 +17,7 @@ pub struct RateError {
 }
 
 impl RateError {
-    /// What is accepted, for messages.
+    /// The accepted forms, for messages.
     pub const ACCEPTED: &'static str =
         "a rate such as 5Mbps (bits), 10MB/s, 10MiB/s, or a number of bytes per second";
 }

@@ -13,12 +13,12 @@ pub struct Ratio(f64);
 pub struct RatioError {
     /// The text or number as given.
     pub given: String,
-    /// What would have been accepted.
+    /// The numbers that are accepted.
     pub accepted: &'static str,
 }
 
 impl Ratio {
-    /// A finite ratio.
+    /// Any finite number as a ratio.
     ///
     /// # Errors
     /// NaN and infinities are refused.

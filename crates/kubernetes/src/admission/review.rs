@@ -185,7 +185,8 @@ fn annotate(
             let threshold = namespace
                 .profile_threshold
                 .unwrap_or(policy.profile_threshold);
-            let class = profile::classify(&demand.amounts, &snapshot.nodes.mean(), threshold);
+            let class =
+                profile::classify(&demand.amounts, &snapshot.nodes.mean().free(), threshold);
             (class.profile.to_string(), PROFILE_SOURCE_REQUESTS)
         },
         |name| (name.to_owned(), PROFILE_SOURCE_DECLARED),

@@ -232,7 +232,7 @@ pub(super) fn weights_for<'p>(
         .namespace
         .profile_threshold
         .unwrap_or(policy.profile_threshold);
-    let class = profile::classify(&judgement.demand.amounts, &mean, threshold).profile;
+    let class = profile::classify(&judgement.demand.amounts, &mean.free(), threshold).profile;
     (class.to_string(), policy.profiles.built_in(class))
 }
 

@@ -9,7 +9,7 @@ use evenkeel_core::scaling::hpa::{
     self, AfterWrite, Memory, Observed, Outcome, Rescale, Scale, ScaleWriteError, Step,
 };
 use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_kubernetes::label_selector::Selector;
+use evenkeel_label_selector::Selector;
 
 use self::given::{ReconcileIn, WriteError};
 use self::outcome::ReconcileOut;

@@ -139,8 +139,8 @@ pub struct Target {
     pub current: Option<u32>,
     /// Replicas that it should have.
     pub wanted: Option<u32>,
-    /// The basis of that: `forecast`, or `rule`, `keep` or `nothing` where that is gone.
-    pub step: Option<String>,
+    /// Source that this rests on: `forecast`, `d-hpa`, `reaction`, `last-known` or `nothing`.
+    pub grounds: Option<String>,
     pub reason: Option<String>,
     /// The fewest that the user lets the HPA go to.
     pub min: Option<u32>,

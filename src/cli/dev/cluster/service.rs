@@ -3,16 +3,16 @@
 //!
 //! Only what it says counts here: a fault that it has not noticed is no notice.
 
-mod exposition;
 mod notices;
 mod scaling;
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use self::exposition::Exposition;
 use self::notices::Notices;
 use super::events::{Event, Events};
+use crate::api;
+use crate::metrics::exposition::Exposition;
 use evenkeel_http_client::Client;
 use evenkeel_sandbox::Timeline;
 use evenkeel_sandbox::scrape::Timing;
@@ -47,7 +47,7 @@ pub(super) async fn watch(addresses: Addresses, timeline: Timeline, events: Even
             readiness(&client, addresses.http),
             text(
                 &client,
-                format!("http://{}/api/v1/scaling", addresses.dashboard)
+                format!("http://{}{}", addresses.dashboard, api::SCALING)
             ),
         );
         let at = timeline.elapsed();

@@ -4,7 +4,7 @@
 //! however few cells there are. What is over the line has a `!` behind its figure: not everybody
 //! sees a colour.
 
-use crate::cli::dev::canvas::{Canvas, Tone};
+use crate::cli::dev::canvas::{Canvas, Place, Tone};
 use crate::cli::output::percent;
 use evenkeel_core::units::Amount;
 
@@ -21,7 +21,8 @@ const PARTS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 /// The largest figure that there is room for.
 const LARGEST: f64 = 9.99;
 
-/// How many columns a bar of so many cells takes with its figure; without cells it is the figure.
+/// Columns that a bar of so many cells takes with its figure; a bar without cells is only its
+/// figure.
 pub(super) const fn width(cells: usize) -> usize {
     if cells == 0 {
         FIGURE
@@ -31,13 +32,8 @@ pub(super) const fn width(cells: usize) -> usize {
 }
 
 /// Draws the bar of a share of the capacity with so many cells.
-pub(super) fn draw(
-    canvas: &mut Canvas,
-    (row, at): (usize, usize),
-    cells: usize,
-    share: f64,
-    line: f64,
-) {
+pub(super) fn draw(canvas: &mut Canvas, begin: Place, cells: usize, share: f64, line: f64) {
+    let Place { row, column: at } = begin;
     let over = share > line;
     let tone = if over { Tone::Alarm } else { Tone::Plain };
     if cells > 0 {
@@ -63,7 +59,8 @@ fn mark(cells: usize, line: f64) -> usize {
     whole(line * whole_to_f64(cells)).min(cells)
 }
 
-/// How many cells are filled, in parts of a cell too: the mark is the line, the end is all.
+/// Filled cells with fractions: the mark stands for the headroom line, the end for the whole
+/// capacity.
 fn filled(cells: usize, share: f64, line: f64) -> f64 {
     let (all, mark) = (whole_to_f64(cells), whole_to_f64(mark(cells, line)));
     if share <= line {

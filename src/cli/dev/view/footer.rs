@@ -1,17 +1,17 @@
-//! Faults, what was counted, and the keys; where there is no room for all, what matters most.
+//! Faults, counts and keys; where there is no room for all, the most important ones.
 
-use crate::cli::dev::canvas::{Canvas, Tone};
+use crate::cli::dev::canvas::{Canvas, Place, Tone};
 use crate::cli::dev::model::{Model, Phase};
 
-/// Between two texts.
+/// Empty columns between two texts.
 const GAP: usize = 3;
 
-/// A text, with how much it matters: the lowest number stays longest.
+/// A text with its rank: the lowest number stays longest.
 struct Part {
     text: String,
     tone: Tone,
     rank: u8,
-    /// Whether it stands at the right end of its row.
+    /// It stands at the right end of its row.
     right: bool,
 }
 
@@ -52,7 +52,7 @@ fn row(canvas: &mut Canvas, row: usize, parts: Vec<Part>) {
     let (right, left): (Vec<&Part>, Vec<&Part>) = kept.iter().partition(|part| part.right);
     let mut at = 0;
     for Part { text, tone, .. } in left {
-        canvas.field((row, at), width.saturating_sub(at), text, *tone);
+        canvas.field(Place::new(row, at), width.saturating_sub(at), text, *tone);
         at += text.chars().count() + GAP;
     }
     let mut end = width;
@@ -62,7 +62,7 @@ fn row(canvas: &mut Canvas, row: usize, parts: Vec<Part>) {
     }
 }
 
-/// Faults that are on matter more than those to come, and these more than those that are over.
+/// Faults by importance: those that are on, those to come, and those that are over.
 fn faults(model: &Model) -> Vec<Part> {
     let part = |(fault, phase): &(String, Phase)| {
         let (what, tone, rank) = match phase {
@@ -91,8 +91,8 @@ fn counted(model: &Model) -> Vec<Part> {
     parts
 }
 
-/// The parts that fit side by side, in their order, when what matters least is left out; the one
-/// that matters most stays in any case.
+/// The parts that fit side by side, in their order, after those of the highest ranks are left out;
+/// the one of the lowest rank stays in any case.
 fn fitting(mut parts: Vec<Part>, width: usize) -> Vec<Part> {
     let length = |part: &Part| part.text.chars().count() + GAP;
     while parts.len() > 1 && parts.iter().map(length).sum::<usize>() > width + GAP {

@@ -1,7 +1,7 @@
 //! Nodes with a bar for each of the five resources.
 
 use super::bar;
-use crate::cli::dev::canvas::{Canvas, Tone};
+use crate::cli::dev::canvas::{Canvas, Place, Tone};
 use crate::cli::dev::cluster::events::NodeLoads;
 use crate::cli::dev::model::Model;
 use crate::cli::figures;
@@ -13,16 +13,18 @@ const GAP: usize = 1;
 const NAME: usize = 14;
 const PODS: usize = 4;
 
-/// Where the bars begin, and how many cells each has.
+/// Layout of the bars in a row.
 #[derive(Debug, Clone, Copy)]
 struct Bars {
     first: usize,
     cells: usize,
+    /// The headroom line, as a share of the capacity.
+    line: f64,
 }
 
 impl Bars {
     /// As long as there is room for, and no longer than usual; without any where there is none.
-    fn of(width: usize) -> Self {
+    fn of(width: usize, line: f64) -> Self {
         let count = Resource::ALL.len();
         let room = width.saturating_sub(NAME + GAP + PODS) / count;
         let cells = room.saturating_sub(GAP + bar::WIDTH - bar::CELLS);
@@ -31,10 +33,11 @@ impl Bars {
         Self {
             first: width.saturating_sub(taken),
             cells,
+            line,
         }
     }
 
-    /// Where the bar of the resource at `index` begins.
+    /// First column of the bar of the resource at `index`.
     const fn at(self, index: usize) -> usize {
         self.first + index * (bar::width(self.cells) + GAP)
     }
@@ -42,13 +45,12 @@ impl Bars {
 
 /// Draws up to `most` nodes from `row` on, the fullest where there are more; the row after.
 pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize, most: usize) -> usize {
-    let bars = Bars::of(canvas.width());
+    let bars = Bars::of(canvas.width(), model.started.line);
     header(canvas, row, bars);
-    let line = model.started.line;
     let shown = fullest(&model.nodes, most);
     let mut at = row + 1;
     for node in &shown {
-        draw_node(canvas, at, bars, (node, line));
+        draw_node(canvas, at, bars, node);
         at += 1;
     }
     let hidden = model.nodes.len() - shown.len();
@@ -73,21 +75,27 @@ fn header(canvas: &mut Canvas, row: usize, bars: Bars) {
     canvas.right(row, bars.first.saturating_sub(GAP), "Pods", Tone::Quiet);
     for (index, resource) in Resource::ALL.into_iter().enumerate() {
         let (at, width) = (bars.at(index), bar::width(bars.cells));
-        canvas.field((row, at), width, figures::title(resource), Tone::Quiet);
+        canvas.field(
+            Place::new(row, at),
+            width,
+            figures::title(resource),
+            Tone::Quiet,
+        );
     }
 }
 
-fn draw_node(canvas: &mut Canvas, row: usize, bars: Bars, (node, line): (&NodeLoads, f64)) {
+fn draw_node(canvas: &mut Canvas, row: usize, bars: Bars, node: &NodeLoads) {
     let pods = bars.first.saturating_sub(GAP);
     let name = pods.saturating_sub(PODS + GAP);
-    canvas.field((row, 0), name, &node.name, Tone::Plain);
+    canvas.field(Place::new(row, 0), name, &node.name, Tone::Plain);
     canvas.right(row, pods, &node.pods.to_string(), Tone::Plain);
     if !node.ready {
         canvas.put(row, bars.first, "not ready", Tone::Alarm);
         return;
     }
     for (index, (_, share)) in node.utilisation.iter().enumerate() {
-        bar::draw(canvas, (row, bars.at(index)), bars.cells, *share, line);
+        let begin = Place::new(row, bars.at(index));
+        bar::draw(canvas, begin, bars.cells, *share, bars.line);
     }
 }
 

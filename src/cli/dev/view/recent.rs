@@ -1,6 +1,7 @@
-//! What happened last: placements with profile, node and why, refusals, and scalings.
+//! The last events: placements with profile, node and reason, refusals, and scalings.
 
-use crate::cli::dev::canvas::{Canvas, Tone};
+use super::size::WIDTH;
+use crate::cli::dev::canvas::{Canvas, Place, Tone};
 use crate::cli::dev::cluster::events::Event;
 use crate::cli::dev::cluster::events::TimedEvent;
 use crate::cli::dev::lines::{full, why};
@@ -9,7 +10,7 @@ use crate::cli::dev::show::clock;
 
 const POD: usize = 10;
 
-/// Where the columns after the Pod's name begin.
+/// First columns of the fields after the Pod's name.
 #[derive(Debug, Clone, Copy)]
 struct Columns {
     profile: usize,
@@ -20,7 +21,7 @@ struct Columns {
 impl Columns {
     /// On a narrow screen names give way.
     fn of(width: usize) -> Self {
-        let lacking = super::WIDTH.saturating_sub(width);
+        let lacking = WIDTH.saturating_sub(width);
         let profile = 43 - (lacking * 2 / 5).min(16);
         let node = profile + 9;
         let why = node + 17 - (lacking / 8).min(5);
@@ -64,16 +65,26 @@ fn draw_one(canvas: &mut Canvas, row: usize, columns: Columns, happened: &TimedE
             pod, node, profile, ..
         } => {
             let profile = profile.as_deref().unwrap_or("–");
-            canvas.field((row, POD), name, &full(pod), Tone::Plain);
+            canvas.field(Place::new(row, POD), name, &full(pod), Tone::Plain);
             let (for_profile, for_node) = (node_at - profile_at - 1, why_at - node_at - 1);
-            canvas.field((row, profile_at), for_profile, profile, Tone::Plain);
-            canvas.field((row, node_at), for_node, node, Tone::Plain);
-            canvas.field((row, why_at), last, &why(&happened.event), Tone::Plain);
+            canvas.field(
+                Place::new(row, profile_at),
+                for_profile,
+                profile,
+                Tone::Plain,
+            );
+            canvas.field(Place::new(row, node_at), for_node, node, Tone::Plain);
+            canvas.field(
+                Place::new(row, why_at),
+                last,
+                &why(&happened.event),
+                Tone::Plain,
+            );
         }
         Event::PodRefused { pod, message } => {
-            canvas.field((row, POD), name, &full(pod), Tone::Alarm);
+            canvas.field(Place::new(row, POD), name, &full(pod), Tone::Alarm);
             let text = format!("refused  {message}");
-            canvas.field((row, profile_at), whole, &text, Tone::Alarm);
+            canvas.field(Place::new(row, profile_at), whole, &text, Tone::Alarm);
         }
         Event::Scaled {
             namespace,
@@ -83,9 +94,9 @@ fn draw_one(canvas: &mut Canvas, row: usize, columns: Columns, happened: &TimedE
             why,
         } => {
             let full = format!("{namespace}/{workload}");
-            canvas.field((row, POD), name, &full, Tone::Plain);
+            canvas.field(Place::new(row, POD), name, &full, Tone::Plain);
             let text = format!("{from} → {to} replicas: {why}");
-            canvas.field((row, profile_at), whole, &text, Tone::Plain);
+            canvas.field(Place::new(row, profile_at), whole, &text, Tone::Plain);
         }
         Event::ServiceEvent {
             regarding,
@@ -97,8 +108,13 @@ fn draw_one(canvas: &mut Canvas, row: usize, columns: Columns, happened: &TimedE
             let object = regarding
                 .split_once(' ')
                 .map_or(&**regarding, |(_, name)| name);
-            canvas.field((row, POD), name, object, tone);
-            canvas.field((row, profile_at), whole, &format!("{reason}: {note}"), tone);
+            canvas.field(Place::new(row, POD), name, object, tone);
+            canvas.field(
+                Place::new(row, profile_at),
+                whole,
+                &format!("{reason}: {note}"),
+                tone,
+            );
         }
         Event::PodClassified { .. }
         | Event::FailedOpen { .. }

@@ -92,10 +92,10 @@ fn text(canvas: &Canvas) -> String {
 }
 
 fn is_shown(model: &Model, expected: &str) {
-    is_shown_at(model, (WIDTH, HEIGHT), expected);
+    is_shown_at(model, WIDTH, HEIGHT, expected);
 }
 
-fn is_shown_at(model: &Model, (width, height): (usize, usize), expected: &str) {
+fn is_shown_at(model: &Model, width: usize, height: usize, expected: &str) {
     let canvas = render(model, width, height);
     assert_eq!((canvas.width(), canvas.height()), (width, height));
     let shown = text(&canvas);
@@ -224,7 +224,7 @@ fn web() -> Target {
         current: Some(5),
         wanted: Some(6),
         min: Some(2),
-        step: Some("forecast".to_owned()),
+        grounds: Some("forecast".to_owned()),
         reason: None,
         floor: Some(6),
         load: Some(2.14),
@@ -294,7 +294,8 @@ fn a_scaled_workload_shows_what_the_service_foresees_and_what_it_does() {
     );
     is_shown_at(
         &model,
-        (LEAST.0 + 12, LEAST.1 + 2),
+        LEAST_WIDTH + 12,
+        LEAST_HEIGHT + 2,
         include_str!("../../../../tests/fixtures/dev/small.txt"),
     );
 }

@@ -2,7 +2,7 @@
 //! and floor, and what a plain HPA would have.
 
 use super::bar;
-use crate::cli::dev::canvas::{Canvas, Tone};
+use crate::cli::dev::canvas::{Canvas, Place, Tone};
 use crate::cli::dev::cluster::events::{Target, WorkloadLoad};
 use crate::cli::dev::lines::forecast;
 use crate::cli::dev::model::Model;
@@ -11,10 +11,9 @@ use crate::cli::dev::model::Model;
 const NAME: usize = 14;
 /// The most: figures far from the name that they belong to are hard to read.
 const NAMES: usize = 30;
-/// Columns between two.
+/// Empty columns between two columns of figures.
 const GAP: usize = 1;
 
-/// A column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Column {
     Ready,
@@ -62,7 +61,7 @@ impl Column {
         }
     }
 
-    /// Where there is no room for all, the highest goes first.
+    /// Order in which columns are left out where there is no room for all: the highest goes first.
     const fn rank(self) -> u8 {
         match self {
             Self::Ready => 0,
@@ -80,7 +79,14 @@ impl Column {
 /// The columns that are shown and where each begins, after the room for names.
 struct Layout {
     name: usize,
-    columns: Vec<(Column, usize)>,
+    columns: Vec<Placed>,
+}
+
+/// A column with its first cell.
+#[derive(Debug, Clone, Copy)]
+struct Placed {
+    column: Column,
+    at: usize,
 }
 
 impl Layout {
@@ -103,7 +109,7 @@ impl Layout {
         let placed = columns.into_iter().map(|column| {
             let begins = at + GAP;
             at += column.width() + GAP;
-            (column, begins)
+            Placed { column, at: begins }
         });
         Self {
             columns: placed.collect(),
@@ -116,8 +122,8 @@ impl Layout {
 pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize, most: usize) -> usize {
     let layout = Layout::of(model, canvas.width());
     canvas.put(row, 0, "Workload", Tone::Quiet);
-    for (column, at) in &layout.columns {
-        put(canvas, row, (*column, *at), column.title(), Tone::Quiet);
+    for placed in &layout.columns {
+        put(canvas, row, *placed, placed.column.title(), Tone::Quiet);
     }
     let mut sorted: Vec<&WorkloadLoad> = model.workloads.iter().collect();
     let all = sorted.len();
@@ -128,7 +134,7 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize, most: usize) 
     }
     let mut at = row + 1;
     for workload in &sorted {
-        draw_workload(model, canvas, at, (workload, &layout));
+        draw_workload(model, canvas, at, &layout, workload);
         at += 1;
     }
     if sorted.len() < all {
@@ -140,9 +146,10 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize, most: usize) 
 }
 
 /// Figures stand at the end of their column, words at its beginning.
-fn put(canvas: &mut Canvas, row: usize, (column, at): (Column, usize), text: &str, tone: Tone) {
+fn put(canvas: &mut Canvas, row: usize, placed: Placed, text: &str, tone: Tone) {
+    let Placed { column, at } = placed;
     if matches!(column, Column::History | Column::Forecast) {
-        canvas.field((row, at), column.width(), text, tone);
+        canvas.field(Place::new(row, at), column.width(), text, tone);
     } else {
         canvas.right(row, at + column.width(), text, tone);
     }
@@ -152,27 +159,30 @@ fn draw_workload(
     model: &Model,
     canvas: &mut Canvas,
     row: usize,
-    (workload, layout): (&WorkloadLoad, &Layout),
+    layout: &Layout,
+    workload: &WorkloadLoad,
 ) {
     let full = format!("{}/{}", workload.namespace, workload.name);
-    canvas.field((row, 0), layout.name, &full, Tone::Plain);
+    canvas.field(Place::new(row, 0), layout.name, &full, Tone::Plain);
     let key = (workload.namespace.clone(), workload.name.clone());
     let target = model.targets.get(&key);
-    for (column, at) in &layout.columns {
-        let shown = match column {
+    for placed in &layout.columns {
+        let shown = match placed.column {
             Column::Plain => model
                 .plain
                 .get(&key)
                 .map(|count| (count.to_string(), false)),
             Column::Ready => Some((replicas(workload, target), false)),
-            Column::Requests | Column::Lost | Column::History => requests(model, workload, *column),
-            Column::Load | Column::Forecast | Column::Floor => {
-                target.and_then(|target| scaling(target, *column))
+            column @ (Column::Requests | Column::Lost | Column::History) => {
+                requests(model, workload, column)
+            }
+            column @ (Column::Load | Column::Forecast | Column::Floor) => {
+                target.and_then(|target| scaling(target, column))
             }
         };
         if let Some((text, alarm)) = shown {
             let tone = if alarm { Tone::Alarm } else { Tone::Plain };
-            put(canvas, row, (*column, *at), &text, tone);
+            put(canvas, row, *placed, &text, tone);
         }
     }
 }

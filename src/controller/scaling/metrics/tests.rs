@@ -1,66 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::controller::scaling::board::{
-    Named, Refilled, ShownCondition, ShownFloor, ShownForecast, ShownTrust,
-};
-use jiff::Timestamp;
-
-fn shown() -> Shown {
-    let named = |kind: &str| Named {
-        kind: kind.into(),
-        name: "web".into(),
-    };
-    Shown {
-        namespace: "shop".into(),
-        object: named("HorizontalPodAutoscaler"),
-        workload: named("Deployment"),
-        mode: "floor",
-        current: Some(4),
-        min: Some(2),
-        max: Some(20),
-        decided: Some(6),
-        limited_by: Some("ScaleUpPolicy"),
-        reason: "forecast".to_owned(),
-        horizon_seconds: Some(75),
-        grounds: "forecast",
-        refill: Refilled::Done,
-        loads: vec![ShownLoad {
-            resource: "cpu",
-            now: Some(4100.0),
-            measured_at: Some(Timestamp::UNIX_EPOCH),
-            request: 1000.0,
-            target: 0.8,
-            forecast: Some(ShownForecast {
-                at: Timestamp::UNIX_EPOCH,
-                mean: 7200.0,
-                lower80: 6000.0,
-                upper80: 8000.0,
-                lower95: 5000.0,
-                upper95: 9000.0,
-                model: "s-hpa",
-            }),
-            trust: Some(ShownTrust {
-                trusted: true,
-                reason: "trusted".to_owned(),
-                ratio: Some(0.83),
-                coverage: None,
-            }),
-        }],
-        conditions: vec![ShownCondition {
-            kind: "ForecastTrusted".to_owned(),
-            status: "True",
-            reason: "Trusted".to_owned(),
-            message: String::new(),
-            last_transition_time: Timestamp::UNIX_EPOCH,
-        }],
-        floor: Some(ShownFloor {
-            replicas: 5,
-            until: Timestamp::UNIX_EPOCH,
-        }),
-        decisions: [("ScaleUpPolicy", 3)].into(),
-    }
-}
+use crate::api::scaling::sample;
 
 fn exported(metrics: &Metrics) -> String {
     let mut registry = Registry::default();
@@ -73,7 +14,10 @@ fn exported(metrics: &Metrics) -> String {
 #[test]
 fn a_target_shows_while_it_is_there_and_no_longer() {
     let metrics = Metrics::default();
-    metrics.board().publish(vec![Arc::new(shown())]);
+    metrics.board().publish(vec![BoardEntry {
+        status: Arc::new(sample::status()),
+        decisions: [("ScaleUpPolicy", 3)].into(),
+    }]);
     let text = exported(&metrics);
     let labels = r#"namespace="shop",kind="HorizontalPodAutoscaler",name="web""#;
     for (series, own, value) in [

@@ -21,7 +21,7 @@ fn key(name: &str) -> Key {
 #[test]
 fn a_target_that_comes_while_its_namespace_is_filled_is_filled_after() {
     let running = |asked| Kept {
-        refill: Some(Refilled::Running),
+        refill: Some(RefillState::Running),
         asked,
         ..Kept::default()
     };
@@ -34,10 +34,10 @@ fn a_target_that_comes_while_its_namespace_is_filled_is_filled_after() {
     targets.filled(&Asked::from([("other".into(), 9), ("shop".into(), 3)]));
     assert_eq!(
         state(&targets),
-        [Some(Refilled::Done), Some(Refilled::Running)]
+        [Some(RefillState::Done), Some(RefillState::Running)]
     );
     targets.filled(&Asked::from([("shop".into(), 4)]));
-    assert_eq!(state(&targets), [Some(Refilled::Done); 2]);
+    assert_eq!(state(&targets), [Some(RefillState::Done); 2]);
 }
 
 #[test]

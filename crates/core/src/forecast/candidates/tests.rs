@@ -126,7 +126,7 @@ fn a_choice_is_kept_where_its_model_is_there() {
         after.keep_choice_of(&before);
         let chosen = after
             .chosen
-            .map(|choice| after.candidates[choice.index].model.name());
+            .map(|choice| after.members[choice.index].model.name());
         assert_eq!(chosen, kept, "{errors:?} to {set:?}");
     }
 }
@@ -175,7 +175,7 @@ fn scored(errors: [f64; 3]) -> Load {
         }
         card
     };
-    for (candidate, error) in load.candidates.candidates.iter_mut().zip(errors) {
+    for (candidate, error) in load.candidates.members.iter_mut().zip(errors) {
         candidate.card = card(error);
     }
     load

@@ -1,5 +1,5 @@
 //! `s-hpa`: smoothing over the last 60 samples whose α falls as the last five stray from the mean
-//! of the window (DS-HPA, 9 and 10).
+//! of the window (`[DS-HPA]` (9) and (10)).
 //!
 //! The smoothing is restarted on the window whenever α changes, so that all of it has been smoothed
 //! by one factor. While α stands at a bound, as it does in a steady trend, an observation costs one
@@ -11,21 +11,21 @@ use super::brown::{Alpha, Brown, Coefficients, START, Variant, mean_of_start};
 use crate::forecast::point_model::PointModel;
 use crate::units::count_as_f64;
 
-/// How many of the newest observations (10) compares with the window.
+/// The number of newest observations that `[DS-HPA]` (10) compares with the window.
 const RECENT: usize = 5;
 /// Variation of a window relative to its mean that rounding alone explains.
 const ROUNDING: f64 = 1e-12;
 
-/// α by (10), with what it is computed from.
+/// The smoothing factor α by `[DS-HPA]` (10), with the figures that it is computed from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AdaptiveAlpha {
     /// μ: the mean of the window.
     pub mean: f64,
-    /// σ by (9): the population standard deviation of the window.
+    /// σ by `[DS-HPA]` (9): the population standard deviation of the window.
     pub deviation: f64,
     /// X̂: the mean of the last 5 observations.
     pub recent: f64,
-    /// α by (10) as it stands, which may be far below 0; `None` where the window does not vary.
+    /// α by `[DS-HPA]` (10) as it stands, which may be far below 0; `None` where the window does not vary.
     pub raw: Option<f64>,
 }
 
@@ -88,12 +88,12 @@ pub struct SHpa {
 }
 
 impl SHpa {
-    /// How many observations the window holds.
+    /// The number of observations in the window.
     pub const WINDOW: usize = 60;
-    /// With fewer observations the paper does not forecast (2.3, step 2).
-    pub const NEED: usize = 20;
+    /// The number of observations for a forecast (`[DS-HPA]` 2.3, step 2).
+    pub(crate) const NEED: usize = 20;
 
-    /// The model; the paper's own quadratic coefficient only on request.
+    /// The model with one of the two quadratic coefficients.
     #[must_use]
     pub fn new(variant: Variant) -> Self {
         Self {

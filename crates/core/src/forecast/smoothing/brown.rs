@@ -1,7 +1,7 @@
 //! The three smoothed values and the parabola that they give.
 //!
-//! The paper prints α where Brown has α² in the quadratic coefficient. Only Brown's form follows a
-//! parabola exactly, so it is the default; the printed one serves to reproduce the paper.
+//! `[DS-HPA]` (7) prints α where `[Brown]` has α² in the quadratic coefficient. Only Brown's form
+//! follows a parabola exactly, so it is the default; the printed one serves to reproduce `[DS-HPA]`.
 
 use crate::forecast::point_model::PointModel;
 
@@ -9,28 +9,20 @@ use crate::forecast::point_model::PointModel;
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Alpha(f64);
 
-/// A number that is no smoothing factor.
+/// A number that is not above 0 and below 1.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{0} is not accepted: a smoothing factor is above 0 and below 1")]
 pub struct AlphaError(pub f64);
-
-impl AlphaError {
-    /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "Alpha"
-    }
-}
 
 impl Alpha {
     /// The least that an adaptive factor becomes: below it a forecast no longer follows the load.
     pub const LEAST: Self = Self(0.05);
     /// The most that an adaptive factor becomes: at 1 the coefficients divide by zero.
     pub const MOST: Self = Self(0.95);
-    /// The factor of a window that does not vary, where (10) has no value.
-    pub const EVEN: Self = Self(0.5);
+    /// The factor of a window that does not vary, where `[DS-HPA]` (10) has no value.
+    pub(crate) const EVEN: Self = Self(0.5);
 
-    /// A fixed factor.
+    /// A fixed factor, for `tes`.
     ///
     /// # Errors
     /// Everything outside (0, 1) is refused.
@@ -60,17 +52,17 @@ impl Alpha {
     }
 }
 
-/// Which quadratic coefficient is used.
+/// The quadratic coefficient of the parabola.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Variant {
-    /// Brown's, with α².
+    /// With α², as in `[Brown]`.
     #[default]
     Brown,
-    /// As printed in the DS-HPA paper (7), with α.
+    /// With α, as printed in `[DS-HPA]` (7).
     Paper,
 }
 
-/// S⁽¹⁾, S⁽²⁾ and S⁽³⁾ of DS-HPA (4) and (5).
+/// S⁽¹⁾, S⁽²⁾ and S⁽³⁾ of `[DS-HPA]` (4) and (5).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Brown {
     alpha: Alpha,
@@ -79,19 +71,19 @@ pub struct Brown {
     s3: f64,
 }
 
-/// The parabola `a + b T + c T²` of DS-HPA (6), T in steps.
+/// The parabola `a + b T + c T²` of `[DS-HPA]` (6), T in steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Coefficients {
-    /// The level.
+    /// The level at the last observation.
     pub a: f64,
-    /// The slope.
+    /// The slope there, per step.
     pub b: f64,
-    /// The curvature.
+    /// Half the curvature, per step squared.
     pub c: f64,
 }
 
 impl Coefficients {
-    /// The forecast `steps_ahead` steps from the last observation (6).
+    /// The forecast `steps_ahead` steps from the last observation (`[DS-HPA]` (6)).
     #[must_use]
     pub fn at(&self, steps_ahead: f64) -> f64 {
         self.a + self.b * steps_ahead + self.c * steps_ahead * steps_ahead
@@ -119,7 +111,7 @@ impl Brown {
         }
     }
 
-    /// Takes one observation, (4) and (5).
+    /// Takes one observation (`[DS-HPA]` (4) and (5)).
     pub fn observe(&mut self, value: f64) {
         let alpha = self.alpha.get();
         let keep = 1.0 - alpha;
@@ -134,7 +126,7 @@ impl Brown {
         [self.s1, self.s2, self.s3]
     }
 
-    /// The coefficients of (7).
+    /// The coefficients of `[DS-HPA]` (7).
     #[must_use]
     pub fn coefficients(&self, variant: Variant) -> Coefficients {
         let Self { alpha, s1, s2, s3 } = *self;
@@ -154,7 +146,7 @@ impl Brown {
     }
 }
 
-/// How many observations the start of the smoothing is the mean of.
+/// The number of observations whose mean starts the smoothing.
 pub(super) const START: usize = 3;
 
 /// `tes`: smoothing with a fixed α, started at the mean of the first three observations.
@@ -168,7 +160,6 @@ pub struct Tes {
 }
 
 impl Tes {
-    /// Smoothing by `alpha`.
     #[must_use]
     pub const fn new(alpha: Alpha, variant: Variant) -> Self {
         Self {

@@ -3,13 +3,18 @@
 //! The arrays are kept from one resource to the next, and every loop over them is free of branches,
 //! so that the compiler turns it into vector instructions.
 
-use super::{BEST, EQUAL};
-use crate::placement::NodeLoad;
+use crate::placement::node_load::NodeLoad;
 use crate::units::{Amount, Resource};
 
 /// Independent partial results of a reduction: floats are not reordered by the compiler, so one
 /// accumulator would make every addition wait for the one before.
 const LANES: usize = 8;
+
+/// The best score.
+pub(super) const BEST: f64 = 10.0;
+
+/// Candidates whose deviations differ by no more than this are equally good.
+pub(super) const EQUAL: f64 = 1e-12;
 
 /// A variance this much smaller than the one before is computed anew, for what is left of it after
 /// the subtraction is rounding. At most two nodes can be such outliers.
@@ -18,7 +23,7 @@ const CANCELLED: f64 = 1e-6;
 /// One resource over all nodes; positions are distances from the mean usage.
 #[derive(Default)]
 pub(super) struct Spread {
-    /// P - mean P (4.4), of no meaning where the capacity is unknown.
+    /// P - mean P (`[CLBP]` (4.4)), of no meaning where the capacity is unknown.
     position: Vec<f64>,
     /// R / T: what the Pod adds to P; 0 where the capacity is unknown.
     step: Vec<f64>,
@@ -26,7 +31,7 @@ pub(super) struct Spread {
     inverse: Vec<f64>,
     /// The change of the variance when the Pod goes to this node.
     change: Vec<f64>,
-    /// How many capacities are known.
+    /// The number of known capacities.
     count: f64,
 }
 
@@ -98,12 +103,12 @@ impl Spread {
         &self.change
     }
 
-    /// Whether the capacity of each node is known.
+    /// True for each node of known capacity.
     pub(super) fn known(&self) -> impl Iterator<Item = bool> {
         self.inverse.iter().map(|&inverse| inverse > 0.0)
     }
 
-    /// D (4.9) of the known nodes with the Pod on each node.
+    /// D (`[CLBP]` (4.9)) of the known nodes with the Pod on each node.
     pub(super) fn deviations(&self) -> Vec<f64> {
         let variance = self.sum_known(|position| position * position) / self.count.max(1.0);
         let after = |(node, change): (usize, &f64)| {
@@ -127,7 +132,7 @@ impl Spread {
         (squares.sum::<f64>() + moved.powi(2)) / self.count
     }
 
-    /// S (4.10) from [`Self::deviations`]: 10 for the least of the known nodes, 0 for the largest.
+    /// S (`[CLBP]` (4.10)) from [`Self::deviations`]: 10 for the least of the known nodes, 0 for the largest.
     ///
     /// The difference of two deviations is taken from that of their variances, which is known to
     /// full precision: `a - b = (a² - b²) / (a + b)`.

@@ -4,25 +4,25 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::Settings;
 use super::node_set::{Freshness, NodeState};
-use super::pod::{Gone, PodEntry, Stage};
+use super::pod::{EndedPod, PodEntry, Stage};
+use super::settings::Settings;
 use super::sums::{Sums, clamp};
-use crate::placement::NodeLoad;
+use crate::placement::node_load::NodeLoad;
 use crate::placement::usage::{Measurement, PodName, UsageSample};
 use crate::units::{Amount, Resource, Resources};
 
-/// What is known of a node from its object.
+/// The facts of a node that its object tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NodeFacts {
     /// T, where the object or the configuration tells it.
     pub capacity: Resources<Option<Amount>>,
-    /// Whether [`Self::capacity`] for the network is only the configured default, which a measured
-    /// interface speed replaces.
+    /// True where [`Self::capacity`] for the network is only the configured default, which a
+    /// measured interface speed replaces.
     pub network_is_default: bool,
-    /// Whether the node is Ready and not cordoned.
+    /// Ready and not cordoned.
     pub schedulable: bool,
-    /// Whether a taint keeps Pods away that do not tolerate it.
+    /// Has a taint that keeps away Pods which do not tolerate it.
     pub tainted: bool,
 }
 
@@ -31,17 +31,16 @@ pub struct NodeFacts {
 pub struct NodeDetail {
     /// The newest measurement of each resource.
     pub measured: Resources<Option<Measurement>>,
-    /// What Pods in flight will add to it.
+    /// The usage that Pods in flight will add to it.
     pub in_flight: Resources<Amount>,
-    /// What it still holds of Pods that have ended.
+    /// The usage in it of Pods that have ended.
     pub gone: Resources<Amount>,
-    /// The demands of all Pods on the node, which stand in where nothing fresh is measured.
+    /// The demands of all Pods on the node, which are its load where nothing fresh is measured.
     pub committed: Resources<Amount>,
-    /// How many Pods are in flight.
     pub pods_in_flight: usize,
 }
 
-/// What Pods are counted against.
+/// The measurements and settings that Pods are counted by.
 #[derive(Clone, Copy)]
 pub(super) struct Moment<'a> {
     pub(super) sample: &'a UsageSample,
@@ -58,14 +57,14 @@ pub(super) struct NodeEntry {
     measured: Resources<Option<Measurement>>,
     committed: Sums,
     in_flight: Sums,
-    gone_usage: Sums,
+    ended_usage: Sums,
     recent: Vec<Box<str>>,
-    gone: Vec<Gone>,
+    ended: Vec<EndedPod>,
     pods: usize,
 }
 
 impl NodeEntry {
-    /// Takes new measurements; what a round lacks keeps its last value and its age. A value from
+    /// Takes new measurements; a resource that a round lacks keeps its last value and its age. A value from
     /// the future, by a clock that was wrong for a while, gives way to any other.
     pub(super) fn measure(&mut self, round: &Resources<Option<Measurement>>, now: Timestamp) {
         for (resource, new) in round.iter() {
@@ -81,8 +80,8 @@ impl NodeEntry {
     pub(super) fn attach(&mut self, uid: &str, pod: &mut PodEntry, moment: &Moment<'_>) {
         self.pods += 1;
         if let Stage::Finished { at } = pod.stage {
-            self.bury(
-                Gone::new(pod.name.clone(), at, moment.sample),
+            self.remember_ended(
+                EndedPod::new(pod.name.clone(), at, moment.sample),
                 moment.sample,
             );
             return;
@@ -115,47 +114,47 @@ impl NodeEntry {
     }
 
     /// Remembers a Pod that has ended, as long as measurements hold some of its usage.
-    pub(super) fn bury(&mut self, gone: Gone, sample: &UsageSample) {
+    pub(super) fn remember_ended(&mut self, ended: EndedPod, sample: &UsageSample) {
         let measured = self.measured.values().iter().flatten();
         if !measured
             .clone()
-            .all(|measurement| gone.is_past(measurement))
+            .all(|measurement| ended.is_past(measurement))
         {
-            self.gone_usage.add(&gone.residue(&self.measured, sample));
-            self.gone.push(gone);
+            self.ended_usage.add(&ended.residue(&self.measured, sample));
+            self.ended.push(ended);
         }
     }
 
-    /// Forgets a Pod that has ended, because another one has its name now, and what samples show
-    /// under it may be either's. Gives whether there was one.
-    pub(super) fn exhume(&mut self, name: &PodName, sample: &UsageSample) -> bool {
-        let Some(position) = self.gone.iter().position(|gone| gone.name == *name) else {
+    /// Forgets a Pod that has ended, because another one has its name now, and the usage that samples
+    /// show under it may be either's. Returns true if there was one.
+    pub(super) fn forget_ended(&mut self, name: &PodName, sample: &UsageSample) -> bool {
+        let Some(position) = self.ended.iter().position(|ended| ended.name == *name) else {
             return false;
         };
-        let gone = self.gone.swap_remove(position);
-        self.gone_usage
-            .subtract(&gone.residue(&self.measured, sample));
+        let ended = self.ended.swap_remove(position);
+        self.ended_usage
+            .subtract(&ended.residue(&self.measured, sample));
         true
     }
 
-    /// Whether samples still hold usage of an ended Pod of this name.
-    pub(super) fn has_buried(&self, name: &PodName) -> bool {
-        self.gone.iter().any(|gone| gone.name == *name)
+    /// True while samples hold usage of an ended Pod of this name.
+    pub(super) fn remembers_ended(&self, name: &PodName) -> bool {
+        self.ended.iter().any(|ended| ended.name == *name)
     }
 
     /// Starts the sums over Pods anew after a measurement, and gives the Pods to be counted again.
     pub(super) fn begin_recount(&mut self, moment: &Moment<'_>) -> Vec<Box<str>> {
         self.in_flight = Sums::default();
-        self.gone_usage = Sums::default();
-        for gone in std::mem::take(&mut self.gone) {
-            if moment.now.duration_since(gone.at) <= moment.settings.max_age {
-                self.bury(gone, moment.sample);
+        self.ended_usage = Sums::default();
+        for ended in std::mem::take(&mut self.ended) {
+            if moment.now.duration_since(ended.at) <= moment.settings.max_age {
+                self.remember_ended(ended, moment.sample);
             }
         }
         std::mem::take(&mut self.recent)
     }
 
-    /// Whether the samples tell all of a Pod: a whole window of each measured resource lies after
+    /// True once the samples tell all of a Pod: a whole window of each measured resource lies after
     /// its start, and what is not measured had time enough to be.
     fn is_settled(&self, pod: &PodEntry, moment: &Moment<'_>) -> bool {
         let Some(started) = pod.started() else {
@@ -182,7 +181,7 @@ impl NodeEntry {
                 |resource| match (freshness[resource], self.measured[resource]) {
                     (Freshness::Fresh, Some(measured)) => clamp(
                         (u128::from(measured.value.get()) + self.in_flight.of(resource))
-                            .saturating_sub(self.gone_usage.of(resource)),
+                            .saturating_sub(self.ended_usage.of(resource)),
                     ),
                     _ => clamp(self.committed.of(resource)),
                 },
@@ -201,7 +200,7 @@ impl NodeEntry {
         })
     }
 
-    /// When the first of the fresh measurements grows stale.
+    /// The time at which the first of the fresh measurements grows stale.
     pub(super) fn fresh_until(&self, settings: &Settings, now: Timestamp) -> Option<Timestamp> {
         let fresh = Resource::ALL
             .into_iter()
@@ -230,7 +229,7 @@ impl NodeEntry {
         self.facts.map(|_| NodeDetail {
             measured: self.measured,
             in_flight: self.in_flight.get(),
-            gone: self.gone_usage.get(),
+            gone: self.ended_usage.get(),
             committed: self.committed.get(),
             pods_in_flight: self.recent.len(),
         })

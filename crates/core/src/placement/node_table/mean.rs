@@ -1,6 +1,6 @@
 //! The mean node, which stands for the cluster where no node has been chosen yet.
 
-use crate::placement::NodeLoad;
+use crate::placement::node_load::NodeLoad;
 use crate::units::{Amount, Resources};
 
 /// Sums over nodes from which a mean is taken; nodes can be put in and taken out.

@@ -9,16 +9,16 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use super::mean::MeanLoad;
-use crate::placement::NodeLoad;
+use crate::placement::node_load::NodeLoad;
 use crate::units::{Amount, Resources};
 
 /// Nodes that are copied together when one of them changes.
 const CHUNK: usize = 32;
 
-/// How far a measurement can be trusted.
+/// The age of a measurement, and what is used in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Freshness {
-    /// Measured lately; used.
+    /// Measured within the maximum age; used.
     Fresh,
     /// Measured too long ago; the sum of demands is used instead.
     Stale,
@@ -41,26 +41,25 @@ impl Freshness {
 /// One node as decisions see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeState {
-    /// The node's name.
     pub name: Arc<str>,
-    /// Whether it is Ready and not cordoned.
+    /// Ready and not cordoned.
     pub schedulable: bool,
-    /// Whether a taint keeps Pods away that do not tolerate it.
+    /// Has a taint that keeps away Pods which do not tolerate it.
     pub tainted: bool,
     /// Its capacity T and load N.
     pub load: NodeLoad,
-    /// What its load rests on.
+    /// The age of the measurement behind each load.
     pub freshness: Resources<Freshness>,
 }
 
 impl NodeState {
-    /// Whether any Pod may go there: it is schedulable, and without a taint.
+    /// True where any Pod may go: schedulable, and without a taint.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         self.schedulable && !self.tainted
     }
 
-    /// Whether some part of the load is a sum of demands, for want of a fresh measurement of a
+    /// True where some part of the load is a sum of demands, for want of a fresh measurement of a
     /// resource whose capacity is known.
     #[must_use]
     pub fn is_estimated(&self) -> bool {
@@ -69,9 +68,8 @@ impl NodeState {
         })
     }
 
-    /// Whether any resource was measured lately.
-    #[must_use]
-    pub fn is_measured(&self) -> bool {
+    /// True where a fresh measurement of some resource is there.
+    fn is_measured(&self) -> bool {
         self.freshness.values().contains(&Freshness::Fresh)
     }
 }
@@ -94,19 +92,17 @@ impl NodeSet {
         self.version
     }
 
-    /// How many nodes there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
-    /// How many nodes have a fresh measurement of some resource.
+    /// The number of nodes with a fresh measurement of some resource.
     #[must_use]
     pub const fn measured(&self) -> usize {
         self.measured
@@ -118,8 +114,8 @@ impl NodeSet {
         self.mean.get()
     }
 
-    /// What Pods ask for whose bindings have not been seen: each is counted on one node, and may be
-    /// on another.
+    /// The demand of Pods whose bindings have not been seen: each is counted on one node, and may
+    /// be on another.
     #[must_use]
     pub const fn outstanding(&self) -> &Resources<Amount> {
         &self.outstanding

@@ -7,19 +7,19 @@ use jiff::Timestamp;
 use crate::placement::usage::{Measurement, PodName, UsageSample};
 use crate::units::{Amount, Resources};
 
-/// What is known of a Pod from its object.
+/// The facts of a Pod that its object tells.
 #[derive(Debug, Clone, Copy)]
 pub struct PodFacts<'a> {
     /// Namespace and name, by which metrics know the Pod.
     pub name: &'a PodName,
     /// The node it is bound to, or will most likely get.
     pub node: Option<&'a str>,
-    /// R: what it asks for.
+    /// R: its demand.
     pub demand: Resources<Amount>,
-    /// When the last of its containers started; `None` while one has not, for example while its
-    /// image is pulled.
+    /// The start of the last of its containers; `None` while one has not started, for example
+    /// while its image is pulled.
     pub started: Option<Timestamp>,
-    /// When it ended.
+    /// The end of the last container, once all have ended.
     pub finished: Option<Timestamp>,
 }
 
@@ -29,15 +29,9 @@ pub(super) enum Stage {
     /// Proposed for a node; the binding has not been seen.
     Provisional,
     /// Bound. `started` stays once it is known: a container that restarts is in the samples.
-    Bound {
-        /// When the last container started.
-        started: Option<Timestamp>,
-    },
+    Bound { started: Option<Timestamp> },
     /// Ended, while the object is still there.
-    Finished {
-        /// When it ended.
-        at: Timestamp,
-    },
+    Finished { at: Timestamp },
 }
 
 /// A Pod with its share of its node's sums.
@@ -46,7 +40,7 @@ pub(super) struct PodEntry {
     pub(super) name: PodName,
     pub(super) node: Arc<str>,
     pub(super) demand: Resources<Amount>,
-    /// What the node's in-flight sum holds of it.
+    /// Its part of the node's in-flight sum.
     pub(super) counted: Resources<Amount>,
     pub(super) stage: Stage,
 }
@@ -59,7 +53,7 @@ impl PodEntry {
         }
     }
 
-    /// Whether `facts` say nothing new.
+    /// True where `facts` say nothing new.
     pub(super) fn shows(&self, facts: &PodFacts<'_>) -> bool {
         let same_stage = match self.stage {
             Stage::Provisional => false,
@@ -74,14 +68,14 @@ impl PodEntry {
         same_stage && facts.node == Some(&*self.node)
     }
 
-    /// Whether one whole sample window lies after the containers' start, so that the sample tells
-    /// all there is to tell of this Pod.
+    /// True where the whole window of the sample lies after the containers' start, so that it tells
+    /// all of this Pod.
     pub(super) fn is_covered_by(&self, measurement: &Measurement) -> bool {
         self.started()
             .is_some_and(|started| window_start(measurement) >= started)
     }
 
-    /// What this Pod will add to the measured usage: its demand less what the sample shows.
+    /// The usage that this Pod will add to the measured: its demand less what the sample shows.
     ///
     /// A Pod that had not started when the sample was taken is not in it: what stands there under
     /// its name is an earlier Pod's. Resources without a measurement count nothing here, since the
@@ -107,21 +101,21 @@ impl PodEntry {
 
 /// A Pod that has ended, while samples still hold some of its usage.
 #[derive(Debug, Clone)]
-pub(super) struct Gone {
+pub(super) struct EndedPod {
     pub(super) name: PodName,
     pub(super) at: Timestamp,
-    /// What it used when it ended, where that was measured: no later sample holds more of it.
+    /// Its usage when it ended, where that was measured: no later sample holds more of it.
     used: Option<Resources<Option<Amount>>>,
 }
 
-impl Gone {
+impl EndedPod {
     /// A Pod that ended at `at`, when `sample` was the newest.
     pub(super) fn new(name: PodName, at: Timestamp, sample: &UsageSample) -> Self {
         let used = sample.pods.get(&name).copied();
         Self { name, at, used }
     }
 
-    /// Whether no part of the measurement's span lies before the end of the Pod.
+    /// True where no part of the measurement's span lies before the end of the Pod.
     pub(super) fn is_past(&self, measurement: &Measurement) -> bool {
         window_start(measurement) >= self.at
     }

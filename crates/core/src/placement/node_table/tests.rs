@@ -2,6 +2,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use proptest::prelude::*;
 
+use jiff::SignedDuration;
+
 use super::*;
 use crate::placement::usage::{Measurement, PodName};
 use crate::units::{Amount, Resource};

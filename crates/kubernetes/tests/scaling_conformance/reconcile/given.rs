@@ -7,7 +7,7 @@ use evenkeel_core::scaling::hpa::{
 };
 use evenkeel_core::scaling::signal::{MetricIdentifier, ObjectReference, Signal};
 use evenkeel_kubernetes::autoscaler::{Autoscaler, status};
-use evenkeel_kubernetes::label_selector::Selector;
+use evenkeel_label_selector::Selector;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -1,11 +1,9 @@
 //! Node selectors and node affinity.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use evenkeel_label_selector::Requirement;
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
-use kube::core::{Expression, SelectorExt as _};
 
 use super::{NodeRequest, PodRequest};
 
@@ -52,30 +50,15 @@ fn matches_term(term: &NodeSelectorTerm, node: &NodeRequest) -> bool {
         && meets(names, &fields)
 }
 
-/// The operators of label selectors, and two more that compare numbers.
+/// A requirement that is not understood is not met.
 fn meets(requirement: &NodeSelectorRequirement, labels: &BTreeMap<String, String>) -> bool {
-    let compared = || {
-        let bound: i64 = requirement.values.as_ref()?.first()?.parse().ok()?;
-        let value: i64 = labels.get(&requirement.key)?.parse().ok()?;
-        Some(value.cmp(&bound))
-    };
-    match &*requirement.operator {
-        "Gt" => compared().is_some_and(Ordering::is_gt),
-        "Lt" => compared().is_some_and(Ordering::is_lt),
-        _ => {
-            let NodeSelectorRequirement {
-                key,
-                operator,
-                values,
-            } = requirement.clone();
-            let requirement = LabelSelectorRequirement {
-                key,
-                operator,
-                values,
-            };
-            Expression::try_from(requirement).is_ok_and(|expression| expression.matches(labels))
-        }
-    }
+    let NodeSelectorRequirement {
+        key,
+        operator,
+        values,
+    } = requirement;
+    Requirement::of_node(key.clone(), operator, values.clone())
+        .is_ok_and(|requirement| requirement.matches(labels))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! From the service's metrics to what a person should know: what is not as usual, and what the
 //! service does about it.
 
-use super::exposition::Exposition;
 use crate::cli::dev::cluster::events::Notice;
+use crate::metrics::exposition::{Exposition, Labels};
 
 /// The counts of the last look.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ const LEADER: &str = "evenkeel_leader";
 
 impl Notices {
     /// The notices of now, the same things in the same order.
-    pub(super) fn of(&mut self, metrics: Option<&Exposition<'_>>) -> Vec<Notice> {
+    pub(super) fn of(&mut self, metrics: Option<&Exposition>) -> Vec<Notice> {
         let Some(metrics) = metrics else {
             return vec![notice("service", "its metrics do not answer".to_owned())];
         };
@@ -43,13 +43,13 @@ impl Notices {
     }
 
     /// Questions that fail, and nodes whose last sample is too old to be believed.
-    fn metrics(&mut self, metrics: &Exposition<'_>) -> Option<Notice> {
-        let failures = metrics.sum(FAILURES, &[]);
+    fn metrics(&mut self, metrics: &Exposition) -> Option<Notice> {
+        let failures = metrics.sum(FAILURES, &[]).unwrap_or(0.0);
         let before = self.failures.replace(failures);
-        let stale = metrics.largest(NODES, &["freshness=\"stale\""]);
+        let stale = largest(metrics, NODES, &[("freshness", "stale")]);
         let stale = stale.filter(|nodes| *nodes >= 1.0);
-        let age = metrics.largest(AGE, &[]).unwrap_or(0.0);
-        let measured = metrics.largest(NODES, &["freshness=\"fresh\""]);
+        let age = largest(metrics, AGE, &[]).unwrap_or(0.0);
+        let measured = largest(metrics, NODES, &[("freshness", "fresh")]);
         let none_yet = measured.is_some_and(|nodes| nodes < 1.0);
         let failed = before.is_some_and(|before| failures > before);
         // A look between two questions that fail has no new failure, and no newer sample either.
@@ -65,12 +65,10 @@ impl Notices {
     }
 
     /// Watches that broke off, and that they are in sync again.
-    fn watches(&mut self, metrics: &Exposition<'_>) -> Option<Notice> {
-        let errors = metrics.sum(WATCHES, &["outcome=\"error\""]);
+    fn watches(&mut self, metrics: &Exposition) -> Option<Notice> {
+        let errors = metrics.sum(WATCHES, &[("outcome", "error")]).unwrap_or(0.0);
         let before = self.interrupted.replace(errors);
-        let synced = metrics
-            .smallest(SYNCED, &[])
-            .is_none_or(|synced| synced >= 1.0);
+        let synced = metrics.values(SYNCED, &[]).all(|synced| synced >= 1.0);
         let broken = before.is_some_and(|before| errors > before) || !synced;
         if broken {
             self.resyncing = Some(0);
@@ -83,8 +81,12 @@ impl Notices {
     }
 }
 
-fn off(metrics: &Exposition<'_>, gauge: &str) -> bool {
-    metrics.largest(gauge, &[]).is_some_and(|value| value < 1.0)
+fn off(metrics: &Exposition, gauge: &str) -> bool {
+    largest(metrics, gauge, &[]).is_some_and(|value| value < 1.0)
+}
+
+fn largest(metrics: &Exposition, name: &str, labels: Labels<'_>) -> Option<f64> {
+    metrics.values(name, labels).reduce(f64::max)
 }
 
 fn notice(about: &'static str, text: String) -> Notice {

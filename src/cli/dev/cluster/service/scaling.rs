@@ -1,95 +1,44 @@
-//! The workloads that the service scales, from its `/api/v1/scaling`, trimmed to what a
-//! view shows. A field that is not there is not known.
+//! Targets of scaling as the view shows them, from the service's answer at `/api/v1/scaling`.
 
-use serde::Deserialize;
-
+use crate::api::scaling::{LoadStatus, TargetList, TargetStatus};
 use crate::cli::dev::cluster::events::{Target, Trust};
-
-#[derive(Deserialize)]
-struct Answer {
-    targets: Vec<Item>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Item {
-    namespace: String,
-    workload: Named,
-    mode: Option<String>,
-    current: Option<u32>,
-    decided: Option<u32>,
-    step: Option<String>,
-    reason: Option<String>,
-    min: Option<u32>,
-    #[serde(default)]
-    loads: Vec<Load>,
-    floor: Option<Floor>,
-}
-
-#[derive(Deserialize)]
-struct Named {
-    name: String,
-}
-
-#[derive(Deserialize)]
-struct Load {
-    resource: String,
-    now: Option<f64>,
-    forecast: Option<Forecast>,
-    trust: Option<Judged>,
-}
-
-#[derive(Deserialize)]
-struct Forecast {
-    mean: f64,
-    model: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Judged {
-    trusted: bool,
-    ratio: Option<f64>,
-}
-
-#[derive(Deserialize)]
-struct Floor {
-    replicas: u32,
-}
+use evenkeel_core::units::Resource;
 
 /// The targets of an answer; `None` where it is not one.
 pub(super) fn read(text: &str) -> Option<Vec<Target>> {
-    let answer: Answer = serde_json::from_str(text).ok()?;
-    Some(answer.targets.into_iter().map(target).collect())
+    let list: TargetList = serde_json::from_str(text).ok()?;
+    Some(list.targets.iter().map(|status| target(status)).collect())
 }
 
-fn target(item: Item) -> Target {
-    // The view has room for one resource: cpu is what nearly every target is scaled by.
-    let load = item
-        .loads
-        .into_iter()
-        .min_by_key(|load| load.resource != "cpu");
-    let now = load.as_ref().and_then(|load| load.now);
-    let trust = load.as_ref().and_then(|load| load.trust.as_ref());
-    let trust = trust.map(|trust| Trust {
-        trusted: trust.trusted,
-        ratio: trust.ratio,
-    });
-    let forecast = load.and_then(|load| load.forecast);
+fn target(status: &TargetStatus) -> Target {
+    let count = |replicas: i32| u32::try_from(replicas).ok();
+    let load = shown_load(&status.loads);
+    let forecast = load.and_then(|load| load.forecast.as_ref());
+    let trust = load.and_then(|load| load.trust.as_ref());
     Target {
-        namespace: item.namespace,
-        workload: item.workload.name,
-        mode: item.mode,
-        current: item.current,
-        wanted: item.decided,
-        step: item.step,
-        reason: item.reason,
-        min: item.min,
-        floor: item.floor.map(|floor| floor.replicas),
-        load: now.map(cores),
-        forecast: forecast.as_ref().map(|forecast| cores(forecast.mean)),
-        model: forecast.and_then(|forecast| forecast.model),
-        trust,
+        namespace: status.namespace.to_string(),
+        workload: status.workload.name.to_string(),
+        mode: Some(status.mode.to_string()),
+        current: status.current.and_then(count),
+        wanted: status.decided.and_then(count),
+        grounds: Some(status.grounds.to_string()),
+        reason: Some(status.reason.clone()),
+        min: status.min.and_then(count),
+        floor: status.floor.and_then(|floor| count(floor.replicas)),
+        load: load.and_then(|load| load.now).map(cores),
+        forecast: forecast.map(|forecast| cores(forecast.mean)),
+        model: forecast.map(|forecast| forecast.model.to_string()),
+        trust: trust.map(|trust| Trust {
+            trusted: trust.trusted,
+            ratio: trust.ratio,
+        }),
     }
+}
+
+/// The one load that the view has room for: that of cpu, else the first.
+fn shown_load(loads: &[LoadStatus]) -> Option<&LoadStatus> {
+    let cpu = |load: &&LoadStatus| load.resource == Resource::Cpu.as_str();
+    loads.iter().find(cpu).or_else(|| loads.first())
 }
 
 /// Loads are in millicores.
@@ -99,36 +48,59 @@ fn cores(load: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use axum::body::{Body, to_bytes};
+    use axum::http::Request;
+    use tower::ServiceExt as _;
 
     use super::*;
+    use crate::api;
+    use crate::dashboard::Scaling;
 
-    #[test]
-    fn what_a_view_shows_is_read_and_the_rest_left() {
-        let answer = json!({"targets": [{
-            "namespace": "shop",
-            "object": {"kind": "HorizontalPodAutoscaler", "name": "web"},
-            "workload": {"kind": "Deployment", "name": "web"},
-            "mode": "floor", "current": 4, "min": 2, "max": 14, "decided": 6,
-            "limitedBy": null, "reason": "forecast", "horizonSeconds": 75, "step": "forecast",
-            "loads": [
-                {"resource": "memory", "now": 1.0},
-                {"resource": "cpu", "now": 1200.0,
-                 "forecast": {"at": "2026-01-01T00:00:00Z", "mean": 1810.0, "model": "s-hpa"},
-                 "trust": {"trusted": true, "reason": null, "ratio": 0.83, "coverage": 0.9}},
-            ],
-            "conditions": [], "floor": {"replicas": 6, "until": "2026-01-01T00:10:00Z"},
-        }, {"namespace": "shop", "workload": {"name": "api"}}]});
-        let targets = read(&answer.to_string()).unwrap();
-        assert_eq!(
-            (targets[0].load, targets[0].forecast),
-            (Some(1.2), Some(1.81))
-        );
-        assert_eq!(targets[0].step.as_deref(), Some("forecast"));
-        assert_eq!(targets[0].model.as_deref(), Some("s-hpa"));
-        assert_eq!(targets[0].trust.map(|trust| trust.trusted), Some(true));
-        assert_eq!((targets[0].floor, targets[0].wanted), (Some(6), Some(6)));
-        assert_eq!(targets[1].load, None);
+    /// Body of the real server's answer with this target on the board.
+    async fn answered(target: TargetStatus) -> String {
+        let scaling = Scaling::default();
+        scaling.board.publish(vec![target.into()]);
+        let request = Request::get(api::SCALING).body(Body::empty()).unwrap();
+        let answer = scaling.routes().oneshot(request).await.unwrap();
+        let body = to_bytes(answer.into_body(), 1 << 20).await.unwrap();
+        String::from_utf8(body.into()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_view_shows_the_servers_answer() {
+        let answer = answered(api::scaling::sample::status()).await;
+        let expected = Target {
+            namespace: "shop".to_owned(),
+            workload: "web".to_owned(),
+            mode: Some("floor".to_owned()),
+            current: Some(4),
+            wanted: Some(6),
+            grounds: Some("forecast".to_owned()),
+            reason: Some("forecast 7.2 cores".to_owned()),
+            min: Some(2),
+            floor: Some(5),
+            load: Some(4.1),
+            forecast: Some(7.2),
+            model: Some("s-hpa".to_owned()),
+            trust: Some(Trust {
+                trusted: true,
+                ratio: Some(0.83),
+            }),
+        };
+        assert_eq!(read(&answer), Some(vec![expected]));
         assert_eq!(read("no JSON"), None);
+    }
+
+    #[tokio::test]
+    async fn a_target_without_a_decision_is_shown_without_figures() {
+        let bare = TargetStatus {
+            decided: None,
+            loads: Vec::new(),
+            floor: None,
+            ..api::scaling::sample::status()
+        };
+        let shown = read(&answered(bare).await).unwrap().remove(0);
+        assert_eq!((shown.load, shown.wanted, shown.floor), (None, None, None));
+        assert_eq!(shown.trust, None);
     }
 }

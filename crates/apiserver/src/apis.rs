@@ -1,0 +1,7 @@
+//! The parts of the API that are computed and not stored.
+
+pub(crate) mod authorization;
+pub(crate) mod discovery;
+pub(crate) mod metrics;
+pub(crate) mod openapi;
+pub(crate) mod proxy;

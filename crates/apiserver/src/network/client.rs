@@ -1,0 +1,168 @@
+//! HTTP/1.1 calls to other servers, plain or over TLS, on connections that are kept between calls.
+//!
+//! Webhooks are trusted by the `caBundle` of their configuration only, and Services are called by
+//! address under another name; both are part of a [`Peer`], and connections are shared between
+//! calls to equal peers and no others.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http1;
+use hyper::header::{HOST, HeaderValue};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+/// Connections to one server that are kept while nobody uses them, as many as Go's client keeps.
+const MOST_IDLE: usize = 25;
+
+type Sender = http1::SendRequest<Full<Bytes>>;
+
+/// A server and how it is spoken to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Peer {
+    /// Tried in this order until one accepts a connection.
+    pub(crate) addresses: Vec<SocketAddr>,
+    /// Without it the connection is plain.
+    pub(crate) tls: Option<Trust>,
+}
+
+/// The server's certificate that a client accepts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Trust {
+    /// The host name or address that the certificate has to be for.
+    pub(crate) server_name: String,
+    /// PEM of the authorities of which one has to have signed it.
+    pub(crate) authorities: Vec<u8>,
+}
+
+/// A call without an answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CallError {
+    #[error("dial tcp: {0}")]
+    Connect(io::Error),
+    #[error("caBundle: {0}")]
+    Trust(String),
+    #[error("tls: {0}")]
+    Handshake(io::Error),
+    #[error("{0}")]
+    Http(#[from] hyper::Error),
+}
+
+/// Idle connections by peer.
+#[derive(Debug, Default)]
+pub(crate) struct Client {
+    idle: Mutex<HashMap<Peer, Vec<Sender>>>,
+}
+
+trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
+
+impl Client {
+    /// Sends a request whose URI is a path and reads the whole answer.
+    ///
+    /// # Errors
+    /// Where the peer cannot be reached, is not trusted or ends the connection too early.
+    pub(crate) async fn send(
+        &self,
+        peer: &Peer,
+        host: &str,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Response<Bytes>, CallError> {
+        if let Ok(host) = HeaderValue::from_str(host) {
+            request.headers_mut().insert(HOST, host);
+        }
+        let (mut sender, answer) = self.begin(peer, request).await?;
+        let (parts, body) = answer.into_parts();
+        let body = body.collect().await?.to_bytes();
+        if sender.ready().await.is_ok() {
+            self.keep(peer, sender);
+        }
+        Ok(Response::from_parts(parts, body))
+    }
+
+    /// The head of the answer, from a kept connection if one of them still takes the request.
+    async fn begin(
+        &self,
+        peer: &Peer,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<(Sender, Response<hyper::body::Incoming>), CallError> {
+        while let Some(mut sender) = self.take(peer) {
+            match sender.try_send_request(request).await {
+                Ok(answer) => return Ok((sender, answer)),
+                Err(mut error) => match error.take_message() {
+                    Some(unsent) => request = unsent,
+                    None => return Err(error.into_error().into()),
+                },
+            }
+        }
+        let mut sender = connect(peer).await?;
+        let answer = sender.send_request(request).await?;
+        Ok((sender, answer))
+    }
+
+    fn take(&self, peer: &Peer) -> Option<Sender> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = idle.get_mut(peer)?;
+        kept.retain(Sender::is_ready);
+        kept.pop()
+    }
+
+    fn keep(&self, peer: &Peer, sender: Sender) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = idle.entry(peer.clone()).or_default();
+        if kept.len() < MOST_IDLE {
+            kept.push(sender);
+        }
+    }
+}
+
+async fn connect(peer: &Peer) -> Result<Sender, CallError> {
+    let stream = TcpStream::connect(peer.addresses.as_slice())
+        .await
+        .map_err(CallError::Connect)?;
+    // A request is written in one piece and waits for nothing.
+    stream.set_nodelay(true).map_err(CallError::Connect)?;
+    let stream: Box<dyn Duplex> = match &peer.tls {
+        Some(trust) => {
+            let name = ServerName::try_from(trust.server_name.clone())
+                .map_err(|error| CallError::Trust(error.to_string()))?;
+            let tls = TlsConnector::from(Arc::new(tls(trust)?));
+            let stream = tls.connect(name, stream).await;
+            Box::new(stream.map_err(CallError::Handshake)?)
+        }
+        None => Box::new(stream),
+    };
+    let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(async move {
+        // A connection that breaks is told to whoever waits for an answer on it.
+        let _ = connection.await;
+    });
+    Ok(sender)
+}
+
+fn tls(trust: &Trust) -> Result<ClientConfig, CallError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(&trust.authorities) {
+        let certificate = certificate.map_err(|error| CallError::Trust(error.to_string()))?;
+        roots
+            .add(certificate)
+            .map_err(|error| CallError::Trust(error.to_string()))?;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| CallError::Trust(error.to_string()))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(config)
+}

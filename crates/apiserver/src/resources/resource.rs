@@ -1,0 +1,289 @@
+//! The description of one resource: its names, how its objects are decoded, its subresources and
+//! the columns that kubectl shows. Everything else is the same for all resources.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::rules::Rules;
+use crate::schema::Schema;
+use crate::table::builtin::NAME_AND_AGE;
+use crate::table::column::Columns;
+
+/// The way in which objects of a resource are read and made uniform.
+#[derive(Debug, Clone)]
+pub(crate) enum Decoder {
+    /// Through the Rust type of the kind: fields that it lacks are dropped, types are checked.
+    Typed(fn(&Value) -> Result<Value, String>),
+    /// Through the schema of a CustomResourceDefinition.
+    Schema(Arc<Schema>),
+}
+
+/// The places at which a scalable resource keeps its numbers, as JSON pointers.
+#[derive(Debug, Clone)]
+pub(crate) struct ScalePaths {
+    pub(crate) spec: String,
+    pub(crate) status: String,
+    /// A label selector, as an object or as text.
+    pub(crate) selector: Option<String>,
+}
+
+/// Subresources with behaviour of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subresource {
+    Status,
+    Scale,
+    Binding,
+    Eviction,
+    Resize,
+    Finalize,
+    /// Served by the kubelet or a token issuer in a real cluster: answered as unsupported.
+    Refused(&'static str),
+}
+
+impl Subresource {
+    /// The last segment of its path.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Scale => "scale",
+            Self::Binding => "binding",
+            Self::Eviction => "eviction",
+            Self::Resize => "resize",
+            Self::Finalize => "finalize",
+            Self::Refused(name) => name,
+        }
+    }
+}
+
+/// The changes that `metadata.generation` counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Generation {
+    /// The kind has none.
+    None,
+    /// Changes of the desired state: everything but metadata and status.
+    Desired,
+    /// Changes of annotations too, which a Deployment passes on to its ReplicaSets.
+    DesiredAndAnnotations,
+}
+
+/// A second version of a kind that shares its storage, and how objects change between the two.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Conversion {
+    pub(crate) to_storage: fn(Value) -> Value,
+    pub(crate) from_storage: fn(Value) -> Value,
+}
+
+/// The names that tell a resource from all others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ResourceNames<'a> {
+    pub(crate) group: &'a str,
+    pub(crate) version: &'a str,
+    pub(crate) kind: &'a str,
+    pub(crate) plural: &'a str,
+}
+
+/// The description of a served resource.
+#[derive(Debug, Clone)]
+pub(crate) struct Resource {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) plural: String,
+    pub(crate) singular: String,
+    pub(crate) short_names: Vec<String>,
+    pub(crate) categories: Vec<String>,
+    pub(crate) namespaced: bool,
+    pub(crate) generation: Generation,
+    pub(crate) decoder: Decoder,
+    /// The status of a new object, where clients may not set it at creation.
+    pub(crate) initial_status: Option<Value>,
+    pub(crate) scale: Option<ScalePaths>,
+    pub(crate) subresources: Vec<Subresource>,
+    pub(crate) columns: Columns,
+    /// Fields that selectors may name, beside name and namespace.
+    pub(crate) selectable: Vec<String>,
+    pub(crate) rules: Rules,
+    pub(crate) conversion: Option<Conversion>,
+    /// The name of the collection that holds the objects.
+    pub(crate) collection: Arc<str>,
+}
+
+impl Resource {
+    /// A namespaced resource of a Rust type, without subresources.
+    pub(crate) fn typed<T: DeserializeOwned + Serialize>(
+        group: &str,
+        version: &str,
+        kind: &str,
+        plural: &str,
+    ) -> Self {
+        let names = ResourceNames {
+            group,
+            version,
+            kind,
+            plural,
+        };
+        Self::new(&names, Decoder::Typed(through::<T>))
+    }
+
+    /// A namespaced resource without subresources that is decoded as `decoder` says.
+    pub(crate) fn new(names: &ResourceNames<'_>, decoder: Decoder) -> Self {
+        let ResourceNames {
+            group,
+            version,
+            kind,
+            plural,
+        } = *names;
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+            plural: plural.to_owned(),
+            singular: kind.to_lowercase(),
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            namespaced: true,
+            generation: Generation::None,
+            decoder,
+            initial_status: None,
+            scale: None,
+            subresources: Vec::new(),
+            columns: NAME_AND_AGE,
+            selectable: Vec::new(),
+            rules: Rules::NONE,
+            conversion: None,
+            collection: qualify(plural, group).into(),
+        }
+    }
+
+    pub(crate) fn cluster_scoped(mut self) -> Self {
+        self.namespaced = false;
+        self
+    }
+
+    pub(crate) fn short(mut self, names: &[&str]) -> Self {
+        self.short_names = names.iter().map(|&name| name.to_owned()).collect();
+        self
+    }
+
+    /// Shown by `kubectl get all`.
+    pub(crate) fn in_all(mut self) -> Self {
+        self.categories.push("all".to_owned());
+        self
+    }
+
+    pub(crate) fn counted(mut self) -> Self {
+        self.generation = Generation::Desired;
+        self
+    }
+
+    pub(crate) fn counted_with_annotations(mut self) -> Self {
+        self.generation = Generation::DesiredAndAnnotations;
+        self
+    }
+
+    /// Has a status subresource, and starts with this status.
+    pub(crate) fn status(mut self, initial: Value) -> Self {
+        self.initial_status = Some(initial);
+        self.with(Subresource::Status)
+    }
+
+    /// Has a status subresource and keeps the status that it is created with.
+    pub(crate) fn status_kept(self) -> Self {
+        self.with(Subresource::Status)
+    }
+
+    pub(crate) fn scaled(mut self, paths: ScalePaths) -> Self {
+        self.scale = Some(paths);
+        self.with(Subresource::Scale)
+    }
+
+    pub(crate) fn with(mut self, subresource: Subresource) -> Self {
+        self.subresources.push(subresource);
+        self
+    }
+
+    pub(crate) fn columns(mut self, columns: Columns) -> Self {
+        self.columns = columns;
+        self
+    }
+
+    pub(crate) fn selectable(mut self, fields: &[&str]) -> Self {
+        self.selectable = fields.iter().map(|&field| field.to_owned()).collect();
+        self
+    }
+
+    pub(crate) fn rules(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    pub(crate) fn stored_as(mut self, collection: &str, conversion: Conversion) -> Self {
+        self.collection = collection.into();
+        self.conversion = Some(conversion);
+        self
+    }
+
+    /// The plural with its group, such as `pods` or `deployments.apps`.
+    pub(crate) fn qualified(&self) -> String {
+        qualify(&self.plural, &self.group)
+    }
+
+    /// The `apiVersion` of its objects, such as `v1` or `apps/v1`.
+    pub(crate) fn api_version(&self) -> String {
+        api_version(&self.group, &self.version)
+    }
+
+    /// The subresource of that name.
+    pub(crate) fn subresource(&self, name: &str) -> Option<Subresource> {
+        let mut all = self.subresources.iter().copied();
+        all.find(|subresource| subresource.name() == name)
+    }
+
+    /// True where the status is written through its own path only.
+    pub(crate) fn has_status(&self) -> bool {
+        self.subresources.contains(&Subresource::Status)
+    }
+
+    /// True for kinds with a Rust type, which take strategic merge patches.
+    pub(crate) const fn is_builtin(&self) -> bool {
+        matches!(self.decoder, Decoder::Typed(_))
+    }
+
+    /// An object as clients of this version see it.
+    pub(crate) fn to_served_version(&self, stored: &Value) -> Value {
+        match self.conversion {
+            Some(conversion) => {
+                let mut object = (conversion.from_storage)(stored.clone());
+                object["apiVersion"] = self.api_version().into();
+                object
+            }
+            None => stored.clone(),
+        }
+    }
+}
+
+fn through<T: DeserializeOwned + Serialize>(value: &Value) -> Result<Value, String> {
+    let object = T::deserialize(value).map_err(|error| error.to_string())?;
+    serde_json::to_value(object).map_err(|error| error.to_string())
+}
+
+/// A resource's plural with its group, as messages name it.
+pub(crate) fn qualify(plural: &str, group: &str) -> String {
+    if group.is_empty() {
+        plural.to_owned()
+    } else {
+        format!("{plural}.{group}")
+    }
+}
+
+/// A group and version as objects carry them.
+pub(crate) fn api_version(group: &str, version: &str) -> String {
+    if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    }
+}

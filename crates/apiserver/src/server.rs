@@ -1,0 +1,7 @@
+//! The HTTP server: its socket and certificates, and the way of a request to its verb.
+
+mod authority;
+mod dispatch;
+mod listener;
+mod routes;
+pub(crate) mod running;

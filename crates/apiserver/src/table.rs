@@ -1,0 +1,10 @@
+//! The tables of `kubectl get`: the server makes columns and cells, kubectl only aligns them.
+
+mod age;
+pub(crate) mod builtin;
+mod cells;
+pub(crate) mod column;
+mod hpa;
+pub(crate) mod json_path;
+mod node;
+mod pod;

@@ -1,0 +1,11 @@
+//! The verbs of the API: get, list, watch, create, update, delete, and those of subresources.
+
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod pods;
+pub(crate) mod read;
+pub(crate) mod render;
+pub(crate) mod scale;
+pub(crate) mod steps;
+pub(crate) mod update;
+pub(crate) mod watch;

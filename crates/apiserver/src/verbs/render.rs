@@ -1,0 +1,133 @@
+//! Objects in the form that the client asked for: as they are, as rows of a table, or reduced to
+//! their metadata.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::call::Call;
+use crate::meta;
+use crate::store::Stored;
+use crate::wire::accept::Form;
+
+/// The metadata of a list.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ListMeta {
+    pub(crate) version: u64,
+    pub(crate) next: Option<String>,
+    pub(crate) remaining: Option<usize>,
+}
+
+impl ListMeta {
+    fn to_value(&self) -> Value {
+        let mut value = json!({"resourceVersion": self.version.to_string()});
+        meta::put(&mut value, "continue", self.next.clone().map(Value::from));
+        meta::put(
+            &mut value,
+            "remainingItemCount",
+            self.remaining.map(Value::from),
+        );
+        value
+    }
+}
+
+/// Renders a stored object in the form of the call.
+pub(crate) fn object(call: &Call, stored: &Stored) -> Bytes {
+    match call.form {
+        Form::Object if call.resource.conversion.is_none() => stored.json(),
+        _ => value(call, &stored.value, true),
+    }
+}
+
+/// Renders an object in its stored form that is not, or no longer, in the store.
+pub(crate) fn value(call: &Call, stored: &Value, with_columns: bool) -> Bytes {
+    let object = call.resource.to_served_version(stored);
+    let shown = match call.form {
+        Form::Object => object,
+        Form::Metadata => partial(&object),
+        Form::Table => {
+            let meta = json!({"resourceVersion": meta::version(&object)});
+            let rows = json!([row(call, &object, call.api.now())]);
+            table(call, &meta, &rows, with_columns)
+        }
+    };
+    shown.to_string().into()
+}
+
+/// Renders a list in the form of the call.
+pub(crate) fn list(call: &Call, objects: &[std::sync::Arc<Stored>], about: &ListMeta) -> Bytes {
+    let metadata = about.to_value();
+    match call.form {
+        Form::Object => {
+            let kind = format!("{}List", call.resource.kind);
+            let items = objects.iter().map(|stored| object(call, stored));
+            items_list(&kind, &call.resource.api_version(), &metadata, items)
+        }
+        Form::Metadata => {
+            let items = objects
+                .iter()
+                .map(|stored| value(call, &stored.value, true));
+            let kind = "PartialObjectMetadataList";
+            items_list(kind, "meta.k8s.io/v1", &metadata, items)
+        }
+        Form::Table => {
+            let now = call.api.now();
+            let rows = objects
+                .iter()
+                .map(|stored| row(call, &call.resource.to_served_version(&stored.value), now));
+            table(call, &metadata, &rows.collect(), true)
+                .to_string()
+                .into()
+        }
+    }
+}
+
+/// Joins serialised items without reading them again.
+fn items_list(
+    kind: &str,
+    api_version: &str,
+    metadata: &Value,
+    items: impl Iterator<Item = Bytes>,
+) -> Bytes {
+    let mut body = BytesMut::new();
+    let head = format!(
+        r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{metadata},"items":["#
+    );
+    body.put_slice(head.as_bytes());
+    for (index, item) in items.enumerate() {
+        if index > 0 {
+            body.put_u8(b',');
+        }
+        body.put_slice(&item);
+    }
+    body.put_slice(b"]}");
+    body.freeze()
+}
+
+fn partial(object: &Value) -> Value {
+    json!({
+        "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+        "metadata": object["metadata"],
+    })
+}
+
+fn row(call: &Call, object: &Value, now: Timestamp) -> Value {
+    let mut row = json!({"cells": call.resource.columns.cells(object, now)});
+    match call.query.text("includeObject") {
+        "None" => {}
+        "Object" => row["object"] = object.clone(),
+        _ => row["object"] = partial(object),
+    }
+    row
+}
+
+fn table(call: &Call, metadata: &Value, rows: &Value, with_columns: bool) -> Value {
+    let mut columns = json!([]);
+    if with_columns {
+        columns = call.resource.columns.definitions();
+    }
+    json!({
+        "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
+        "columnDefinitions": columns, "rows": rows,
+    })
+}

@@ -1,0 +1,263 @@
+//! Updates of an object or of a part of it, however the new state comes about.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::admission::plugins;
+use crate::admission::webhooks;
+use crate::admission::webhooks::Operation;
+use crate::call::Call;
+use crate::error::ApiError;
+use crate::error::Cause;
+use crate::meta;
+use crate::patch::apply;
+use crate::resources::resource::Decoder;
+use crate::resources::resource::Generation;
+use crate::resources::resource::Subresource;
+use crate::rules;
+use crate::store::Expected;
+use crate::store::Stored;
+use crate::verbs::steps::{self, Written};
+
+/// A change without a version is tried again this often when others write in between.
+const ATTEMPTS: usize = 16;
+/// Collections whose objects are only updated at a version that the client names.
+const VERSIONED: [&str; 4] = [
+    "leases.coordination.k8s.io",
+    "poddisruptionbudgets.policy",
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+    "customresourcedefinitions.apiextensions.k8s.io",
+];
+
+/// The part of an object that a request may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Everything but the status, where that has a path of its own.
+    Main,
+    Status,
+    /// The resources of a Pod's containers.
+    Resize,
+    /// The finalizers of a Namespace.
+    Finalize,
+    /// Any field: the server's own changes.
+    Whole,
+}
+
+/// From the present state, as clients see it, to the one that is asked for.
+pub(crate) type Edit<'a> = &'a (dyn Fn(&Value) -> Result<Value, ApiError> + Send + Sync);
+
+/// Changes the object that the call is about.
+pub(crate) async fn update(call: &Call, part: Part, change: Edit<'_>) -> Result<Written, ApiError> {
+    for _ in 0..ATTEMPTS {
+        let current = call.current()?;
+        let asked = change(&call.resource.to_served_version(&current.value))?;
+        let pinned = check_version(call, &asked, &current)?;
+        match attempt(call, part, &current, asked).await? {
+            Some(written) => return Ok(written),
+            None if pinned => break,
+            None => {}
+        }
+    }
+    Err(call.resource.modified(&call.key().name))
+}
+
+/// True where the change is bound to a version, which then has to be the present one. A patch that
+/// does not speak of the version leaves it as it was, which is no binding.
+fn check_version(call: &Call, asked: &Value, current: &Stored) -> Result<bool, ApiError> {
+    let name = meta::name(&current.value);
+    let uid = meta::uid(asked);
+    if !uid.is_empty() && uid != meta::uid(&current.value) {
+        let is = meta::uid(&current.value);
+        let why =
+            format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {is}");
+        return Err(call.resource.conflict(name, &why));
+    }
+    let version = meta::version(asked);
+    if version.is_empty() {
+        let collection: &str = &call.resource.collection;
+        if VERSIONED.contains(&collection) || !call.resource.is_builtin() {
+            let why = "must be specified for an update";
+            let cause = Cause::invalid("metadata.resourceVersion", &0.into(), why);
+            return Err(call.resource.invalid(name, &[cause]));
+        }
+        return Ok(false);
+    }
+    if version != current.version.to_string() {
+        return Err(call.resource.modified(name));
+    }
+    Ok(call.pins_version)
+}
+
+/// One attempt; `None` when somebody else wrote meanwhile.
+async fn attempt(
+    call: &Call,
+    part: Part,
+    current: &Arc<Stored>,
+    asked: Value,
+) -> Result<Option<Written>, ApiError> {
+    let old = &current.value;
+    let mut object = steps::decode(call, asked)?;
+    steps::address(call, &mut object)?;
+    let object = steps::to_storage_version(call, object);
+    let mut object = combine(call, part, old, object);
+    (call.resource.rules.defaults)(&mut object);
+    track(call, part, old, &mut object);
+    let managers = object["metadata"].get("managedFields").cloned();
+    let request = webhooks::AdmissionRequest {
+        operation: Operation::Update,
+        object: Some(&object),
+        old: Some(old),
+    };
+    if let Some(mutated) = webhooks::mutate(call, &request).await? {
+        object = combine(call, part, old, mutated);
+        meta::put(&mut object["metadata"], "managedFields", managers);
+    }
+    check(call, part, old, &object)?;
+    count(call, old, &mut object);
+    object["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"].clone();
+    if object == *old {
+        return Ok(Some(Written::Stored(Arc::clone(current))));
+    }
+    if call.dry_run {
+        return Ok(Some(Written::DryRun(object)));
+    }
+    let collection = &call.resource.collection;
+    let expected = Expected::Version(current.version);
+    let Ok(stored) = call.api.store.commit(collection, expected, object) else {
+        return Ok(None);
+    };
+    if is_finished(&stored.value) {
+        // Nothing holds it any more; should somebody write in between, that write comes here too.
+        let removed = call
+            .api
+            .store
+            .remove(collection, &stored.key(), stored.version);
+        steps::committed(call);
+        return Ok(Some(Written::Stored(removed.unwrap_or(stored))));
+    }
+    steps::committed(call);
+    Ok(Some(Written::Stored(stored)))
+}
+
+/// The parts that may change from the new object, all others from the old.
+fn combine(call: &Call, part: Part, old: &Value, mut new: Value) -> Value {
+    let metadata = meta::child(&mut new, "metadata");
+    for field in [
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "generation",
+        "generateName",
+    ] {
+        meta::put(metadata, field, old["metadata"].get(field).cloned());
+    }
+    if !call.is_apply {
+        meta::put(
+            metadata,
+            "managedFields",
+            old["metadata"].get("managedFields").cloned(),
+        );
+    }
+    match part {
+        Part::Main if call.resource.has_status() => {
+            meta::put(&mut new, "status", old.get("status").cloned());
+            // The list of finalizers in a Namespace's spec has a path of its own.
+            if call.resource.kind == "Namespace" {
+                meta::put(&mut new, "spec", old.get("spec").cloned());
+            }
+            new
+        }
+        Part::Main | Part::Whole => new,
+        Part::Status => {
+            let mut object = old.clone();
+            meta::put(&mut object, "status", new.get("status").cloned());
+            if call.resource.is_builtin() {
+                object["metadata"] = new["metadata"].clone();
+            } else {
+                meta::put(
+                    &mut object["metadata"],
+                    "managedFields",
+                    new["metadata"].get("managedFields").cloned(),
+                );
+            }
+            object
+        }
+        Part::Resize | Part::Finalize => {
+            let mut object = old.clone();
+            meta::put(&mut object, "spec", new.get("spec").cloned());
+            object
+        }
+    }
+}
+
+/// Notes who changed what, but not what the server itself does; an apply has noted it already.
+fn track(call: &Call, part: Part, old: &Value, new: &mut Value) {
+    if !call.is_apply && part != Part::Whole {
+        let subresource = match part {
+            Part::Status => Subresource::Status.name(),
+            _ => call.subresource.map_or("", Subresource::name),
+        };
+        apply::track(&call.applier(subresource), old, new);
+    }
+}
+
+fn check(call: &Call, part: Part, old: &Value, new: &Value) -> Result<(), ApiError> {
+    let mut causes = Vec::new();
+    if meta::is_deleting(old) {
+        let before = meta::list(old, "/metadata/finalizers");
+        let mut after = meta::list(new, "/metadata/finalizers").iter();
+        if part != Part::Whole && after.any(|finalizer| !before.contains(finalizer)) {
+            let why = "no new finalizers can be added if the object is being deleted";
+            causes.push(Cause::forbidden("metadata.finalizers", why));
+        }
+    }
+    if part == Part::Resize {
+        plugins::node_can_hold(call, old, new)?;
+        rules::resize(old, new, &mut causes);
+    }
+    if !causes.is_empty() {
+        return Err(call.resource.invalid(meta::name(old), &causes));
+    }
+    match part {
+        Part::Main => steps::validate(call, new, Some(old)),
+        Part::Status => match &call.resource.decoder {
+            Decoder::Schema(_) => steps::validate(call, new, None),
+            Decoder::Typed(_) => Ok(()),
+        },
+        Part::Resize | Part::Finalize | Part::Whole => Ok(()),
+    }
+}
+
+/// Counts the generation when the desired state changed.
+fn count(call: &Call, old: &Value, new: &mut Value) {
+    if call.resource.generation == Generation::None {
+        return;
+    }
+    let differs = {
+        let desired = |object: &Value| -> Vec<(String, Value)> {
+            let fields = meta::map(object, "").into_iter().flatten();
+            fields
+                .filter(|(name, _)| !matches!(name.as_str(), "metadata" | "status"))
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect()
+        };
+        desired(old) != desired(new)
+    };
+    let begins = meta::is_deleting(new) && !meta::is_deleting(old);
+    let annotated = call.resource.generation == Generation::DesiredAndAnnotations
+        && old.pointer("/metadata/annotations") != new.pointer("/metadata/annotations");
+    if differs || annotated || begins {
+        let generation = meta::number(old, "/metadata/generation").unwrap_or_default();
+        new["metadata"]["generation"] = (generation + 1).into();
+    }
+}
+
+/// True where deletion has begun and nothing is left to wait for.
+fn is_finished(object: &Value) -> bool {
+    let waits =
+        meta::number(object, "/metadata/deletionGracePeriodSeconds").unwrap_or_default() > 0;
+    let kept = object["kind"] == "Namespace" && !meta::list(object, "/spec/finalizers").is_empty();
+    meta::is_deleting(object) && !meta::has_finalizers(object) && !waits && !kept
+}

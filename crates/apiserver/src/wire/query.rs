@@ -1,0 +1,216 @@
+//! The query parameters that the server knows, checked once.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use hyper::Uri;
+use serde_json::Value;
+
+use crate::error::ApiError;
+use crate::error::Cause;
+use crate::error::Reason;
+use crate::meta;
+
+/// The treatment of fields that a kind does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum FieldValidation {
+    Ignore,
+    #[default]
+    Warn,
+    Strict,
+}
+
+/// Which state a list is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum At {
+    /// Any, which here is the newest.
+    Newest,
+    /// The state at exactly this version.
+    Exactly(u64),
+    /// This version or a later one.
+    NotBefore(u64),
+}
+
+/// The parameters of a request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Query(HashMap<String, String>);
+
+impl Query {
+    /// The parameters of a URI; of one that is given twice the last counts.
+    pub(crate) fn parse(uri: &Uri) -> Self {
+        let text = uri.query().unwrap_or_default();
+        Self(
+            form_urlencoded::parse(text.as_bytes())
+                .into_owned()
+                .collect(),
+        )
+    }
+
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        matches!(self.text(name), "1" | "true")
+    }
+
+    /// A whole number; absent when empty.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<u64>, ApiError> {
+        match self.text(name) {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| {
+                ApiError::bad_request(format!("invalid value {text:?} of parameter {name:?}"))
+            }),
+        }
+    }
+
+    /// True where nothing shall be written.
+    pub(crate) fn dry_run(&self) -> Result<bool, ApiError> {
+        match self.text("dryRun") {
+            "" => Ok(false),
+            "All" => Ok(true),
+            other => Err(invalid_option(&format!(
+                "dryRun: Unsupported value: {other:?}: supported values: \"All\""
+            ))),
+        }
+    }
+
+    /// The treatment of unknown fields that the request asks for.
+    pub(crate) fn field_validation(&self) -> Result<FieldValidation, ApiError> {
+        match self.text("fieldValidation") {
+            "Ignore" => Ok(FieldValidation::Ignore),
+            "" | "Warn" => Ok(FieldValidation::Warn),
+            "Strict" => Ok(FieldValidation::Strict),
+            other => Err(invalid_option(&format!(
+                "fieldValidation: Unsupported value: {other:?}: supported values: \"Ignore\", \"Strict\", \"Warn\""
+            ))),
+        }
+    }
+
+    /// The version to start from; 0 and none mean any.
+    pub(crate) fn version(&self) -> Result<Option<u64>, ApiError> {
+        let version = self.number("resourceVersion").map_err(|_| {
+            let given = Value::from(self.text("resourceVersion"));
+            let cause = Cause::invalid("resourceVersion", &given, "must be a whole number");
+            ApiError::bad_request(cause.message.clone()).with_causes(&[cause])
+        })?;
+        Ok(version.filter(|version| *version > 0))
+    }
+
+    /// The state that a list asks for.
+    pub(crate) fn at(&self) -> Result<At, ApiError> {
+        match (self.version()?, self.text("resourceVersionMatch")) {
+            (Some(version), "Exact") => Ok(At::Exactly(version)),
+            (Some(version), "" | "NotOlderThan") => Ok(At::NotBefore(version)),
+            (None, "" | "NotOlderThan") => Ok(At::Newest),
+            (_, other) => Err(ApiError::bad_request(format!(
+                "resourceVersionMatch: Forbidden: {other:?} is not allowed here"
+            ))),
+        }
+    }
+
+    /// The longest duration of a watch.
+    pub(crate) fn timeout(&self) -> Result<Option<Duration>, ApiError> {
+        Ok(self.number("timeoutSeconds")?.map(Duration::from_secs))
+    }
+}
+
+fn invalid_option(why: &str) -> ApiError {
+    let message = format!("CreateOptions.meta.k8s.io \"\" is invalid: {why}");
+    ApiError::new(Reason::Invalid, message)
+}
+
+/// The options of a deletion, from the query and from the body, which wins.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DeleteOptions {
+    pub(crate) grace: Option<i64>,
+    pub(crate) propagation: Option<Propagation>,
+    pub(crate) uid: Option<String>,
+    pub(crate) version: Option<String>,
+    pub(crate) dry_run: bool,
+}
+
+/// The fate of an object's dependents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Propagation {
+    Orphan,
+    Background,
+    Foreground,
+}
+
+impl DeleteOptions {
+    pub(crate) fn read(query: &Query, body: &Value) -> Result<Self, ApiError> {
+        let own = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let in_body = meta::text(body, "/propagationPolicy");
+        let orphan = body["orphanDependents"] == true || query.flag("orphanDependents");
+        let word = if in_body.is_empty() {
+            query.text("propagationPolicy")
+        } else {
+            in_body
+        };
+        let propagation = match word {
+            "" => orphan.then_some(Propagation::Orphan),
+            "Orphan" => Some(Propagation::Orphan),
+            "Background" => Some(Propagation::Background),
+            "Foreground" => Some(Propagation::Foreground),
+            other => {
+                return Err(ApiError::bad_request(format!(
+                    "propagationPolicy: Unsupported value: {other:?}: supported values: \"Foreground\", \"Background\", \"Orphan\""
+                )));
+            }
+        };
+        let seconds = query.number("gracePeriodSeconds")?;
+        let in_query = seconds.and_then(|seconds| i64::try_from(seconds).ok());
+        Ok(Self {
+            grace: meta::number(body, "/gracePeriodSeconds").or(in_query),
+            propagation,
+            uid: own(meta::text(body, "/preconditions/uid")),
+            version: own(meta::text(body, "/preconditions/resourceVersion")),
+            dry_run: query.dry_run()? || !meta::list(body, "/dryRun").is_empty(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn query(text: &str) -> Query {
+        let uri = format!("/x?{text}").parse().expect("a URI");
+        Query::parse(&uri)
+    }
+
+    #[test]
+    fn lists_say_which_state_they_want() {
+        for (text, at) in [
+            ("", At::Newest),
+            ("resourceVersion=0", At::Newest),
+            ("resourceVersion=7", At::NotBefore(7)),
+            (
+                "resourceVersion=7&resourceVersionMatch=Exact",
+                At::Exactly(7),
+            ),
+        ] {
+            assert_eq!(query(text).at().ok(), Some(at), "{text}");
+        }
+        assert!(query("resourceVersion=x").at().is_err());
+        assert!(query("resourceVersionMatch=Exact").at().is_err());
+    }
+
+    #[test]
+    fn unknown_words_are_refused() {
+        assert!(query("dryRun=Some").dry_run().is_err());
+        assert!(query("fieldValidation=x").field_validation().is_err());
+        assert!(DeleteOptions::read(&query("propagationPolicy=x"), &json!({})).is_err());
+    }
+
+    #[test]
+    fn the_body_of_a_deletion_wins() {
+        let body = json!({"gracePeriodSeconds": 0, "propagationPolicy": "Foreground"});
+        let given = query("gracePeriodSeconds=9&propagationPolicy=Orphan");
+        let options = DeleteOptions::read(&given, &body).expect("good options");
+        assert_eq!(options.grace, Some(0));
+        assert_eq!(options.propagation, Some(Propagation::Foreground));
+    }
+}

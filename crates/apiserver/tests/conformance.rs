@@ -1,0 +1,106 @@
+//! The behaviour of a Kubernetes API server, stated once and asked of two: the server in memory
+//! always, and a real kube-apiserver with its etcd where `KUBEBUILDER_ASSETS` names the folder with
+//! their programs. Where both agree, a test that passes on the one passes on the other.
+
+#[allow(dead_code)] // test programs of other packages use the rest
+mod support {
+    pub mod client;
+    pub mod control_plane;
+    pub mod http;
+    pub mod tally;
+    pub mod webhook;
+}
+
+mod cases {
+    pub mod custom;
+    pub mod endings;
+    pub mod lists;
+    pub mod objects;
+    pub mod patches;
+    pub mod pods;
+    pub mod refusals;
+    pub mod webhooks;
+}
+
+/// Tests of the server in memory alone.
+mod own {
+    mod examples;
+    mod kubectl;
+    mod server;
+}
+
+/// Makes two tests of each case.
+macro_rules! conformance {
+    ($($module:ident::$case:ident),* $(,)?) => {
+        const CASES: usize = [$(stringify!($case)),*].len();
+
+        mod in_memory {
+            use crate::support::tally::Tally;
+
+            static TALLY: Tally = Tally::new("the server in memory", super::CASES);
+            $(
+                #[test]
+                fn $case() {
+                    let _case = TALLY.begin();
+                    crate::support::client::with_embedded(async |client| {
+                        crate::cases::$module::$case(client).await;
+                    });
+                }
+            )*
+        }
+
+        mod real {
+            use crate::support::tally::Tally;
+
+            static TALLY: Tally = Tally::new("a real control plane", super::CASES);
+            $(
+                #[test]
+                fn $case() {
+                    let mut case = None;
+                    crate::support::client::with_real(async |client| {
+                        case = Some(TALLY.begin());
+                        crate::cases::$module::$case(client).await;
+                    });
+                }
+            )*
+        }
+    };
+}
+
+conformance! {
+    objects::pods_are_completed,
+    objects::workloads_are_completed,
+    objects::names_are_generated,
+    objects::generations_count_what_is_desired,
+    objects::status_has_a_path_of_its_own,
+    objects::dry_runs_leave_nothing,
+    objects::events_have_two_groups,
+    objects::scale_is_read_and_written,
+    lists::pages_agree_with_each_other,
+    lists::selectors_select,
+    lists::watches_see_objects_come_and_go,
+    lists::reflectors_follow,
+    lists::tables_have_the_columns_of_kubectl,
+    lists::rows_come_with_metadata,
+    patches::every_kind_of_patch_does_its_work,
+    patches::strategic_patches_know_the_keys,
+    patches::versions_are_respected,
+    patches::managers_own_what_they_apply,
+    patches::every_write_has_its_manager,
+    patches::scaling_has_its_manager,
+    refusals::are_worded_alike,
+    refusals::changes_of_running_pods_are_refused,
+    pods::are_bound_once,
+    pods::are_evicted_within_budgets,
+    pods::are_resized,
+    endings::finalizers_hold,
+    endings::dependents_follow_their_owner,
+    endings::orphans_stay,
+    endings::collections_are_deleted_by_label,
+    endings::namespaces_take_everything_along,
+    custom::resources_follow_their_definition,
+    webhooks::answers_have_their_effects,
+    webhooks::are_called_again_when_a_later_one_changed_the_object,
+    webhooks::are_found_through_their_service,
+    webhooks::see_other_versions_unless_they_want_exact_matches,
+}

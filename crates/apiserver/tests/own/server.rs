@@ -1,0 +1,278 @@
+//! Behaviour that only the server in memory has: its faults, its history, its metrics, its refusals.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use evenkeel_apiserver::{Reading, ResourceMetrics, Settings, Usage};
+use http_body_util::Full;
+use hyper::{Request, Response};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::cases::lists;
+use crate::support::client::{
+    ask, create, deployment, get, namespace, path, pod, refusal, settings, with_settings,
+};
+use crate::support::control_plane::wait::eventually;
+use crate::support::http;
+
+#[test]
+fn old_versions_are_gone() {
+    let short = Settings {
+        history: 3,
+        ..settings()
+    };
+    with_settings(short, async |_, client| {
+        let maps = path("default", "v1/configmaps");
+        let first = create(client, &maps, &json!({"metadata": {"name": "m0"}})).await;
+        for index in 1..6 {
+            create(
+                client,
+                &maps,
+                &json!({"metadata": {"name": format!("m{index}")}}),
+            )
+            .await;
+        }
+        let version = first["metadata"]["resourceVersion"]
+            .as_str()
+            .expect("a version");
+        let watch = format!("{maps}?watch=true&resourceVersion={version}");
+        let (status, reason, message) = refusal(ask(client, "GET", &watch, &Value::Null).await);
+        assert_eq!((status, reason.as_str()), (410, "Expired"));
+        assert!(message.starts_with("too old resource version"), "{message}");
+        let exact = format!("{maps}?resourceVersion={version}&resourceVersionMatch=Exact");
+        assert_eq!(ask(client, "GET", &exact, &Value::Null).await.0, 410);
+    });
+}
+
+#[test]
+fn a_restart_cuts_watches_and_keeps_objects() {
+    with_settings(settings(), async |server, client| {
+        let maps = path("default", "v1/configmaps");
+        create(client, &maps, &json!({"metadata": {"name": "kept"}})).await;
+        server.control().restart(Duration::from_millis(300));
+        eventually("the server to be away", async || {
+            let away = TcpStream::connect(server.address()).await.is_err();
+            away.then_some(()).ok_or("it still listens".to_owned())
+        })
+        .await;
+        eventually("the server to be back", async || {
+            let found = TcpStream::connect(server.address()).await;
+            found.map(drop).map_err(|error| error.to_string())
+        })
+        .await;
+        get(client, &format!("{maps}/kept")).await;
+    });
+}
+
+struct Fixed;
+
+impl ResourceMetrics for Fixed {
+    fn nodes(&self) -> Vec<Reading> {
+        Vec::new()
+    }
+
+    fn pods(&self) -> Vec<Reading> {
+        let usage = Usage {
+            name: "app".to_owned(),
+            cpu_milli: 250,
+            memory_bytes: 64 * 1024 * 1024,
+        };
+        vec![Reading {
+            namespace: "default".to_owned(),
+            name: "a".to_owned(),
+            timestamp: Timestamp::UNIX_EPOCH,
+            window: Duration::from_secs(15),
+            usage: vec![usage],
+        }]
+    }
+}
+
+#[test]
+fn metrics_come_from_the_provider() {
+    let measured = Settings {
+        metrics: Some(Arc::new(Fixed)),
+        ..settings()
+    };
+    with_settings(measured, async |_, client| {
+        create(client, &path("default", "v1/pods"), &pod("a")).await;
+        let found = get(
+            client,
+            "/apis/metrics.k8s.io/v1beta1/pods?labelSelector=app%3Da",
+        )
+        .await;
+        let container = &found["items"][0]["containers"][0];
+        assert_eq!(
+            container["usage"],
+            json!({"cpu": "250m", "memory": "65536Ki"})
+        );
+        let none = get(
+            client,
+            "/apis/metrics.k8s.io/v1beta1/pods?labelSelector=app%3Db",
+        )
+        .await;
+        assert_eq!(none["items"], json!([]));
+        let (status, ..) = refusal(
+            ask(
+                client,
+                "GET",
+                "/apis/metrics.k8s.io/v1beta1/nodes/n",
+                &Value::Null,
+            )
+            .await,
+        );
+        assert_eq!(status, 404);
+    });
+}
+
+#[test]
+fn what_it_cannot_do_it_says() {
+    with_settings(settings(), async |_, client| {
+        let namespace = namespace(client).await;
+        let pods = path(&namespace, "v1/pods");
+        create(client, &pods, &pod("a")).await;
+        let log = format!("{pods}/a/log");
+        let (status, reason, message) = refusal(ask(client, "GET", &log, &Value::Null).await);
+        assert_eq!((status, reason.as_str()), (501, "NotImplemented"));
+        assert!(message.contains("log"), "{message}");
+        create(
+            client,
+            &path(&namespace, "apps/v1/deployments"),
+            &deployment("a"),
+        )
+        .await;
+    });
+}
+
+/// A real server needs a newer etcd for this than the tests have.
+#[test]
+fn lists_can_be_streamed() {
+    with_settings(settings(), async |_, client| {
+        lists::follow(client, true).await;
+    });
+}
+
+#[test]
+fn tokens_can_be_asked_for() {
+    let closed = Settings {
+        require_token: true,
+        tls: false,
+        ..settings()
+    };
+    with_settings(closed, async |server, client| {
+        get(client, "/api/v1/namespaces/default").await;
+        let mut bare = TcpStream::connect(server.address())
+            .await
+            .expect("it listens");
+        let request = b"GET /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        bare.write_all(request).await.expect("it reads");
+        let mut answer = String::new();
+        bare.read_to_string(&mut answer).await.expect("it answers");
+        assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
+    });
+}
+
+/// A condition in CEL that nobody evaluates would be a webhook that is called at the wrong times.
+#[test]
+fn match_conditions_are_refused() {
+    with_settings(settings(), async |_, client| {
+        let configuration = json!({"metadata": {"name": "conditional"}, "webhooks": [{
+            "name": "a.test.dev", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+            "clientConfig": {"url": "https://127.0.0.1:1/"},
+            "matchConditions": [{"name": "never", "expression": "false"}],
+        }]});
+        let path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+        let (status, _, message) = refusal(ask(client, "POST", path, &configuration).await);
+        assert_eq!(status, 422);
+        let words = "webhooks[0].matchConditions: Forbidden: this API server does not \
+                     evaluate CEL";
+        assert!(message.contains(words), "{message}");
+    });
+}
+
+/// Everybody may do everything, and is told so whoever asks about whom.
+#[test]
+fn questions_about_rights_are_answered() {
+    with_settings(settings(), async |_, client| {
+        let about = json!({"verb": "delete", "resource": "nodes"});
+        for (kind, spec) in [
+            (
+                "selfsubjectaccessreviews",
+                json!({"resourceAttributes": about}),
+            ),
+            (
+                "subjectaccessreviews",
+                json!({"user": "eve", "resourceAttributes": about}),
+            ),
+        ] {
+            let path = format!("/apis/authorization.k8s.io/v1/{kind}");
+            let answer = create(client, &path, &json!({"spec": spec})).await;
+            assert_eq!(answer["status"]["allowed"], true);
+            let reason = answer["status"]["reason"].as_str().unwrap_or_default();
+            assert!(reason.contains("authorises nobody"), "{reason}");
+        }
+    });
+}
+
+/// A real server passes nothing on to loopback, where tests listen.
+#[test]
+fn calls_are_passed_on_to_services() {
+    with_settings(settings(), async |_, client| {
+        let echo = |path: String, _| async move { Response::new(Full::from(path)) };
+        let port = http::serve(None, echo).await.port();
+        let namespace = namespace(client).await;
+        let service = json!({"metadata": {"name": "echo"},
+            "spec": {"ports": [{"name": "web", "port": 80}]}});
+        create(client, &path(&namespace, "v1/services"), &service).await;
+        let url = format!("/api/v1/namespaces/{namespace}/services/echo:web/proxy/a/b?c=d");
+        let asked = || Request::get(&url).body(Vec::new()).expect("a request");
+        let away = client
+            .request_text(asked())
+            .await
+            .expect_err("nobody is there");
+        assert!(
+            away.to_string()
+                .contains("no endpoints available for service"),
+            "{away}"
+        );
+        let slice = json!({
+            "metadata": {"name": "echo-1", "labels": {"kubernetes.io/service-name": "echo"}},
+            "addressType": "IPv4", "endpoints": [{"addresses": ["127.0.0.1"]}],
+            "ports": [{"name": "web", "port": port}],
+        });
+        let slices = path(&namespace, "discovery.k8s.io/v1/endpointslices");
+        create(client, &slices, &slice).await;
+        let answer = client.request_text(asked()).await.expect("an answer");
+        assert_eq!(answer, "/a/b?c=d");
+    });
+}
+
+/// Whoever defines rules that are accepted and not evaluated is told so.
+#[test]
+fn rules_in_cel_are_warned_of() {
+    with_settings(settings(), async |_, client| {
+        let schema = json!({"type": "object", "properties": {"spec": {"type": "object",
+            "x-kubernetes-validations": [{"rule": "self.a > 1"}],
+            "properties": {"a": {"type": "integer"}, "b": {"type": "string", "format": "uri"}}}}});
+        let definition = json!({"metadata": {"name": "rafts.test.dev"}, "spec": {
+            "group": "test.dev", "scope": "Cluster",
+            "names": {"kind": "Raft", "plural": "rafts"},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": schema}}]}});
+        let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        let request = Request::post(path)
+            .header("content-type", "application/json")
+            .body(kube::client::Body::from(
+                definition.to_string().into_bytes(),
+            ))
+            .expect("a request");
+        let answer = client.send(request).await.expect("an answer");
+        assert_eq!(answer.status(), 201);
+        let warning = answer.headers().get("warning").expect("a warning");
+        let words = "does not evaluate format uri and x-kubernetes-validations of the schema";
+        let warning = warning.to_str().expect("text");
+        assert!(warning.contains(words), "{warning}");
+    });
+}

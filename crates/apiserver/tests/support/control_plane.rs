@@ -1,0 +1,222 @@
+//! A real Kubernetes control plane on loopback: etcd, kube-apiserver, kube-controller-manager and
+//! kube-scheduler as child processes, nodes without machines and a kubelet that runs their Pods.
+//!
+//! The paths of its modules are spelled out, because test programs of other packages include this
+//! file by its path too. One control plane serves the tests of a test program, one test at a time, each on a cluster
+//! without nodes, Pods or webhooks; it starts in a few seconds and ends with the last of them,
+//! also when a test panics, in which case the ends of the logs are printed.
+
+#[path = "control_plane/assets.rs"]
+mod assets;
+#[path = "control_plane/clear.rs"]
+pub mod clear;
+#[path = "control_plane/kubelet.rs"]
+pub mod kubelet;
+#[path = "control_plane/pki.rs"]
+pub mod pki;
+#[path = "control_plane/process.rs"]
+pub mod process;
+#[path = "control_plane/programs.rs"]
+mod programs;
+#[path = "control_plane/wait.rs"]
+pub mod wait;
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use kube::Client;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use self::assets::Assets;
+use self::pki::Authority;
+use self::process::{Process, report};
+
+/// A running control plane. Its fields are dropped in this order: users before what they use.
+pub struct ControlPlane {
+    /// The client of an administrator.
+    pub client: Client,
+    runtime: Runtime,
+    scheduler: Mutex<Option<Process>>,
+    controller_manager: Process,
+    apiserver: Process,
+    etcd: Process,
+    authority: Authority,
+    ports: Ports,
+    assets: Assets,
+    folder: TempDir,
+}
+
+/// Loopback ports of the programs.
+#[derive(Debug, Clone, Copy)]
+struct Ports {
+    etcd: u16,
+    etcd_peer: u16,
+    apiserver: u16,
+    controller_manager: u16,
+    scheduler: u16,
+}
+
+static SHARED: Mutex<Weak<ControlPlane>> = Mutex::new(Weak::new());
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Runs one test on the shared control plane, after the tests that came before it. Where the
+/// programs are missing the test says so and passes.
+pub fn with_control_plane(test: impl AsyncFnOnce(&ControlPlane)) {
+    let Some(assets) = Assets::find() else {
+        return;
+    };
+    let plane = shared(assets);
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _report = ReportOnPanic(&plane);
+    plane.runtime.block_on(async {
+        clear::clear(&plane.client).await;
+        test(&plane).await;
+    });
+}
+
+fn shared(assets: Assets) -> Arc<ControlPlane> {
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    shared.upgrade().unwrap_or_else(|| {
+        let plane = Arc::new(ControlPlane::start(assets));
+        *shared = Arc::downgrade(&plane);
+        plane
+    })
+}
+
+impl ControlPlane {
+    fn start(assets: Assets) -> Self {
+        // Fails only where a provider is installed already, which serves as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let folder = tempfile::Builder::new()
+            .prefix("control-plane-")
+            .tempdir()
+            .expect("a temporary folder is made");
+        let runtime = Runtime::new().expect("a runtime starts");
+        let ports = Ports::free();
+        let (authority, kubeconfig) = programs::write_credentials(folder.path(), ports);
+        let launch = programs::Launch {
+            assets: &assets,
+            folder: folder.path(),
+            ports,
+        };
+        let (etcd, apiserver, controller_manager, client) = runtime.block_on(async {
+            let etcd = launch.etcd().await;
+            let client = client(&kubeconfig).await;
+            let apiserver = launch.apiserver(&client).await;
+            let controller_manager = launch.controller_manager().await;
+            clear::await_service_account(&client, "default").await;
+            (etcd, apiserver, controller_manager, client)
+        });
+        runtime.spawn(kubelet::run(client.clone()));
+        Self {
+            client,
+            runtime,
+            scheduler: Mutex::new(None),
+            controller_manager,
+            apiserver,
+            etcd,
+            authority,
+            ports,
+            assets,
+            folder,
+        }
+    }
+
+    /// Starts kube-scheduler with a KubeSchedulerConfiguration (in place of the one that runs);
+    /// where its client and leader election are not told, they are filled in.
+    pub async fn start_scheduler(&self, configuration: Value) {
+        self.stop_scheduler();
+        let launch = programs::Launch {
+            assets: &self.assets,
+            folder: self.folder.path(),
+            ports: self.ports,
+        };
+        let process = launch.scheduler(configuration).await;
+        *self.scheduler() = Some(process);
+    }
+
+    /// Kills kube-scheduler if it runs.
+    pub fn stop_scheduler(&self) {
+        drop(self.scheduler().take());
+    }
+
+    /// Writes a kubeconfig with the given credentials and answers its path.
+    pub fn kubeconfig(&self, name: &str, user: &Value) -> PathBuf {
+        let path = self.folder.path().join(format!("{name}.kubeconfig"));
+        pki::write_json(
+            &path,
+            &self.authority.kubeconfig(self.ports.apiserver, user),
+        );
+        path
+    }
+
+    /// The folder with the logs and files of this control plane.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn scheduler(&self) -> std::sync::MutexGuard<'_, Option<Process>> {
+        self.scheduler
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn log_tails(&self) -> String {
+        let mut tails = vec![
+            self.etcd.log_tail(5),
+            self.apiserver.log_tail(20),
+            self.controller_manager.log_tail(10),
+        ];
+        tails.extend(
+            self.scheduler()
+                .as_ref()
+                .map(|process| process.log_tail(20)),
+        );
+        tails.join("\n")
+    }
+}
+
+impl Ports {
+    /// Free ports; all are held until the last is known, so that they differ.
+    fn free() -> Self {
+        let listeners = [(); 5].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port is free"));
+        let [etcd, etcd_peer, apiserver, controller_manager, scheduler] =
+            listeners.map(|listener| listener.local_addr().expect("it is bound").port());
+        Self {
+            etcd,
+            etcd_peer,
+            apiserver,
+            controller_manager,
+            scheduler,
+        }
+    }
+}
+
+/// The port of a listener that was free a moment ago.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    listener.local_addr().expect("it is bound").port()
+}
+
+struct ReportOnPanic<'a>(&'a ControlPlane);
+
+impl Drop for ReportOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            report(&self.0.log_tails());
+        }
+    }
+}
+
+async fn client(kubeconfig: &Path) -> Client {
+    let kubeconfig = Kubeconfig::read_from(kubeconfig).expect("the kubeconfig is read");
+    let options = KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options)
+        .await
+        .expect("the kubeconfig is whole");
+    Client::try_from(config).expect("a client is made")
+}

@@ -1,0 +1,118 @@
+//! A child process with its log in a file: signals, the log's end for failure reports, and SIGKILL
+//! when it is dropped. Where the test program itself is killed and nothing is dropped, a shell that
+//! waits for the end of a pipe from it does the same.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use rustix::process::{Pid, kill_process};
+
+pub use rustix::process::Signal;
+
+use super::wait::eventually;
+
+/// A program that runs as a child process.
+#[derive(Debug)]
+pub struct Process {
+    name: String,
+    child: Child,
+    guard: Child,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts `command` with stdout and stderr appended to `FOLDER/NAME.log`.
+    pub fn spawn(name: &str, command: &mut Command, folder: &Path) -> Self {
+        let log = folder.join(format!("{name}.log"));
+        let file = File::options()
+            .create(true)
+            .append(true)
+            .open(&log)
+            .expect("the log opens");
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(file.try_clone().expect("the log's handle is copied"))
+            .stderr(file)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{name} does not start: {error}"));
+        let guard = guard(child.id());
+        Self {
+            name: name.to_owned(),
+            child,
+            guard,
+            log,
+        }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, signal).unwrap_or_else(|error| panic!("{}: {error}", self.name));
+    }
+
+    /// The exit status, if the process has ended.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().expect("a child can be waited for")
+    }
+
+    /// Waits until the process has ended by itself or by a signal sent before.
+    pub async fn wait(&mut self) -> ExitStatus {
+        let name = self.name.clone();
+        eventually(&format!("{name} ends"), async || {
+            self.ended().ok_or_else(|| "still running".to_owned())
+        })
+        .await
+    }
+
+    /// Panics with the end of the log if the process has ended.
+    pub fn assert_running(&mut self) {
+        if let Some(status) = self.ended() {
+            panic!("{} ended ({status}):\n{}", self.name, self.log_tail(30));
+        }
+    }
+
+    pub fn log(&self) -> String {
+        let bytes = std::fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The last `lines` of the log.
+    pub fn log_tail(&self, lines: usize) -> String {
+        let log = self.log();
+        let all: Vec<&str> = log.lines().collect();
+        let from = all.len().saturating_sub(lines);
+        format!("--- {}\n{}", self.name, all[from..].join("\n"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // The guard goes first: the process id may be another's once the child has been waited for.
+        for child in [&mut self.guard, &mut self.child] {
+            // Both fail only for a child that has been waited for, which is what is wanted.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A shell that kills `process` when the pipe from this program ends before the guard does.
+fn guard(process: u32) -> Child {
+    Command::new("sh")
+        .args(["-c", "trap '' INT TERM HUP; read -r _; kill -9 \"$0\""])
+        .arg(process.to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a shell starts")
+}
+
+/// Shows `text` together with the output of the test that fails.
+#[allow(
+    clippy::print_stderr,
+    reason = "the test runner keeps it for failed tests"
+)]
+pub fn report(text: &str) {
+    eprintln!("{text}");
+}

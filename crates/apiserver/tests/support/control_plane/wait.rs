@@ -1,0 +1,35 @@
+//! Waiting for a condition: polled until it holds, with a deadline so generous that only a
+//! condition that never holds meets it.
+
+use std::time::{Duration, Instant};
+
+/// Long enough for the slowest step on a busy machine with one core.
+const DEADLINE: Duration = Duration::from_secs(120);
+const INTERVAL: Duration = Duration::from_millis(50);
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "tests wait by the machine's clock"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// Polls until the probe answers `Ok`; panics with `what` and the last `Err` at the deadline.
+pub async fn eventually<T>(what: &str, mut probe: impl AsyncFnMut() -> Result<T, String>) -> T {
+    let began = now();
+    loop {
+        match probe().await {
+            Ok(value) => return value,
+            Err(last) if began.elapsed() > DEADLINE => {
+                panic!("{what}: not within {} s: {last}", DEADLINE.as_secs());
+            }
+            Err(_) => tokio::time::sleep(INTERVAL).await,
+        }
+    }
+}
+
+/// `Ok` where the condition holds, else the text that [`eventually`] shows at its deadline.
+pub fn holds(condition: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
+    if condition { Ok(()) } else { Err(otherwise()) }
+}

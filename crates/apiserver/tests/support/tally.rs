@@ -1,0 +1,50 @@
+//! The count of conformance cases, told once all of a side have ended.
+
+use std::io::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The cases of one side: the server in memory, or a real control plane.
+pub struct Tally {
+    side: &'static str,
+    cases: usize,
+    ended: AtomicUsize,
+    passed: AtomicUsize,
+}
+
+/// A case that runs; it counts as passed where it ends without a panic.
+pub struct Case<'a>(&'a Tally);
+
+impl Tally {
+    pub const fn new(side: &'static str, cases: usize) -> Self {
+        Self {
+            side,
+            cases,
+            ended: AtomicUsize::new(0),
+            passed: AtomicUsize::new(0),
+        }
+    }
+
+    pub const fn begin(&self) -> Case<'_> {
+        Case(self)
+    }
+}
+
+impl Drop for Case<'_> {
+    fn drop(&mut self) {
+        let Tally {
+            side,
+            cases,
+            ended,
+            passed,
+        } = self.0;
+        if !std::thread::panicking() {
+            passed.fetch_add(1, Ordering::SeqCst);
+        }
+        if ended.fetch_add(1, Ordering::SeqCst) + 1 == *cases {
+            let passed = passed.load(Ordering::SeqCst);
+            let line = format!("conformance: {passed} of {cases} cases pass on {side}\n");
+            // Past the test runner, which swallows what tests print.
+            let _ = std::io::stderr().write_all(line.as_bytes());
+        }
+    }
+}

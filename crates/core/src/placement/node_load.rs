@@ -1,0 +1,45 @@
+//! Capacity and load of one node, as every rule reads them.
+
+use crate::units::{Amount, Resources};
+
+/// Capacity and load of one node, or the means of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NodeLoad {
+    /// T: the most the node can give; `None` where it is not known, and then the resource takes
+    /// no part in any rule.
+    pub capacity: Resources<Option<Amount>>,
+    /// N: the usage of the node now, Pods that are still starting included.
+    pub load: Resources<Amount>,
+}
+
+impl NodeLoad {
+    /// T - N of each resource of known capacity, at least 0.
+    #[must_use]
+    pub fn free(&self) -> Resources<Option<Amount>> {
+        Resources::from_fn(|resource| {
+            let capacity = self.capacity[resource]?;
+            Some(capacity.saturating_sub(self.load[resource]))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Resource;
+
+    #[test]
+    fn a_resource_of_unknown_capacity_has_no_free_amount_and_an_overfull_one_none_left() {
+        let amounts = |values: [u64; 5]| Resources::new(values).map(Amount::new);
+        let mut node = NodeLoad {
+            capacity: amounts([1000; 5]).map(Some),
+            load: amounts([0, 400, 1000, 1500, 0]),
+        };
+        node.capacity[Resource::Disk] = None;
+        let free = [Some(1000), Some(600), Some(0), Some(0), None];
+        assert_eq!(
+            node.free(),
+            Resources::new(free).map(|free| free.map(Amount::new))
+        );
+    }
+}

@@ -1,0 +1,22 @@
+//! Times that the node table goes by.
+
+use jiff::SignedDuration;
+
+/// The times for which measurements and reservations count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Measurements older than this are not used.
+    pub max_age: SignedDuration,
+    /// The time for which a Pod counts on the node that was proposed for it while its binding is
+    /// not seen.
+    pub provisional: SignedDuration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_age: SignedDuration::from_mins(3),
+            provisional: SignedDuration::from_secs(10),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! `GET /api/v1/scaling/history?namespace=&name=[&kind=][&resource=]`: the last 30 minutes of one
+//! load of a target, and the forecasts for the next ten.
+//!
+//! Each point is one row `[seconds since 1970, load, forecast, lower80, upper80, replicas, floor]`,
+//! `null` where a value is not known: half the size of objects with names.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    /// Distance of the points in seconds; steps without any value are left out.
+    pub step: i64,
+    /// Oldest first.
+    pub points: Vec<HistoryPoint>,
+}
+
+/// One step of the history.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Row", try_from = "Row")]
+pub struct HistoryPoint {
+    /// Start of the step.
+    pub at: Timestamp,
+    /// Sum over all Pods, in the base unit of the resource.
+    pub load: Option<f64>,
+    /// Forecast for this step that was made one horizon before.
+    pub forecast: Option<ForecastBand>,
+    /// Replicas of the workload.
+    pub replicas: Option<i32>,
+    /// The raised minimum.
+    pub floor: Option<i32>,
+}
+
+/// A forecast with its 80 % interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ForecastBand {
+    pub mean: f64,
+    pub lower80: f64,
+    pub upper80: f64,
+}
+
+/// A point as the JSON has it.
+type Row = (
+    i64,
+    Option<f64>,
+    Option<f64>,
+    Option<f64>,
+    Option<f64>,
+    Option<i32>,
+    Option<i32>,
+);
+
+impl From<HistoryPoint> for Row {
+    fn from(point: HistoryPoint) -> Self {
+        let HistoryPoint {
+            at,
+            load,
+            forecast,
+            replicas,
+            floor,
+        } = point;
+        (
+            at.as_second(),
+            load,
+            forecast.map(|band| band.mean),
+            forecast.map(|band| band.lower80),
+            forecast.map(|band| band.upper80),
+            replicas,
+            floor,
+        )
+    }
+}
+
+impl TryFrom<Row> for HistoryPoint {
+    type Error = jiff::Error;
+
+    fn try_from(row: Row) -> Result<Self, Self::Error> {
+        let (at, load, mean, lower80, upper80, replicas, floor) = row;
+        let forecast = mean.zip(lower80).zip(upper80);
+        Ok(Self {
+            at: Timestamp::from_second(at)?,
+            load,
+            forecast: forecast.map(|((mean, lower80), upper80)| ForecastBand {
+                mean,
+                lower80,
+                upper80,
+            }),
+            replicas,
+            floor,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_is_one_row_and_comes_back_as_it_was() {
+        let point = HistoryPoint {
+            at: Timestamp::from_second(60).unwrap(),
+            load: Some(5.0),
+            forecast: Some(ForecastBand {
+                mean: 7.0,
+                lower80: 6.0,
+                upper80: 8.0,
+            }),
+            replicas: Some(3),
+            floor: None,
+        };
+        let row = "[60,5.0,7.0,6.0,8.0,3,null]";
+        assert_eq!(serde_json::to_string(&point).unwrap(), row);
+        assert_eq!(serde_json::from_str::<HistoryPoint>(row).unwrap(), point);
+        // A forecast without its interval cannot be drawn.
+        let bare: HistoryPoint = serde_json::from_str("[60,null,7.0,null,8.0,3,null]").unwrap();
+        assert_eq!(bare.forecast, None);
+    }
+}

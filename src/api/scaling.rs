@@ -1,0 +1,144 @@
+//! `GET /api/v1/scaling[?namespace=]`: each target of scaling, with what is known of it and what
+//! was decided.
+//!
+//! Words of a closed set are texts here, so that a reader accepts a word that a later version adds.
+//! An optional field is `null` where its value is not known.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+#[cfg(test)]
+pub(crate) mod sample;
+
+/// A word of a closed set that a later version may extend.
+pub type Word = Cow<'static, str>;
+
+/// The answer: all targets, or those of one namespace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TargetList {
+    pub targets: Vec<Arc<TargetStatus>>,
+}
+
+/// State of one target of scaling after the newest tick.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TargetStatus {
+    pub namespace: Arc<str>,
+    /// Object that carries the bounds and the status: an HPA, or the workload itself.
+    pub object: ObjectName,
+    /// Object that is scaled.
+    pub workload: ObjectName,
+    /// How decisions act: `off`, `recommend`, `floor` or `direct`.
+    pub mode: Word,
+    /// `spec.replicas` of the workload.
+    pub current: Option<i32>,
+    /// Fewest replicas that the user allows.
+    pub min: Option<i32>,
+    /// Most replicas that the user allows.
+    pub max: Option<i32>,
+    /// Decided replicas; in mode `floor` the `minReplicas` that is set.
+    pub decided: Option<i32>,
+    /// Rule that kept the decision from what the load asks for.
+    pub limited_by: Option<Word>,
+    /// The decision in words, or why there is none.
+    pub reason: String,
+    /// Distance of the forecast that the decision looks at.
+    pub horizon_seconds: Option<i64>,
+    /// Source that the decision rests on: `forecast`, `d-hpa`, `reaction`, `last-known` or
+    /// `nothing`.
+    pub grounds: Word,
+    pub refill: RefillState,
+    /// Loads that the target scales by.
+    #[serde(default)]
+    pub loads: Vec<LoadStatus>,
+    #[serde(default)]
+    pub conditions: Vec<Condition>,
+    /// The raised minimum, while one is recorded.
+    pub floor: Option<Floor>,
+}
+
+/// An object in the namespace of its target.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ObjectName {
+    pub kind: Box<str>,
+    pub name: Box<str>,
+}
+
+/// Progress of reading the past of a target from Prometheus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RefillState {
+    /// The past is being asked for.
+    Running,
+    /// All that Prometheus has is read.
+    Done,
+    /// No Prometheus is configured.
+    NoPrometheus,
+    /// The names of the Pods do not tell which workload they belong to.
+    NotByName,
+}
+
+/// One load that a target scales by, in the base unit of its resource (millicores or bytes).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadStatus {
+    pub resource: Word,
+    /// Newest sum over all Pods.
+    pub now: Option<f64>,
+    pub measured_at: Option<Timestamp>,
+    /// Mean request of one Pod.
+    pub request: f64,
+    /// Share of the request that is aimed at.
+    pub target: f64,
+    pub forecast: Option<LoadForecast>,
+    pub trust: Option<ForecastTrust>,
+}
+
+/// Forecast of a load one horizon ahead, with its 80 % and 95 % intervals.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadForecast {
+    pub at: Timestamp,
+    pub mean: f64,
+    pub lower80: f64,
+    pub upper80: f64,
+    pub lower95: f64,
+    pub upper95: f64,
+    pub model: Word,
+}
+
+/// Whether a model's past forecasts were good enough to act on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ForecastTrust {
+    pub trusted: bool,
+    /// The verdict in words.
+    pub reason: String,
+    /// Error of the model as a share of the naive forecast's; below 1 is better.
+    pub ratio: Option<f64>,
+    /// Share of the observations that lay inside the 80 % interval.
+    pub coverage: Option<f64>,
+}
+
+/// A condition of the target, as its object carries it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Condition {
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: Word,
+    pub reason: String,
+    pub message: String,
+    pub last_transition_time: Timestamp,
+}
+
+/// A raised minimum.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Floor {
+    /// The `minReplicas` that is set.
+    pub replicas: i32,
+    /// Time at which it lapses unless it is renewed.
+    pub until: Timestamp,
+}

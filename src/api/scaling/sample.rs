@@ -1,0 +1,68 @@
+//! A target's status for tests of readers and writers.
+
+use jiff::Timestamp;
+
+use super::{
+    Condition, Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RefillState,
+    TargetStatus,
+};
+
+/// Deployment `shop/web` in mode floor, scaled by its HPA, with a trusted forecast.
+pub(crate) fn status() -> TargetStatus {
+    let object = |kind: &str| ObjectName {
+        kind: kind.into(),
+        name: "web".into(),
+    };
+    TargetStatus {
+        namespace: "shop".into(),
+        object: object("HorizontalPodAutoscaler"),
+        workload: object("Deployment"),
+        mode: "floor".into(),
+        current: Some(4),
+        min: Some(2),
+        max: Some(20),
+        decided: Some(6),
+        limited_by: Some("ScaleUpPolicy".into()),
+        reason: "forecast 7.2 cores".to_owned(),
+        horizon_seconds: Some(75),
+        grounds: "forecast".into(),
+        refill: RefillState::Done,
+        loads: vec![cpu()],
+        conditions: vec![Condition {
+            kind: "ForecastTrusted".to_owned(),
+            status: "True".into(),
+            reason: "Trusted".to_owned(),
+            message: String::new(),
+            last_transition_time: Timestamp::UNIX_EPOCH,
+        }],
+        floor: Some(Floor {
+            replicas: 5,
+            until: Timestamp::UNIX_EPOCH,
+        }),
+    }
+}
+
+fn cpu() -> LoadStatus {
+    LoadStatus {
+        resource: "cpu".into(),
+        now: Some(4100.0),
+        measured_at: Some(Timestamp::UNIX_EPOCH),
+        request: 1000.0,
+        target: 0.8,
+        forecast: Some(LoadForecast {
+            at: Timestamp::UNIX_EPOCH,
+            mean: 7200.0,
+            lower80: 6000.0,
+            upper80: 8000.0,
+            lower95: 5000.0,
+            upper95: 9000.0,
+            model: "s-hpa".into(),
+        }),
+        trust: Some(ForecastTrust {
+            trusted: true,
+            reason: "trusted".to_owned(),
+            ratio: Some(0.83),
+            coverage: None,
+        }),
+    }
+}

@@ -1,0 +1,19 @@
+//! Series over time as an SVG: panels above each other with one time axis.
+//!
+//! It knows times, numbers and words, and nothing of their meaning. Colours are those of Okabe and
+//! Ito, which people with any kind of colour blindness tell apart; lines differ in their dashes too,
+//! so that a print in grey still says which is which. No width of a letter is measured: texts are
+//! anchored at their start, middle or end, and the legend leaves room by a mean width, so that any
+//! font of the viewer fits.
+
+mod axis;
+mod figure;
+mod layout;
+mod marks;
+mod svg;
+
+pub(super) use figure::{BandPoint, Colour, Figure, Mark, Panel, Point, Shape, Stroke};
+pub(super) use layout::draw;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Contents of a chart: panels of marks over one span of time.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+#[derive(Debug, Clone)]
+pub(in crate::cli::forecast) struct Figure {
+    pub title: String,
+    /// Lines below the title.
+    pub notes: Vec<String>,
+    /// Time at the left edge.
+    pub from: Timestamp,
+    /// Time at the right edge.
+    pub to: Timestamp,
+    /// Zone of the clock that labels the time axis.
+    pub zone: TimeZone,
+    /// From top to bottom.
+    pub panels: Vec<Panel>,
+}
+
+/// One value axis, which begins at 0, and the marks drawn along it.
+#[derive(Debug, Clone)]
+pub(in crate::cli::forecast) struct Panel {
+    /// Quantity of the axis, with its unit.
+    pub title: String,
+    /// Height as a share of the sum over all panels.
+    pub share: f64,
+    /// Only whole numbers are labelled on the axis.
+    pub whole: bool,
+    /// Drawn in this order, so that the last lies on top.
+    pub marks: Vec<Mark>,
+}
+
+/// One series with its entry in the legend.
+#[derive(Debug, Clone)]
+pub(in crate::cli::forecast) struct Mark {
+    pub name: String,
+    pub colour: Colour,
+    pub shape: Shape,
+}
+
+/// A value at a time; `None` leaves a hole in the line.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli::forecast) struct Point {
+    pub at: Timestamp,
+    pub value: Option<f64>,
+}
+
+/// Lower and upper bound at a time; without both there is a hole in the band.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli::forecast) struct BandPoint {
+    pub at: Timestamp,
+    pub lower: Option<f64>,
+    pub upper: Option<f64>,
+}
+
+#[derive(Debug, Clone)]
+pub(in crate::cli::forecast) enum Shape {
+    /// Straight from point to point.
+    Line(Vec<Point>, Stroke),
+    /// Each value holds until the next point.
+    Steps(Vec<Point>, Stroke),
+    /// The area between two bounds.
+    Band(Vec<BandPoint>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli::forecast) enum Stroke {
+    Solid,
+    Dashed,
+    Dotted,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli::forecast) enum Colour {
+    Ink,
+    Blue,
+    Sky,
+    Vermilion,
+    Green,
+}
+
+impl Colour {
+    pub(super) const fn hex(self) -> &'static str {
+        match self {
+            Self::Ink => "#404040",
+            Self::Blue => "#0072b2",
+            Self::Sky => "#56b4e9",
+            Self::Vermilion => "#d55e00",
+            Self::Green => "#009e73",
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Places of everything on the page: title, notes, panels with their legends, and one time axis
+//! below them.
+
+use super::axis::{self, TimeTick, Values};
+use super::figure::{Figure, Mark, Panel, Shape};
+use super::marks::{self, Scale, seconds};
+use super::svg::{Anchor, Place, Svg, TextStyle};
+use evenkeel_core::units::count_as_f64;
+
+const WIDTH: f64 = 1200.0;
+const HEIGHT: f64 = 700.0;
+const LEFT: f64 = 74.0;
+const RIGHT: f64 = 30.0;
+/// Room for the labels of the time axis, the date and the name of the axis.
+const BOTTOM: f64 = 66.0;
+/// Room for a panel's title and legend.
+const HEAD: f64 = 34.0;
+/// Room between two panels.
+const GAP: f64 = 16.0;
+
+const TITLE: TextStyle = style(20.0, "#202020", Anchor::Start);
+const NOTE: TextStyle = style(13.0, "#505050", Anchor::Start);
+const NAME: TextStyle = style(13.0, "#202020", Anchor::Start);
+const CLOCK: TextStyle = style(13.0, "#202020", Anchor::End);
+const VALUE: TextStyle = style(12.0, "#505050", Anchor::End);
+const TIME: TextStyle = style(12.0, "#505050", Anchor::Middle);
+const GRID: &str = "#e6e6e6";
+const AXIS: &str = "#909090";
+
+/// Mean width of a letter as a share of the font's size, with some room for wide fonts.
+const LETTER: f64 = 0.56;
+/// Length of a mark's sample in the legend.
+const SAMPLE: f64 = 26.0;
+/// Room between a sample and its name, and between two entries of the legend.
+const SAMPLE_GAP: f64 = 8.0;
+const ENTRY_GAP: f64 = 22.0;
+
+const fn style(size: f64, fill: &'static str, anchor: Anchor) -> TextStyle {
+    TextStyle { size, fill, anchor }
+}
+
+/// The figure as SVG, 1200 by 700 pixels.
+pub(in crate::cli::forecast) fn draw(figure: &Figure) -> String {
+    let mut svg = Svg::new(WIDTH, HEIGHT, &figure.title);
+    svg.text(Place::new(LEFT, 36.0), TITLE, &figure.title);
+    let mut y = 40.0;
+    for note in &figure.notes {
+        y += 20.0;
+        svg.text(Place::new(LEFT, y), NOTE, note);
+    }
+    let ticks = axis::times(figure.from, figure.to, &figure.zone);
+    let mut upper = y + 12.0;
+    let room = room(figure, upper);
+    for panel in &figure.panels {
+        let height = room * panel.share;
+        let values = Values::up_to(highest(panel), panel.whole);
+        let scale = scale(figure, upper + HEAD, height, values.top);
+        head(&mut svg, panel, upper + HEAD - 12.0);
+        grid(&mut svg, &scale, &values, &ticks);
+        for mark in &panel.marks {
+            let data = marks::path(&mark.shape, &scale);
+            svg.path(&data, &marks::attributes(mark));
+        }
+        upper += HEAD + height + GAP;
+    }
+    time_axis(&mut svg, figure, &ticks);
+    svg.finish()
+}
+
+/// Height of a panel whose share is 1, where panels begin at `upper`.
+fn room(figure: &Figure, upper: f64) -> f64 {
+    let shares: f64 = figure.panels.iter().map(|panel| panel.share).sum();
+    let count = count_as_f64(figure.panels.len());
+    let heads = count * HEAD + (count - 1.0).max(0.0) * GAP;
+    (HEIGHT - BOTTOM - upper - heads) / shares
+}
+
+fn scale(figure: &Figure, upper: f64, height: f64, top: f64) -> Scale {
+    Scale {
+        corner: Place::new(LEFT, upper),
+        width: WIDTH - LEFT - RIGHT,
+        height,
+        from: seconds(figure.from),
+        to: seconds(figure.to),
+        top,
+    }
+}
+
+/// Largest value that a panel shows.
+fn highest(panel: &Panel) -> f64 {
+    let values = panel.marks.iter().flat_map(|mark| match &mark.shape {
+        Shape::Line(points, _) | Shape::Steps(points, _) => {
+            let values = points.iter().filter_map(|point| point.value);
+            values.collect::<Vec<f64>>()
+        }
+        Shape::Band(points) => points.iter().filter_map(|point| point.upper).collect(),
+    });
+    values.filter(|value| value.is_finite()).fold(0.0, f64::max)
+}
+
+/// The panel's title at the left, its legend at the right.
+fn head(svg: &mut Svg, panel: &Panel, y: f64) {
+    svg.text(Place::new(LEFT, y), NAME, &panel.title);
+    let width = |mark: &Mark| SAMPLE + SAMPLE_GAP + letters(&mark.name) + ENTRY_GAP;
+    let whole: f64 = panel.marks.iter().map(width).sum();
+    let mut x = WIDTH - RIGHT + ENTRY_GAP - whole;
+    for mark in &panel.marks {
+        let data = sample(&mark.shape, Place::new(x, y - 4.5));
+        svg.path(&data, &marks::attributes(mark));
+        svg.text(Place::new(x + SAMPLE + SAMPLE_GAP, y), NAME, &mark.name);
+        x += width(mark);
+    }
+}
+
+/// Estimated width of a name in the legend.
+fn letters(text: &str) -> f64 {
+    count_as_f64(text.chars().count()) * NAME.size * LETTER
+}
+
+/// Path of a mark's sample in the legend: a piece of line, or of area around the height of `at`.
+fn sample(shape: &Shape, at: Place) -> String {
+    let Place { x, y } = at;
+    match shape {
+        Shape::Line(..) | Shape::Steps(..) => format!("M{x} {y}h{SAMPLE}"),
+        Shape::Band(_) => format!("M{x} {}h{SAMPLE}v12h-{SAMPLE}Z", y - 6.0),
+    }
+}
+
+fn grid(svg: &mut Svg, scale: &Scale, values: &Values, ticks: &[TimeTick]) {
+    let Place { x: left, y: upper } = scale.corner;
+    let (right, lower) = (left + scale.width, upper + scale.height);
+    for tick in ticks {
+        let x = scale.x(tick.at);
+        svg.rule(Place::new(x, upper), Place::new(x, lower), GRID);
+    }
+    for tick in &values.ticks {
+        let y = scale.y(tick.value);
+        svg.rule(Place::new(left, y), Place::new(right, y), GRID);
+        svg.text(Place::new(left - 9.0, y + 4.0), VALUE, &tick.label);
+    }
+    svg.rule(Place::new(left, lower), Place::new(right, lower), AXIS);
+}
+
+fn time_axis(svg: &mut Svg, figure: &Figure, ticks: &[TimeTick]) {
+    let y = HEIGHT - BOTTOM;
+    let scale = scale(figure, y, 0.0, 1.0);
+    let mut free = 0.0;
+    for tick in ticks {
+        let x = scale.x(tick.at);
+        svg.rule(Place::new(x, y), Place::new(x, y + 5.0), AXIS);
+        svg.text(Place::new(x, y + 19.0), TIME, &tick.label);
+        // Two dates side by side at midnight would run into each other.
+        if let Some(date) = tick.date.as_ref().filter(|_| x >= free) {
+            svg.text(Place::new(x, y + 36.0), TIME, date);
+            free = x + 90.0;
+        }
+    }
+    let clock = axis::clock(&figure.zone, figure.from);
+    let name = format!("Time ({clock})");
+    svg.text(Place::new(WIDTH - RIGHT, y + 54.0), CLOCK, &name);
+}

@@ -1,0 +1,159 @@
+//! Lines, steps and areas as paths, with no more points than the eye can tell apart.
+//!
+//! Several points in one column of pixels become the first, the lowest, the highest and the last of
+//! them, so that a peak of one second is seen in a chart of a month.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+
+use super::figure::{BandPoint, Mark, Point, Shape, Stroke};
+use super::svg::Place;
+
+/// Columns that a pixel is divided into when points are thinned.
+const COLUMNS: f64 = 2.0;
+
+/// Maps times and values to places on the page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scale {
+    /// Left upper corner.
+    pub corner: Place,
+    pub width: f64,
+    pub height: f64,
+    /// Time at the left edge, in seconds.
+    pub from: f64,
+    /// Time at the right edge, in seconds.
+    pub to: f64,
+    /// Value at the upper edge; that at the lower one is 0.
+    pub top: f64,
+}
+
+impl Scale {
+    pub(super) fn x(&self, at: Timestamp) -> f64 {
+        let span = (self.to - self.from).max(f64::MIN_POSITIVE);
+        self.corner.x + self.width * (seconds(at) - self.from) / span
+    }
+
+    pub(super) fn y(&self, value: f64) -> f64 {
+        let share = (value / self.top).clamp(0.0, 1.0);
+        self.corner.y + self.height * (1.0 - share)
+    }
+
+    /// Places of the runs of points between holes, thinned.
+    fn runs(&self, points: &[Point]) -> Vec<Vec<Place>> {
+        let place = |point: &Point| Some(Place::new(self.x(point.at), self.y(point.value?)));
+        let places: Vec<_> = points.iter().map(place).collect();
+        let runs = places.split(Option::is_none).filter(|run| !run.is_empty());
+        runs.map(|run| thin(run.iter().copied().flatten()))
+            .collect()
+    }
+}
+
+/// A time as seconds since 1970.
+#[allow(clippy::cast_precision_loss)] // a page has thousands of places, not 2^53
+pub(super) fn seconds(at: Timestamp) -> f64 {
+    at.as_millisecond() as f64 / 1e3
+}
+
+/// First, lowest, highest and last of each column, in the order of time.
+fn thin(points: impl Iterator<Item = Place>) -> Vec<Place> {
+    let column_of = |point: &Place| (point.x * COLUMNS).floor();
+    let mut kept = Vec::new();
+    let mut column: Vec<Place> = Vec::new();
+    for point in points {
+        let first = column.first();
+        if first.is_some_and(|first| column_of(first).total_cmp(&column_of(&point)).is_ne()) {
+            keep(&mut column, &mut kept);
+        }
+        column.push(point);
+    }
+    keep(&mut column, &mut kept);
+    kept
+}
+
+fn keep(column: &mut Vec<Place>, kept: &mut Vec<Place>) {
+    let by_height = |a: &usize, b: &usize| column[*a].y.total_cmp(&column[*b].y);
+    let last = column.len().saturating_sub(1);
+    let (high, low) = ((0..=last).min_by(by_height), (0..=last).max_by(by_height));
+    let mut places: Vec<usize> = [Some(0), low, high, Some(last)]
+        .into_iter()
+        .flatten()
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    kept.extend(places.into_iter().filter_map(|place| column.get(place)));
+    column.clear();
+}
+
+/// The path of a shape; empty where it has no points.
+pub(super) fn path(shape: &Shape, scale: &Scale) -> String {
+    let lines = |points: &[Point]| scale.runs(points).iter().map(|run| along(run)).collect();
+    match shape {
+        Shape::Line(points, _) => lines(points),
+        Shape::Steps(points, _) => lines(&steps(points)),
+        Shape::Band(points) => band(points, scale),
+    }
+}
+
+/// Around the area: along the upper bound, and back along the lower one.
+fn band(points: &[BandPoint], scale: &Scale) -> String {
+    let side = |bound: fn(&BandPoint) -> Option<f64>| -> Vec<Vec<Place>> {
+        let whole = |point: &BandPoint| point.lower.is_some() && point.upper.is_some();
+        let points = points.iter().map(|point| Point {
+            at: point.at,
+            value: bound(point).filter(|_| whole(point)),
+        });
+        scale.runs(&points.collect::<Vec<_>>())
+    };
+    let (lower, upper) = (side(|point| point.lower), side(|point| point.upper));
+    let areas = upper.iter().zip(&lower).map(|(upper, lower)| {
+        let around: Vec<_> = upper.iter().chain(lower.iter().rev()).copied().collect();
+        along(&around) + "Z"
+    });
+    areas.collect()
+}
+
+/// Each value again just before the next one.
+fn steps(points: &[Point]) -> Vec<Point> {
+    let next = points.iter().skip(1).map(|point| Some(point.at));
+    let held = points
+        .iter()
+        .zip(next.chain([None]))
+        .flat_map(|(point, next)| {
+            let end = next.map(|at| Point { at, ..*point });
+            [Some(*point), end].into_iter().flatten()
+        });
+    held.collect()
+}
+
+fn along(places: &[Place]) -> String {
+    let mut data = String::new();
+    for (index, Place { x, y }) in places.iter().enumerate() {
+        let letter = if index == 0 { 'M' } else { 'L' };
+        write!(data, "{letter}{x:.2} {y:.2}").expect("a String takes all text");
+    }
+    // A point alone would not be seen.
+    if let [Place { x, .. }] = places {
+        write!(data, "H{:.2}", x + 1.0).expect("a String takes all text");
+    }
+    data
+}
+
+/// Attributes of a mark's path: a line of its dashes, or an area.
+pub(super) fn attributes(mark: &Mark) -> String {
+    let colour = mark.colour.hex();
+    let stroke = match mark.shape {
+        Shape::Line(_, stroke) | Shape::Steps(_, stroke) => stroke,
+        Shape::Band(_) => {
+            return format!("fill=\"{colour}\" fill-opacity=\"0.35\" stroke=\"none\"");
+        }
+    };
+    let dashes = match stroke {
+        Stroke::Solid => "",
+        Stroke::Dashed => " stroke-dasharray=\"7 4\"",
+        Stroke::Dotted => " stroke-dasharray=\"2 3\"",
+    };
+    format!(
+        "fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\" stroke-linejoin=\"round\"{dashes}"
+    )
+}

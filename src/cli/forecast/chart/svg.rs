@@ -1,0 +1,124 @@
+//! The few elements of SVG that a chart is made of, written as text.
+
+use std::fmt::Write as _;
+
+/// Fonts that nearly every viewer has one of.
+const FONTS: &str = "'Open Sans', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif";
+
+/// A place on the page, from the left upper corner, in pixels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Place {
+    pub x: f64,
+    pub y: f64,
+}
+
+impl Place {
+    pub(super) const fn new(x: f64, y: f64) -> Self {
+        Self { x, y }
+    }
+}
+
+/// End of a text that stands at its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct TextStyle {
+    /// Height of the letters in pixels.
+    pub size: f64,
+    pub fill: &'static str,
+    pub anchor: Anchor,
+}
+
+/// A drawing that grows.
+#[derive(Debug)]
+pub(super) struct Svg(String);
+
+impl Svg {
+    /// An empty white page with a title for those who do not see it.
+    pub(super) fn new(width: f64, height: f64, title: &str) -> Self {
+        let mut svg = Self(String::new());
+        svg.put(format_args!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+             viewBox=\"0 0 {width} {height}\" role=\"img\" font-family=\"{FONTS}\">\n\
+             <title>{}</title>\n\
+             <rect x=\"0\" y=\"0\" width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n",
+            escaped(title)
+        ));
+        svg
+    }
+
+    /// A thin straight line.
+    pub(super) fn rule(&mut self, from: Place, to: Place, stroke: &str) {
+        let (Place { x: x1, y: y1 }, Place { x: x2, y: y2 }) = (from, to);
+        self.put(format_args!(
+            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" \
+             stroke=\"{stroke}\" stroke-width=\"1\"/>\n"
+        ));
+    }
+
+    /// A path with these attributes; nothing where it has no points.
+    pub(super) fn path(&mut self, data: &str, attributes: &str) {
+        if !data.is_empty() {
+            self.put(format_args!("<path d=\"{data}\" {attributes}/>\n"));
+        }
+    }
+
+    pub(super) fn text(&mut self, at: Place, style: TextStyle, text: &str) {
+        let TextStyle { size, fill, anchor } = style;
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        self.put(format_args!(
+            "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"{size}\" text-anchor=\"{anchor}\" \
+             fill=\"{fill}\">{}</text>\n",
+            at.x,
+            at.y,
+            escaped(text)
+        ));
+    }
+
+    pub(super) fn finish(mut self) -> String {
+        self.0.push_str("</svg>\n");
+        self.0
+    }
+
+    fn put(&mut self, text: std::fmt::Arguments<'_>) {
+        self.0.write_fmt(text).expect("a String takes all text");
+    }
+}
+
+/// Text as it may stand in XML. Control characters, which XML has no place for, become blanks.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            control if control.is_control() => safe.push(' '),
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_text_is_sound_xml() {
+        assert_eq!(
+            escaped("a<b> & \"c\"\u{7}"),
+            "a&lt;b&gt; &amp; &quot;c&quot; "
+        );
+    }
+}

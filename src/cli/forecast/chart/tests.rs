@@ -1,0 +1,130 @@
+//! Charts, read back from their SVG.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::*;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn point(second: i64, value: Option<f64>) -> Point {
+    let at = at(second);
+    Point { at, value }
+}
+
+fn band(second: i64, upper: f64) -> BandPoint {
+    BandPoint {
+        at: at(second),
+        lower: Some(1.0),
+        upper: Some(upper),
+    }
+}
+
+fn figure(points: Vec<Point>) -> Figure {
+    Figure {
+        title: "shop/web & <co>".to_owned(),
+        notes: vec!["a note".to_owned()],
+        from: at(0),
+        to: at(3600),
+        zone: TimeZone::UTC,
+        panels: vec![
+            Panel {
+                title: "Load (cores)".to_owned(),
+                share: 3.0,
+                whole: false,
+                marks: vec![
+                    Mark {
+                        name: "80 %".to_owned(),
+                        colour: Colour::Sky,
+                        shape: Shape::Band(vec![band(0, 2.0), band(60, 3.0)]),
+                    },
+                    Mark {
+                        name: "load".to_owned(),
+                        colour: Colour::Ink,
+                        shape: Shape::Line(points.clone(), Stroke::Solid),
+                    },
+                ],
+            },
+            Panel {
+                title: "Replicas".to_owned(),
+                share: 2.0,
+                whole: true,
+                marks: vec![Mark {
+                    name: "plain HPA".to_owned(),
+                    colour: Colour::Vermilion,
+                    shape: Shape::Steps(points, Stroke::Dashed),
+                }],
+            },
+        ],
+    }
+}
+
+fn paths(svg: &str) -> Vec<&str> {
+    let lines = svg
+        .lines()
+        .filter_map(|line| line.strip_prefix("<path d=\""));
+    lines.filter_map(|line| line.split('"').next()).collect()
+}
+
+#[test]
+fn everything_is_named_and_a_hole_stays_a_hole() {
+    let points = vec![
+        point(0, Some(1.0)),
+        point(900, None),
+        point(1800, Some(2.0)),
+        point(3600, Some(4.0)),
+    ];
+    let svg = draw(&figure(points));
+    for text in [
+        "shop/web &amp; &lt;co&gt;",
+        "a note",
+        "Load (cores)",
+        "Replicas",
+        "Time (UTC)",
+        "00:15",
+        "80 %",
+        "plain HPA",
+    ] {
+        assert!(svg.contains(text), "{text}: {svg}");
+    }
+    let moves = |path: &str| path.matches('M').count();
+    let all = paths(&svg);
+    assert_eq!(
+        all.iter().map(|path| moves(path)).collect::<Vec<_>>(),
+        [1, 1, 1, 2, 1, 2]
+    );
+}
+
+#[test]
+fn a_peak_of_one_moment_is_seen_among_many_points() {
+    let value = |second: i64| if second == 1801 { 9.0 } else { 1.0 };
+    let points: Vec<Point> = (0..3600)
+        .map(|second| point(second, Some(value(second))))
+        .collect();
+    let svg = draw(&figure(points));
+    let load = paths(&svg)[3];
+    let heights: Vec<f64> = load
+        .split(['M', 'L'])
+        .filter_map(|place| place.split_once(' ')?.1.parse().ok())
+        .collect();
+    let (low, high) = (
+        heights.iter().copied().fold(0.0, f64::max),
+        heights.iter().copied().fold(999.0, f64::min),
+    );
+    assert!(low - high > 100.0, "{low} {high}");
+}
+
+#[test]
+fn many_points_make_no_large_picture() {
+    let value = |index: i64| f64::from(i32::try_from(index % 97).unwrap());
+    let mut figure = figure(
+        (0..200_000)
+            .map(|index| point(index, Some(value(index))))
+            .collect(),
+    );
+    figure.to = at(200_000);
+    let bytes = draw(&figure).len();
+    assert!(bytes < 500_000, "{bytes}");
+}

@@ -1,0 +1,145 @@
+//! Asks the dashboard's API of a running service for a target and its past.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use evenkeel_http_client::{Client, Error, StatusCode, Trust, Uri, join};
+use jiff::SignedDuration;
+use serde::de::DeserializeOwned;
+
+use crate::api;
+use crate::api::history::History;
+use crate::api::scaling::{TargetList, TargetStatus};
+use crate::cli::output::Failure;
+use evenkeel_core::units::Resource;
+
+/// Time limit of one answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Size limit of one answer: ten thousand targets are some 10 MB.
+const MOST: usize = 256 << 20;
+
+/// The target that is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli::forecast) struct Query<'a> {
+    /// Address of the dashboard's listener.
+    pub url: &'a Uri,
+    pub namespace: &'a str,
+    pub name: &'a str,
+    pub kind: Option<&'a str>,
+    pub resource: Option<Resource>,
+    pub start_up: Option<SignedDuration>,
+}
+
+/// A target's state and past, as the service answered.
+pub(super) struct Answer {
+    pub target: Arc<TargetStatus>,
+    pub resource: Resource,
+    pub history: History,
+}
+
+pub(super) async fn ask(query: &Query<'_>) -> Result<Answer, Failure> {
+    let client = if query.url.scheme_str() == Some("https") {
+        Client::new(Trust::System, None).map_err(Failure::work)?
+    } else {
+        Client::plain()
+    };
+    let list: TargetList = get(&client, query.url, api::SCALING, &[]).await?;
+    let target = choose(query, &list.targets)?;
+    let resource = resource(query, &target)?;
+    let fields = [
+        ("namespace", &*target.namespace),
+        ("kind", &*target.object.kind),
+        ("name", &*target.object.name),
+        ("resource", resource.as_str()),
+    ];
+    let history = get(&client, query.url, api::SCALING_HISTORY, &fields).await?;
+    Ok(Answer {
+        target,
+        resource,
+        history,
+    })
+}
+
+async fn get<T: DeserializeOwned>(
+    client: &Client,
+    base: &Uri,
+    path: &str,
+    fields: &[(&str, &str)],
+) -> Result<T, Failure> {
+    let url = join(base, path, fields).map_err(Failure::call)?;
+    let answer = client.get(url.clone(), PATIENCE).await;
+    let answer = answer.map_err(|error| unreachable(base, &error))?;
+    let status = answer.status();
+    let body = answer.bytes(MOST).await;
+    let body = body.map_err(|error| unreachable(base, &error))?;
+    if status != StatusCode::OK {
+        let text = String::from_utf8_lossy(&body);
+        let text: String = text.trim().chars().take(300).collect();
+        return Err(Failure::work(format_args!(
+            "{url} answers {status}: {text}"
+        )));
+    }
+    serde_json::from_slice(&body).map_err(|error| {
+        Failure::work(format_args!(
+            "{url} answers what is not understood: {error}"
+        ))
+    })
+}
+
+fn unreachable(base: &Uri, error: &Error) -> Failure {
+    Failure::work(format_args!(
+        "{base} does not answer: {error}\n  the service listens on the loopback address of its Pods only: \
+         kubectl -n evenkeel-system port-forward deploy/evenkeel 8081"
+    ))
+}
+
+/// The one target that the query names.
+fn choose(query: &Query<'_>, targets: &[Arc<TargetStatus>]) -> Result<Arc<TargetStatus>, Failure> {
+    let named = targets.iter().filter(|target| {
+        *target.namespace == *query.namespace
+            && *target.object.name == *query.name
+            && query.kind.is_none_or(|kind| *target.object.kind == *kind)
+    });
+    let name = format!("{}/{}", query.namespace, query.name);
+    match named.collect::<Vec<_>>()[..] {
+        [target] => Ok(Arc::clone(target)),
+        [] => Err(Failure::call(format_args!(
+            "{name} is no target of {}; its targets: {}",
+            query.url,
+            list(targets)
+        ))),
+        _ => Err(Failure::call(format_args!(
+            "{name} is of several kinds: say which with --kind"
+        ))),
+    }
+}
+
+/// The targets, as they are asked for.
+fn list(targets: &[Arc<TargetStatus>]) -> String {
+    const SHOWN: usize = 10;
+    let names = targets.iter().take(SHOWN).map(|target| {
+        let object = &target.object;
+        format!("{}/{} ({})", target.namespace, object.name, object.kind)
+    });
+    let mut names: Vec<String> = names.collect();
+    if targets.len() > SHOWN {
+        names.push(format!("and {} more", targets.len() - SHOWN));
+    }
+    if names.is_empty() {
+        names.push("none".to_owned());
+    }
+    names.join(", ")
+}
+
+fn resource(query: &Query<'_>, target: &TargetStatus) -> Result<Resource, Failure> {
+    if let Some(resource) = query.resource {
+        return Ok(resource);
+    }
+    let first = target.loads.first().map(|load| &*load.resource);
+    let first = first.unwrap_or(Resource::Cpu.as_str());
+    first.parse().map_err(|_| {
+        Failure::work(format_args!(
+            "the service names a resource {first:?} that this version does not know"
+        ))
+    })
+}

@@ -1,0 +1,118 @@
+//! `/api/v1/scaling` and `/api/v1/scaling/history`: the state of every target after the newest tick,
+//! and the recent past of one.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, Uri};
+use axum::response::Response;
+use axum::routing::get;
+use serde::Deserialize;
+
+use super::query::parameters;
+use crate::api;
+use crate::api::history::History;
+use crate::api::scaling::TargetList;
+use crate::controller::scaling::trace::{Key, STEP, Traces};
+use crate::controller::scaling::{Board, BoardEntry};
+use crate::server::ApiError;
+use crate::server::handlers::json_body;
+use evenkeel_core::units::Resource;
+
+/// State that the scaling loop leaves behind at each tick.
+#[derive(Debug, Clone, Default)]
+pub struct Scaling {
+    /// Newest state of all targets.
+    pub board: Board,
+    /// Recent past of each target.
+    pub traces: Traces,
+}
+
+impl Scaling {
+    pub fn routes(&self) -> Router {
+        Router::new()
+            .route(api::SCALING, get(targets))
+            .route(api::SCALING_HISTORY, get(history))
+            .with_state(self.clone())
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct TargetsQuery {
+    namespace: Option<String>,
+}
+
+async fn targets(State(scaling): State<Scaling>, uri: Uri) -> Result<Response, ApiError> {
+    let query: TargetsQuery = parameters(&uri, "namespace=NAMESPACE")?;
+    let entries = scaling.board.targets();
+    // Ten thousand targets are some 10 MB of text.
+    let written = tokio::task::spawn_blocking(move || {
+        let wanted = |entry: &&BoardEntry| {
+            let namespace = query.namespace.as_deref();
+            namespace.is_none_or(|namespace| *entry.status.namespace == *namespace)
+        };
+        let targets = entries.iter().filter(wanted);
+        let targets = targets.map(|entry| Arc::clone(&entry.status)).collect();
+        serde_json::to_vec(&TargetList { targets })
+    });
+    match written.await {
+        Ok(Ok(body)) => Ok(json_body(body)),
+        _ => Err(ApiError::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "NotWritten",
+            "the targets could not be written",
+        )),
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct HistoryQuery {
+    namespace: String,
+    name: String,
+    #[serde(default = "autoscaler")]
+    kind: String,
+    #[serde(default = "cpu")]
+    resource: String,
+}
+
+fn autoscaler() -> String {
+    "HorizontalPodAutoscaler".to_owned()
+}
+
+fn cpu() -> String {
+    Resource::Cpu.as_str().to_owned()
+}
+
+async fn history(State(scaling): State<Scaling>, uri: Uri) -> Result<Json<History>, ApiError> {
+    let HistoryQuery {
+        namespace,
+        name,
+        kind,
+        resource,
+    } = parameters(
+        &uri,
+        "namespace=NAMESPACE&name=NAME[&kind=KIND][&resource=cpu|memory]",
+    )?;
+    let found = Resource::ALL
+        .into_iter()
+        .find(|known| known.as_str() == resource);
+    let resource = found.ok_or_else(|| {
+        let message = format!("resource {resource:?} is not accepted: cpu or memory");
+        ApiError::bad_request("UnknownResource", message)
+    })?;
+    let key = Key {
+        namespace: namespace.as_str().into(),
+        kind: kind.as_str().into(),
+        name: name.as_str().into(),
+    };
+    let points = scaling.traces.points(&key, resource).ok_or_else(|| {
+        let message = format!("{kind} {namespace}/{name} is no target that scales by {resource}");
+        ApiError::new(StatusCode::NOT_FOUND, "NoSuchTarget", message)
+    })?;
+    Ok(Json(History {
+        step: STEP.as_secs(),
+        points,
+    }))
+}

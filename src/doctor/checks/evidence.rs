@@ -1,0 +1,101 @@
+//! An observation with the facts that several checks derive from it.
+
+use crate::certificates::Serving;
+use crate::config::{Config, ConfigError};
+use crate::doctor::Finding;
+use crate::doctor::observation::{Observation, Replica, Seen, Unseen};
+use crate::metrics::exposition::Exposition;
+use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+
+/// Findings of a check; the error is the finding that its subject could not be read.
+pub(super) type Found = Result<Vec<Finding>, Finding>;
+
+/// Name that stands for a service outside of the cluster where Pods have theirs.
+pub(super) const OUTSIDE: &str = "evenkeel";
+
+/// An observation with the facts that several checks derive from it.
+pub(super) struct Evidence<'a> {
+    pub(super) seen: &'a Observation,
+    /// The configuration in force; `None` where there is none to be read.
+    pub(super) configured: Option<Result<Config, ConfigError>>,
+    /// Metrics of each replica, as far as they were read.
+    pub(super) pages: Vec<(&'a str, Exposition)>,
+}
+
+impl<'a> Evidence<'a> {
+    pub(super) fn new(seen: &'a Observation) -> Self {
+        Self {
+            seen,
+            configured: seen.configured(),
+            pages: pages(seen),
+        }
+    }
+
+    /// The configuration that the replicas run with, where it is known.
+    pub(super) fn config(&self) -> Option<&Config> {
+        self.configured.as_ref()?.as_ref().ok()
+    }
+
+    /// The configuration of the certificates that Evenkeel makes for itself, which is the default.
+    pub(super) fn makes_certificates(&self) -> bool {
+        self.config()
+            .is_none_or(|config| matches!(config.certificates.serving, Serving::SelfManaged(_)))
+    }
+
+    /// Metrics of each replica: at least one page.
+    pub(super) fn pages(
+        &self,
+        id: &'static str,
+        subject: &str,
+    ) -> Result<&[(&'a str, Exposition)], Finding> {
+        if !self.pages.is_empty() {
+            return Ok(&self.pages);
+        }
+        self.seen.outside.look(id, subject)?;
+        let replicas = self.seen.replicas.look(id, subject)?;
+        for replica in replicas.into_iter().flatten() {
+            replica.metrics.look(id, subject)?;
+        }
+        let nobody = Unseen::Without("no replica tells its metrics".to_owned());
+        let unseen: Seen<()> = Seen::Unseen(nobody);
+        unseen.look(id, subject).map(|_| &self.pages[..])
+    }
+
+    /// A command about Evenkeel's own namespace.
+    pub(super) fn kubectl(&self, arguments: &str) -> String {
+        format!("kubectl -n {} {arguments}", self.seen.namespace)
+    }
+
+    /// The namespaces that have opted in, by name.
+    pub(super) fn opted_in(&self) -> Vec<&'a str> {
+        let namespaces = self.seen.namespaces.there().into_iter().flatten();
+        namespaces
+            .filter(|namespace| {
+                NamespacePolicy::parse(&namespace.metadata.annotations)
+                    .0
+                    .enabled
+            })
+            .filter_map(|namespace| namespace.metadata.name.as_deref())
+            .collect()
+    }
+}
+
+pub(super) fn replicas(seen: &Observation) -> &[Replica] {
+    seen.replicas.there().map_or(&[], Vec::as_slice)
+}
+
+/// Metrics by the names of the Pods, or by that of the program where it runs in none.
+fn pages(seen: &Observation) -> Vec<(&str, Exposition)> {
+    let outside = seen.outside.there();
+    let outside = outside.map(|text| (OUTSIDE, Exposition::parse(text)));
+    replicas(seen)
+        .iter()
+        .filter_map(page)
+        .chain(outside)
+        .collect()
+}
+
+fn page(replica: &Replica) -> Option<(&str, Exposition)> {
+    let name = replica.pod.metadata.name.as_deref()?;
+    Some((name, Exposition::parse(replica.metrics.there()?)))
+}

@@ -1,0 +1,37 @@
+//! `POST /mutate`: the mutating webhook.
+
+use axum::extract::State;
+use axum::response::Response;
+
+use super::Handlers;
+use super::answer::{json_body, unreadable};
+use super::fail_open::failed_review;
+use crate::server::{ApiError, Call, Load, paths};
+use evenkeel_kubernetes::admission::{self, Request, wire};
+
+pub(super) async fn mutate(
+    State(handlers): State<Handlers>,
+    call: Call,
+) -> Result<Response, ApiError> {
+    let request = Request::parse(&call.body).map_err(|error| {
+        handlers.metrics.admission(error.reason());
+        handlers
+            .fail_open
+            .unreadable(paths::MUTATE, error.reason(), &error, &call);
+        unreadable(error.reason(), &error)
+    })?;
+    if call.load == Load::Shed {
+        handlers.metrics.admission("shed");
+        handlers.fail_open.warn(paths::MUTATE, "shed", &call);
+        return Ok(json_body(wire::answer(&request.uid, None, &[])));
+    }
+    let reviewed = admission::review(&request, &handlers.cluster.snapshot(), &handlers.policy);
+    handlers.metrics.admission(reviewed.outcome.as_str());
+    if let Some(cause) = failed_review(reviewed.outcome) {
+        handlers.fail_open.warn(paths::MUTATE, cause, &call);
+    }
+    if let Some(profile) = &reviewed.profile {
+        handlers.metrics.profile(profile);
+    }
+    Ok(json_body(reviewed.body))
+}

@@ -1,0 +1,169 @@
+//! `POST /scheduler/filter` and `POST /scheduler/prioritize`.
+
+use axum::extract::State;
+use axum::response::Response;
+use jiff::Timestamp;
+
+use super::Handlers;
+use super::answer::{json_body, unreadable};
+use super::fail_open::failed_judgement;
+use super::metrics::Verb;
+use crate::server::{ApiError, Call, Load};
+use evenkeel_core::placement::node_table::PodFacts;
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::units::{Amount, Resources};
+use evenkeel_kubernetes::extender::{self, Request, decide, judgement, wire};
+use evenkeel_kubernetes::snapshot::{OptIn, Snapshot};
+
+pub(super) async fn filter(
+    State(handlers): State<Handlers>,
+    call: Call,
+) -> Result<Response, ApiError> {
+    let request = handlers.read(Verb::Filter, &call)?;
+    if call.load == Load::Shed {
+        handlers.shed(Verb::Filter, &call);
+        return Ok(json_body(wire::filter_answer(&request, |_| true)));
+    }
+    // Asked about again: where it was counted until now is not where it went.
+    let (uid, now) = (request.pod.uid(), handlers.cluster.now());
+    handlers.cluster.release(uid, now);
+    let snapshot = handlers.cluster.snapshot();
+    let filtered = extender::decide::filter(
+        &request,
+        &judgement::Call {
+            snapshot: &snapshot,
+            policy: &handlers.policy,
+            now,
+            refused_since: handlers.cluster.refused_since(uid),
+        },
+        &handlers.verdicts,
+    );
+    if let (Some(only), Some(demand)) = (filtered.only(), filtered.demand) {
+        handlers.reserve(&request, only, demand, now);
+        handlers.count_unknown(&request, &snapshot, [only]);
+    }
+    handlers
+        .metrics
+        .extender(Verb::Filter, verdict(&filtered), &call);
+    handlers.metrics.verdicts(&filtered.refused);
+    handlers.explain_failure(Verb::Filter, filtered.exemption, &call);
+    if let OptIn::In(_) = snapshot.opt_in(request.pod.namespace()) {
+        handlers.decisions.filtered(&request.pod, &filtered, now);
+    }
+    Ok(json_body(wire::filter_answer(&request, |position| {
+        filtered.passes(position)
+    })))
+}
+
+pub(super) async fn prioritize(
+    State(handlers): State<Handlers>,
+    call: Call,
+) -> Result<Response, ApiError> {
+    let request = handlers.read(Verb::Prioritize, &call)?;
+    if call.load == Load::Shed {
+        handlers.shed(Verb::Prioritize, &call);
+        return Ok(json_body(wire::prioritize_answer(&request, |_| 0)));
+    }
+    let (uid, now) = (request.pod.uid(), handlers.cluster.now());
+    handlers.cluster.release(uid, now);
+    let snapshot = handlers.cluster.snapshot();
+    let prioritized = extender::decide::prioritize(
+        &request,
+        &judgement::Call {
+            snapshot: &snapshot,
+            policy: &handlers.policy,
+            now,
+            refused_since: None,
+        },
+    );
+    if let (Some(best), Some(demand)) = (prioritized.best, prioritized.demand) {
+        handlers.reserve(&request, best, demand, now);
+    }
+    let outcome = prioritized
+        .exemption
+        .map_or("scored", judgement::Exemption::as_str);
+    handlers.metrics.extender(Verb::Prioritize, outcome, &call);
+    handlers.explain_failure(Verb::Prioritize, prioritized.exemption, &call);
+    if prioritized.exemption.is_none() {
+        // A node that is not known has no score, so that few have to be looked for.
+        let scores = prioritized.scores.iter().enumerate();
+        let without = scores.filter(|(_, score)| **score == 0);
+        handlers.count_unknown(&request, &snapshot, without.map(|(position, _)| position));
+    }
+    if let OptIn::In(_) = snapshot.opt_in(request.pod.namespace()) {
+        handlers.decisions.prioritized(&request, &prioritized, now);
+    }
+    Ok(json_body(wire::prioritize_answer(&request, |position| {
+        prioritized.scores.get(position).copied().unwrap_or(0)
+    })))
+}
+
+fn verdict(filtered: &decide::Filtered) -> &'static str {
+    if let Some(why) = filtered.exemption {
+        why.as_str()
+    } else if filtered.relaxed {
+        "relaxed"
+    } else if (0..filtered.refused.len()).any(|position| filtered.passes(position)) {
+        "judged"
+    } else {
+        "refused_everywhere"
+    }
+}
+
+impl Handlers {
+    fn read<'a>(&self, verb: Verb, call: &'a Call) -> Result<Request<'a>, ApiError> {
+        let request = Request::parse(&call.body).map_err(|error| {
+            self.metrics.extender(verb, error.reason(), call);
+            self.fail_open
+                .unreadable(verb.path(), error.reason(), &error, call);
+            unreadable(error.reason(), &error)
+        })?;
+        if request.objects.is_some() {
+            self.metrics.full_nodes();
+        }
+        Ok(request)
+    }
+
+    fn reserve(
+        &self,
+        request: &Request<'_>,
+        position: usize,
+        demand: Resources<Amount>,
+        now: Timestamp,
+    ) {
+        let name = PodName::new(request.pod.namespace(), request.pod.name());
+        let facts = PodFacts {
+            name: &name,
+            node: request.names.get(position).map(AsRef::as_ref),
+            demand,
+            started: None,
+            finished: None,
+        };
+        self.cluster.reserve(request.pod.uid(), &facts, now);
+    }
+
+    fn shed(&self, verb: Verb, call: &Call) {
+        self.metrics.extender(verb, "shed", call);
+        self.fail_open.warn(verb.path(), "shed", call);
+    }
+
+    fn explain_failure(&self, verb: Verb, exemption: Option<judgement::Exemption>, call: &Call) {
+        if let Some(cause) = exemption.and_then(failed_judgement) {
+            self.fail_open.warn(verb.path(), cause, call);
+        }
+    }
+
+    /// Counts those of the nodes at `positions` that are not in the table.
+    fn count_unknown(
+        &self,
+        request: &Request<'_>,
+        snapshot: &Snapshot,
+        positions: impl IntoIterator<Item = usize>,
+    ) {
+        let names = positions
+            .into_iter()
+            .filter_map(|position| request.names.get(position));
+        let unknown = names.filter(|name| snapshot.nodes.get(name).is_none());
+        self.metrics.unknown_nodes(unknown.count());
+    }
+}

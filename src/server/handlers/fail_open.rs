@@ -1,0 +1,68 @@
+//! Logs that requests are answered without a decision, once a minute for each path and cause.
+//!
+//! Each such answer is counted as well, by its outcome. Pods that are let through on purpose, such
+//! as those of other namespaces, are no failure and not logged.
+
+use std::fmt::Display;
+
+use tracing::warn;
+
+use crate::server::Call;
+use crate::telemetry::RateLimited;
+use evenkeel_kubernetes::admission::Outcome;
+use evenkeel_kubernetes::extender::judgement::Exemption;
+
+/// Paths and causes that were logged lately.
+#[derive(Debug, Default)]
+pub(super) struct FailOpen(RateLimited<(&'static str, &'static str)>);
+
+impl FailOpen {
+    /// Logs that a call to `path` changes nothing.
+    pub fn warn(&self, path: &'static str, cause: &'static str, call: &Call) {
+        if let Some(suppressed) = self.0.permit((path, cause), call.started) {
+            warn!(path, cause, suppressed, "answered without a decision");
+        }
+    }
+
+    /// Logs that the body of a call to `path` is refused.
+    pub fn unreadable(
+        &self,
+        path: &'static str,
+        cause: &'static str,
+        error: &dyn Display,
+        call: &Call,
+    ) {
+        if let Some(suppressed) = self.0.permit((path, cause), call.started) {
+            warn!(path, cause, %error, suppressed, "a body could not be read");
+        }
+    }
+}
+
+/// Cause of a review that changed nothing because it failed.
+pub(super) const fn failed_review(outcome: Outcome) -> Option<&'static str> {
+    match outcome {
+        Outcome::NotSynced
+        | Outcome::NamespaceUnknown
+        | Outcome::Unreadable
+        | Outcome::PatchFailed => Some(outcome.as_str()),
+        Outcome::Patched
+        | Outcome::Unchanged
+        | Outcome::NotAPod
+        | Outcome::NotOptedIn
+        | Outcome::Skipped => None,
+    }
+}
+
+/// Cause of a placement that should have been judged and was not.
+pub(super) const fn failed_judgement(why: Exemption) -> Option<&'static str> {
+    match why {
+        Exemption::NamespaceUnknown | Exemption::NotSynced | Exemption::NoMetrics => {
+            Some(why.as_str())
+        }
+        Exemption::NotOptedIn
+        | Exemption::Skipped
+        | Exemption::DaemonSet
+        | Exemption::Mirror
+        | Exemption::Critical => None,
+    }
+}

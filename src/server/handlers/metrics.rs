@@ -1,0 +1,218 @@
+//! Counters of the answers: kube-scheduler itself shows nothing of its extenders.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use jiff::Timestamp;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use crate::server::{Call, paths};
+use evenkeel_clock as clock;
+use evenkeel_core::units::Resource;
+
+/// From 50 µs, where an answer for a hundred nodes lies, to the 200 ms after which the scheduler
+/// gives up.
+const LATENCIES: [f64; 12] = [
+    0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2,
+];
+
+/// Verb of the extender protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verb {
+    Filter,
+    Prioritize,
+}
+
+impl Verb {
+    pub(super) const fn path(self) -> &'static str {
+        match self {
+            Self::Filter => paths::FILTER,
+            Self::Prioritize => paths::PRIORITIZE,
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Filter => "filter",
+            Self::Prioritize => "prioritize",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OutcomeLabel {
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ProfileLabel {
+    profile: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabels {
+    verb: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct VerbLabel {
+    verb: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ResourceLabel {
+    resource: &'static str,
+}
+
+/// The metric families of the handlers.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    reviews: Family<OutcomeLabel, Counter>,
+    profiles: Family<ProfileLabel, Counter>,
+    calls: Family<CallLabels, Counter>,
+    latency: Family<VerbLabel, Histogram>,
+    passed: Counter,
+    refused: Family<ResourceLabel, Counter>,
+    full_nodes: Counter,
+    unknown_nodes: Counter,
+    last_call: Arc<AtomicI64>,
+    since_last_call: Gauge<f64, AtomicU64>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            reviews: Family::default(),
+            profiles: Family::default(),
+            calls: Family::default(),
+            latency: Family::new_with_constructor(|| Histogram::new(LATENCIES)),
+            passed: Counter::default(),
+            refused: Family::default(),
+            full_nodes: Counter::default(),
+            unknown_nodes: Counter::default(),
+            last_call: Arc::new(AtomicI64::new(i64::MIN)),
+            since_last_call: Gauge::default(),
+        }
+    }
+}
+
+impl Metrics {
+    /// Makes the families part of what `/metrics` shows.
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "admission_reviews",
+            "Admission reviews by outcome",
+            self.reviews.clone(),
+        );
+        registry.register(
+            "admission_profiles",
+            "Pods annotated, by profile",
+            self.profiles.clone(),
+        );
+        registry.register(
+            "extender_calls",
+            "Calls of kube-scheduler by verb and outcome",
+            self.calls.clone(),
+        );
+        registry.register(
+            "extender_duration_seconds",
+            "Time from the request's head to the decision",
+            self.latency.clone(),
+        );
+        registry.register(
+            "extender_nodes_passed",
+            "Nodes that passed the headroom rule",
+            self.passed.clone(),
+        );
+        registry.register(
+            "extender_nodes_refused",
+            "Nodes that a resource refused; a node that several refuse counts for each",
+            self.refused.clone(),
+        );
+        registry.register(
+            "extender_full_node_calls",
+            "Calls with whole node objects: set nodeCacheCapable in the scheduler's configuration",
+            self.full_nodes.clone(),
+        );
+        registry.register(
+            "extender_nodes_unknown",
+            "Nodes that kube-scheduler was about to choose from and that no watch has shown yet",
+            self.unknown_nodes.clone(),
+        );
+        registry.register(
+            "extender_seconds_since_last_call",
+            "Seconds since kube-scheduler last called; -1 if it never has",
+            self.since_last_call.clone(),
+        );
+    }
+
+    /// Brings the age of the last call up to date.
+    #[allow(clippy::cast_precision_loss)] // seconds since a start, far below 2^53
+    pub fn observe(&self, now: Timestamp) {
+        let last = self.last_call.load(Ordering::Relaxed);
+        self.since_last_call.set(if last == i64::MIN {
+            -1.0
+        } else {
+            now.as_second().saturating_sub(last) as f64
+        });
+    }
+
+    pub(super) fn admission(&self, outcome: &'static str) {
+        self.reviews.get_or_create(&OutcomeLabel { outcome }).inc();
+    }
+
+    pub(super) fn profile(&self, profile: &str) {
+        let label = ProfileLabel {
+            profile: profile.to_owned(),
+        };
+        self.profiles.get_or_create(&label).inc();
+    }
+
+    pub(super) fn extender(&self, verb: Verb, outcome: &'static str, call: &Call) {
+        let verb = verb.as_str();
+        self.calls
+            .get_or_create(&CallLabels { verb, outcome })
+            .inc();
+        let took = clock::instant().duration_since(call.started);
+        self.latency
+            .get_or_create(&VerbLabel { verb })
+            .observe(took.as_secs_f64());
+        self.last_call
+            .store(clock::now().as_second(), Ordering::Relaxed);
+    }
+
+    pub(super) fn verdicts(&self, refused: &[u8]) {
+        let mut counts = [0_u64; Resource::ALL.len()];
+        let mut passed = 0;
+        for mask in refused {
+            passed += u64::from(*mask == 0);
+            for (bit, count) in counts.iter_mut().enumerate() {
+                *count += u64::from(mask >> bit & 1);
+            }
+        }
+        self.passed.inc_by(passed);
+        for (resource, count) in Resource::ALL.iter().zip(counts) {
+            if count > 0 {
+                let label = ResourceLabel {
+                    resource: resource.as_str(),
+                };
+                self.refused.get_or_create(&label).inc_by(count);
+            }
+        }
+    }
+
+    pub(super) fn unknown_nodes(&self, nodes: usize) {
+        self.unknown_nodes
+            .inc_by(u64::try_from(nodes).unwrap_or(u64::MAX));
+    }
+
+    pub(super) fn full_nodes(&self) {
+        self.full_nodes.inc();
+    }
+}
