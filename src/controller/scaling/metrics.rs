@@ -79,7 +79,7 @@ impl Metrics {
         own.register_collector(Box::new(Targets(self.board.clone())));
     }
 
-    /// What is shown of the targets.
+    /// The newest state of all targets.
     #[must_use]
     pub const fn board(&self) -> &Board {
         &self.board

@@ -20,7 +20,7 @@ pub(super) struct Picture<'a> {
     pub(super) observed: &'a Observed,
     pub(super) resolved: &'a Resolved,
     pub(super) report: Option<&'a TickReport>,
-    /// What was planned to be told of it, where this replica plans.
+    /// The status of the last plan, where this replica plans.
     pub(super) status: Option<&'a PlannedStatus>,
     pub(super) refill: Option<RefillState>,
     pub(super) now: Timestamp,

@@ -65,7 +65,7 @@ struct TargetState {
 pub(super) struct Targets {
     states: HashMap<Key, TargetState>,
     tick: u64,
-    /// What their models share.
+    /// The parameters that the models of all targets share.
     pub(super) shared: Arc<Shared>,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct Targets {
 pub(super) struct Tick<'a> {
     pub(super) now: Timestamp,
     pub(super) settings: Settings,
-    /// What the models of all targets share.
+    /// The parameters that the models of all targets share.
     pub(super) shared: &'a Shared,
     /// The newest round of measurements, unless it is too old to hold.
     pub(super) sample: Option<&'a Sample>,

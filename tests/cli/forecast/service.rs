@@ -9,7 +9,7 @@ use evenkeel::api::scaling::{
 };
 use evenkeel::controller::scaling::trace::{DueForecast, Key, Observed, Trace};
 use evenkeel::dashboard::Scaling;
-use evenkeel_core::units::Resource;
+use evenkeel_core::scaling::signal::Signal;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -111,7 +111,7 @@ fn observed(step: i64) -> Observed {
         upper80: mean + 60.0,
     };
     Observed {
-        resource: Resource::Cpu,
+        signal: Signal::CPU,
         load: Some(load(step)),
         forecast: (step >= 20).then(|| DueForecast { due: at(due), band }),
     }
