@@ -1,9 +1,4 @@
-use serde_json::json;
-
 use super::*;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::object_ref::ObjectRef;
-use evenkeel_kubernetes::plan::Purpose;
 
 fn at(millisecond: i64) -> Timestamp {
     Timestamp::from_millisecond(millisecond).unwrap()
