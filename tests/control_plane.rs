@@ -1,7 +1,7 @@
 //! Evenkeel on a real control plane: the shipped manifests, the built program with the rights that
 //! its ServiceAccount has and no others, nodes without machines, and measurements that a test sets.
 //!
-//! Needs `KUBEBUILDER_ASSETS` (see `tests/support/control_plane/assets.rs`) and `kubectl`, whose
+//! Needs `KUBEBUILDER_ASSETS` (see `crates/apiserver/tests/support/control_plane/assets.rs`) and `kubectl`, whose
 //! kustomize is what an operator installs with.
 
 mod support {

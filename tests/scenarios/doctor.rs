@@ -14,6 +14,7 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 
 use crate::support::control_plane::ControlPlane;
+use crate::support::control_plane::clear;
 use crate::support::control_plane::evenkeel::Evenkeel;
 use crate::support::control_plane::manifests::{self, NAMESPACE};
 use crate::support::control_plane::objects::{self, PodSketch};
@@ -71,7 +72,7 @@ fn a_healthy_installation_has_no_errors_and_planted_faults_are_found() {
         evenkeel.signal(Signal::KILL);
         let down = examine(plane);
         assert!(down.errors().contains(&"webhook-call"), "{down:?}");
-        objects::delete_pods(&plane.client, EXAMINED).await;
+        clear::delete_pods(&plane.client, EXAMINED).await;
     });
 }
 

@@ -1,5 +1,6 @@
 //! The harness itself and the manifests: what the other scenarios rest on.
 
+use crate::support::control_plane::clear;
 use crate::support::control_plane::manifests;
 use crate::support::control_plane::nodes::{self, NodeShape};
 use crate::support::control_plane::objects::{self, PodSketch};
@@ -18,7 +19,7 @@ fn pods_of_plain_scheduling_run() {
         let by_node = objects::await_running(client, "plain").await;
         assert_eq!(by_node.len(), 3, "{by_node:?}");
         assert_eq!(by_node.values().sum::<usize>(), 30);
-        objects::delete_pods(client, "plain").await;
+        clear::delete_pods(client, "plain").await;
     });
 }
 

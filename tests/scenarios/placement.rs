@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use kube::Client;
 
+use crate::support::control_plane::clear;
 use crate::support::control_plane::objects::{self, PodSketch};
 use crate::support::control_plane::process::report;
 use crate::support::control_plane::with_control_plane;
@@ -90,7 +91,7 @@ async fn place_plainly(
     world.plane.start_scheduler(plain_scheduling()).await;
     objects::create_namespace(client, namespace, &OPTED_IN).await;
     let by_node = place(client, namespace, count, pod).await;
-    objects::delete_pods(client, namespace).await;
+    clear::delete_pods(client, namespace).await;
     by_node
 }
 

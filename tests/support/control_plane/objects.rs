@@ -9,7 +9,6 @@ use kube::{Api, Client};
 use serde_json::json;
 
 use super::clear::await_service_account;
-pub use super::clear::delete_pods;
 use super::wait::eventually;
 
 /// A Pod as tests describe it.

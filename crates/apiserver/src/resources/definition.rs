@@ -34,13 +34,13 @@ pub(crate) fn resources(definition: &Value) -> Vec<Resource> {
 fn resource(spec: &Value, version: &Value) -> Resource {
     let names = &spec["names"];
     let schema = Schema::new(version["schema"]["openAPIV3Schema"].clone());
-    let named = ResourceNames {
+    let known_as = ResourceNames {
         group: meta::text(spec, "/group"),
         version: meta::text(version, "/name"),
         kind: meta::text(names, "/kind"),
         plural: meta::text(names, "/plural"),
     };
-    let mut resource = Resource::new(&named, Decoder::Schema(Arc::new(schema)));
+    let mut resource = Resource::new(&known_as, Decoder::Schema(Arc::new(schema)));
     let texts = |pointer: &str| -> Vec<String> {
         let values = meta::list(names, pointer).iter().filter_map(Value::as_str);
         values.map(str::to_owned).collect()
