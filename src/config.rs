@@ -26,6 +26,7 @@ use std::path::PathBuf;
 
 use evenkeel_core::placement::node_table;
 use evenkeel_kubernetes::plan;
+use jiff::SignedDuration;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -151,52 +152,71 @@ impl Config {
     }
 
     fn check(file: File, layered: &Layered, sources: &Sources, check: &mut Checker) -> Self {
-        for (path, given, accepted) in [
-            ("apiVersion", &file.api_version, API_VERSION),
-            ("kind", &file.kind, KIND),
-        ] {
-            if given != accepted {
-                check.refuse_value(path, given, accepted);
-            }
-        }
-        let max_age = check.duration("metrics.maxAge", &file.metrics.max_age);
+        let File {
+            api_version,
+            kind,
+            writes,
+            server,
+            certificates,
+            scheduling,
+            scaling,
+            admission,
+            network,
+            disk,
+            metrics,
+            leader_election,
+            writer,
+            wake,
+            log,
+        } = &file;
+        check.equal("apiVersion", api_version, API_VERSION);
+        check.equal("kind", kind, KIND);
+        let max_age = check.duration("metrics.maxAge", &metrics.max_age);
         let policy = PolicySections {
-            scheduling: &file.scheduling,
-            admission: &file.admission,
-            network: &file.network,
-            disk: &file.disk,
+            scheduling,
+            admission,
+            network,
+            disk,
             max_age,
         };
         let policy = policy.check(check);
-        let metrics = file.metrics.check(max_age, check);
-        let leader_election = file.leader_election.check(check);
-        let (server, handlers) = file.server.check(check);
+        let metrics = metrics.check(max_age, check);
+        let leader_election = leader_election.check(check);
+        let (server, handlers) = server.check(check);
         Self {
-            writes: file.writes,
+            writes: *writes,
             server,
             handlers,
-            certificates: file.certificates.check(check),
-            scaling: file.scaling.check(max_age, check),
-            cluster: cluster::Settings {
-                table: node_table::Settings {
-                    max_age,
-                    provisional: file.scheduling.in_flight_timeout(check),
-                },
-                default_capacity: policy.default_capacity,
-                caps_as_demand: policy.caps_as_demand,
-                expects_metrics: metrics.source != Source::None,
-            },
+            certificates: certificates.check(check),
+            scaling: scaling.check(max_age, check),
+            cluster: cluster_settings(&policy, &metrics, scheduling.in_flight_timeout(check)),
             policy,
             metrics,
-            writer: file.writer.check(&leader_election.timing, check),
+            writer: writer.check(&leader_election.timing, check),
             leader_election,
-            wake: file.wake.check(check),
-            log: file.log.check(check),
+            wake: wake.check(check),
+            log: log.check(check),
             connection: Connection::default(),
             unknown_variables: layered.unknown_variables.clone(),
             effective: file,
             sources: sources.clone(),
         }
+    }
+}
+
+fn cluster_settings(
+    policy: &Policy,
+    metrics: &crate::metrics::Settings,
+    provisional: SignedDuration,
+) -> cluster::Settings {
+    cluster::Settings {
+        table: node_table::Settings {
+            max_age: policy.max_age,
+            provisional,
+        },
+        default_capacity: policy.default_capacity,
+        caps_as_demand: policy.caps_as_demand,
+        expects_metrics: metrics.source != Source::None,
     }
 }
 

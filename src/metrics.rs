@@ -1,4 +1,4 @@
-//! Where the measured load of nodes and Pods comes from: Prometheus, the metrics API of the
+//! Sources of the measured load of nodes and Pods: Prometheus, the metrics API of the
 //! cluster, a written trace, or nowhere.
 //!
 //! A source answers one question, "what was used, as of when", for all nodes and Pods at once; it

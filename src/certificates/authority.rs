@@ -35,7 +35,7 @@ impl SigningAuthority {
     ///
     /// # Errors
     ///
-    /// Where the key cannot be made or the end cannot be stated.
+    /// The key cannot be made, or the end cannot be stated.
     pub fn generate(
         common_name: &str,
         now: Timestamp,
@@ -101,7 +101,7 @@ impl SigningAuthority {
     ///
     /// # Errors
     ///
-    /// Where the key or the certificate cannot be made.
+    /// The key or the certificate cannot be made.
     pub fn issue_client(
         &self,
         common_name: &str,

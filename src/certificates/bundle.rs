@@ -29,7 +29,7 @@ impl Bundle {
     ///
     /// # Errors
     ///
-    /// Where a key or a certificate cannot be made.
+    /// A key or a certificate cannot be made.
     pub fn generate(
         now: Timestamp,
         names: &Names,
@@ -51,11 +51,6 @@ impl Bundle {
 
     pub fn leaf(&self) -> &Leaf {
         &self.leaf
-    }
-
-    /// The authorities by which kube-scheduler is known, oldest first.
-    pub fn scheduler_authorities(&self) -> &[Arc<SigningAuthority>] {
-        &self.scheduler
     }
 
     /// The `caBundle` of the webhook configuration and `caData` of the extender: all authorities
@@ -84,7 +79,7 @@ impl Bundle {
     ///
     /// # Errors
     ///
-    /// Where the key or the certificate cannot be made.
+    /// The key or the certificate cannot be made.
     pub fn issue_scheduler_client(
         &self,
         now: Timestamp,

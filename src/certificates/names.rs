@@ -19,7 +19,7 @@ impl Names {
     ///
     /// # Errors
     ///
-    /// Where a name is no DNS name.
+    /// A name is no DNS name.
     pub fn new(
         dns: impl IntoIterator<Item = String>,
         addresses: impl IntoIterator<Item = IpAddr>,
@@ -39,7 +39,7 @@ impl Names {
     ///
     /// # Errors
     ///
-    /// Where these are no DNS names.
+    /// These are no DNS names.
     pub fn with_service(mut self, name: &str, namespace: &str) -> Result<Self, CertificateError> {
         for form in [
             name.to_owned(),

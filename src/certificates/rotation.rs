@@ -17,7 +17,7 @@ use super::names::Names;
 ///
 /// # Errors
 ///
-/// Where a key or a certificate cannot be made.
+/// A key or a certificate cannot be made.
 pub fn next(
     now: Timestamp,
     bundle: &Bundle,

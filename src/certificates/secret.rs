@@ -49,7 +49,7 @@ impl Bundle {
     ///
     /// # Errors
     ///
-    /// Where a file is missing or damaged, where a key belongs to another certificate, or where
+    /// A file is missing or damaged, a key belongs to another certificate, or
     /// the server's certificate is signed by none of the authorities.
     pub fn decode(files: &Files) -> Result<Self, CertificateError> {
         let authorities = authorities(files, AUTHORITIES, AUTHORITY_KEYS)?;

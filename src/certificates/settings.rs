@@ -8,7 +8,7 @@ use evenkeel_kubernetes::plan::rotation::Validity;
 use super::names::Names;
 use crate::server::tls::ServerFiles;
 
-/// Who makes the serving certificate, and who may call the extender.
+/// Source of the serving certificate, and trust in callers of the extender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     pub serving: Serving,

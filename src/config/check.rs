@@ -56,6 +56,13 @@ impl Checker {
         self.refuse(path, format_args!("{given:?} is not accepted: {accepted}"));
     }
 
+    /// Notes when `given` is another text than the one that is accepted.
+    pub(crate) fn equal(&mut self, path: &str, given: &str, accepted: &str) {
+        if given != accepted {
+            self.refuse_value(path, given, accepted);
+        }
+    }
+
     /// The value, or a note of the error and `stand_in`.
     pub(crate) fn take<T, E: fmt::Display>(
         &mut self,

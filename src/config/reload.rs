@@ -17,7 +17,7 @@ pub struct Reload {
     pub writes: Writes,
     /// The paths of fields that have changed and take effect after a restart.
     pub needs_restart: Vec<String>,
-    /// Why the rest of the file is refused, where only `writes: disabled` was taken from it.
+    /// Cause for which the rest of the file is refused, where only `writes: disabled` was taken from it.
     pub refused: Option<ConfigError>,
 }
 

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use evenkeel_kubernetes::plan::election::Timing;
-use jiff::SignedDuration;
 
 use super::*;
 use evenkeel_core::placement::NoHeadroom;

@@ -15,7 +15,7 @@ use super::metrics::{Metrics, Outcome};
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::{Purpose, Write};
 
-/// Which lane a write waits in.
+/// The lane that a write waits in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Lane {
     Acts,

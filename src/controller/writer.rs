@@ -46,7 +46,7 @@ impl Default for Settings {
     }
 }
 
-/// Who the API server is told has written, in `metadata.managedFields`.
+/// Name of the writer in `metadata.managedFields`.
 pub(super) const MANAGER: &str = "evenkeel";
 
 fn by_us() -> PatchParams {

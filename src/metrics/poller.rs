@@ -23,7 +23,7 @@ use evenkeel_clock as clock;
 /// While a fault lasts it is logged this often.
 const FAULT_LOG_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 
-/// When rounds are asked for.
+/// Interval and time limit of rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The distance between ticks.

@@ -40,7 +40,7 @@ pub struct QueryReport {
 /// Subject of a query; a closed set, since it is a metric label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Query {
-    /// When the exporter behind this resource of the nodes was last read.
+    /// Time at which the exporter behind this resource of the nodes was last read.
     SampleTime(Resource),
     /// Usage of each node.
     Node(Resource),

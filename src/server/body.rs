@@ -1,7 +1,7 @@
 //! Reads request bodies: JSON only, of bounded size, within a bounded time, and as far as there is
 //! room for them.
 //!
-//! What is too large is still read for a while and thrown away before the refusal is sent, since
+//! A body that is too large is still read for a while and thrown away before the refusal is sent, since
 //! a client that is reset while it sends never sees the answer.
 
 use std::sync::Arc;

@@ -146,7 +146,7 @@ impl Shutdown {
 ///
 /// # Errors
 ///
-/// Where the process cannot receive them.
+/// The process cannot receive them.
 pub fn signals() -> io::Result<impl Stream<Item = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

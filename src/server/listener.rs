@@ -51,11 +51,11 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds `address`.
+    /// Binds `address` and serves nothing yet.
     ///
     /// # Errors
     ///
-    /// Where the address cannot be bound.
+    /// The address cannot be bound.
     pub async fn bind(
         address: SocketAddr,
         settings: ListenerSettings,
@@ -77,7 +77,7 @@ impl Listener {
     ///
     /// # Errors
     ///
-    /// Where the system does not tell.
+    /// The system does not tell.
     pub fn local_address(&self) -> std::io::Result<SocketAddr> {
         self.socket.local_addr()
     }

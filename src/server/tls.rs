@@ -21,7 +21,7 @@ pub use peer::{ClientIdentity, Peer, Unauthorised};
 pub use server_certificate::ServerCertificate;
 pub use store::{CertificateStore, Change};
 
-/// Why certificates could not be taken into use.
+/// Certificates that could not be taken into use.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file could not be read.

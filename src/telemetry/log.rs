@@ -100,7 +100,7 @@ pub struct LogSettings {
 ///
 /// # Errors
 ///
-/// Where the process has a subscriber already.
+/// The process has a subscriber already.
 pub fn init(settings: &LogSettings) -> Result<(), LogError> {
     let LogSettings { filter, format } = settings;
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);

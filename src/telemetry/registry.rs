@@ -25,7 +25,7 @@ pub fn registry() -> Registry {
 ///
 /// # Errors
 ///
-/// Where a metric refuses to be encoded.
+/// A metric refuses to be encoded.
 pub fn encode(registry: &Registry) -> Result<String, fmt::Error> {
     let mut page = String::new();
     text::encode(&mut page, registry)?;

@@ -1,4 +1,4 @@
-//! Which node a series belongs to.
+//! The node that a series belongs to.
 //!
 //! Unless a label is configured: the label `node` where the series has it (the plain Prometheus
 //! chart puts it on node_exporter, the Prometheus operator on kubelet); else `nodename`, the

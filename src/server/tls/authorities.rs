@@ -39,7 +39,7 @@ impl ClientAuthorities {
     ///
     /// # Errors
     ///
-    /// Where the text holds no certificate or one that cannot be a root.
+    /// The text holds no certificate, or one that cannot be a root.
     pub fn with_pem(mut self, authority: Authority, pem: &[u8]) -> Result<Self, TlsError> {
         let unusable = |source| TlsError::Unusable { what: WHAT, source };
         let mut roots = RootCertStore::empty();
@@ -73,7 +73,7 @@ impl ClientAuthorities {
     ///
     /// # Errors
     ///
-    /// Where none did: why the last one that was asked refused.
+    /// None did: the refusal of the last one that was asked.
     pub(super) fn signers(
         &self,
         chain: &[CertificateDer<'_>],

@@ -59,7 +59,7 @@ impl FileWatch {
     ///
     /// # Errors
     ///
-    /// Where a file cannot be read or does not hold what it should, alone or with the others.
+    /// A file that cannot be read or does not hold what it should, alone or with the others.
     pub async fn load(&mut self) -> Result<Option<Change>, TlsError> {
         let CertificateFiles {
             server,

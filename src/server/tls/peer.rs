@@ -1,6 +1,6 @@
 //! The client at the other end of a connection, as far as its certificate tells.
 //!
-//! What the handshake proved is kept for the connection's life; who signed it is found out when a
+//! The outcome of the handshake is kept for the connection's life; who signed it is found out when a
 //! path asks, and again after the authorities have changed, so that an authority that was taken
 //! away is of no more use on connections that it opened.
 
@@ -22,7 +22,7 @@ pub struct ClientIdentity {
     pub authorities: BTreeSet<Authority>,
 }
 
-/// Why a client may not use a path.
+/// Cause for which a client may not use a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unauthorised {
     /// It showed no certificate.

@@ -25,7 +25,7 @@ impl ServerCertificate {
     ///
     /// # Errors
     ///
-    /// Where either does not parse or they do not belong together.
+    /// Either does not parse, or they do not belong together.
     pub fn from_pem(certificate: &[u8], key: &[u8]) -> Result<Self, TlsError> {
         let chain = certificates(certificate, CERTIFICATE)?;
         let not_after = not_after(&chain[0], CERTIFICATE)?;
@@ -70,7 +70,7 @@ pub(super) fn certificates(
     Ok(found)
 }
 
-/// When a certificate ends.
+/// End of a certificate.
 pub(super) fn not_after(
     certificate: &CertificateDer<'_>,
     what: &'static str,

@@ -47,7 +47,7 @@ impl CertificateStore {
     ///
     /// # Errors
     ///
-    /// Where `initial` has no server certificate.
+    /// `initial` has no server certificate.
     pub fn new(initial: Change, metrics: Metrics) -> Result<Self, TlsError> {
         let Change {
             server,
