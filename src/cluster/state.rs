@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use super::autoscaling::Store;
 use super::owners::Owner;
 use super::records::{NamespaceRecord, PLACEMENT, WaitingPod};
+use evenkeel_clock::Clock;
 use evenkeel_core::placement::node_table::{self, NodeDetail, NodeTable, PodFacts};
 use evenkeel_core::placement::usage::{PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resources};
@@ -45,15 +46,22 @@ pub struct ClusterState(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     settings: Settings,
+    clock: Clock,
     inner: Mutex<Inner>,
     snapshot: ArcSwap<Snapshot>,
     scaling: Mutex<Store>,
 }
 
 impl ClusterState {
-    /// An empty cluster of which nothing is known yet.
+    /// An empty cluster of which nothing is known yet, which goes by the machine's clock.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
+        Self::with_clock(settings, Clock::real())
+    }
+
+    /// The same for a cluster whose objects are stamped by `clock`.
+    #[must_use]
+    pub fn with_clock(settings: Settings, clock: Clock) -> Self {
         let inner = Inner {
             table: NodeTable::new(settings.table),
             ..Inner::default()
@@ -64,10 +72,23 @@ impl ClusterState {
         };
         Self(Arc::new(Shared {
             settings,
+            clock,
             inner: Mutex::new(inner),
             snapshot: ArcSwap::from_pointee(snapshot),
             scaling: Mutex::default(),
         }))
+    }
+
+    /// The clock that the cluster's objects are stamped by.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        self.0.clock
+    }
+
+    /// The time in the cluster, which the times in its objects are compared with.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.0.clock.now()
     }
 
     /// The newest picture of the cluster.

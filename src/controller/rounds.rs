@@ -5,9 +5,8 @@
 //! the conditions of the Pods.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use super::leadership::Leadership;
@@ -25,7 +24,7 @@ use evenkeel_kubernetes::plan::wake::{Settings as WakeSettings, Waiting, Wake};
 use evenkeel_kubernetes::plan::{mirror, wake};
 
 /// The time between two rounds: a woken Pod waits no longer than this for its headroom to be seen.
-const ROUND: Duration = Duration::from_secs(1);
+const ROUND: SignedDuration = SignedDuration::from_secs(1);
 
 /// The most warnings planned in a round: they matter less than everything else that is written.
 const WARNINGS: usize = 4;
@@ -55,16 +54,16 @@ pub struct Rounds {
 
 impl Rounds {
     /// Runs until cancelled; `observe` is called at the end of each round, for gauges.
-    pub async fn run(self, cancel: CancellationToken, observe: impl Fn(Timestamp) + Send) {
-        let mut ticks = tokio::time::interval(ROUND);
+    pub async fn run(self, cancel: CancellationToken, observe: impl Fn() + Send) {
+        let mut ticks = tokio::time::interval(self.cluster.clock().period(ROUND));
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut memory = Memory::default();
         let rounds = async {
             loop {
                 ticks.tick().await;
-                let now = clock::now();
+                let now = self.cluster.now();
                 self.round(&mut memory, now);
-                observe(now);
+                observe();
             }
         };
         cancel.run_until_cancelled(rounds).await;

@@ -24,7 +24,6 @@ pub use trace::Traces;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -33,10 +32,9 @@ use self::targets::{Targets, Tick, Ticked};
 use super::leadership::Leadership;
 use super::queue::WriteQueue;
 use crate::cluster::ClusterState;
-use evenkeel_clock::{self as clock, Clock};
+use evenkeel_clock as clock;
 use evenkeel_core::scaling::tick_schedule::TickSchedule;
 use evenkeel_kubernetes::plan::scaling::Settings as PlanSettings;
-use evenkeel_kubernetes::plan::{Operation, Write};
 
 /// Parts of the past that may wait to be taken: one, since each is some megabytes.
 const PARTS: usize = 1;
@@ -46,15 +44,13 @@ const PARTS: usize = 1;
 pub struct Settings {
     /// The settings of targets in the configuration.
     pub plan: PlanSettings,
-    /// The time for which a round of measurements holds, on the loop's clock.
+    /// The time for which a round of measurements holds until the next has to be there.
     pub hold: SignedDuration,
 }
 
 /// The loop and what it works with.
 pub struct Scaling {
     pub settings: Settings,
-    /// The clock that it goes by.
-    pub clock: Clock,
     pub cluster: ClusterState,
     /// The newest round of measurements.
     pub samples: Samples,
@@ -80,7 +76,7 @@ impl Scaling {
         let (told, progress) = mpsc::channel(PARTS);
         let refill = async {
             if let Some(past) = self.past.clone() {
-                let refill = Refill::new(past, self.clock, self.metrics.clone());
+                let refill = Refill::new(past, self.cluster.clock(), self.metrics.clone());
                 refill.run(asked, told, cancel.clone()).await;
             }
         };
@@ -96,15 +92,14 @@ impl Scaling {
         mut progress: mpsc::Receiver<Progress>,
     ) {
         let mut targets = Targets::default();
-        let mut ticks = TickSchedule::new(self.settings.plan.interval, self.clock.now());
+        let mut ticks = TickSchedule::new(self.settings.plan.interval, self.cluster.now());
         loop {
-            let wait = self
-                .clock
-                .wait(ticks.next().duration_since(self.clock.now()));
+            let left = ticks.next().duration_since(self.cluster.now());
+            let wait = self.cluster.clock().wait(left);
             tokio::select! {
                 biased;
                 () = tokio::time::sleep(wait) => {
-                    let now = self.clock.now();
+                    let now = self.cluster.now();
                     let ticked;
                     (targets, ticked) = self.tick(targets, ticks.pass(now), now).await;
                     for asked in ticked.past {
@@ -122,24 +117,21 @@ impl Scaling {
 
     /// One tick; nothing is decided before everything has been listed.
     async fn tick(&self, targets: Targets, decides: bool, now: Timestamp) -> (Targets, Ticked) {
-        let mut view = self.cluster.scaling_view();
+        let view = self.cluster.scaling_view();
         if !view.synced {
             return (targets, Ticked::default());
         }
         let begun = clock::instant();
         let leads = self.leadership.is_leader(clock::instant());
-        let (clock, settings) = (self.clock, self.settings);
+        let settings = self.settings;
         let sample = self.samples.newest();
-        let sample =
-            sample.filter(|sample| now.duration_since(clock.of(sample.at)) <= settings.hold);
+        let sample = sample.filter(|sample| now.duration_since(sample.at) <= settings.hold);
         let leads = leads.then(|| self.identity.clone());
         let (has_past, traces) = (self.past.is_some(), self.traces.clone());
         let worked = work(targets, move |targets| {
-            targets::in_time_of(&clock, &mut view.targets);
             let shared = Arc::clone(&targets.shared);
             let tick = Tick {
                 now,
-                clock,
                 settings: settings.plan,
                 shared: &shared,
                 sample: sample.as_deref(),
@@ -158,13 +150,13 @@ impl Scaling {
                 .publish(std::mem::take(&mut ticked.shown));
         }
         for write in ticked.writes.drain(..) {
-            self.queue.put(in_real_time(&clock, write));
+            self.queue.put(write);
         }
         (targets, ticked)
     }
 
     async fn fill(&self, targets: Targets, progress: Progress) -> Targets {
-        let now = self.clock.now();
+        let now = self.cluster.now();
         let worked = work(targets, move |targets| match &progress {
             Progress::Part(filled) => targets.fill(filled, now),
             Progress::Done(namespaces) => targets.filled(namespaces),
@@ -202,17 +194,6 @@ async fn work<T: Default + Send + 'static>(
         tracing::error!(%error, "a tick of the scaling loop broke off; all targets begin anew");
         Default::default()
     })
-}
-
-/// An Event is written with the time that the cluster's other objects are written with.
-fn in_real_time(clock: &Clock, mut write: Write) -> Write {
-    if let Operation::Create(Value::Object(event)) = &mut write.operation
-        && let Some(time) = event.get_mut("eventTime")
-        && let Some(at) = time.as_str().and_then(|text| text.parse().ok())
-    {
-        *time = format!("{:.6}", clock.real_time(at)).into();
-    }
-    write
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ use crate::api;
 use crate::api::explain::{LoadTerms, PodExplanation};
 use crate::server::ApiError;
 use crate::server::handlers::Handlers;
-use evenkeel_clock as clock;
 use evenkeel_core::placement::node_table::{NodeDetail, NodeState};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Resource, Resources};
@@ -73,7 +72,7 @@ fn judge(handlers: &Handlers, pod: &Pod) -> PodExplanation {
     let call = judgement::Call {
         snapshot: &snapshot,
         policy: &handlers.policy,
-        now: clock::now(),
+        now: cluster.now(),
         refused_since: cluster.refused_since(pod.uid()),
     };
     PodExplanation {

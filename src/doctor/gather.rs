@@ -47,6 +47,7 @@ pub async fn gather(
     let reader = |namespace| Reader { client, namespace };
     let (reader, system) = (reader(namespace), reader("kube-system"));
     let server = read::version(client).await?;
+    let server_time = read::server_time(client).await;
     let (configuration, deployment, replicas, lease) = tokio::join!(
         reader.own::<ConfigMap>(NAME),
         reader.own::<Deployment>(NAME),
@@ -73,6 +74,7 @@ pub async fn gather(
     );
     let mut observation = Observation {
         now,
+        server_time,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         namespace: namespace.to_owned(),
         server,

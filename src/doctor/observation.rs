@@ -146,6 +146,9 @@ pub enum PodOfDryRun {
 pub struct Observation {
     /// Time of the observation.
     pub now: Timestamp,
+    /// The same by the API server's clock, where its answers are dated.
+    #[serde(default)]
+    pub server_time: Option<Timestamp>,
     /// The version of this program.
     pub program: String,
     /// Namespace that Evenkeel runs in.

@@ -18,7 +18,7 @@ use super::instruments::Metrics;
 use super::query_key::QueryKey;
 use super::round::Round;
 use super::source::MetricsSource;
-use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
 
 /// While a fault lasts it is logged this often.
 const FAULT_LOG_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
@@ -26,7 +26,7 @@ const FAULT_LOG_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 /// Interval and time limit of rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// The distance between ticks.
+    /// The distance between ticks, by the cluster's clock.
     pub interval: Duration,
     /// The longest that a whole round may take.
     pub timeout: Duration,
@@ -45,15 +45,21 @@ pub struct Update {
 pub struct Poller {
     source: Arc<dyn MetricsSource>,
     settings: Settings,
+    clock: Clock,
     cache: MetricsCache<QueryKey, Round>,
     metrics: Metrics,
     fault_logged_at: Option<Timestamp>,
 }
 
 impl Poller {
-    /// A poller of `source` that has not asked yet.
+    /// A poller of `source` that has not asked yet, and dates its rounds by `clock`.
     #[must_use]
-    pub fn new(source: Arc<dyn MetricsSource>, settings: Settings, metrics: Metrics) -> Self {
+    pub fn new(
+        source: Arc<dyn MetricsSource>,
+        settings: Settings,
+        clock: Clock,
+        metrics: Metrics,
+    ) -> Self {
         let cache = MetricsCache::new(&cache::Settings {
             capacity: 1,
             time_to_idle: None,
@@ -62,6 +68,7 @@ impl Poller {
         Self {
             source,
             settings,
+            clock,
             cache,
             metrics,
             fault_logged_at: None,
@@ -70,12 +77,15 @@ impl Poller {
 
     /// Polls until cancelled, at once and then at each tick, and hands over what each brought.
     pub async fn run(mut self, cancelled: CancellationToken, mut each: impl FnMut(Update) + Send) {
-        let mut ticks = tokio::time::interval(self.settings.interval);
+        let clock = self.clock;
+        let interval = SignedDuration::try_from(self.settings.interval);
+        let interval = interval.unwrap_or(SignedDuration::MAX);
+        let mut ticks = tokio::time::interval(clock.period(interval));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let polling = async {
             loop {
                 ticks.tick().await;
-                each(self.poll(clock::now()).await);
+                each(self.poll(clock.now()).await);
             }
         };
         cancelled.run_until_cancelled(polling).await;
@@ -177,7 +187,12 @@ mod tests {
     #[tokio::test]
     async fn each_poll_tells_what_it_brought() {
         let source = Arc::new(Fake::default());
-        let mut poller = Poller::new(source.clone(), settings(), Metrics::default());
+        let mut poller = Poller::new(
+            source.clone(),
+            settings(),
+            Clock::real(),
+            Metrics::default(),
+        );
         for (at, up) in [(0, false), (15, true), (30, false), (45, true)] {
             source.up.store(up, Ordering::SeqCst);
             let update = poller.poll(second(at)).await;
@@ -192,7 +207,12 @@ mod tests {
             hangs: true,
             ..Fake::default()
         });
-        let poller = Poller::new(source.clone(), settings(), Metrics::default());
+        let poller = Poller::new(
+            source.clone(),
+            settings(),
+            Clock::real(),
+            Metrics::default(),
+        );
         let (sender, mut updates) = mpsc::unbounded_channel();
         let cancelled = CancellationToken::new();
         let running = tokio::spawn(poller.run(cancelled.clone(), move |update| {

@@ -4,8 +4,6 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-
 use super::budget::BodyBudget;
 use evenkeel_core::units::Bytes;
 
@@ -35,6 +33,5 @@ pub(super) struct Arrival {
     pub limits: Limits,
     pub budget: Arc<BodyBudget>,
     pub load: Load,
-    pub received: Timestamp,
     pub started: Instant,
 }

@@ -13,7 +13,6 @@ use axum::http::{HeaderMap, StatusCode, header};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
-use jiff::Timestamp;
 
 use super::arrival::{Arrival, Load};
 use super::budget::{BodyBudget, Room};
@@ -31,8 +30,7 @@ pub struct Call {
     /// The body, not parsed.
     pub body: Bytes,
     pub load: Load,
-    pub received: Timestamp,
-    /// The same moment on the monotonic clock.
+    /// When the request arrived.
     pub started: Instant,
     _room: Arc<Room>,
 }
@@ -45,7 +43,6 @@ impl<S: Sync> FromRequest<S> for Call {
             limits,
             budget,
             load,
-            received,
             started,
         }) = request.extensions().get().cloned()
         else {
@@ -71,7 +68,6 @@ impl<S: Sync> FromRequest<S> for Call {
         Ok(Self {
             body,
             load,
-            received,
             started,
             _room: Arc::new(room),
         })

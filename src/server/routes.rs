@@ -127,8 +127,7 @@ impl Guard {
     }
 
     async fn answer(&self, mut request: Request, next: Next, started: Instant) -> Response {
-        let received = clock::now();
-        if let Err(refusal) = self.authorise(&request, received) {
+        if let Err(refusal) = self.authorise(&request, clock::now()) {
             return refuse(refusal.into(), request.into_body())
                 .await
                 .into_response();
@@ -141,7 +140,6 @@ impl Guard {
             limits: self.endpoint.limits,
             budget: Arc::clone(&self.budget),
             load,
-            received,
             started,
         });
         match AssertUnwindSafe(next.run(request)).catch_unwind().await {

@@ -13,6 +13,7 @@ use crate::cluster::watch;
 use crate::config::{Config, Writes};
 use crate::controller::scaling::{self, Past, Scaling};
 use crate::controller::{Elector, Leadership, Rounds, WriteQueue, WriteSwitch, Writer};
+use evenkeel_clock as clock;
 
 /// Pause between two looks at the configuration file: kubelet itself takes up to a minute to bring
 /// a changed ConfigMap, and the kill switch should not add to that.
@@ -50,7 +51,6 @@ pub(super) fn start(
     rounds(parts, &queue, leadership.clone(), cancel, tasks);
     let scaling = Scaling {
         settings: scaling_settings(parts),
-        clock: parts.scaling.clock,
         cluster: parts.cluster.clone(),
         samples: parts.scaling.samples.clone(),
         past: past.map(|past| past as Arc<dyn Past>),
@@ -78,7 +78,7 @@ fn scaling_settings(parts: &Parts) -> scaling::Settings {
     let rounds = interval.unwrap_or(SignedDuration::MAX).saturating_mul(2);
     scaling::Settings {
         plan,
-        hold: parts.scaling.clock.span(rounds).min(plan.max_age),
+        hold: rounds.min(plan.max_age),
     }
 }
 
@@ -130,10 +130,10 @@ fn rounds(
         parts.instruments.handlers.clone(),
     );
     let (controller, switch) = (parts.instruments.controller.clone(), parts.switch.clone());
-    let observe = move |now| {
+    let observe = move || {
         controller.observe_switch(&switch);
         shown.observe(&cluster);
-        api.observe(now);
+        api.observe(clock::now());
     };
     tasks.spawn(finish(rounds.run(cancel.clone(), observe)));
 }

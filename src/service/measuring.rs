@@ -13,7 +13,6 @@ use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::replay::{ReplaySource, Trace};
 use crate::metrics::self_check::{Finding, NodeIdentity};
 use crate::metrics::{MetricsSource, NoMetrics, Poller, Round, Source};
-use evenkeel_clock as clock;
 
 /// Starts polling; every round goes into the node table and to the scaling loop. Gives where the
 /// past is had from, where there is any.
@@ -26,6 +25,7 @@ pub(super) fn start(
     let poller = Poller::new(
         source,
         parts.config.metrics.poller,
+        parts.cluster.clock(),
         parts.instruments.measuring.clone(),
     );
     let (cluster, samples) = (parts.cluster.clone(), parts.scaling.samples.clone());
@@ -84,7 +84,7 @@ fn source(parts: &Parts) -> anyhow::Result<Sources> {
             let text = std::fs::read_to_string(&replay.file)
                 .with_context(|| format!("the trace {file} cannot be read"))?;
             let trace: Trace = text.parse().with_context(|| format!("the trace {file}"))?;
-            let source = ReplaySource::new(trace, replay.speed, clock::now());
+            let source = ReplaySource::new(trace, replay.speed, parts.cluster.now());
             (Arc::new(source), None)
         }
         Source::None => (Arc::new(NoMetrics), None),

@@ -27,7 +27,6 @@ pub(super) struct Parts {
 
 /// Parts of the scaling loop that others read or write too.
 pub(super) struct Scaling {
-    pub(super) clock: Clock,
     pub(super) samples: Samples,
     pub(super) traces: Traces,
 }
@@ -51,7 +50,7 @@ impl Parts {
             namespace: given.unwrap_or_else(|| kubernetes.default_namespace.clone()),
             identity: client::identity(config.leader_election.identity.as_deref())?,
         };
-        let cluster = ClusterState::new(config.cluster);
+        let cluster = ClusterState::with_clock(config.cluster, clock);
         let instruments = Instruments::default();
         let policy = std::sync::Arc::new(config.policy.clone());
         Ok(Self {
@@ -67,7 +66,6 @@ impl Parts {
             readiness: Readiness::default(),
             instruments,
             scaling: Scaling {
-                clock,
                 samples: Samples::default(),
                 traces: Traces::default(),
             },

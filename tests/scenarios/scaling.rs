@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use evenkeel_clock as clock;
+use evenkeel_clock::{self as clock, Clock};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
@@ -83,10 +83,11 @@ fn the_floor_rises_first_and_kube_controller_manager_scales() {
         plane.start_scheduler(world::plain_scheduling()).await;
         objects::create_namespace(client, NAMESPACE, &OPTED_IN).await;
         let origin = clock::now() + SignedDuration::from_secs(20);
-        let prometheus = Prometheus::start((NAMESPACE, "Deployment/web"), move |at| {
-            ramp(at.duration_since(origin))
-        })
-        .await;
+        let prometheus =
+            Prometheus::start((NAMESPACE, "Deployment/web"), Clock::real(), move |at| {
+                ramp(at.duration_since(origin))
+            })
+            .await;
         let _metrics = ResourceMetrics::start(client, prometheus.handle.clone()).await;
         let begun = needed(prometheus.handle.load(origin));
         workload(client, begun).await;

@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
-use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -51,6 +51,8 @@ const OFF: SignedDuration = SignedDuration::from_mins(20);
 type Load = Box<dyn Fn(Timestamp) -> f64 + Send>;
 
 struct Inner {
+    /// What its samples are dated by.
+    clock: Clock,
     /// Cores that all Pods use together.
     load: Load,
     namespace: String,
@@ -81,14 +83,16 @@ impl Drop for Prometheus {
 
 impl Prometheus {
     /// Starts one for the Pods of `namespace`/`workload`, such as `Deployment/web`; `load` gives
-    /// the cores that they use together.
+    /// the cores that they use together at a time of `clock`.
     pub async fn start(
         (namespace, workload): (&str, &str),
+        clock: Clock,
         load: impl Fn(Timestamp) -> f64 + Send + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("it is bound");
         let inner = Arc::new(Mutex::new(Inner {
+            clock,
             load: Box::new(load),
             namespace: namespace.to_owned(),
             workload: workload.to_owned(),
@@ -175,7 +179,7 @@ fn seconds(time: Timestamp) -> f64 {
 
 impl Inner {
     fn vector(&self, query: &str) -> Vec<Value> {
-        let now = clock::now();
+        let now = self.clock.now();
         let of = |labels: Value, value: f64| json!({"metric": labels, "value": [seconds(now), value.to_string()]});
         let node = || json!({"node": NODE});
         if query.contains("timestamp(") {

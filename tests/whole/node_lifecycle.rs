@@ -1,9 +1,8 @@
 //! The node controller on the API server in memory: nodes that fall silent.
 
 use evenkeel_clock as clock;
-use evenkeel_core::units::Ratio;
 use evenkeel_sandbox::store::Stores;
-use evenkeel_sandbox::{Events, Pace, controllers};
+use evenkeel_sandbox::{Events, Timeline, controllers};
 use kube::Client;
 use serde_json::{Value, json};
 
@@ -44,9 +43,9 @@ fn silent_nodes_are_marked_and_left_until_they_answer() {
         let lease = silent_node(client).await;
         let mut tasks = tokio::task::JoinSet::new();
         let stores = Stores::start(client, &mut tasks);
-        let pace = Pace::new(Ratio::new(1.0).expect("a speed"));
-        pace.begin(clock::now());
-        controllers::start(client, &stores, &pace, &Events::default(), &mut tasks);
+        let timeline = Timeline::new(clock::Clock::real());
+        timeline.begin();
+        controllers::start(client, &stores, &timeline, &Events::default(), &mut tasks);
         let node = async || get(client, "/api/v1/nodes/silent").await;
         eventually("the node to be marked", async || {
             let node = node().await;

@@ -20,7 +20,7 @@ use serde_json::json;
 /// The controller under test: notes in every ConfigMap how many keys it has.
 async fn controller(client: Client) {
     let reconcile = async |map: Arc<ConfigMap>, client: Arc<Client>| {
-        let keys = map.data.as_ref().map_or(0, |data| data.len()).to_string();
+        let keys = map.data.iter().flatten().count().to_string();
         let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"annotations": {"example.dev/keys": keys}}});
         let namespace = map.namespace().unwrap_or_default();

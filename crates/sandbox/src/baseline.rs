@@ -1,38 +1,35 @@
-//! The scenario without Evenkeel: default scheduling and a plain HPA, in steps of virtual time.
+//! The scenario without Evenkeel: the default scheduler and a plain HPA over the same [`Engine`]
+//! that `dev` runs, in steps of virtual time.
 //!
-//! It uses the same load, start-up times, metrics lag and noise as a run with Evenkeel, and where
-//! it is told them the same lags of the control plane and the same lost nodes, so the two differ
-//! in decisions only.
+//! Only decisions stand here: how many Pods there are, on which node each goes, and what the HPA
+//! wants. Load, start-up, noise and measurements are the engine's, and with the same lags of the
+//! control plane and the same lost nodes a run with Evenkeel differs in decisions only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
 use crate::engine::lag::Lags;
-use crate::engine::lifecycle::{Lifecycle, Stage};
-use crate::engine::summary::{Recorder, Summary};
+use crate::engine::lifecycle::Stage;
+use crate::engine::summary::Summary;
+use crate::engine::{BoundPod, Engine, STEP};
 use crate::load::random::Random;
-use crate::load::{self, NodeUse, Served, Used};
 use crate::scenario::{NodeShape, Scenario, Workload};
-use crate::scheduler::plugins::{self as scheduling, NodeRequest, PodRequest};
-use crate::scrape::{Scraper, Timing};
+use crate::scheduler::plugins::{self, NodeRequest, PodRequest};
 use crate::simulate::autoscaler::{Autoscaler, PodReading};
+use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Ratio, Resource};
-
-/// One step: shorter than anything that happens in a Pod's life.
-pub const STEP: SignedDuration = SignedDuration::from_secs(5);
 
 /// The node that losses are of: the first.
 const LOST: usize = 0;
 
-/// What a run is given.
+/// The conditions of a run.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What happens.
     pub scenario: Scenario,
-    /// What decides noise and ties.
+    /// Decides noise and ties.
     pub seed: u64,
-    /// The line that the summary counts time above.
+    /// The headroom line of the summary.
     pub line: Ratio,
     /// How long Pods wait for their nodes, and HPAs for their turns.
     pub lags: Lags,
@@ -44,33 +41,24 @@ pub struct Settings {
 struct Pod {
     workload: usize,
     ordinal: u32,
-    name: String,
+    name: PodName,
     /// When the control plane has come to it.
     due: SignedDuration,
     refused: bool,
-    placed: Option<Placed>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Placed {
-    node: usize,
-    life: Lifecycle,
+    node: Option<usize>,
 }
 
 /// A run that goes on step by step.
 pub struct Baseline {
     settings: Settings,
+    engine: Engine,
     next: SignedDuration,
     random: Random,
-    recorder: Recorder,
     pods: Vec<Pod>,
     /// Pods made so far, by workload.
     made: Vec<usize>,
-    /// Which node has which workload's image.
-    images: BTreeSet<(usize, usize)>,
     wanted: Vec<u32>,
     autoscalers: Vec<Option<Autoscaler>>,
-    scraper: Scraper<String>,
     next_sync: SignedDuration,
     decisions: u64,
 }
@@ -85,15 +73,13 @@ impl Baseline {
             workload.scale.map(|scale| Autoscaler::new(scale, request))
         };
         Self {
+            engine: Engine::new(settings.scenario.clone(), settings.seed, settings.line),
             next: SignedDuration::ZERO,
             random: Random::new(settings.seed),
-            recorder: Recorder::new(settings.line),
             pods: Vec::new(),
             made: vec![0; workloads.len()],
-            images: BTreeSet::new(),
             wanted: workloads.iter().map(|workload| workload.replicas).collect(),
             autoscalers: workloads.iter().map(autoscaler).collect(),
-            scraper: Scraper::new(Timing::default()),
             next_sync: settings.lags.sync,
             decisions: 0,
             settings,
@@ -113,31 +99,36 @@ impl Baseline {
         self.settings.lags = lags;
     }
 
-    /// What the HPAs of the workloads that have arrived want now, by namespace and name.
-    pub fn replicas(&self) -> impl Iterator<Item = ((&str, &str), u32)> {
+    /// The replicas that the HPAs of the workloads that have arrived want now.
+    pub fn replicas(&self) -> impl Iterator<Item = (&Workload, u32)> {
         let workloads = self.settings.scenario.workloads.iter();
         let wanted = workloads.zip(&self.wanted).zip(&self.autoscalers);
         wanted
             .filter(|((workload, _), autoscaler)| {
                 autoscaler.is_some() && workload.arrival < self.next
             })
-            .map(|((workload, wanted), _)| ((&*workload.namespace, &*workload.name), *wanted))
+            .map(|((workload, wanted), _)| (workload, *wanted))
     }
 
-    /// What it has come to so far.
+    /// The figures of the run so far.
     #[must_use]
     pub fn summary(&self) -> Summary {
-        self.recorder.summary()
+        self.engine.summary()
     }
 
     fn step(&mut self, at: SignedDuration) {
-        if self.is_lost(at) {
-            let on_lost = |pod: &mut Pod| pod.placed.is_some_and(|placed| placed.node == LOST);
-            self.pods.extract_if(.., on_lost).for_each(drop);
+        let lost = self.is_lost(at);
+        if let Some(node) = self.settings.scenario.nodes.get(LOST) {
+            self.engine.set_lost(&node.name, lost);
+        }
+        if lost {
+            self.pods.retain(|pod| pod.node != Some(LOST));
         }
         self.control(at);
-        self.schedule(at);
-        self.measure(at);
+        let names: BTreeSet<&PodName> = self.pods.iter().map(|pod| &pod.name).collect();
+        self.engine.retain(|pod| names.contains(pod));
+        self.schedule(at, lost);
+        self.engine.step(at);
         if at >= self.next_sync {
             self.next_sync = self.next_sync.saturating_add(self.settings.lags.sync);
             self.scale(at);
@@ -158,7 +149,7 @@ impl Baseline {
             let wanted = self.wanted[index];
             let surplus = |pod: &Pod| pod.workload == index && pod.ordinal >= wanted;
             for pod in self.pods.extract_if(.., |pod| surplus(pod)) {
-                self.recorder.settled(&pod.name, at);
+                self.engine.settled(&pod.name, at);
             }
             let here = self.pods.iter().filter(|pod| pod.workload == index);
             let have: BTreeSet<u32> = here.map(|pod| pod.ordinal).collect();
@@ -169,21 +160,20 @@ impl Baseline {
                 self.pods.push(Pod {
                     workload: index,
                     ordinal,
-                    name: format!("{name}-{ordinal}"),
+                    name: PodName::new(namespace, &format!("{name}-{ordinal}")),
                     due: at.saturating_add(lag),
                     refused: false,
-                    placed: None,
+                    node: None,
                 });
             }
         }
     }
 
-    fn schedule(&mut self, at: SignedDuration) {
-        let lost = self.is_lost(at);
+    fn schedule(&mut self, at: SignedDuration, lost: bool) {
         let mut nodes = self.requested();
         for pod in &mut self.pods {
             // One that is due before the next step is placed between the two.
-            if pod.placed.is_some() || pod.due >= at.saturating_add(STEP) {
+            if pod.node.is_some() || pod.due >= at.saturating_add(STEP) {
                 continue;
             }
             let workload = &self.settings.scenario.workloads[pod.workload];
@@ -195,15 +185,21 @@ impl Baseline {
             self.decisions += 1;
             let Some(node) = place(&request, &nodes, lost, choice) else {
                 pod.refused = true;
-                self.recorder.refused(&pod.name, at);
+                self.engine.refused(&pod.name, at);
                 continue;
             };
             nodes[node].add(&workload.demand);
-            let cached = !self.images.insert((node, pod.workload));
-            let bound = if pod.refused { at } else { pod.due };
-            let life = Lifecycle::new(&workload.startup, bound, cached);
-            pod.placed = Some(Placed { node, life });
-            self.recorder.settled(&pod.name, at);
+            pod.node = Some(node);
+            let bound = BoundPod {
+                pod: pod.name.clone(),
+                app: workload.name.clone(),
+                node: nodes[node].name.clone(),
+                demand: workload.demand,
+                containers: Vec::new(),
+            };
+            let since = if pod.refused { at } else { pod.due };
+            self.engine.bind(&bound, since);
+            self.engine.settled(&pod.name, at);
         }
     }
 
@@ -217,74 +213,19 @@ impl Baseline {
         };
         let mut nodes: Vec<NodeRequest> = self.settings.scenario.nodes.iter().map(empty).collect();
         for pod in &self.pods {
-            if let Some(placed) = pod.placed {
-                nodes[placed.node].add(&self.settings.scenario.workloads[pod.workload].demand);
+            if let Some(node) = pod.node {
+                nodes[node].add(&self.settings.scenario.workloads[pod.workload].demand);
             }
         }
         nodes
     }
 
-    fn measure(&mut self, at: SignedDuration) {
-        let served: Vec<Served> = (0..self.wanted.len())
-            .map(|index| self.served(index, at))
-            .collect();
-        for served in &served {
-            self.recorder.requests(served.offered, served.lost, STEP);
-        }
-        let scaled = self
-            .pods
-            .iter()
-            .filter(|pod| pod.placed.is_some() && self.autoscalers[pod.workload].is_some());
-        self.recorder.replicas(scaled.count(), STEP);
-        let used: Vec<(&Pod, usize, Used)> = self
-            .pods
-            .iter()
-            .filter_map(|pod| {
-                let Placed { node, life } = pod.placed?;
-                let workload = &self.settings.scenario.workloads[pod.workload];
-                let noise = self.random.stream(&pod.name);
-                let used =
-                    load::replica(workload, life.stage(at), &served[pod.workload], noise, at);
-                Some((pod, node, used))
-            })
-            .collect();
-        let shapes = self.settings.scenario.nodes.iter().enumerate();
-        let nodes: Vec<NodeUse> = shapes
-            .map(|(index, shape)| {
-                let here = used.iter().filter(|(_, node, _)| *node == index);
-                NodeUse::of(shape.capacity, here.map(|(_, _, used)| *used))
-            })
-            .collect();
-        let answering = if self.is_lost(at) {
-            &nodes[LOST + 1..]
-        } else {
-            &nodes[..]
-        };
-        self.recorder.observe(at, answering);
-        let got = used.iter().map(|(pod, node, used)| {
-            let granted = nodes[*node].granted();
-            let got = evenkeel_core::units::Resources::from_fn(|of| used[of] * granted[of]);
-            (pod.name.clone(), got)
-        });
-        self.scraper.observe(at, got);
-    }
-
-    fn served(&self, index: usize, at: SignedDuration) -> Served {
-        let workload = &self.settings.scenario.workloads[index];
-        let traffic = workload.traffic.as_ref();
-        let Some(traffic) = traffic.filter(|_| workload.arrival <= at) else {
-            return Served::default();
-        };
-        let ready = self
-            .pods
-            .iter()
-            .filter(|pod| pod.workload == index && pod.is_ready(at));
-        let ready = u32::try_from(ready.count()).unwrap_or(u32::MAX);
-        let in_trace = at.saturating_add(self.settings.scenario.trace_offset);
-        load::serve(traffic, in_trace, ready)
-    }
-
     fn scale(&mut self, at: SignedDuration) {
+        let measured: BTreeMap<&PodName, f64> = self
+            .engine
+            .pod_samples()
+            .map(|(pod, sample)| (pod, sample.used[Resource::Cpu]))
+            .collect();
         for (index, autoscaler) in self.autoscalers.iter_mut().enumerate() {
             let Some(autoscaler) = autoscaler else {
                 continue;
@@ -292,15 +233,10 @@ impl Baseline {
             if self.settings.scenario.workloads[index].arrival > at {
                 continue;
             }
-            let measured: BTreeMap<&String, f64> = self
-                .scraper
-                .samples()
-                .map(|(pod, sample)| (pod, sample.used[Resource::Cpu]))
-                .collect();
             let pods = self.pods.iter().filter(|pod| pod.workload == index);
             let readings: Vec<PodReading> = pods
                 .map(|pod| PodReading {
-                    ready: pod.is_ready(at),
+                    ready: is_ready(&self.engine, &pod.name, at),
                     cpu: measured.get(&pod.name).copied(),
                 })
                 .collect();
@@ -311,22 +247,20 @@ impl Baseline {
     }
 }
 
-impl Pod {
-    fn is_ready(&self, at: SignedDuration) -> bool {
-        self.placed
-            .is_some_and(|placed| placed.life.stage(at) == Stage::Ready)
-    }
+fn is_ready(engine: &Engine, pod: &PodName, at: SignedDuration) -> bool {
+    let lifecycle = engine.lifecycle(pod);
+    lifecycle.is_some_and(|lifecycle| lifecycle.stage(at) == Stage::Ready)
 }
 
 /// The node that kube-scheduler would take; none that is lost.
 fn place(pod: &PodRequest, nodes: &[NodeRequest], lost: bool, choice: f64) -> Option<usize> {
     let feasible: Vec<usize> = (0..nodes.len())
         .filter(|&node| !(lost && node == LOST))
-        .filter(|&node| scheduling::refusals(pod, &nodes[node]).is_empty())
+        .filter(|&node| plugins::refusals(pod, &nodes[node]).is_empty())
         .collect();
     let candidates: Vec<&NodeRequest> = feasible.iter().map(|&node| &nodes[node]).collect();
-    let scores = scheduling::scores(pod, &candidates);
-    scheduling::best(&scores, choice).map(|position| feasible[position])
+    let scores = plugins::scores(pod, &candidates);
+    plugins::best(&scores, choice).map(|position| feasible[position])
 }
 
 #[cfg(test)]
@@ -385,8 +319,11 @@ mod tests {
             ..settings(1)
         });
         let on_first = |plain: &Baseline| {
-            let placed = plain.pods.iter().filter_map(|pod| pod.placed);
-            placed.filter(|placed| placed.node == LOST).count()
+            plain
+                .pods
+                .iter()
+                .filter(|pod| pod.node == Some(LOST))
+                .count()
         };
         plain.advance(minute(4));
         let (before, all) = (on_first(&plain), plain.pods.len());

@@ -1,5 +1,5 @@
-//! What kube-controller-manager does: Deployments become Pods and are scaled, Services find them,
-//! disruption budgets are counted, and silent nodes are left.
+//! The controllers of kube-controller-manager: Deployments become Pods and are scaled, Services
+//! find them, disruption budgets are counted, and silent nodes are left.
 
 mod autoscaling;
 mod deployment;
@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 
 use super::recorder::Recorder;
 use super::store::Stores;
-use super::{Events, Pace};
+use super::{Events, Timeline};
 
 use autoscaling::Autoscaling;
 pub use autoscaling::sync;
@@ -33,31 +33,34 @@ const RESYNC: Duration = Duration::from_secs(2);
 pub fn start(
     client: &Client,
     stores: &Stores,
-    pace: &Pace,
+    timeline: &Timeline,
     events: &Events,
     tasks: &mut JoinSet<()>,
 ) {
-    let mut recorder = |component| Recorder::start(client.clone(), component, tasks);
+    let clock = timeline.clock();
+    let mut recorder = |component| Recorder::start(client.clone(), component, clock, tasks);
     let deployments = deployment::Deployments {
         client: client.clone(),
         stores: stores.clone(),
+        clock,
         recorder: recorder("deployment-controller"),
     };
     let replica_sets = replica_set::ReplicaSets {
         client: client.clone(),
         stores: stores.clone(),
+        clock,
         recorder: recorder("replicaset-controller"),
     };
     let nodes = node::Nodes {
         client: client.clone(),
         stores: stores.clone(),
-        pace: pace.clone(),
+        clock,
         recorder: recorder("node-controller"),
     };
     let autoscaling = Autoscaling {
         client: client.clone(),
         stores: stores.clone(),
-        pace: pace.clone(),
+        timeline: timeline.clone(),
         events: events.clone(),
         recorder: recorder("horizontal-pod-autoscaler"),
     };
@@ -65,7 +68,7 @@ pub fn start(
     tasks.spawn(replica_sets.run());
     tasks.spawn(nodes.run());
     tasks.spawn(autoscaling.run());
-    tasks.spawn(disruption::run(client.clone(), stores.clone()));
+    tasks.spawn(disruption::run(client.clone(), stores.clone(), clock));
     tasks.spawn(endpoints::run(client.clone(), stores.clone()));
     tasks.spawn(garbage::run(client.clone(), stores.clone()));
 }

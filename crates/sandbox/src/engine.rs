@@ -1,29 +1,28 @@
-//! The simulated machines: which Pods run where since when, what they use, and what a metrics
-//! backend has seen of it.
+//! The machines of a cluster under their load, in steps of the scenario's time.
 //!
-//! Kubelet reports to it which Pods it has; each tick computes loads, feeds the backends' counters
-//! and the recorder. Nothing here knows of the API.
+//! Whoever places Pods tells the engine which Pod runs on which node; each step computes what the
+//! Pods use at that moment, what their nodes can give, what a metrics backend sees of it, and what
+//! the run has come to. It knows neither an API nor a clock:
+//! [`Machines`](crate::machines::Machines) steps it at the pace of a clock for `dev`,
+//! [`Baseline`](crate::baseline::Baseline) as fast as it goes.
 
 pub mod lag;
 pub mod lifecycle;
+pub mod loads;
 mod pods;
 pub mod summary;
-mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 
-pub use self::pods::{Bound, Share};
+pub use self::loads::{Loads, NodeLoads, WorkloadLoad};
+pub use self::pods::{BoundPod, ContainerShare};
 
-use self::lag::Lags;
-use self::pods::{Life, stranger};
-use self::summary::{Recorder, Summary};
-use self::wanted::Wanted;
-use crate::Event;
-use crate::engine::lifecycle::{Lifecycle, Stage};
-use crate::events::{NodeLoads, WorkloadLoad};
+use self::lifecycle::{Lifecycle, Stage};
+use self::pods::{RunningPod, unknown_workload};
+use self::summary::{Summary, SummaryBuilder};
 use crate::load::random::Random;
 use crate::load::{self, NodeUse, Served, Used};
 use crate::scenario::{NodeShape, Scenario, Workload};
@@ -31,382 +30,372 @@ use crate::scrape::{Sample, Scraper, Timing};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Ratio, Resources};
 
-/// The machines; clones share them.
-#[derive(Clone)]
-pub struct World(Arc<Mutex<Inner>>);
+/// One step in virtual time: shorter than anything that happens in a Pod's life.
+pub const STEP: SignedDuration = SignedDuration::from_secs(5);
 
-struct Inner {
-    scenario: Scenario,
+/// Pods on their nodes, and what they have used so far.
+pub struct Engine {
+    nodes: Vec<NodeShape>,
+    workloads: Vec<Arc<Workload>>,
+    trace_offset: SignedDuration,
     random: Random,
-    lives: BTreeMap<PodName, Life>,
-    wanted: Wanted,
-    refused: BTreeSet<PodName>,
+    pods: BTreeMap<PodName, RunningPod>,
+    /// Which node has which workload's image.
     images: BTreeSet<(String, String)>,
+    /// Nodes that do not answer.
     lost: BTreeSet<String>,
-    nodes: Scraper<String>,
-    pods: Scraper<PodName>,
-    recorder: Recorder,
-    last: Option<SignedDuration>,
+    node_scraper: Scraper<String>,
+    pod_scraper: Scraper<PodName>,
+    summary: SummaryBuilder,
+    stepped: Option<SignedDuration>,
 }
 
-impl World {
-    /// Machines without Pods; `line` is the headroom line of the summary, and HPAs are looked at
-    /// each `sync`.
+/// Use of a node's resources by one Pod, before the node's capacity limits it.
+struct PodUse<'a> {
+    pod: &'a PodName,
+    node: &'a str,
+    wanted: Used,
+}
+
+impl Engine {
+    /// The scenario's nodes without Pods; `line` is the headroom line of the summary.
     #[must_use]
-    pub fn new(scenario: Scenario, seed: u64, line: Ratio, sync: SignedDuration) -> Self {
-        Self(Arc::new(Mutex::new(Inner {
-            scenario,
+    pub fn new(scenario: Scenario, seed: u64, line: Ratio) -> Self {
+        let Scenario {
+            name: _,
+            trace_offset,
+            nodes,
+            workloads,
+        } = scenario;
+        Self {
+            nodes,
+            workloads: workloads.into_iter().map(Arc::new).collect(),
+            trace_offset,
             random: Random::new(seed),
-            lives: BTreeMap::new(),
-            wanted: Wanted::new(Lags::new(sync)),
-            refused: BTreeSet::new(),
+            pods: BTreeMap::new(),
             images: BTreeSet::new(),
             lost: BTreeSet::new(),
-            nodes: Scraper::new(Timing::default()),
-            pods: Scraper::new(Timing::default()),
-            recorder: Recorder::new(line),
-            last: None,
-        })))
+            node_scraper: Scraper::new(Timing::default()),
+            pod_scraper: Scraper::new(Timing::default()),
+            summary: SummaryBuilder::new(line),
+            stepped: None,
+        }
     }
 
-    /// Takes on a Pod; the second time it only answers.
-    pub fn bound(&self, bound: &Bound, at: SignedDuration) -> Lifecycle {
-        let Bound {
-            pod,
-            app,
-            node,
-            demand,
-            containers,
-        } = bound;
-        let mut inner = self.lock();
-        if let Some(life) = inner.lives.get(pod) {
-            return life.lifecycle;
+    /// Starts a Pod on its node; one that runs already only tells its lifecycle.
+    pub fn bind(&mut self, bound: &BoundPod, at: SignedDuration) -> Lifecycle {
+        if let Some(running) = self.pods.get(&bound.pod) {
+            return running.lifecycle;
         }
-        let workload = inner.scenario.workload(&pod.namespace, app).cloned();
-        let workload = workload.unwrap_or_else(|| stranger(pod, app, demand));
+        let (index, workload) = self.workload_of(bound);
         let image = format!("{}/{}", workload.namespace, workload.name);
-        let cached = !inner.images.insert((node.clone(), image));
+        let cached = !self.images.insert((bound.node.clone(), image));
         let lifecycle = Lifecycle::new(&workload.startup, at, cached);
-        let slot = inner.free_slot(&workload);
-        let refused = inner.refused.remove(pod);
-        let owner = (workload.namespace.as_str(), workload.name.as_str());
-        inner.wanted.taken(owner, refused, at);
-        let life = Life {
-            node: node.clone(),
+        let running = RunningPod {
+            node: bound.node.clone(),
+            noise: self.noise_of(&workload),
+            index,
             workload,
-            slot,
             lifecycle,
-            containers: containers.clone(),
+            containers: bound.containers.clone(),
         };
-        inner.lives.insert(pod.clone(), life);
+        self.pods.insert(bound.pod.clone(), running);
         lifecycle
     }
 
-    /// The life of a Pod that was taken on.
+    /// The lifecycle of a Pod that runs.
     #[must_use]
-    pub fn life(&self, pod: &PodName) -> Option<Lifecycle> {
-        self.lock().lives.get(pod).map(|life| life.lifecycle)
+    pub fn lifecycle(&self, pod: &PodName) -> Option<Lifecycle> {
+        self.pods.get(pod).map(|running| running.lifecycle)
     }
 
-    /// A workload is to have so many Pods; those that it lacks are due from `at` on.
-    pub fn wanted(&self, (namespace, name): (&str, &str), replicas: u32, at: SignedDuration) {
-        let mut inner = self.lock();
-        let same =
-            |life: &&Life| life.workload.namespace == namespace && life.workload.name == name;
-        let have = inner.lives.values().filter(same).count();
-        let wanted = usize::try_from(replicas).unwrap_or(usize::MAX);
-        let missing = wanted.saturating_sub(have);
-        inner.wanted.missing((namespace, name), missing, at);
+    /// Ends all Pods but these.
+    pub fn retain(&mut self, keep: impl Fn(&PodName) -> bool) {
+        self.pods.retain(|pod, _| keep(pod));
     }
 
-    /// How long Pods took until a node took them on.
+    /// The number of Pods of a workload.
     #[must_use]
-    pub fn lags(&self) -> Lags {
-        self.lock().wanted.lags().clone()
+    pub fn replicas(&self, namespace: &str, name: &str) -> usize {
+        let of = |pod: &&RunningPod| pod.is_of(namespace, name);
+        self.pods.values().filter(of).count()
     }
 
-    /// Only these Pods are left.
-    pub fn retain(&self, keep: impl Fn(&PodName) -> bool) {
-        let mut inner = self.lock();
-        inner.lives.retain(|pod, _| keep(pod));
-        inner.refused.retain(|pod| keep(pod));
-    }
-
-    /// A node that is lost or found: while it is lost nothing runs on it and nobody measures it.
-    pub fn set_lost(&self, node: &str, lost: bool) {
-        let mut inner = self.lock();
+    /// A node is lost or found: while it is lost nothing runs on it and nobody measures it.
+    pub fn set_lost(&mut self, node: &str, lost: bool) {
         if lost {
-            inner.lost.insert(node.to_owned());
+            self.lost.insert(node.to_owned());
         } else {
-            inner.lost.remove(node);
+            self.lost.remove(node);
         }
     }
 
-    /// Whether a node is lost.
+    /// True for a node that is lost.
     #[must_use]
     pub fn is_lost(&self, node: &str) -> bool {
-        self.lock().lost.contains(node)
+        self.lost.contains(node)
     }
 
-    /// No node takes the Pod.
-    pub fn refused(&self, pod: &PodName, at: SignedDuration) {
-        let mut inner = self.lock();
-        inner.recorder.refused(&key(pod), at);
-        inner.refused.insert(pod.clone());
+    /// Notes that no node takes a Pod; again and again while it waits.
+    pub fn refused(&mut self, pod: &PodName, at: SignedDuration) {
+        self.summary.refused(pod, at);
     }
 
-    /// The Pod was placed.
-    pub fn placed(&self, pod: &PodName, at: SignedDuration) {
-        self.lock().recorder.settled(&key(pod), at);
+    /// Notes that a Pod waits no longer, since it was placed or is gone.
+    pub fn settled(&mut self, pod: &PodName, at: SignedDuration) {
+        self.summary.settled(pod, at);
     }
 
-    /// Lets time pass until `at`; says how loaded everything is.
-    pub fn tick(&self, at: SignedDuration) -> Event {
-        self.lock().tick(at)
-    }
-
-    /// What the backends have seen of nodes.
-    #[must_use]
-    pub fn node_samples(&self) -> Vec<(String, Sample)> {
-        let inner = self.lock();
-        let samples = inner.nodes.samples();
-        samples
-            .map(|(node, sample)| (node.clone(), sample))
-            .collect()
-    }
-
-    /// What the backends have seen of Pods.
-    #[must_use]
-    pub fn pod_samples(&self) -> Vec<(PodName, Sample)> {
-        let inner = self.lock();
-        let samples = inner.pods.samples();
-        samples.map(|(pod, sample)| (pod.clone(), sample)).collect()
-    }
-
-    /// How the usage of a Pod is told apart.
-    #[must_use]
-    pub fn containers(&self, pod: &PodName) -> Vec<Share> {
-        let inner = self.lock();
-        let life = inner.lives.get(pod);
-        life.map(|life| life.containers.clone()).unwrap_or_default()
-    }
-
-    /// What the run has come to so far.
-    #[must_use]
-    pub fn summary(&self) -> Summary {
-        self.lock().recorder.summary()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Inner {
-    /// The lowest number that no Pod of the workload has; it decides the noise, so that the Pods of
-    /// two runs of one seed are alike whatever they are called.
-    fn free_slot(&self, workload: &Workload) -> u32 {
-        let same = |life: &&Life| is_same(&life.workload, workload);
-        let taken: BTreeSet<u32> = self
-            .lives
-            .values()
-            .filter(same)
-            .map(|life| life.slot)
-            .collect();
-        (0..u32::MAX)
-            .find(|slot| !taken.contains(slot))
-            .unwrap_or(u32::MAX)
-    }
-
-    fn tick(&mut self, at: SignedDuration) -> Event {
-        let passed = at.saturating_sub(self.last.replace(at).unwrap_or(at));
+    /// Lets time pass until `at`.
+    pub fn step(&mut self, at: SignedDuration) -> Loads {
+        let passed = at.saturating_sub(self.stepped.replace(at).unwrap_or(at));
         let served = self.served(at);
-        for (_, served) in &served {
-            self.recorder.requests(served.offered, served.lost, passed);
+        for served in served.iter().flatten() {
+            self.summary.requests(served.offered, served.lost, passed);
         }
-        let scaled = self
-            .lives
-            .values()
-            .filter(|life| life.workload.scale.is_some());
-        self.recorder.replicas(scaled.count(), passed);
-        let wanted = self.wanted(at, &served);
-        let nodes: Vec<(&NodeShape, NodeUse)> = self
-            .scenario
+        let scaled = self.pods.values();
+        let scaled = scaled.filter(|pod| pod.workload.scale.is_some()).count();
+        self.summary.replicas(scaled, passed);
+        let uses = pod_uses(&self.pods, &self.lost, &served, at);
+        let nodes: Vec<NodeUse> = self
             .nodes
             .iter()
-            .map(|shape| {
-                let here = wanted.iter().filter(|(_, node, _)| *node == shape.name);
-                (
-                    shape,
-                    NodeUse::of(shape.capacity, here.map(|(_, _, used)| *used)),
-                )
-            })
+            .map(|shape| use_of(shape, &uses))
             .collect();
-        let alive = |node: &str| !self.lost.contains(node);
-        let answering: Vec<NodeUse> = nodes
+        self.pod_scraper
+            .observe(at, granted(&uses, &self.nodes, &nodes));
+        let answering: Vec<(&NodeShape, NodeUse)> = self
+            .nodes
             .iter()
-            .filter(|(shape, _)| alive(&shape.name))
-            .map(|(_, used)| *used)
+            .zip(nodes.iter().copied())
+            .filter(|(shape, _)| !self.lost.contains(&shape.name))
             .collect();
-        self.recorder.observe(at, &answering);
-        let loads = nodes
-            .iter()
-            .map(|(shape, used)| {
-                let pods = self.lives.values().filter(|life| life.node == shape.name);
-                NodeLoads::of(&shape.name, alive(&shape.name), pods.count(), used)
-            })
-            .collect();
-        let pods = wanted.iter().map(|(pod, node, used)| {
-            let node = nodes.iter().find(|(shape, _)| shape.name == *node);
-            let granted = node.map_or_else(Used::default, |(_, node)| node.granted());
-            let got = Resources::from_fn(|resource| used[resource] * granted[resource]);
-            (pod.clone(), got)
-        });
-        self.pods.observe(at, pods);
-        let seen = nodes.iter().filter(|(shape, _)| alive(&shape.name));
-        self.nodes.observe(
-            at,
-            seen.map(|(shape, used)| (shape.name.clone(), used.given)),
-        );
-        let workloads = served
-            .into_iter()
-            .map(|(index, served)| self.load_of(index, at, &served));
-        Event::Loads {
-            nodes: loads,
-            workloads: workloads.collect(),
+        let seen = answering.iter();
+        let seen = seen.map(|(shape, used)| (shape.name.clone(), used.given));
+        self.node_scraper.observe(at, seen);
+        let answering: Vec<NodeUse> = answering.into_iter().map(|(_, used)| used).collect();
+        self.summary.observe(at, &answering);
+        Loads {
+            nodes: self.node_loads(&nodes),
+            workloads: self.workload_loads(&served, at),
         }
     }
 
-    /// What each Pod wants, on nodes that are there.
-    fn wanted(
-        &self,
-        at: SignedDuration,
-        served: &[(usize, Served)],
-    ) -> Vec<(PodName, String, Used)> {
-        let of = |workload: &Workload| {
-            let found = served
-                .iter()
-                .find(|(index, _)| is_same(&self.scenario.workloads[*index], workload));
-            found.map(|(_, served)| *served).unwrap_or_default()
+    /// The newest samples of nodes that a metrics backend has.
+    pub fn node_samples(&self) -> impl Iterator<Item = (&String, Sample)> {
+        self.node_scraper.samples()
+    }
+
+    /// The newest samples of Pods that a metrics backend has.
+    pub fn pod_samples(&self) -> impl Iterator<Item = (&PodName, Sample)> {
+        self.pod_scraper.samples()
+    }
+
+    /// The shares of a Pod's usage that its containers have.
+    #[must_use]
+    pub fn containers(&self, pod: &PodName) -> &[ContainerShare] {
+        let running = self.pods.get(pod);
+        running.map_or(&[], |running| &running.containers)
+    }
+
+    /// The figures of the run so far.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        self.summary.summary()
+    }
+
+    /// The workload of the scenario that a Pod is of, with its position, or one that stands for
+    /// what somebody applied by hand.
+    fn workload_of(&self, bound: &BoundPod) -> (Option<usize>, Arc<Workload>) {
+        let of = |workload: &Arc<Workload>| {
+            workload.namespace == *bound.pod.namespace && workload.name == bound.app
         };
-        self.lives
-            .iter()
-            .filter(|(_, life)| !self.lost.contains(&life.node))
-            .map(|(pod, life)| {
-                let noise = format!("{}-{}", life.workload.name, life.slot);
-                let noise = self.random.stream(&noise);
-                let stage = life.lifecycle.stage(at);
-                let used = load::replica(&life.workload, stage, &of(&life.workload), noise, at);
-                (pod.clone(), life.node.clone(), used)
-            })
-            .collect()
-    }
-
-    /// The traffic of each workload that has arrived.
-    fn served(&self, at: SignedDuration) -> Vec<(usize, Served)> {
-        let workloads = self.scenario.workloads.iter().enumerate();
-        workloads
-            .filter(|(_, workload)| workload.arrival <= at)
-            .map(|(index, workload)| {
-                let in_trace = at.saturating_add(self.scenario.trace_offset);
-                let serve = |traffic| load::serve(traffic, in_trace, self.ready(workload, at));
-                (
-                    index,
-                    workload.traffic.as_ref().map(serve).unwrap_or_default(),
-                )
-            })
-            .collect()
-    }
-
-    fn ready(&self, workload: &Workload, at: SignedDuration) -> u32 {
-        let ready = |life: &&Life| {
-            is_same(&life.workload, workload)
-                && life.lifecycle.stage(at) == Stage::Ready
-                && !self.lost.contains(&life.node)
-        };
-        u32::try_from(self.lives.values().filter(ready).count()).unwrap_or(u32::MAX)
-    }
-
-    fn load_of(&self, index: usize, at: SignedDuration, served: &Served) -> WorkloadLoad {
-        let workload = &self.scenario.workloads[index];
-        let all = self
-            .lives
-            .values()
-            .filter(|life| is_same(&life.workload, workload));
-        WorkloadLoad {
-            namespace: workload.namespace.clone(),
-            name: workload.name.clone(),
-            ready: self.ready(workload, at),
-            replicas: u32::try_from(all.count()).unwrap_or(u32::MAX),
-            offered: served.offered,
-            lost: served.lost,
+        match self.workloads.iter().position(of) {
+            Some(index) => (Some(index), Arc::clone(&self.workloads[index])),
+            None => (None, Arc::new(unknown_workload(bound))),
         }
     }
+
+    /// The noise of a workload's next Pod: by the lowest number that no other has, so that the Pods
+    /// of two runs of one seed are alike whatever they are called.
+    fn noise_of(&self, workload: &Workload) -> Random {
+        let Workload {
+            namespace, name, ..
+        } = workload;
+        let stream = |slot: u32| self.random.stream(&format!("{name}-{slot}"));
+        let of = |pod: &&RunningPod| pod.is_of(namespace, name);
+        let taken: Vec<Random> = self.pods.values().filter(of).map(|pod| pod.noise).collect();
+        let free = (0..u32::MAX).map(stream).find(|one| !taken.contains(one));
+        free.unwrap_or(self.random)
+    }
+
+    /// The requests of each workload; `None` before it has arrived.
+    fn served(&self, at: SignedDuration) -> Vec<Option<Served>> {
+        let in_trace = at.saturating_add(self.trace_offset);
+        let served = |(index, workload): (usize, &Arc<Workload>)| {
+            (workload.arrival <= at).then(|| {
+                let ready = self.ready(index, at);
+                let traffic = workload.traffic.as_ref();
+                traffic.map_or_else(Served::default, |traffic| {
+                    load::serve(traffic, in_trace, ready)
+                })
+            })
+        };
+        self.workloads.iter().enumerate().map(served).collect()
+    }
+
+    /// The Pods of a workload of the scenario that serve.
+    fn ready(&self, index: usize, at: SignedDuration) -> u32 {
+        let ready = |pod: &&RunningPod| {
+            pod.index == Some(index)
+                && pod.lifecycle.stage(at) == Stage::Ready
+                && !self.lost.contains(&pod.node)
+        };
+        u32::try_from(self.pods.values().filter(ready).count()).unwrap_or(u32::MAX)
+    }
+
+    fn node_loads(&self, nodes: &[NodeUse]) -> Vec<NodeLoads> {
+        let load = |(shape, used): (&NodeShape, &NodeUse)| NodeLoads {
+            name: shape.name.clone(),
+            ready: !self.lost.contains(&shape.name),
+            pods: self
+                .pods
+                .values()
+                .filter(|pod| pod.node == shape.name)
+                .count(),
+            utilisation: used.utilisation(),
+        };
+        self.nodes.iter().zip(nodes).map(load).collect()
+    }
+
+    fn workload_loads(&self, served: &[Option<Served>], at: SignedDuration) -> Vec<WorkloadLoad> {
+        let load = |(index, served): (usize, &Option<Served>)| {
+            let Served { offered, lost, .. } = (*served)?;
+            let workload = &self.workloads[index];
+            let replicas = self.pods.values().filter(|pod| pod.index == Some(index));
+            Some(WorkloadLoad {
+                namespace: workload.namespace.clone(),
+                name: workload.name.clone(),
+                ready: self.ready(index, at),
+                replicas: u32::try_from(replicas.count()).unwrap_or(u32::MAX),
+                offered,
+                lost,
+            })
+        };
+        served.iter().enumerate().filter_map(load).collect()
+    }
 }
 
-fn is_same(one: &Workload, other: &Workload) -> bool {
-    one.name == other.name && one.namespace == other.namespace
+/// The use that each Pod wants, on nodes that are there.
+fn pod_uses<'a>(
+    pods: &'a BTreeMap<PodName, RunningPod>,
+    lost: &BTreeSet<String>,
+    served: &[Option<Served>],
+    at: SignedDuration,
+) -> Vec<PodUse<'a>> {
+    let there = pods
+        .iter()
+        .filter(|(_, running)| !lost.contains(&running.node));
+    let used = |(pod, running): (&'a PodName, &'a RunningPod)| {
+        let served = running.index.and_then(|index| served[index]);
+        let served = served.unwrap_or_default();
+        let stage = running.lifecycle.stage(at);
+        PodUse {
+            pod,
+            node: &running.node,
+            wanted: load::replica(&running.workload, stage, &served, running.noise, at),
+        }
+    };
+    there.map(used).collect()
 }
 
-fn key(pod: &PodName) -> String {
-    format!("{}/{}", pod.namespace, pod.name)
+/// The use of a node by its Pods and its system.
+fn use_of(shape: &NodeShape, uses: &[PodUse<'_>]) -> NodeUse {
+    let here = uses.iter().filter(|one| one.node == shape.name);
+    NodeUse::of(shape.capacity, here.map(|one| one.wanted))
+}
+
+/// The use that each Pod gets: its share of what its node can give.
+fn granted<'a>(
+    uses: &'a [PodUse<'_>],
+    shapes: &'a [NodeShape],
+    nodes: &'a [NodeUse],
+) -> impl Iterator<Item = (PodName, Used)> + 'a {
+    uses.iter().map(move |one| {
+        let node = shapes.iter().position(|shape| shape.name == one.node);
+        let share = node.map_or_else(Used::default, |node| nodes[node].granted());
+        let got = Resources::from_fn(|resource| one.wanted[resource] * share[resource]);
+        (one.pod.clone(), got)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::autoscaler;
     use evenkeel_core::units::Resource;
 
-    fn world() -> World {
-        let line = Ratio::new(0.8).unwrap();
-        World::new(Scenario::mixed(), 1, line, autoscaler::SYNC)
+    fn engine() -> Engine {
+        Engine::new(Scenario::mixed(), 1, Ratio::new(0.8).unwrap())
     }
 
-    fn network(event: &Event, name: &str) -> f64 {
-        let Event::Loads { nodes, .. } = event else {
-            panic!("{event:?}")
-        };
-        let node = nodes.iter().find(|node| node.name == name).unwrap();
+    fn network(loads: &Loads, name: &str) -> f64 {
+        let node = loads.nodes.iter().find(|node| node.name == name).unwrap();
         node.utilisation[Resource::NetworkIo]
     }
 
     #[test]
     fn a_pod_loads_its_node_once_it_runs_and_no_more_when_it_is_gone() {
-        let (world, second) = (world(), SignedDuration::from_secs);
-        let bound = Bound {
+        let (mut engine, second) = (engine(), SignedDuration::from_secs);
+        let bound = BoundPod {
             pod: PodName::new("media", "stream-a"),
             app: "stream".to_owned(),
             node: "small-1".to_owned(),
             demand: Resources::default(),
             containers: Vec::new(),
         };
-        let life = world.bound(&bound, second(100));
-        let idle = network(&world.tick(second(101)), "small-1");
-        let busy = network(&world.tick(life.ready), "small-1");
+        let life = engine.bind(&bound, second(100));
+        let idle = network(&engine.step(second(101)), "small-1");
+        let busy = network(&engine.step(life.ready), "small-1");
         assert!(busy > idle + 0.3, "{idle} {busy}");
-        world.retain(|_| false);
-        let after = network(&world.tick(life.ready + second(1)), "small-1");
+        engine.retain(|_| false);
+        let after = network(&engine.step(life.ready + second(1)), "small-1");
         assert!((after - idle).abs() < 1e-9);
     }
 
     #[test]
     fn the_backends_are_late_and_a_lost_node_is_not_measured() {
-        let (world, second) = (world(), SignedDuration::from_secs);
-        world.tick(second(0));
-        assert!(world.node_samples().is_empty());
+        let (mut engine, second) = (engine(), SignedDuration::from_secs);
+        engine.step(second(0));
+        assert_eq!(engine.node_samples().count(), 0);
         for at in 1..=20 {
-            world.tick(second(at));
+            engine.step(second(at));
         }
-        assert_eq!(world.node_samples().len(), 6);
+        assert_eq!(engine.node_samples().count(), 6);
         assert!(
-            world
+            engine
                 .node_samples()
-                .iter()
                 .all(|(_, sample)| sample.at == second(15))
         );
-        world.set_lost("small-1", true);
-        world.tick(second(21));
-        assert_eq!(world.node_samples().len(), 5);
+        engine.set_lost("small-1", true);
+        engine.step(second(21));
+        assert_eq!(engine.node_samples().count(), 5);
+    }
+
+    #[test]
+    fn pods_of_a_workload_differ_in_their_noise() {
+        let mut engine = engine();
+        for name in ["stream-a", "stream-b"] {
+            let bound = BoundPod {
+                pod: PodName::new("media", name),
+                app: "stream".to_owned(),
+                node: "small-1".to_owned(),
+                demand: Resources::default(),
+                containers: Vec::new(),
+            };
+            engine.bind(&bound, SignedDuration::ZERO);
+        }
+        let noises: Vec<Random> = engine.pods.values().map(|pod| pod.noise).collect();
+        let expected = ["stream-0", "stream-1"].map(|name| Random::new(1).stream(name));
+        assert_eq!(noises, expected);
     }
 }

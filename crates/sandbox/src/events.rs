@@ -1,56 +1,23 @@
-//! What happens in the cluster, for whoever shows it.
-//!
-//! Events go to every subscriber; one that falls behind loses the oldest and is told how many.
+//! Events of a run, for whoever watches it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 use jiff::SignedDuration;
-use serde::{Serialize, Serializer};
-use tokio::sync::broadcast;
 
-use crate::load::NodeUse;
+use crate::engine::Loads;
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::{Resource, Resources};
 
-/// Events kept for a subscriber that is busy: a minute of a lively cluster.
-const KEPT: usize = 4_096;
-
-/// One thing that happened, at a time of the scenario.
-#[derive(Debug, Clone, Serialize)]
-pub struct Happened {
-    /// Seconds of the scenario.
-    #[serde(serialize_with = "seconds")]
-    pub at: SignedDuration,
-    /// What.
-    #[serde(flatten)]
-    pub event: Event,
-}
-
-/// Something that happened.
-#[derive(Debug, Clone, Serialize)]
-#[serde(
-    tag = "event",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase"
-)]
+/// Something that happened in the cluster.
+#[derive(Debug, Clone)]
 pub enum Event {
-    /// Admission has named the profile of a new Pod.
-    PodClassified {
-        /// The Pod.
-        #[serde(serialize_with = "pod_name")]
-        pod: PodName,
-        /// Its profile.
-        profile: String,
-        /// How it was found: `declared`, `requests` or `history`.
-        source: String,
-    },
     /// A Pod was bound.
     PodPlaced {
-        /// The Pod.
-        #[serde(serialize_with = "pod_name")]
         pod: PodName,
-        /// The node.
+        /// The annotations of the Pod.
+        annotations: BTreeMap<String, String>,
         node: String,
-        /// Its profile, where it has one.
-        profile: Option<String>,
         /// The extender's score of the node, 0 to 10; `None` where it was not asked.
         score: Option<i64>,
         /// The in-tree sum and what the extender added to it.
@@ -58,248 +25,52 @@ pub enum Event {
     },
     /// No node takes a Pod.
     PodRefused {
-        /// The Pod.
-        #[serde(serialize_with = "pod_name")]
         pod: PodName,
         /// The text of its condition.
         message: String,
     },
+    /// An extender did not answer in time, and the Pod was placed without it.
+    ExtenderSkipped { pod: PodName },
     /// A workload was scaled.
     Scaled {
-        /// Its namespace.
         namespace: String,
-        /// Its name.
         workload: String,
-        /// Replicas before.
         from: u32,
         /// Replicas from now on.
         to: u32,
-        /// Why, in words.
         why: String,
     },
-    /// How loaded the nodes are, and the workloads.
-    Loads {
-        /// By name.
-        nodes: Vec<NodeLoads>,
-        /// By namespace and name.
-        workloads: Vec<WorkloadLoad>,
-    },
-    /// A fault begins or ends.
-    Fault {
-        /// Which.
-        fault: String,
-        /// Whether it begins.
-        begins: bool,
-    },
-    /// A call to the service was not answered in time, and went on without it.
-    FailedOpen {
-        /// Who called: `webhook` or `extender`.
-        call: &'static str,
-        /// The Pod that it was about.
-        #[serde(serialize_with = "pod_name")]
-        pod: PodName,
-    },
-    /// What the service says is not as usual; what is not named any more is over.
-    Notices {
-        /// All that is on.
-        on: Vec<Notice>,
-    },
-    /// An Event object of the service.
-    Said {
-        /// What it is about: kind, namespace and name.
-        regarding: String,
-        /// Its reason, such as `FloorRaised`.
-        reason: String,
-        /// Its note.
-        note: String,
-        /// Whether it is a warning.
-        warning: bool,
-    },
-    /// What the service says of the workloads that it scales.
-    Scaling {
-        /// By namespace and name.
-        targets: Vec<Target>,
-    },
-    /// What a plain HPA would have now, without Evenkeel.
-    Plain {
-        /// By namespace and name.
-        replicas: Vec<PlainReplicas>,
-    },
-    /// What the service is doing.
-    ServiceState {
-        /// In a few words, such as `ready`.
-        state: String,
-    },
+    /// The loads of nodes and workloads at one step.
+    Loads(Loads),
 }
 
-/// One node's shares of its capacity.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NodeLoads {
-    /// Its name.
-    pub name: String,
-    /// Whether it is Ready.
-    pub ready: bool,
-    /// How many Pods are on it.
-    pub pods: usize,
-    /// What is wanted of each resource, as a share of the capacity.
-    #[serde(serialize_with = "by_resource")]
-    pub utilisation: Resources<f64>,
-}
+/// Takes events with their time in the scenario.
+type Listener = dyn Fn(SignedDuration, Event) + Send + Sync;
 
-/// One workload at a moment.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WorkloadLoad {
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-    /// Pods that serve.
-    pub ready: u32,
-    /// Pods that are there.
-    pub replicas: u32,
-    /// Requests per second that arrive.
-    pub offered: f64,
-    /// Requests per second that nobody serves.
-    pub lost: f64,
-}
-
-/// Something that is not as usual.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Notice {
-    /// What it is about, in a word that stays the same.
-    pub about: &'static str,
-    /// What is the matter, and what the service does about it.
-    pub text: String,
-}
-
-/// One workload as the service that scales it sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Default)]
-#[serde(rename_all = "camelCase")]
-pub struct Target {
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub workload: String,
-    /// `off`, `recommend` or `floor`.
-    pub mode: Option<String>,
-    /// Replicas that it has.
-    pub current: Option<u32>,
-    /// Replicas that it should have.
-    pub wanted: Option<u32>,
-    /// Source that this rests on: `forecast`, `d-hpa`, `reaction`, `last-known` or `nothing`.
-    pub grounds: Option<String>,
-    /// Why, in words.
-    pub reason: Option<String>,
-    /// The fewest that the user lets the HPA go to.
-    pub min: Option<u32>,
-    /// Where the service holds that bound.
-    pub floor: Option<u32>,
-    /// The load now, of cpu in cores.
-    pub load: Option<f64>,
-    /// The load at the horizon.
-    pub forecast: Option<f64>,
-    /// The model that forecast it.
-    pub model: Option<String>,
-    /// Whether the forecast is trusted.
-    pub trust: Option<Trust>,
-}
-
-/// How good forecasts have been.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Trust {
-    /// Whether they are acted on.
-    pub trusted: bool,
-    /// Their error as a share of that of a naive forecast.
-    pub ratio: Option<f64>,
-}
-
-/// What a plain HPA would have.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PlainReplicas {
-    /// The namespace of its workload.
-    pub namespace: String,
-    /// Its name.
-    pub workload: String,
-    /// Replicas.
-    pub replicas: u32,
-}
-
-impl NodeLoads {
-    /// The loads of a node in use.
-    #[must_use]
-    pub fn of(name: &str, ready: bool, pods: usize, used: &NodeUse) -> Self {
-        Self {
-            name: name.to_owned(),
-            ready,
-            pods,
-            utilisation: used.utilisation(),
-        }
-    }
-}
-
-fn seconds<S: Serializer>(at: &SignedDuration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(at.as_secs_f64())
-}
-
-fn pod_name<S: Serializer>(pod: &PodName, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&format_args!("{}/{}", pod.namespace, pod.name))
-}
-
-fn by_resource<S: Serializer>(values: &Resources<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(
-        values
-            .iter()
-            .map(|(resource, value)| (Resource::as_str(resource), value)),
-    )
-}
-
-/// Where events are told; clones tell the same subscribers.
-#[derive(Debug, Clone)]
-pub struct Events(broadcast::Sender<Happened>);
+/// Tells events to whoever watches the run; clones tell the same.
+#[derive(Clone)]
+pub struct Events(Arc<Listener>);
 
 impl Default for Events {
     fn default() -> Self {
-        Self(broadcast::Sender::new(KEPT))
+        Self::new(|_, _| ())
+    }
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Events").finish_non_exhaustive()
     }
 }
 
 impl Events {
-    /// Tells what happened; nobody need listen.
+    /// Tells `listener`, which must not block.
+    pub fn new(listener: impl Fn(SignedDuration, Event) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(listener))
+    }
+
+    /// Tells of an event at a time of the scenario.
     pub fn tell(&self, at: SignedDuration, event: Event) {
-        let _ = self.0.send(Happened { at, event });
-    }
-
-    /// Listens from now on.
-    #[must_use]
-    pub fn subscribe(&self) -> broadcast::Receiver<Happened> {
-        self.0.subscribe()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn programs_read_one_flat_object_an_event() {
-        let happened = Happened {
-            at: SignedDuration::from_millis(1500),
-            event: Event::PodPlaced {
-                pod: PodName::new("shop", "web-0"),
-                node: "large-1".to_owned(),
-                profile: Some("network".to_owned()),
-                score: Some(9),
-                why: "in-tree 481 + 9 x 50".to_owned(),
-            },
-        };
-        assert_eq!(
-            serde_json::to_value(&happened).unwrap(),
-            serde_json::json!({
-                "at": 1.5, "event": "podPlaced", "pod": "shop/web-0", "node": "large-1",
-                "profile": "network", "score": 9, "why": "in-tree 481 + 9 x 50",
-            })
-        );
+        (self.0)(at, event);
     }
 }

@@ -21,7 +21,7 @@ const BUFFER: usize = 16 * 1024;
 pub struct Gate(watch::Sender<bool>);
 
 impl Gate {
-    /// Whether bytes stay where they are.
+    /// Blocks the way, so that bytes stay where they are, or opens it.
     pub fn set_blocked(&self, blocked: bool) {
         self.0.send_replace(blocked);
     }
@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether `say` comes back within `patience`.
+    /// True where `say` comes back within `patience`.
     async fn echoed(caller: &mut TcpStream, say: &[u8; 4], patience: Duration) -> bool {
         caller.write_all(say).await.unwrap();
         let mut back = [0; 4];

@@ -1,6 +1,6 @@
 //! A kubelet for all nodes: takes on bound Pods, reports how they start, and ends them.
 //!
-//! What a Pod's status should be is a function of its stage; it is written when the stage changes.
+//! The status of a Pod is a function of its stage; it is written when the stage changes.
 
 mod containers;
 pub mod heartbeat;
@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use futures::future::join_all;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
@@ -19,23 +19,17 @@ use serde_json::json;
 use tracing::debug;
 
 use self::status::status;
+use super::Timeline;
 use super::objects::APP;
 use super::parts::Parts;
 use super::recorder::Recorder;
 use super::store::Stores;
-use super::{Events, Pace};
-use crate::baseline;
+use crate::engine::BoundPod;
 use crate::engine::lifecycle::{Lifecycle, Stage};
-use crate::engine::{Bound, World};
-use evenkeel_clock as clock;
+use crate::machines::{Machines, steps};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes as kubernetes;
 use evenkeel_kubernetes::demand::demand;
-
-/// How often stages and loads are looked at, in the scenario: the step of the plain run.
-const STEP: SignedDuration = baseline::STEP;
-/// The least and the most of it on the clock: what a machine can do, and what still looks smooth.
-const TICK: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(100));
 
 /// Changes that come within this time are looked at together.
 const SETTLE: Duration = Duration::from_millis(2);
@@ -47,8 +41,8 @@ const NOT_READY: &str = "node.kubernetes.io/not-ready";
 pub struct Kubelet {
     client: Client,
     stores: Stores,
-    world: World,
-    pace: Pace,
+    machines: Machines,
+    timeline: Timeline,
     recorder: Recorder,
     /// The stage that was last written, by UID.
     written: HashMap<String, Stage>,
@@ -57,13 +51,15 @@ pub struct Kubelet {
 impl Kubelet {
     /// A kubelet that has no Pods.
     #[must_use]
-    pub fn new(client: Client, stores: Stores, world: World, parts: Parts) -> Self {
-        let Parts { pace, recorder, .. } = parts;
+    pub fn new(client: Client, stores: Stores, machines: Machines, parts: Parts) -> Self {
+        let Parts {
+            timeline, recorder, ..
+        } = parts;
         Self {
             client,
             stores,
-            world,
-            pace,
+            machines,
+            timeline,
             recorder,
             written: HashMap::new(),
         }
@@ -72,7 +68,7 @@ impl Kubelet {
     /// Runs for ever: looks when something has changed, so that no Pod waits for a tick, and at
     /// each tick, since stages end by themselves.
     pub async fn run(mut self) {
-        let mut ticks = ticks(&self.pace);
+        let mut ticks = steps(self.timeline.clock());
         let mut changes = self.stores.changes();
         loop {
             tokio::select! {
@@ -80,13 +76,13 @@ impl Kubelet {
                 _ = changes.changed() => tokio::time::sleep(SETTLE).await,
             }
             changes.borrow_and_update();
-            self.round(clock::now()).await;
+            self.round(self.timeline.elapsed()).await;
         }
     }
 
     /// Brings every Pod to where it should be; what is to be written is written at once, so that
     /// no Pod waits for another's write.
-    async fn round(&mut self, now: Timestamp) {
+    async fn round(&mut self, at: SignedDuration) {
         let nodes = self.stores.nodes.list();
         let pods = self.stores.pods.list();
         let names: HashSet<PodName> = pods
@@ -94,25 +90,25 @@ impl Kubelet {
             .filter(|pod| !is_finished(pod))
             .map(|pod| name(pod))
             .collect();
-        self.world.retain(|pod| names.contains(pod));
+        self.machines.retain(|pod| names.contains(pod));
         let uids: HashSet<&str> = pods.iter().filter_map(|pod| uid(pod)).collect();
         self.written.retain(|uid, _| uids.contains(uid.as_str()));
         let (mut ending, mut advancing) = (Vec::new(), Vec::new());
         for pod in &pods {
             let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref());
-            let Some(node) = node.filter(|node| !self.world.is_lost(node)) else {
+            let Some(node) = node.filter(|node| !self.machines.is_lost(node)) else {
                 continue;
             };
             if pod.metadata.deletion_timestamp.is_some() {
                 ending.push(self.end(pod));
             } else if !is_finished(pod) {
-                advancing.extend(self.due(pod, node, now));
+                advancing.extend(self.due(pod, node, at));
             }
         }
         let advancing = advancing.into_iter().map(|due| self.advance(due));
         let there = nodes
             .iter()
-            .filter(|node| !self.world.is_lost(&node.name_any()));
+            .filter(|node| !self.machines.is_lost(&node.name_any()));
         let welcoming = there.map(|node| self.welcome(node));
         let (_, written, _) =
             tokio::join!(join_all(ending), join_all(advancing), join_all(welcoming));
@@ -120,10 +116,9 @@ impl Kubelet {
     }
 
     /// The stage that has not been written yet.
-    fn due<'a>(&self, pod: &'a Pod, node: &str, now: Timestamp) -> Option<Due<'a>> {
-        let at = self.pace.scenario(now);
-        let known = self.world.life(&name(pod));
-        let life = known.unwrap_or_else(|| self.world.bound(&bound(pod, node), at));
+    fn due<'a>(&self, pod: &'a Pod, node: &str, at: SignedDuration) -> Option<Due<'a>> {
+        let known = self.machines.lifecycle(&name(pod));
+        let life = known.unwrap_or_else(|| self.machines.bind(&bound(pod, node), at));
         let stage = life.stage(at);
         let written = uid(pod).and_then(|uid| self.written.get(uid));
         (written != Some(&stage)).then_some(Due { pod, stage, life })
@@ -133,7 +128,7 @@ impl Kubelet {
         let Due { pod, stage, life } = due;
         let api: Api<Pod> =
             Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());
-        let patch = Patch::Strategic(status(pod, stage, &life, &self.pace));
+        let patch = Patch::Strategic(status(pod, stage, &life, &self.timeline));
         let patched = api
             .patch_status(&pod.name_any(), &PatchParams::default(), &patch)
             .await;
@@ -188,25 +183,6 @@ impl Kubelet {
     }
 }
 
-/// The moments at which machines are looked at.
-#[must_use]
-pub fn ticks(pace: &Pace) -> tokio::time::Interval {
-    let mut ticks = tokio::time::interval(pace.real(STEP, TICK.0).min(TICK.1));
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    ticks
-}
-
-/// Lets the machines work, for ever, whatever the API server does meanwhile; tells how loaded they
-/// are.
-pub async fn machines(world: World, pace: Pace, events: Events) {
-    let mut ticks = ticks(&pace);
-    loop {
-        ticks.tick().await;
-        let at = pace.scenario(clock::now());
-        events.tell(at, world.tick(at));
-    }
-}
-
 /// A stage that is to be written.
 struct Due<'a> {
     pod: &'a Pod,
@@ -214,11 +190,11 @@ struct Due<'a> {
     life: Lifecycle,
 }
 
-/// What a Pod is to its machine.
-fn bound(pod: &Pod, node: &str) -> Bound {
+/// A Pod as its machine knows it.
+fn bound(pod: &Pod, node: &str) -> BoundPod {
     let value = serde_json::to_value(pod).unwrap_or_default();
     let slim: kubernetes::pod::Pod = serde_json::from_value(value).unwrap_or_default();
-    Bound {
+    BoundPod {
         pod: name(pod),
         app: pod.labels().get(APP).cloned().unwrap_or_default(),
         node: node.to_owned(),

@@ -14,8 +14,9 @@ pub mod events;
 pub mod gate;
 pub mod kubelet;
 pub mod load;
+pub mod machines;
 pub mod objects;
-pub mod pace;
+
 pub mod parts;
 pub mod prometheus;
 pub mod recorder;
@@ -25,7 +26,8 @@ pub mod scrape;
 pub mod simulate;
 pub mod store;
 pub mod target;
+pub mod timeline;
 
 pub use events::{Event, Events};
-pub use pace::Pace;
 pub use scenario::faults::Fault;
+pub use timeline::Timeline;

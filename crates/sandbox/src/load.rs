@@ -1,4 +1,4 @@
-//! What Pods and nodes use at a time of the scenario.
+//! The use of Pods and nodes at a time of the scenario.
 //!
 //! A replica uses what it uses idle, and something more for each request that it serves; requests
 //! follow the trace and are shared by the ready replicas, each of which serves no more than it
@@ -17,11 +17,11 @@ use evenkeel_core::units::{Amount, Resource, Resources};
 /// Noise changes this often: faster changes would vanish in the mean over a sample window.
 const NOISE_STEP: SignedDuration = SignedDuration::from_secs(20);
 
-/// What the operating system, kubelet and log shippers use of an otherwise empty node.
+/// The shares of an otherwise empty node that operating system, kubelet and log shippers use.
 const SYSTEM: Resources<f64> = Resources::new([0.04, 0.06, 0.01, 0.02, 0.04]);
 
-/// What a container uses of its idle cpu while it starts: class loading and caches cost more than
-/// waiting.
+/// The cpu of a container that starts, as a multiple of its idle cpu: class loading and caches cost
+/// more than waiting.
 const WARMING_CPU: f64 = 2.0;
 
 /// Amounts used, as floats in the base units.
@@ -55,7 +55,7 @@ pub fn serve(traffic: &Traffic, at: SignedDuration, ready: u32) -> Served {
     }
 }
 
-/// What one replica wants at a time; `noise` is its own stream.
+/// The use that one replica wants at a time; `noise` is its own stream.
 #[must_use]
 pub fn replica(
     workload: &Workload,
@@ -89,11 +89,10 @@ pub fn replica(
 /// A node's use of its resources.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeUse {
-    /// What its Pods and the system want.
+    /// The use that its Pods and the system want.
     pub wanted: Used,
-    /// What they get: never more than there is.
+    /// The use that they get: never more than there is.
     pub given: Used,
-    /// T.
     pub capacity: Resources<Amount>,
 }
 
@@ -112,7 +111,7 @@ impl NodeUse {
         }
     }
 
-    /// What is wanted as shares of the capacity; above 1 where the node is asked for more than it
+    /// The wanted use as shares of the capacity; above 1 where the node is asked for more than it
     /// has.
     #[must_use]
     pub fn utilisation(&self) -> Used {

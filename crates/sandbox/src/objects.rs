@@ -7,35 +7,26 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::scenario::{NodeShape, Scale, Workload};
-use evenkeel_core::units::{Amount, BytesPerSecond, Resource, Resources};
-use evenkeel_kubernetes::annotations::{
-    DISK_IO, DISK_IO_CAPACITY, ENABLED, NETWORK_CAPACITY, NETWORK_IO,
-};
+use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// The label that says which workload a Pod is of.
 pub const APP: &str = "app.kubernetes.io/name";
 
-/// What the image of every workload is called; nothing pulls it.
+/// The name of every workload's image; nothing pulls it.
 const IMAGE: &str = "registry.example/evenkeel/simulated:1";
 
-/// A namespace that has opted in.
 #[must_use]
 pub fn namespace(name: &str) -> Namespace {
-    typed(json!({"metadata": {"name": name, "annotations": {ENABLED: "true"}}}))
+    typed(json!({"metadata": {"name": name}}))
 }
 
 /// A node without its status, which is a resource of its own.
 #[must_use]
 pub fn node(shape: &NodeShape) -> Node {
-    let rate = |resource| BytesPerSecond(shape.capacity[resource].get()).to_string();
     typed(json!({
         "metadata": {
             "name": shape.name,
             "labels": {"kubernetes.io/hostname": shape.name, "kubernetes.io/os": "linux"},
-            "annotations": {
-                NETWORK_CAPACITY: rate(Resource::NetworkIo),
-                DISK_IO_CAPACITY: rate(Resource::DiskIo),
-            },
         },
     }))
 }
@@ -84,18 +75,6 @@ pub fn deployment(workload: &Workload) -> Deployment {
         demand,
         ..
     } = workload;
-    let rates = [
-        (NETWORK_IO, Resource::NetworkIo),
-        (DISK_IO, Resource::DiskIo),
-    ];
-    let annotations: serde_json::Map<String, Value> = rates
-        .into_iter()
-        .filter(|(_, resource)| demand[*resource] > Amount::ZERO)
-        .map(|(key, resource)| {
-            let rate = BytesPerSecond(demand[resource].get());
-            (key.to_owned(), rate.to_string().into())
-        })
-        .collect();
     let labels = json!({APP: name});
     typed(json!({
         "metadata": {"name": name, "namespace": namespace, "labels": labels},
@@ -103,7 +82,7 @@ pub fn deployment(workload: &Workload) -> Deployment {
             "replicas": replicas,
             "selector": {"matchLabels": labels},
             "template": {
-                "metadata": {"labels": labels, "annotations": annotations},
+                "metadata": {"labels": labels},
                 "spec": {"containers": [{
                     "name": "main",
                     "image": IMAGE,
@@ -172,38 +151,4 @@ pub(super) fn condition_since(status: &Value, kind: &str, holds: &str, now: &str
 #[must_use]
 pub fn typed<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("these objects are written in the shape of their types")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scenario::Scenario;
-    use evenkeel_kubernetes::demand::demand;
-    use evenkeel_kubernetes::node::node_facts;
-
-    #[test]
-    fn what_evenkeel_reads_of_the_objects_is_what_the_scenario_says() {
-        let scenario = Scenario::mixed();
-        for workload in &scenario.workloads {
-            let template = deployment(workload).spec.unwrap().template;
-            let pod = serde_json::from_value(serde_json::to_value(&template).unwrap()).unwrap();
-            assert_eq!(
-                demand(&pod, false).amounts,
-                workload.demand,
-                "{}",
-                workload.name
-            );
-        }
-        for shape in &scenario.nodes {
-            let mut object = serde_json::to_value(node(shape)).unwrap();
-            json_patch::merge(
-                &mut object,
-                &node_status(shape, true, jiff::Timestamp::UNIX_EPOCH),
-            );
-            let node = serde_json::from_value(object).unwrap();
-            let (facts, invalid) = node_facts(&node, &Resources::default());
-            assert_eq!(facts.capacity, shape.capacity.map(Some));
-            assert!(invalid.is_empty());
-        }
-    }
 }

@@ -1,24 +1,21 @@
-//! What every simulated part of the cluster goes by, and by what it tells what it does.
-
-use jiff::Timestamp;
+//! The time that every part of the control plane goes by, and where it tells of its work.
 
 use super::recorder::Recorder;
-use super::{Event, Events, Pace};
+use super::{Event, Events, Timeline};
 
 /// The time and the ears of a part.
 #[derive(Debug, Clone)]
 pub struct Parts {
-    /// The scenario's time.
-    pub pace: Pace,
+    /// The clock of the cluster, and when the scenario began on it.
+    pub timeline: Timeline,
     /// For whoever watches the run.
     pub events: Events,
-    /// For `kubectl describe`.
     pub recorder: Recorder,
 }
 
 impl Parts {
-    /// Tells whoever watches the run what has happened at a time of the clock.
-    pub fn tell(&self, now: Timestamp, event: Event) {
-        self.events.tell(self.pace.scenario(now), event);
+    /// Tells whoever watches the run of something that happens now.
+    pub fn tell(&self, event: Event) {
+        self.events.tell(self.timeline.elapsed(), event);
     }
 }

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use axum::extract::{Form, State};
 use axum::http::StatusCode;
@@ -23,11 +22,11 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use self::past::Past;
-use super::Pace;
-use crate::engine::{Share, World};
+use super::Timeline;
+use crate::engine::ContainerShare;
+use crate::machines::Machines;
 use crate::scrape::{Sample, Timing};
 use evenkeel_apiserver::{Reading, ResourceMetrics, Usage};
-use evenkeel_clock as clock;
 use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// The metric names of what nodes use, and the fields of the configuration that name them.
@@ -56,18 +55,24 @@ const PROBE: &str = "node_uname_info or machine_memory_bytes";
 
 /// The same numbers for `metrics.k8s.io`, which knows cpu and memory only.
 pub struct ResourceReadings {
-    world: World,
-    pace: Pace,
+    machines: Machines,
+    timeline: Timeline,
 }
 
 impl ResourceReadings {
-    /// What the backends have seen of `world`.
+    /// The newest samples of `machines`.
     #[must_use]
-    pub const fn new(world: World, pace: Pace) -> Self {
-        Self { world, pace }
+    pub const fn new(machines: Machines, timeline: Timeline) -> Self {
+        Self { machines, timeline }
     }
 
-    fn reading(&self, namespace: &str, name: &str, sample: &Sample, shares: &[Share]) -> Reading {
+    fn reading(
+        &self,
+        namespace: &str,
+        name: &str,
+        sample: &Sample,
+        shares: &[ContainerShare],
+    ) -> Reading {
         let part = |resource, part: f64| Amount::from_f64(sample.used[resource] * part).get();
         let usage = shares.iter().map(|share| Usage {
             name: share.container.clone(),
@@ -77,8 +82,8 @@ impl ResourceReadings {
         Reading {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
-            timestamp: self.pace.clock(sample.at),
-            window: self.pace.real(Timing::default().window, Duration::ZERO),
+            timestamp: self.timeline.date(sample.at),
+            window: Timing::default().window.unsigned_abs(),
             usage: usage.collect(),
         }
     }
@@ -86,8 +91,8 @@ impl ResourceReadings {
 
 impl ResourceMetrics for ResourceReadings {
     fn nodes(&self) -> Vec<Reading> {
-        let samples = self.world.node_samples();
-        let all = [Share {
+        let samples = self.machines.node_samples();
+        let all = [ContainerShare {
             container: String::new(),
             cpu: 1.0,
             memory: 1.0,
@@ -97,11 +102,11 @@ impl ResourceMetrics for ResourceReadings {
     }
 
     fn pods(&self) -> Vec<Reading> {
-        let samples = self.world.pod_samples();
+        let samples = self.machines.pod_samples();
         samples
             .iter()
             .map(|(pod, sample)| {
-                let shares = self.world.containers(pod);
+                let shares = self.machines.containers(pod);
                 self.reading(&pod.namespace, &pod.name, sample, &shares)
             })
             .collect()
@@ -118,13 +123,13 @@ const DOWN: u8 = 1;
 const HANGS: u8 = 2;
 
 impl Behaviour {
-    /// Whether every question is refused.
+    /// Refuses every question, or answers again.
     pub fn set_down(&self, down: bool) {
         self.0
             .store(if down { DOWN } else { ANSWERS }, Ordering::Relaxed);
     }
 
-    /// Whether no question is answered.
+    /// Lets every caller wait, or answers again.
     pub fn set_hanging(&self, hangs: bool) {
         self.0
             .store(if hangs { HANGS } else { ANSWERS }, Ordering::Relaxed);
@@ -133,8 +138,8 @@ impl Behaviour {
 
 #[derive(Clone)]
 struct Backend {
-    world: World,
-    pace: Pace,
+    machines: Machines,
+    timeline: Timeline,
     behaviour: Behaviour,
     past: Past,
     /// Set once something has been scraped: until then it is starting.
@@ -146,15 +151,15 @@ struct Backend {
 /// # Errors
 /// No port can be bound.
 pub async fn serve(
-    world: World,
-    pace: Pace,
+    machines: Machines,
+    timeline: Timeline,
     behaviour: Behaviour,
 ) -> std::io::Result<(SocketAddr, impl Future<Output = ()>)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = listener.local_addr()?;
     let backend = Backend {
-        world,
-        pace,
+        machines,
+        timeline,
         behaviour,
         past: Past::default(),
         scraped: Arc::default(),
@@ -162,7 +167,7 @@ pub async fn serve(
     let recording = backend
         .past
         .clone()
-        .record(backend.world.clone(), backend.pace.clone());
+        .record(backend.machines.clone(), backend.timeline.clone());
     let router = Router::new()
         .route("/api/v1/query", post(query))
         .route("/api/v1/query_range", post(query))
@@ -190,7 +195,7 @@ async fn query(
     }
     let text = form.get("query").map_or("", String::as_str);
     let (kind, found) = if form.contains_key("step") {
-        ("matrix", backend.past.answer(&form, &backend.pace))
+        ("matrix", backend.past.answer(&form, &backend.timeline))
     } else {
         ("vector", backend.answer(text))
     };
@@ -206,7 +211,7 @@ async fn query(
 impl Backend {
     /// Like Prometheus itself, which refuses questions until it has something to say.
     fn is_starting(&self) -> bool {
-        if self.scraped.get().is_none() && !self.world.node_samples().is_empty() {
+        if self.scraped.get().is_none() && !self.machines.node_samples().is_empty() {
             self.scraped.get_or_init(|| ());
         }
         self.scraped.get().is_none()
@@ -229,7 +234,7 @@ impl Backend {
                 .find(|resource| metrics[*resource].1 == name)
         };
         let read_at = |sample: &Sample| {
-            let at = self.pace.clock(sample.at);
+            let at = self.timeline.date(sample.at);
             jiff::SignedDuration::from_nanos(i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX))
                 .as_secs_f64()
         };
@@ -240,26 +245,26 @@ impl Backend {
             }));
         }
         let resource = of(&POD_METRICS)?;
-        let samples = self.world.pod_samples().into_iter();
+        let samples = self.machines.pod_samples().into_iter();
         let all = samples.map(|(pod, sample)| {
             let labels = json!({"namespace": &*pod.namespace, "pod": &*pod.name});
-            series(&labels, in_base_unit(resource, sample.used[resource]))
+            self.series(&labels, in_base_unit(resource, sample.used[resource]))
         });
         Some(all.collect())
     }
 
     fn nodes(&self, value: impl Fn(&Sample) -> f64) -> Vec<Value> {
-        let samples = self.world.node_samples().into_iter();
+        let samples = self.machines.node_samples().into_iter();
         samples
-            .map(|(node, sample)| series(&json!({"node": node}), value(&sample)))
+            .map(|(node, sample)| self.series(&json!({"node": node}), value(&sample)))
             .collect()
     }
-}
 
-/// One series of an instant vector.
-fn series(labels: &Value, value: f64) -> Value {
-    let now = clock::now().as_second();
-    json!({"metric": labels, "value": [now, value.to_string()]})
+    /// One series of an instant vector.
+    fn series(&self, labels: &Value, value: f64) -> Value {
+        let now = self.timeline.now().as_second();
+        json!({"metric": labels, "value": [now, value.to_string()]})
+    }
 }
 
 /// Prometheus counts cores, not thousandths.
@@ -282,15 +287,14 @@ mod tests {
     #[test]
     fn the_configured_queries_are_answered_and_no_other() {
         let line = Ratio::new(0.8).unwrap();
-        let world = World::new(Scenario::mixed(), 1, line, autoscaler::SYNC);
+        let machines = Machines::new(Scenario::mixed(), 1, line, autoscaler::SYNC);
         for at in 0..=30 {
-            world.tick(SignedDuration::from_secs(at));
+            machines.step(SignedDuration::from_secs(at));
         }
-        let pace = Pace::new(Ratio::new(10.0).unwrap());
-        pace.begin(Timestamp::from_second(1_000_000).unwrap());
+        let timeline = Timeline::begun(Timestamp::from_second(1_000_000).unwrap());
         let backend = Backend {
-            world,
-            pace,
+            machines,
+            timeline,
             behaviour: Behaviour::default(),
             past: Past::default(),
             scraped: Arc::default(),
@@ -299,7 +303,7 @@ mod tests {
         for (_, name) in NODE_METRICS.values() {
             assert_eq!(backend.answer(name).unwrap().len(), 6, "{name}");
             let dated = backend.answer(&format!("timestamp({name})")).unwrap();
-            assert_eq!(dated[0]["value"][1], "1000003", "{name}");
+            assert_eq!(dated[0]["value"][1], "1000030", "{name}");
         }
         for (_, name) in POD_METRICS.values() {
             assert_eq!(backend.answer(name), Some(Vec::new()));

@@ -17,15 +17,14 @@ use tracing::debug;
 
 use self::correlate::{Correlator, Outcome};
 use super::objects::{stamp, typed};
-use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
 
 /// Events that wait to be written; beyond that they are lost.
 const WAITING: usize = 1_024;
 
-/// Whether something is as it should be.
+/// The type of an Event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Severity {
-    /// It is.
     Normal,
     /// Somebody may want to look at it.
     Warning,
@@ -52,45 +51,58 @@ struct Note {
 
 /// Tells of objects on behalf of one part of the cluster; clones tell on behalf of the same.
 #[derive(Debug, Clone)]
-pub struct Recorder(mpsc::Sender<Note>);
+pub struct Recorder {
+    notes: mpsc::Sender<Note>,
+    clock: Clock,
+}
 
 impl Recorder {
-    /// On behalf of `component`; Events are written by a task of `tasks`.
+    /// On behalf of `component`; Events are dated by `clock` and written by a task of `tasks`.
     #[must_use]
-    pub fn start(client: Client, component: &'static str, tasks: &mut JoinSet<()>) -> Self {
-        let (sender, notes) = mpsc::channel(WAITING);
-        tasks.spawn(write(client, component, notes));
-        Self(sender)
+    pub fn start(
+        client: Client,
+        component: &'static str,
+        clock: Clock,
+        tasks: &mut JoinSet<()>,
+    ) -> Self {
+        let (notes, waiting) = mpsc::channel(WAITING);
+        tasks.spawn(write(client, component, waiting));
+        Self { notes, clock }
     }
 
     /// Tells that nothing is wrong with an object.
     pub fn normal(&self, about: ObjectReference, reason: &'static str, message: String) {
-        self.tell(about, (Severity::Normal, reason), message);
+        self.tell(self.note(about, Severity::Normal, reason, message));
     }
 
     /// Tells that something is wrong with an object.
     pub fn warning(&self, about: ObjectReference, reason: &'static str, message: String) {
-        self.tell(about, (Severity::Warning, reason), message);
+        self.tell(self.note(about, Severity::Warning, reason, message));
     }
 
-    fn tell(
+    fn note(
         &self,
         about: ObjectReference,
-        (severity, reason): (Severity, &'static str),
+        severity: Severity,
+        reason: &'static str,
         message: String,
-    ) {
-        // A full queue loses the Event, which is better than a part of the cluster that waits.
-        let _ = self.0.try_send(Note {
+    ) -> Note {
+        Note {
             about,
             severity,
             reason,
             message,
-            at: clock::now(),
-        });
+            at: self.clock.now(),
+        }
+    }
+
+    fn tell(&self, note: Note) {
+        // A full queue loses the Event, which is better than a part of the cluster that waits.
+        let _ = self.notes.try_send(note);
     }
 }
 
-/// What an Event is about. Nodes are known by their name where others have a UID.
+/// A reference to the object of an Event. Nodes are known by their name where others have a UID.
 #[must_use]
 pub fn reference<K: Resource<DynamicType = ()>>(object: &K) -> ObjectReference {
     let mut about = object.object_ref(&());

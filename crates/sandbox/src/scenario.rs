@@ -1,4 +1,4 @@
-//! What runs in a simulated cluster: nodes of given sizes, and workloads that arrive at given
+//! The contents of a simulated cluster: nodes of given sizes, and workloads that arrive at given
 //! times, ask for something and use something, which need not be the same.
 //!
 //! A scenario is a YAML file ([`file`]) or the one compiled into the program. What stands here has
@@ -36,17 +36,16 @@ pub enum ScenarioError {
         path: String,
         /// Its name as given.
         given: String,
-        /// What is wrong with it, and where.
+        /// The fault in it, and where.
         why: String,
     },
     /// A value that is not accepted.
     #[error("{path}: {given:?} is not accepted: {accepted}")]
     Value {
-        /// Where it stands.
         path: String,
         /// The value as given.
         given: String,
-        /// What would have been accepted.
+        /// The values that are accepted.
         accepted: String,
     },
 }
@@ -63,10 +62,9 @@ impl ScenarioError {
     }
 }
 
-/// Nodes and workloads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
-    /// What it is called.
+    /// The name of the scenario.
     pub name: String,
     /// Where in the traffic's trace the run begins.
     pub trace_offset: SignedDuration,
@@ -92,7 +90,6 @@ pub struct NodeShape {
 pub struct Workload {
     /// The name of the Deployment.
     pub name: String,
-    /// Its namespace.
     pub namespace: String,
     /// When it is created.
     pub arrival: SignedDuration,
@@ -100,9 +97,9 @@ pub struct Workload {
     pub replicas: u32,
     /// R: requests, and annotations for network and disk I/O.
     pub demand: Resources<Amount>,
-    /// What a replica really uses.
+    /// The use of a replica, which need not be what it requests.
     pub usage: Usage,
-    /// What a replica takes until it serves.
+    /// The time that a replica takes until it serves.
     pub startup: Startup,
     /// Requests that the replicas serve.
     pub traffic: Option<Traffic>,
@@ -112,10 +109,9 @@ pub struct Workload {
     pub scale_annotations: BTreeMap<String, String>,
 }
 
-/// What one replica uses.
+/// The use of one replica.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Usage {
-    /// Without any request.
     pub idle: Resources<Amount>,
     /// In addition, for each request per second that it serves.
     pub per_request: Resources<Amount>,
@@ -141,16 +137,14 @@ pub struct Traffic {
     pub peak: f64,
     /// The most that one ready replica serves per second; what is above that is lost.
     pub per_replica: f64,
-    /// What they follow; the one compiled into the program unless the file names another.
+    /// The trace that they follow; the one compiled into the program unless the file names another.
     pub trace: Arc<Trace>,
 }
 
-/// What a HorizontalPodAutoscaler keeps to.
+/// The bounds and the target of a HorizontalPodAutoscaler.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
-    /// The fewest replicas.
     pub min: u32,
-    /// The most replicas.
     pub max: u32,
     /// Mean usage of the requested cpu to be held.
     pub cpu: Ratio,

@@ -13,6 +13,7 @@ pub mod plugins;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -35,18 +36,19 @@ use crate::load::random::Random;
 use crate::scheduler::plugins::{
     NodeRequest, PodRequest, Refusal, Window, best, refusals, scores, unschedulable,
 };
-use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes as kubernetes;
 
 /// The scheduler that Pods name unless they say otherwise.
 const NAME: &str = "default-scheduler";
 
-/// After this long in the scenario a refused Pod is tried again, whatever has happened.
+/// After this long a refused Pod is tried again, whatever has happened.
 const FLUSH: SignedDuration = SignedDuration::from_mins(5);
 
-/// How long a binding may take to be seen in the watch; afterwards it is believed to have failed.
-const ASSUMED: SignedDuration = SignedDuration::from_secs(30);
+/// How long a binding may take on the machine to be seen in the watch; afterwards it is believed to
+/// have failed.
+const ASSUMED: Duration = Duration::from_secs(30);
 
 /// Why a Pod was not placed.
 #[derive(Debug)]
@@ -71,14 +73,13 @@ struct Failed {
     landscape: Landscape,
 }
 
-/// What a configuration sets.
+/// The parts of a configuration that are in force.
 #[derive(Clone, Default)]
 struct Setup {
     percentage: usize,
     extenders: Vec<Extender>,
 }
 
-/// The scheduler.
 pub struct Scheduler {
     binder: Binder,
     stores: Stores,
@@ -140,19 +141,21 @@ impl Scheduler {
         SetupSlot(Arc::clone(&self.setup))
     }
 
+    fn clock(&self) -> Clock {
+        self.binder.parts.timeline.clock()
+    }
+
     fn setup(&self) -> MutexGuard<'_, Setup> {
         self.setup.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Schedules for ever.
     pub async fn run(mut self) {
         let mut changes = self.stores.changes();
-        let pace = &self.binder.parts.pace;
-        let flush = pace.real(FLUSH, std::time::Duration::from_secs(1));
+        let flush = self.clock().period(FLUSH);
         let mut bindings = JoinSet::new();
         loop {
             changes.borrow_and_update();
-            while let Some(pod) = self.next(clock::now()) {
+            while let Some(pod) = self.next(self.clock().now()) {
                 self.attempt(&pod, &mut bindings).await;
                 while let Some(bound) = bindings.try_join_next() {
                     self.settle(bound);
@@ -170,7 +173,7 @@ impl Scheduler {
     fn settle(&mut self, bound: Result<Option<Failed>, JoinError>) {
         if let Ok(Some(Failed { uid, landscape })) = bound {
             self.assumed.remove(&uid);
-            self.refused.insert(uid, (landscape, clock::now()));
+            self.refused.insert(uid, (landscape, self.clock().now()));
         }
     }
 
@@ -182,16 +185,15 @@ impl Scheduler {
             pods.iter()
                 .any(|pod| pod.uid().as_deref() == Some(uid) && is_bound(pod))
         };
+        let assumed_for = self.clock().elapsed(ASSUMED);
         self.assumed
-            .retain(|uid, (_, at)| !bound(uid) && now.duration_since(*at) < ASSUMED);
+            .retain(|uid, (_, at)| !bound(uid) && now.duration_since(*at) < assumed_for);
         let exists = |uid: &String| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid));
         self.refused.retain(|uid, _| exists(uid));
-        let pace = &self.binder.parts.pace;
-        let flush = pace.real(FLUSH, std::time::Duration::ZERO);
         let due = |pod: &&Arc<Pod>| {
             let uid = pod.uid().unwrap_or_default();
             let waits = self.refused.get(&uid).is_some_and(|(tried, at)| {
-                let old = now.duration_since(*at).unsigned_abs() >= flush;
+                let old = now.duration_since(*at) >= FLUSH;
                 *tried == landscape.with(pod) && !old
             });
             is_pending(pod) && !waits && !self.assumed.contains_key(&uid)
@@ -211,7 +213,7 @@ impl Scheduler {
         match self.place(pod, &pods, &nodes).await {
             Ok(placed) => {
                 self.refused.remove(&uid);
-                let assumed = (placed.node.clone(), clock::now());
+                let assumed = (placed.node.clone(), self.clock().now());
                 self.assumed.insert(uid.clone(), assumed);
                 let binder = self.binder.clone();
                 let pod = Arc::clone(pod);
@@ -222,7 +224,7 @@ impl Scheduler {
                 });
             }
             Err(unplaced) => {
-                self.refused.insert(uid, (landscape, clock::now()));
+                self.refused.insert(uid, (landscape, self.clock().now()));
                 self.refuse(pod, unplaced).await;
             }
         }
@@ -276,11 +278,10 @@ impl Scheduler {
     }
 
     fn tell_skipped(&self, pod: &Pod) {
-        let event = Event::FailedOpen {
-            call: "extender",
+        let event = Event::ExtenderSkipped {
             pod: PodName::new(&pod.namespace().unwrap_or_default(), &pod.name_any()),
         };
-        self.binder.parts.tell(clock::now(), event);
+        self.binder.parts.tell(event);
     }
 
     /// Says in the Pod's condition why it waits; nothing is written while the text stays the same.
@@ -295,7 +296,7 @@ impl Scheduler {
             return;
         }
         let namespace = pod.namespace().unwrap_or_default();
-        let now = clock::now();
+        let now = self.clock().now();
         let patch = json!({"status": {"conditions": [{
             "type": "PodScheduled", "status": "False", "reason": reason, "message": message,
             "lastTransitionTime": stamp(now),
@@ -313,7 +314,7 @@ impl Scheduler {
         }
         let pod = PodName::new(&namespace, &pod.name_any());
         let event = Event::PodRefused { pod, message };
-        self.binder.parts.tell(now, event);
+        self.binder.parts.tell(event);
     }
 }
 

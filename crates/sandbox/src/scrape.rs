@@ -14,7 +14,6 @@ use evenkeel_core::units::{Resource, Resources};
 /// When counters are read, and over which span rates are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// Between two scrapes.
     pub interval: SignedDuration,
     /// The span of a rate.
     pub window: SignedDuration,
@@ -29,7 +28,7 @@ impl Default for Timing {
     }
 }
 
-/// What a backend can say of one thing.
+/// The newest measurement of one thing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
     /// When its counters were last read.
@@ -96,7 +95,7 @@ impl<K: Ord + Clone> Scraper<K> {
         }
     }
 
-    /// What is known of each thing that was read twice within the window.
+    /// The measurements of all things that were read twice within the window.
     pub fn samples(&self) -> impl Iterator<Item = (&K, Sample)> {
         let sampled = |(key, series): (_, &Series)| Some((key, series.sample()?));
         self.series

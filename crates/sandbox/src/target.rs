@@ -3,8 +3,8 @@
 //!
 //! Both sides have the same load, the same HPA, Pods that take the same time to be ready, and
 //! metrics that lag as an exporter's do; they differ in the floor only. The floor comes from
-//! [`evenkeel_core::scaling::decide`], which the service runs too, and the HPA looks at it one tick after it
-//! was decided. The load is shared by the Pods that are ready, whatever they request.
+//! [`evenkeel_core::scaling::decide`], which the service runs too, and the HPA looks at it one tick
+//! after it was decided. The load is shared by the Pods that are ready, whatever they request.
 
 mod forecasting;
 mod model;
@@ -23,18 +23,18 @@ use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::horizon::horizon;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::{Resource, count_as_f64};
-use forecasting::{Prophet, Seen};
-use replicas::Side;
+use forecasting::{FloorForecaster, TickObservation};
+use replicas::ScaledPods;
 
 /// The distance of a load's values: one tick of the service and of an HPA.
 pub const GRID: SignedDuration = SYNC;
 
-/// What is scaled, and by what.
+/// A workload that is scaled by one resource.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
     /// The resource whose load it is.
     pub resource: Resource,
-    /// What one Pod is to carry of it.
+    /// The load that one Pod is to carry.
     pub capacity: PodCapacity,
     /// The bounds of the HPA.
     pub bounds: Bounds,
@@ -61,14 +61,12 @@ impl Target {
     }
 }
 
-/// One tick.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// When.
     pub at: Timestamp,
     /// The load; `None` in a gap.
     pub load: Option<f64>,
-    /// What was forecast for now, one horizon ago.
+    /// The forecast of one horizon ago for now.
     pub forecast: Option<Expected>,
     /// The replicas that Evenkeel's floor and the HPA led to.
     pub replicas: i32,
@@ -81,22 +79,18 @@ pub struct Point {
 /// A forecast of one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Expected {
-    /// The mean.
     pub mean: f64,
     /// The interval that holds 80 % of what comes.
     pub interval80: Interval,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// The ticks.
     pub points: Vec<Point>,
     /// How far ahead was forecast.
     pub horizon: SignedDuration,
-    /// With the floor.
     pub evenkeel: Cost,
-    /// The HPA alone.
     pub plain: Cost,
     /// How good the forecasts were, over the whole run.
     pub forecasts: Forecasts,
@@ -119,17 +113,20 @@ pub struct Forecasts {
     pub trusted_share: f64,
     /// The service's own rolling figures at the end.
     pub recent: Option<Accuracy>,
-    /// Whether the model is trusted at the end.
+    /// The trust in the model at the end.
     pub trust: Trust,
 }
 
-/// Runs both sides through `load`, whose steps are those of [`GRID`], and tells `progress` the share
-/// that is done now and then.
+/// Runs both sides through `load`, whose steps are those of [`GRID`], and tells `progress` the
+/// share that is done now and then.
 #[must_use]
 pub fn run(target: &Target, model: Model, load: &Series, progress: &mut dyn FnMut(f64)) -> Outcome {
     let initial = target.initial(load);
-    let (mut evenkeel, mut plain) = (Side::new(target, initial), Side::new(target, initial));
-    let mut prophet = Prophet::new(target, model);
+    let (mut evenkeel, mut plain) = (
+        ScaledPods::new(target, initial),
+        ScaledPods::new(target, initial),
+    );
+    let mut forecaster = FloorForecaster::new(target, model);
     let mut floor = target.bounds.min();
     let mut points = Vec::with_capacity(load.values().len());
     for (now, value) in ticks(load, progress) {
@@ -139,12 +136,12 @@ pub fn run(target: &Target, model: Model, load: &Series, progress: &mut dyn FnMu
         points.push(Point {
             at: now,
             load: value,
-            forecast: prophet.expected(),
+            forecast: forecaster.expected(),
             replicas: evenkeel.replicas(),
             floor,
             plain: plain.replicas(),
         });
-        floor = prophet.decide(&Seen {
+        floor = forecaster.decide(&TickObservation {
             now,
             measured: evenkeel.measured(),
             current: evenkeel.replicas(),
@@ -158,14 +155,14 @@ pub fn run(target: &Target, model: Model, load: &Series, progress: &mut dyn FnMu
         horizon: target.horizon(),
         evenkeel: evenkeel.cost(),
         plain: plain.cost(),
-        forecasts: prophet.forecasts(),
+        forecasts: forecaster.forecasts(),
     }
 }
 
 /// The replicas of a plain HPA under `load` at each of its steps, and what they came to.
 #[must_use]
 pub fn plain(target: &Target, load: &Series) -> (Vec<i32>, Cost) {
-    let mut plain = Side::new(target, target.initial(load));
+    let mut plain = ScaledPods::new(target, target.initial(load));
     let mut replicas = Vec::with_capacity(load.values().len());
     for (now, value) in ticks(load, &mut |_| ()) {
         let at = now.duration_since(load.start());
@@ -176,11 +173,11 @@ pub fn plain(target: &Target, load: &Series) -> (Vec<i32>, Cost) {
     (replicas, plain.cost())
 }
 
-/// What replicas that were observed came to under `load`, step for step; one that is missing is as
+/// The costs of replicas that were observed under `load`, step for step; one that is missing is as
 /// the one before.
 #[must_use]
 pub fn observed(target: &Target, load: &Series, replicas: &[Option<i32>]) -> Cost {
-    let mut side = Side::new(target, target.initial(load));
+    let mut side = ScaledPods::new(target, target.initial(load));
     let counts = replicas.iter().copied().chain(std::iter::repeat(None));
     for ((now, value), count) in ticks(load, &mut |_| ()).zip(counts) {
         let at = now.duration_since(load.start());

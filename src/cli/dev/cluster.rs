@@ -5,18 +5,20 @@
 //! address and the scenario begins.
 
 mod addresses;
+mod annotated;
+mod baseline;
 mod clients;
 mod error;
+pub mod events;
 mod faults;
 mod install;
 mod installation;
-mod lockstep;
 mod observe;
 mod options;
 mod readiness;
-mod said;
 mod scheduling;
 mod service;
+mod service_events;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -29,28 +31,28 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub use self::error::StartError;
+pub use self::events::{Event, Events, TimedEvent};
 pub use self::options::{Options, SPEED};
 
 use self::addresses::Addresses;
 use evenkeel_apiserver::{self as api, ApiServer};
 use evenkeel_clock::{self as clock, Clock};
-use evenkeel_sandbox::engine::World;
 use evenkeel_sandbox::engine::lag::Lags;
 use evenkeel_sandbox::engine::summary::Summary;
-use evenkeel_sandbox::events::Happened;
 use evenkeel_sandbox::gate::Gate;
-use evenkeel_sandbox::kubelet::{self, Kubelet, heartbeat};
+use evenkeel_sandbox::kubelet::{Kubelet, heartbeat};
+use evenkeel_sandbox::machines::Machines;
 use evenkeel_sandbox::parts::Parts;
 use evenkeel_sandbox::prometheus::{self, Behaviour, ResourceReadings};
 use evenkeel_sandbox::recorder::Recorder;
 use evenkeel_sandbox::scheduler::Scheduler;
 use evenkeel_sandbox::store::Stores;
-use evenkeel_sandbox::{Event, Events, Pace, controllers};
+use evenkeel_sandbox::{Timeline, controllers};
 
 /// Where the service's own objects are.
 const NAMESPACE: &str = "evenkeel-system";
 
-/// What the service has to be told of the cluster.
+/// The settings that a cluster gives the service.
 #[derive(Debug, Clone)]
 pub struct Wiring {
     /// How it reaches the API server.
@@ -59,7 +61,7 @@ pub struct Wiring {
     pub namespace: &'static str,
     /// Fields of its configuration, as paths with values.
     pub fields: Vec<(String, String)>,
-    /// The time that its scaling goes by: as fast as the scenario's.
+    /// The clock that the cluster's objects and measurements are dated by.
     pub clock: Clock,
     /// Cancelled when it is to end.
     pub stop: CancellationToken,
@@ -68,7 +70,8 @@ pub struct Wiring {
 /// How the service ended.
 pub type Ended = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// What faults break, beside the API server and nodes.
+/// The parts that faults break, beside the API server and nodes.
+#[derive(Clone)]
 struct Breakable {
     behaviour: Behaviour,
     gate: Gate,
@@ -76,15 +79,15 @@ struct Breakable {
 
 /// A running cluster; it ends when this is dropped, and in good order by [`Cluster::stop`].
 pub struct Cluster {
-    /// An administrator's client.
     pub client: Client,
     config: kube::Config,
     kubeconfig: PathBuf,
     addresses: Addresses,
-    pace: Pace,
+    timeline: Timeline,
     events: Events,
-    world: World,
+    machines: Machines,
     server: ApiServer,
+    breakable: Breakable,
     tasks: JoinSet<()>,
     service: tokio::task::JoinHandle<Ended>,
     stop: CancellationToken,
@@ -103,39 +106,42 @@ impl Cluster {
     where
         F: Future<Output = Ended> + Send + 'static,
     {
-        let pace = Pace::new(options.speed);
-        let world = options.world(controllers::sync(&pace));
-        let readings = ResourceReadings::new(world.clone(), pace.clone());
+        let clock = options.clock(clock::now());
+        let timeline = Timeline::new(clock);
+        let machines = options.machines(controllers::sync(clock));
+        let readings = ResourceReadings::new(machines.clone(), timeline.clone());
         let server = ApiServer::start(api::Settings {
             tls: true,
             seed: options.seed,
             metrics: Some(Arc::new(readings)),
+            clock: Arc::new(move || clock.now()),
             ..api::Settings::default()
         })
         .await?;
         let (kubeconfig, config) = clients::connect(&server, &options.folder).await?;
         let client = clients::named(&config, "evenkeel-dev")?;
         let addresses = Addresses::free().await?;
-        install::prepare(&client, &options).await?;
+        install::prepare(&client, &options, clock.now()).await?;
         scheduling::write(&client).await?;
         let mut tasks = JoinSet::new();
         let gate = Gate::default();
         let called = addresses.called(&options, &gate, &mut tasks).await?;
         let behaviour = Behaviour::default();
-        let backend = prometheus::serve(world.clone(), pace.clone(), behaviour.clone()).await;
+        let backend =
+            prometheus::serve(machines.clone(), timeline.clone(), behaviour.clone()).await;
         let (prometheus, backend) = backend.map_err(|source| StartError::Io {
             what: "the metrics backend cannot listen",
             source,
         })?;
         tasks.spawn(backend);
-        let fields = install::fields(&pace, addresses, prometheus);
+        let fields = install::fields(clock, addresses, prometheus);
         installation::write(&client, &fields, called).await?;
         let stop = CancellationToken::new();
         let service = tokio::spawn(serve(Wiring {
             kubeconfig: kubeconfig.clone(),
             namespace: NAMESPACE,
             fields,
-            clock: Clock::accelerated(options.speed.get(), clock::now()),
+            clock,
             stop: stop.clone(),
         }));
         let mut cluster = Self {
@@ -143,32 +149,27 @@ impl Cluster {
             config,
             kubeconfig,
             addresses,
-            pace,
+            timeline,
             events,
-            world,
+            machines,
             server,
+            breakable: Breakable { behaviour, gate },
             tasks,
             service,
             stop,
         };
-        let breakable = Breakable { behaviour, gate };
-        cluster.run(&options, called.https, &breakable).await?;
+        cluster.run(&options, called.https).await?;
         Ok(cluster)
     }
 
     /// Starts what runs on the API, waits for the service, and begins the scenario; the extender is
     /// called at `called`.
-    async fn run(
-        &mut self,
-        options: &Options,
-        called: SocketAddr,
-        breakable: &Breakable,
-    ) -> Result<(), StartError> {
+    async fn run(&mut self, options: &Options, called: SocketAddr) -> Result<(), StartError> {
         let stores = Stores::start(&self.client, &mut self.tasks);
         self.run_nodes(&stores)?;
         let controllers = clients::named(&self.config, "kube-controller-manager")?;
-        let (pace, events) = (&self.pace, &self.events);
-        controllers::start(&controllers, &stores, pace, events, &mut self.tasks);
+        let (timeline, events) = (&self.timeline, self.events.of_cluster());
+        controllers::start(&controllers, &stores, timeline, &events, &mut self.tasks);
         let (client, parts) = self.part("kube-scheduler", "default-scheduler")?;
         let recorder = parts.recorder.clone();
         let scheduler = Scheduler::new(client, stores.clone(), parts, options.seed);
@@ -183,20 +184,25 @@ impl Cluster {
         let file =
             scheduling::File::open(&self.client, setup, called, options.patience, recorder).await?;
         self.tasks.spawn(file.follow());
-        self.begin(stores, options, breakable);
+        self.begin(stores, options);
         Ok(())
     }
 
     /// Starts kubelets and the machines that they stand for.
     fn run_nodes(&mut self, stores: &Stores) -> Result<(), StartError> {
         let (client, parts) = self.part("kubelet", "kubelet")?;
-        let beating = heartbeat::run(client.clone(), stores.clone(), self.world.clone());
-        let machines =
-            kubelet::machines(self.world.clone(), self.pace.clone(), self.events.clone());
-        let kubelet = Kubelet::new(client, stores.clone(), self.world.clone(), parts);
+        let beating = heartbeat::run(
+            client.clone(),
+            stores.clone(),
+            self.machines.clone(),
+            self.timeline.clock(),
+        );
+        let machines = self.machines.clone();
+        let stepping = machines.run(self.timeline.clone(), self.events.of_cluster());
+        let kubelet = Kubelet::new(client, stores.clone(), self.machines.clone(), parts);
         self.tasks.spawn(kubelet.run());
         self.tasks.spawn(beating);
-        self.tasks.spawn(machines);
+        self.tasks.spawn(stepping);
         Ok(())
     }
 
@@ -207,58 +213,76 @@ impl Cluster {
         component: &'static str,
     ) -> Result<(Client, Parts), StartError> {
         let client = clients::named(&self.config, agent)?;
-        let recorder = Recorder::start(client.clone(), component, &mut self.tasks);
+        let recorder = Recorder::start(
+            client.clone(),
+            component,
+            self.timeline.clock(),
+            &mut self.tasks,
+        );
         let parts = Parts {
-            pace: self.pace.clone(),
-            events: self.events.clone(),
+            timeline: self.timeline.clone(),
+            events: self.events.of_cluster(),
             recorder,
         };
         Ok((client, parts))
     }
 
     /// Begins the scenario, with everything that goes by its time.
-    fn begin(&mut self, stores: Stores, options: &Options, breakable: &Breakable) {
-        self.pace.begin(clock::now());
+    fn begin(&mut self, stores: Stores, options: &Options) {
+        self.timeline.begin();
         self.tell("ready");
-        self.tasks.spawn(observe::run(
-            (stores, options.scenario.clone()),
-            self.world.clone(),
-            self.pace.clone(),
-            self.events.clone(),
-        ));
+        let observer = observe::Observer {
+            stores,
+            scenario: options.scenario.clone(),
+            machines: self.machines.clone(),
+            timeline: self.timeline.clone(),
+            events: self.events.clone(),
+        };
+        self.tasks.spawn(observer.run());
         let addresses = service::Addresses {
             http: self.addresses.http,
             dashboard: self.addresses.dashboard,
         };
-        let (pace, events) = (self.pace.clone(), self.events.clone());
-        self.tasks.spawn(service::watch(addresses, pace, events));
-        let (pace, events) = (self.pace.clone(), self.events.clone());
+        let (timeline, events) = (self.timeline.clone(), self.events.clone());
         self.tasks
-            .spawn(said::watch(self.client.clone(), pace, events));
-        let plain = options.plain(self.world.lags());
-        let (pace, events) = (self.pace.clone(), self.events.clone());
+            .spawn(service::watch(addresses, timeline, events));
+        let (timeline, events) = (self.timeline.clone(), self.events.clone());
         self.tasks
-            .spawn(lockstep::run(plain, self.world.clone(), pace, events));
+            .spawn(service_events::watch(self.client.clone(), timeline, events));
+        let plain = options.plain(self.machines.lags());
+        let (timeline, events) = (self.timeline.clone(), self.events.clone());
+        self.tasks.spawn(baseline::run(
+            plain,
+            self.machines.clone(),
+            timeline,
+            events,
+        ));
         self.tasks.spawn(install::workloads(
             self.client.clone(),
             options.scenario.clone(),
-            self.world.clone(),
-            self.pace.clone(),
+            self.machines.clone(),
+            self.timeline.clone(),
         ));
         self.tasks.spawn(
             faults::Faults {
                 planned: options.faults.clone(),
                 client: self.client.clone(),
                 scenario: options.scenario.clone(),
-                world: self.world.clone(),
+                machines: self.machines.clone(),
                 control: self.server.control(),
-                behaviour: breakable.behaviour.clone(),
-                gate: breakable.gate.clone(),
-                pace: self.pace.clone(),
+                behaviour: self.breakable.behaviour.clone(),
+                gate: self.breakable.gate.clone(),
+                timeline: self.timeline.clone(),
                 events: self.events.clone(),
             }
             .run(),
         );
+    }
+
+    /// The metrics backend, for whoever wants to break it beside the planned faults.
+    #[must_use]
+    pub const fn metrics(&self) -> &Behaviour {
+        &self.breakable.behaviour
     }
 
     /// The kubeconfig for kubectl.
@@ -279,28 +303,27 @@ impl Cluster {
         self.addresses.dashboard
     }
 
-    /// What happens from now on.
+    /// The events from now on.
     #[must_use]
-    pub fn events(&self) -> broadcast::Receiver<Happened> {
+    pub fn events(&self) -> broadcast::Receiver<TimedEvent> {
         self.events.subscribe()
     }
 
-    /// The scenario's time.
     #[must_use]
     pub fn now(&self) -> SignedDuration {
-        self.pace.scenario(clock::now())
+        self.timeline.elapsed()
     }
 
-    /// What the run has come to so far.
+    /// The figures of the run so far.
     #[must_use]
     pub fn summary(&self) -> Summary {
-        self.world.summary()
+        self.machines.summary()
     }
 
     /// How long Pods took until a node took them on, so far.
     #[must_use]
     pub fn lags(&self) -> Lags {
-        self.world.lags()
+        self.machines.lags()
     }
 
     /// Waits until the service ends by itself, which it should not.

@@ -7,15 +7,15 @@ use jiff::SignedDuration;
 
 use super::show::{Show, Started, clock};
 use super::thinned::Thinned;
+use crate::cli::dev::cluster::events::Event;
+use crate::cli::dev::cluster::events::{
+    NodeLoads, Notice, PlainReplicas, Target, TimedEvent, Trust, WorkloadLoad,
+};
 use crate::cli::figures;
 use crate::cli::output::{Failure, percent};
 use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::Resource;
-use evenkeel_sandbox::Event;
-use evenkeel_sandbox::events::{
-    Happened, NodeLoads, Notice, PlainReplicas, Target, Trust, WorkloadLoad,
-};
 
 /// Distance of lines of loads.
 const EVERY: Duration = Duration::from_secs(4);
@@ -64,7 +64,7 @@ impl<W: Write> Show for Lines<W> {
         Ok(writeln!(self.to)?)
     }
 
-    fn happened(&mut self, happened: &Happened) -> Result<(), Failure> {
+    fn happened(&mut self, happened: &TimedEvent) -> Result<(), Failure> {
         if !self.thinned.lets_through(&happened.event, clock::instant()) {
             return Ok(());
         }
@@ -135,7 +135,7 @@ fn told(event: &Event) -> (&'static str, String) {
         Event::ServiceState { state } => ("service", state.clone()),
         Event::FailedOpen { .. }
         | Event::Notices { .. }
-        | Event::Said { .. }
+        | Event::ServiceEvent { .. }
         | Event::Scaling { .. }
         | Event::Plain { .. } => told_of_service(event),
     }
@@ -150,7 +150,7 @@ fn told_of_service(event: &Event) -> (&'static str, String) {
         ),
         Event::Notices { on } if on.is_empty() => ("notice", "all is as usual".to_owned()),
         Event::Notices { on } => ("notice", notices(on)),
-        Event::Said {
+        Event::ServiceEvent {
             regarding,
             reason,
             note,
@@ -340,7 +340,7 @@ mod tests {
     fn shown(show: &mut dyn Show) {
         for event in events().into_iter().chain(events()) {
             let at = SignedDuration::from_secs(3725);
-            show.happened(&Happened { at, event }).unwrap();
+            show.happened(&TimedEvent { at, event }).unwrap();
         }
     }
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use jiff::SignedDuration;
 
 use super::show::Started;
-use evenkeel_sandbox::Event;
-use evenkeel_sandbox::events::{Happened, NodeLoads, Notice, Target, WorkloadLoad};
+use crate::cli::dev::cluster::events::Event;
+use crate::cli::dev::cluster::events::{NodeLoads, Notice, Target, TimedEvent, WorkloadLoad};
 
 /// More than any screen shows.
 const KEPT: usize = 100;
@@ -34,7 +34,7 @@ pub(super) struct Model {
     /// Requests per second of each workload, the oldest first.
     pub(super) traffic: BTreeMap<(String, String), VecDeque<f64>>,
     /// Placements, refusals and scalings, the latest first.
-    pub(super) recent: VecDeque<Happened>,
+    pub(super) recent: VecDeque<TimedEvent>,
     pub(super) faults: Vec<(String, Phase)>,
     pub(super) placed: usize,
     pub(super) refused: usize,
@@ -75,7 +75,7 @@ impl Model {
     }
 
     /// Takes note of an event.
-    pub(super) fn take(&mut self, happened: &Happened) {
+    pub(super) fn take(&mut self, happened: &TimedEvent) {
         match &happened.event {
             Event::PodClassified { .. } => {}
             Event::PodPlaced { .. } => {
@@ -86,7 +86,7 @@ impl Model {
                 self.refused += 1;
                 self.remember_refusal(happened);
             }
-            Event::Scaled { .. } | Event::Said { .. } => self.remember(happened),
+            Event::Scaled { .. } | Event::ServiceEvent { .. } => self.remember(happened),
             Event::FailedOpen { .. } => self.failed_open += 1,
             Event::Notices { on } => self.notices.clone_from(on),
             Event::Scaling { targets } => {
@@ -119,13 +119,13 @@ impl Model {
         }
     }
 
-    fn remember(&mut self, happened: &Happened) {
+    fn remember(&mut self, happened: &TimedEvent) {
         self.recent.push_front(happened.clone());
         self.recent.truncate(KEPT);
     }
 
     /// A Pod that is tried again and again would push all else away: its last refusal stands.
-    fn remember_refusal(&mut self, happened: &Happened) {
+    fn remember_refusal(&mut self, happened: &TimedEvent) {
         let Event::PodRefused { pod, .. } = &happened.event else {
             return;
         };

@@ -9,9 +9,9 @@ use serde_json::json;
 
 use super::show::{Show, Started};
 use super::thinned::Thinned;
+use crate::cli::dev::cluster::events::TimedEvent;
 use crate::cli::output::Failure;
 use evenkeel_clock as clock;
-use evenkeel_sandbox::events::Happened;
 
 /// Distance of objects of loads.
 const EVERY: Duration = Duration::from_secs(1);
@@ -80,7 +80,7 @@ impl<W: Write> Show for Objects<W> {
         self.notation.put(&mut self.to, "started", started)
     }
 
-    fn happened(&mut self, happened: &Happened) -> Result<(), Failure> {
+    fn happened(&mut self, happened: &TimedEvent) -> Result<(), Failure> {
         if !self.thinned.lets_through(&happened.event, clock::instant()) {
             return Ok(());
         }
@@ -104,10 +104,10 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::cli::dev::cluster::events::Event;
+    use crate::cli::dev::cluster::events::NodeLoads;
     use evenkeel_core::placement::usage::PodName;
     use evenkeel_core::units::Resources;
-    use evenkeel_sandbox::Event;
-    use evenkeel_sandbox::events::NodeLoads;
 
     fn shown(notation: Notation) -> String {
         let loads = || Event::Loads {
@@ -130,7 +130,7 @@ mod tests {
         let mut show = Objects::new(&mut out, notation);
         for event in [loads(), loads(), placed] {
             let at = SignedDuration::from_millis(1500);
-            show.happened(&Happened { at, event }).unwrap();
+            show.happened(&TimedEvent { at, event }).unwrap();
         }
         show.missed(3).unwrap();
         String::from_utf8(out).unwrap()

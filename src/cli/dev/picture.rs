@@ -13,8 +13,8 @@ use super::canvas::{Canvas, Cell, Tone};
 use super::model::Model;
 use super::show::{Show, Started};
 use super::view::{self, HEIGHT, WIDTH};
+use crate::cli::dev::cluster::events::TimedEvent;
 use crate::cli::output::Failure;
-use evenkeel_sandbox::events::Happened;
 
 /// Size of a cell in pixels, and the space around all cells.
 const CELL_WIDTH: usize = 8;
@@ -87,7 +87,7 @@ impl Show for Pictured {
         self.show.started(started)
     }
 
-    fn happened(&mut self, happened: &Happened) -> Result<(), Failure> {
+    fn happened(&mut self, happened: &TimedEvent) -> Result<(), Failure> {
         if let Some(model) = &mut self.model {
             model.take(happened);
         }

@@ -6,8 +6,8 @@ use futures::StreamExt as _;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::show::{Show, Started};
+use crate::cli::dev::cluster::events::Events;
 use crate::cli::output::Failure;
-use evenkeel_sandbox::Events;
 
 use super::cluster::{Cluster, Options};
 use super::embedded;

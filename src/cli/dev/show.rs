@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use jiff::SignedDuration;
 use serde::Serialize;
 
+use crate::cli::dev::cluster::events::TimedEvent;
 use crate::cli::output::Failure;
-use evenkeel_sandbox::events::Happened;
 
 /// A cluster that has just started.
 #[derive(Debug, Clone, Serialize)]
@@ -37,7 +37,7 @@ pub(super) trait Show {
     fn started(&mut self, started: &Started) -> Result<(), Failure>;
 
     /// An event happened.
-    fn happened(&mut self, happened: &Happened) -> Result<(), Failure>;
+    fn happened(&mut self, happened: &TimedEvent) -> Result<(), Failure>;
 
     /// Events that came too fast to be shown.
     fn missed(&mut self, count: u64) -> Result<(), Failure>;

@@ -15,8 +15,8 @@ use super::canvas::{Canvas, Cell, Tone};
 use super::model::Model;
 use super::show::{Show, Started};
 use super::view;
+use crate::cli::dev::cluster::events::TimedEvent;
 use crate::cli::output::Failure;
-use evenkeel_sandbox::events::Happened;
 
 /// Byte that Ctrl-C sends to a program that reads each key.
 const CTRL_C: u8 = 3;
@@ -57,7 +57,7 @@ impl Show for View {
         Ok(())
     }
 
-    fn happened(&mut self, happened: &Happened) -> Result<(), Failure> {
+    fn happened(&mut self, happened: &TimedEvent) -> Result<(), Failure> {
         if let Some(model) = &mut self.model {
             model.take(happened);
         }

@@ -5,8 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use evenkeel_sandbox::Event;
-use evenkeel_sandbox::events::Target;
+use crate::cli::dev::cluster::events::Event;
+use crate::cli::dev::cluster::events::Target;
 
 /// Last events that were let through.
 #[derive(Debug)]

@@ -11,7 +11,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::cluster::autoscaling::{self, ScalingObject};
 use crate::cluster::state::ClusterState;
-use evenkeel_clock as clock;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::watched::{
     WatchedAutoscaler, WatchedDeployment, WatchedNamespace, WatchedNode, WatchedPod,
@@ -32,7 +31,7 @@ pub(super) trait WatchedObject {
 
 impl WatchedObject for WatchedNode {
     fn apply(&self, state: &ClusterState) {
-        state.apply_node(&self.node, clock::now());
+        state.apply_node(&self.node, state.now());
     }
 
     fn key(metadata: &ObjectMeta) -> String {
@@ -50,7 +49,7 @@ impl WatchedObject for WatchedNode {
 
 impl WatchedObject for WatchedPod {
     fn apply(&self, state: &ClusterState) {
-        state.apply_pod(&self.pod, clock::now());
+        state.apply_pod(&self.pod, state.now());
     }
 
     fn key(metadata: &ObjectMeta) -> String {
@@ -58,11 +57,11 @@ impl WatchedObject for WatchedPod {
     }
 
     fn remove(state: &ClusterState, key: &str) {
-        state.remove_pod(key, clock::now());
+        state.remove_pod(key, state.now());
     }
 
     fn retain(state: &ClusterState, keep: &HashSet<String>) {
-        state.retain_pods(|uid| keep.contains(uid), clock::now());
+        state.retain_pods(|uid| keep.contains(uid), state.now());
     }
 }
 

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -86,7 +85,7 @@ pub struct Refill {
 }
 
 impl Refill {
-    /// A refill from `past` in the time of `clock`.
+    /// A refill from `past`, whose dates are those of `clock`.
     #[must_use]
     pub fn new(past: Arc<dyn Past>, clock: Clock, metrics: Metrics) -> Self {
         Self {
@@ -155,7 +154,7 @@ impl Refill {
     async fn ask(&mut self, namespaces: &[&str], signal: &Signal, slots: Slots) -> Asking {
         loop {
             let begun = clock::instant();
-            let grid = grid(slots, &self.clock);
+            let grid = grid(slots);
             let Some(answer) = self.past.sums(signal, namespaces, grid).await else {
                 return Asking::NotToBeHad;
             };
@@ -168,8 +167,7 @@ impl Refill {
                 Err(error) => outcome(error),
             };
             match (self.pace.after(slots.points, outcome), answer) {
-                (Next::Take(rest), Ok(mut sums)) => {
-                    in_time_of(&self.clock, &mut sums);
+                (Next::Take(rest), Ok(sums)) => {
                     tokio::time::sleep(rest).await;
                     return Asking::Answered(sums);
                 }
@@ -214,18 +212,11 @@ const fn outcome(error: &MetricsError) -> Outcome {
     }
 }
 
-fn in_time_of(clock: &Clock, sums: &mut WorkloadSums) {
-    for (at, _) in sums.sums.values_mut().flatten() {
-        *at = clock.of(*at);
-    }
-}
-
-/// The middle of each slot, in real time.
-fn grid(slots: Slots, clock: &Clock) -> Grid {
-    let step = SignedDuration::try_from(clock.wait(slots.step));
+/// The middle of each slot: a rate there speaks of the whole slot best.
+fn grid(slots: Slots) -> Grid {
     Grid {
-        first: clock.real_time(slots.first_middle()),
-        step: step.unwrap_or(SignedDuration::MAX),
+        first: slots.first_middle(),
+        step: slots.step,
         points: slots.points,
     }
 }

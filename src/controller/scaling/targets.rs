@@ -16,7 +16,6 @@ use super::trace::{self, Trace, Traces};
 use crate::api::history::ForecastBand;
 use crate::api::scaling::{ObjectName, TargetStatus};
 use crate::metrics::prometheus::WorkloadName;
-use evenkeel_clock::Clock;
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::tracker::{TickReport, Tracker};
@@ -72,9 +71,7 @@ pub(super) struct Targets {
 
 /// Everything that one tick reads.
 pub(super) struct Tick<'a> {
-    /// The time, by the loop's clock.
     pub(super) now: Timestamp,
-    pub(super) clock: Clock,
     pub(super) settings: Settings,
     /// The parameters that the models of all targets share.
     pub(super) shared: &'a Shared,
@@ -240,8 +237,7 @@ impl TargetState {
             let Some(load) = observation.load(signal) else {
                 continue;
             };
-            let measured = tick.clock.of(load.measured);
-            if tick.now.duration_since(measured) <= tick.settings.max_age {
+            if tick.now.duration_since(load.measured) <= tick.settings.max_age {
                 // It is finite and not negative, and of now.
                 let _ = self.tracker.measure(signal, tick.now, load.value, tick.now);
             }
@@ -350,15 +346,6 @@ fn key_of(shown: &TargetStatus) -> trace::Key {
         namespace: shown.namespace.as_ref().into(),
         kind: kind.clone(),
         name: name.clone(),
-    }
-}
-
-/// The durations of `observed` that were measured outside, in the loop's time.
-pub(super) fn in_time_of(clock: &Clock, observed: &mut [Observed]) {
-    for observed in observed {
-        for took in &mut observed.pods.start_to_ready {
-            *took = clock.span(*took);
-        }
     }
 }
 

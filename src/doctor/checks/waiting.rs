@@ -28,7 +28,8 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     let Some((oldest, since)) = refused.iter().min_by_key(|(_, since)| *since) else {
         return Ok(vec![Finding::ok(REFUSED, "no Pod waits for headroom")]);
     };
-    let waited = evidence.seen.now.duration_since(*since);
+    let now = evidence.seen.server_time.unwrap_or(evidence.seen.now);
+    let waited = now.duration_since(*since);
     let (namespace, name) = (oldest.namespace(), oldest.name());
     let what = format!(
         "waiting for headroom: {}, the longest {namespace}/{name} for {}",

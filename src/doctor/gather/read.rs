@@ -2,9 +2,11 @@
 
 use std::fmt::Debug;
 
-use axum::http::Request;
+use axum::http::{Request, header};
+use jiff::Timestamp;
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::ListParams;
+use kube::client::Body;
 use kube::core::Resource;
 use kube::{Api, Client};
 use serde::Deserialize;
@@ -63,6 +65,15 @@ pub(super) async fn version(client: &Client) -> kube::Result<Seen<String>> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// The time by the API server's clock, as its answers are dated; objects are stamped by it.
+pub(super) async fn server_time(client: &Client) -> Option<Timestamp> {
+    let request = Request::get("/version").body(Body::empty());
+    let answer = client.send(request.ok()?).await.ok()?;
+    let date = answer.headers().get(header::DATE)?.to_str().ok()?;
+    let date = jiff::fmt::rfc2822::parse(date).ok()?;
+    Some(date.timestamp())
 }
 
 impl Reader<'_> {

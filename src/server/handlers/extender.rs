@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use jiff::Timestamp;
 
 use super::Handlers;
 use super::answer::{json_body, unreadable};
@@ -24,21 +25,21 @@ pub(super) async fn filter(
         return Ok(json_body(wire::filter_answer(&request, |_| true)));
     }
     // Asked about again: where it was counted until now is not where it went.
-    let uid = request.pod.uid();
-    handlers.cluster.release(uid, call.received);
+    let (uid, now) = (request.pod.uid(), handlers.cluster.now());
+    handlers.cluster.release(uid, now);
     let snapshot = handlers.cluster.snapshot();
     let filtered = extender::decide::filter(
         &request,
         &judgement::Call {
             snapshot: &snapshot,
             policy: &handlers.policy,
-            now: call.received,
+            now,
             refused_since: handlers.cluster.refused_since(uid),
         },
         &handlers.verdicts,
     );
     if let (Some(only), Some(demand)) = (filtered.only(), filtered.demand) {
-        handlers.reserve(&request, only, demand, &call);
+        handlers.reserve(&request, only, demand, now);
         handlers.count_unknown(&request, &snapshot, [only]);
     }
     handlers
@@ -47,9 +48,7 @@ pub(super) async fn filter(
     handlers.metrics.verdicts(&filtered.refused);
     handlers.explain_failure(Verb::Filter, filtered.exemption, &call);
     if let OptIn::In(_) = snapshot.opt_in(request.pod.namespace()) {
-        handlers
-            .decisions
-            .filtered(&request.pod, &filtered, call.received);
+        handlers.decisions.filtered(&request.pod, &filtered, now);
     }
     Ok(json_body(wire::filter_answer(&request, |position| {
         filtered.passes(position)
@@ -65,20 +64,20 @@ pub(super) async fn prioritize(
         handlers.shed(Verb::Prioritize, &call);
         return Ok(json_body(wire::prioritize_answer(&request, |_| 0)));
     }
-    let uid = request.pod.uid();
-    handlers.cluster.release(uid, call.received);
+    let (uid, now) = (request.pod.uid(), handlers.cluster.now());
+    handlers.cluster.release(uid, now);
     let snapshot = handlers.cluster.snapshot();
     let prioritized = extender::decide::prioritize(
         &request,
         &judgement::Call {
             snapshot: &snapshot,
             policy: &handlers.policy,
-            now: call.received,
+            now,
             refused_since: None,
         },
     );
     if let (Some(best), Some(demand)) = (prioritized.best, prioritized.demand) {
-        handlers.reserve(&request, best, demand, &call);
+        handlers.reserve(&request, best, demand, now);
     }
     let outcome = prioritized
         .exemption
@@ -92,9 +91,7 @@ pub(super) async fn prioritize(
         handlers.count_unknown(&request, &snapshot, without.map(|(position, _)| position));
     }
     if let OptIn::In(_) = snapshot.opt_in(request.pod.namespace()) {
-        handlers
-            .decisions
-            .prioritized(&request, &prioritized, call.received);
+        handlers.decisions.prioritized(&request, &prioritized, now);
     }
     Ok(json_body(wire::prioritize_answer(&request, |position| {
         prioritized.scores.get(position).copied().unwrap_or(0)
@@ -132,7 +129,7 @@ impl Handlers {
         request: &Request<'_>,
         position: usize,
         demand: Resources<Amount>,
-        call: &Call,
+        now: Timestamp,
     ) {
         let name = PodName::new(request.pod.namespace(), request.pod.name());
         let facts = PodFacts {
@@ -142,8 +139,7 @@ impl Handlers {
             started: None,
             finished: None,
         };
-        self.cluster
-            .reserve(request.pod.uid(), &facts, call.received);
+        self.cluster.reserve(request.pod.uid(), &facts, now);
     }
 
     fn shed(&self, verb: Verb, call: &Call) {

@@ -184,7 +184,7 @@ impl Metrics {
             .get_or_create(&VerbLabel { verb })
             .observe(took.as_secs_f64());
         self.last_call
-            .store(call.received.as_second(), Ordering::Relaxed);
+            .store(clock::now().as_second(), Ordering::Relaxed);
     }
 
     pub(super) fn verdicts(&self, refused: &[u8]) {

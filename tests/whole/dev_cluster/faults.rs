@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use evenkeel::cli::dev::cluster::Cluster;
+use evenkeel::cli::dev::cluster::Event;
 use evenkeel_core::units::Ratio;
-use evenkeel_sandbox::Event;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
@@ -20,7 +20,7 @@ async fn scale(cluster: &Cluster, name: &str, replicas: u32) {
     api.patch_scale(name, &parameters, &patch).await.unwrap();
 }
 
-/// Whether an event says what a notice says about something.
+/// True for an event with a notice of this subject and part of its text.
 fn notices(event: &Event, about: &str, part: &str) -> bool {
     let Event::Notices { on } = event else {
         return false;

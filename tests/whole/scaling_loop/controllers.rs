@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::http::Request;
-use evenkeel_clock::{self as clock, Clock};
+use evenkeel_clock::Clock;
 use jiff::Timestamp;
 use kube::Client;
 use serde_json::{Value, json};
@@ -64,7 +64,9 @@ impl<'a> Controllers<'a> {
             made: 0,
         };
         let prometheus = world.prometheus.handle.clone();
-        let begun = running.scale(needed(prometheus.load(clock::now()))).await;
+        let begun = running
+            .scale(needed(prometheus.load(world.clock.now())))
+            .await;
         begun.expect("the API server is there");
         prometheus.set_pods(&running.pods);
         let diary = Arc::<Mutex<Vec<Moment>>>::default();
@@ -128,7 +130,7 @@ impl Running {
     async fn sync(&mut self, prometheus: &Handle) -> Option<Moment> {
         let hpa = self.say("GET", HPA, &Value::Null).await?;
         let before = i64::try_from(self.pods.len()).expect("few Pods");
-        let plain = rule(prometheus.load(clock::now()), before);
+        let plain = rule(prometheus.load(self.clock.now()), before);
         let (min, max) = (least(&hpa), number(&hpa, "/spec/maxReplicas")?);
         let wanted = plain.clamp(min, max.max(min));
         let status = json!({"status": {"currentReplicas": before, "desiredReplicas": wanted,
@@ -172,7 +174,7 @@ impl Running {
         let pod = json!({"metadata": {"name": name, "labels": {"app": "web"},
             "ownerReferences": [self.owner]}, "spec": spec});
         self.say("POST", PODS, &pod).await?;
-        let now = clock::now().to_string();
+        let now = self.clock.now().to_string();
         let status = json!({"status": {"phase": "Running", "startTime": now,
             "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": now}],
             "containerStatuses": [{"name": "app", "ready": true, "started": true,

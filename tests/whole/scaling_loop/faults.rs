@@ -110,7 +110,7 @@ async fn stays_sound(world: &World<'_>, fault: Fault) {
         let shown = world.shown().await.expect("the target is shown");
         assert!(acts(&shown), "{fault:?}: {shown}");
         let now = shown["loads"][0]["now"].as_f64().expect("a load") / 1000.0;
-        let truth = world.prometheus.handle.load(evenkeel_clock::now());
+        let truth = world.prometheus.handle.load(world.clock.now());
         assert!(
             (now - truth).abs() < 0.25 * truth,
             "{fault:?}: {now} for {truth}"

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use evenkeel_apiserver::Settings;
-use evenkeel_clock as clock;
+use evenkeel_clock::{self as clock, Clock};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ fn takes_over(fault: impl AsyncFnOnce(&Replica), back: impl AsyncFnOnce(&Replica
         tls: false,
         ..dev_api::settings()
     };
-    with_world_on(plain, async |world| {
+    with_world_on(plain, Clock::real(), async |world| {
         // These processes go by the real clock, and so does the load: up by half a core a minute.
         let origin = clock::now();
         world.prometheus.handle.set_load(move |at| {

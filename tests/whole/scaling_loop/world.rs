@@ -2,13 +2,13 @@
 //! kube-controller-manager would do about them, and the service, all in a time that runs faster.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel::cli::dev::cluster::Wiring;
 use evenkeel::cli::dev::embedded;
 use evenkeel_apiserver::{ApiServer, Settings};
 use evenkeel_clock::{self as clock, Clock};
-use evenkeel_core::units::Ratio;
 
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
@@ -64,25 +64,29 @@ pub struct Service {
 
 /// Runs a test in a world of its own, in which nothing runs yet.
 pub fn with_world(test: impl AsyncFnOnce(&World<'_>)) {
-    with_world_on(crate::support::dev_api::settings(), test);
+    let origin = clock::now();
+    let clock = Clock::accelerated(SPEED, origin, origin);
+    with_world_on(crate::support::dev_api::settings(), clock, test);
 }
 
-/// The same on an API server that is set up in another way.
-pub fn with_world_on(settings: Settings, test: impl AsyncFnOnce(&World<'_>)) {
+/// The same on an API server that is set up in another way, by another clock.
+pub fn with_world_on(settings: Settings, clock: Clock, test: impl AsyncFnOnce(&World<'_>)) {
     static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
     // Two worlds at a time would be too much for a small machine at this speed.
     let _turn = TURN
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let settings = Settings {
+        clock: Arc::new(move || clock.now()),
+        ..settings
+    };
     with_settings(settings, async |server, client| {
-        let origin = clock::now();
-        let speed = Ratio::new(SPEED).expect("a speed");
-        let clock = Clock::accelerated(speed.get(), origin);
-        let load = move |at: Timestamp| ramp(clock.of(at).duration_since(origin));
+        let origin = clock.now();
+        let load = move |at: Timestamp| ramp(at.duration_since(origin));
         let world = World {
             server,
             client,
-            prometheus: Prometheus::start((SHOP, "Deployment/web"), load).await,
+            prometheus: Prometheus::start((SHOP, "Deployment/web"), clock, load).await,
             clock,
             folder: tempfile::tempdir().expect("a folder"),
             addresses: addresses(),
@@ -204,11 +208,11 @@ impl World<'_> {
             ("certificates.selfManaged.services", "[]"),
             ("certificates.selfManaged.ipAddresses", "[127.0.0.1]"),
             ("metrics.source", "prometheus"),
-            ("metrics.interval", "500ms"),
-            ("metrics.maxAge", "6s"),
+            ("metrics.interval", "10s"),
+            ("metrics.maxAge", "2m"),
             ("metrics.timeout", "1s"),
             ("metrics.prometheus.url", &*self.prometheus.url),
-            ("metrics.prometheus.window", "1s"),
+            ("metrics.prometheus.window", "20s"),
             ("metrics.prometheus.nodeLabel", "node"),
             ("metrics.prometheus.queries.podCpu", "pod_cpu"),
             ("metrics.prometheus.queries.podMemory", "pod_memory"),

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, AUTHORIZATION, USER_AGENT};
+use hyper::header::{ACCEPT, AUTHORIZATION, DATE, HeaderValue, USER_AGENT};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response};
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimePrinter;
 
 use crate::apis::{authorization, discovery, metrics, openapi, proxy};
 use crate::call::{Call, User};
@@ -34,7 +36,17 @@ pub(super) async fn handle(api: &Arc<Api>, request: Request<Incoming>) -> Respon
     }
     let (parts, body) = request.into_parts();
     let answer = answer(api, &parts, body).await;
-    answer.unwrap_or_else(|error| refusal(&error))
+    let mut answer = answer.unwrap_or_else(|error| refusal(&error));
+    answer.headers_mut().insert(DATE, date(api.now()));
+    answer
+}
+
+/// The server's time in the form of HTTP: by it a client knows how old an object is, whatever
+/// clock the server goes by.
+fn date(now: Timestamp) -> HeaderValue {
+    let printed = DateTimePrinter::new().timestamp_to_rfc9110_string(&now);
+    let printed = printed.unwrap_or_default();
+    HeaderValue::try_from(printed).expect("a date has visible characters only")
 }
 
 async fn answer(api: &Arc<Api>, parts: &Parts, body: Incoming) -> Result<Response<Body>, ApiError> {

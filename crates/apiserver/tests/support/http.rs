@@ -29,10 +29,11 @@ where
             let (tls, handler) = (tls.clone(), Arc::clone(&handler));
             tokio::spawn(async move {
                 match tls {
-                    Some(tls) => match tls.accept(stream).await {
-                        Ok(stream) => speak(stream, handler).await,
-                        Err(_) => {}
-                    },
+                    Some(tls) => {
+                        if let Ok(stream) = tls.accept(stream).await {
+                            speak(stream, handler).await;
+                        }
+                    }
                     None => speak(stream, handler).await,
                 }
             });

@@ -9,7 +9,6 @@ mod spec;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::apps::v1::Deployment;
@@ -22,30 +21,27 @@ use serde_json::json;
 use tracing::debug;
 
 use self::metric::{Asked, Sight, Wish};
-use self::readings::{EPOCH, PodMetrics};
+use self::readings::PodMetrics;
 use self::report::Report;
 use crate::objects::stamp;
 use crate::recorder::{Recorder, reference};
 use crate::simulate::autoscaler;
 use crate::simulate::hpa::{History, Limits};
 use crate::store::Stores;
-use crate::{Event, Events, Pace};
-use evenkeel_clock as clock;
+use crate::{Event, Events, Timeline};
+use evenkeel_clock::Clock;
 
-/// However fast the scenario runs, the API is asked no more often than this.
-const LEAST: Duration = Duration::from_millis(200);
-
-/// How far apart an HPA's looks are, in the scenario.
+/// How far apart an HPA's looks are, by the cluster's clock.
 #[must_use]
-pub fn sync(pace: &Pace) -> SignedDuration {
-    pace.span(pace.real(autoscaler::SYNC, LEAST))
+pub fn sync(clock: Clock) -> SignedDuration {
+    clock.elapsed(clock.period(autoscaler::SYNC))
 }
 
 /// The controller.
 pub(super) struct Autoscaling {
     pub(super) client: Client,
     pub(super) stores: Stores,
-    pub(super) pace: Pace,
+    pub(super) timeline: Timeline,
     pub(super) events: Events,
     pub(super) recorder: Recorder,
 }
@@ -71,13 +67,13 @@ impl Why {
 impl Autoscaling {
     /// Runs for ever.
     pub(super) async fn run(self) {
-        let mut ticks = tokio::time::interval(self.pace.real(autoscaler::SYNC, LEAST));
+        let mut ticks = tokio::time::interval(self.timeline.clock().period(autoscaler::SYNC));
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         // What is remembered of each HPA, by its UID.
         let mut kept: HashMap<String, History> = HashMap::new();
         loop {
             ticks.tick().await;
-            let now = clock::now();
+            let now = self.timeline.now();
             let autoscalers = self.stores.autoscalers.list();
             let uids: Vec<_> = autoscalers.iter().filter_map(|hpa| hpa.uid()).collect();
             kept.retain(|uid, _| uids.contains(uid));
@@ -119,9 +115,8 @@ impl Autoscaling {
         report.set("AbleToScale", true, ("SucceededGetScale", got.to_owned()));
         let replicas = deployment.spec.as_ref().and_then(|spec| spec.replicas);
         let current = replicas.unwrap_or(1);
-        let at = EPOCH + self.pace.scenario(now);
         if history.recommendations.is_empty() {
-            history.recommendations.push((at, current));
+            history.recommendations.push((now, current));
         }
         let limits = spec::limits(&spec);
         report.current = current;
@@ -148,16 +143,17 @@ impl Autoscaling {
                 tolerance: spec::tolerance(&limits),
                 pods: &pods,
                 usage,
-                pace: &self.pace,
-                now: at,
+                now,
             };
             let asked = metric::ask(spec.metrics.as_deref().unwrap_or_default(), &sight);
-            self.weigh(hpa, asked, (&limits, history, at), &mut report)
+            self.weigh(hpa, asked, (&limits, history, now), &mut report)
         };
         if report.desired != current {
             self.scale(hpa, &spec, &mut report, &why).await?;
             let behavior = limits.behavior.as_ref();
-            history.events.record(behavior, current, report.desired, at);
+            history
+                .events
+                .record(behavior, current, report.desired, now);
         }
         self.write_status(hpa, &report, now).await
     }
@@ -258,7 +254,7 @@ impl Autoscaling {
             to: count(desired),
             why: stands.clone(),
         };
-        self.events.tell(self.pace.scenario(clock::now()), event);
+        self.events.tell(self.timeline.elapsed(), event);
         Ok(())
     }
 

@@ -17,19 +17,21 @@ use serde_json::json;
 use tracing::debug;
 
 use self::rolling::{Bounds, Set};
+use self::status::Versions;
 use super::Turns;
 use crate::recorder::{Recorder, reference};
 use crate::store::Stores;
+use evenkeel_clock::Clock;
 
 /// The label that tells the versions of a template apart.
 const HASH: &str = "pod-template-hash";
 /// Old ReplicaSets that are kept where a Deployment does not say how many.
 const HISTORY: i32 = 10;
 
-/// The controller.
 pub(super) struct Deployments {
     pub(super) client: Client,
     pub(super) stores: Stores,
+    pub(super) clock: Clock,
     pub(super) recorder: Recorder,
 }
 
@@ -73,7 +75,11 @@ impl Deployments {
             revision::write(&self.client, deployment, newest, &old).await?;
         }
         self.forget(spec, deployment, &old).await?;
-        status::write(&self.client, deployment, newest.first().copied(), &old).await
+        let versions = Versions {
+            newest: newest.first().copied(),
+            old: &old,
+        };
+        status::write(&self.client, deployment, versions, self.clock.now()).await
     }
 
     /// Makes the ReplicaSet of a new version, without Pods.

@@ -17,16 +17,16 @@ use super::Turns;
 use super::replica_set::is_ready;
 use crate::objects::{condition_since, stamp};
 use crate::store::Stores;
-use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
 
 /// An eviction that was allowed and has not shown this long did not happen.
 const DISRUPTED: SignedDuration = SignedDuration::from_mins(2);
 
-pub(super) async fn run(client: Client, stores: Stores) {
+pub(super) async fn run(client: Client, stores: Stores, clock: Clock) {
     let mut turns = Turns::of(&stores);
     loop {
         for budget in stores.budgets.list() {
-            if let Err(error) = reconcile(&client, &stores, &budget).await {
+            if let Err(error) = reconcile(&client, &stores, &budget, clock.now()).await {
                 debug!(%error, budget = budget.name_any(), "a disruption budget could not be kept");
             }
         }
@@ -38,6 +38,7 @@ async fn reconcile(
     client: &Client,
     stores: &Stores,
     budget: &PodDisruptionBudget,
+    now: Timestamp,
 ) -> kube::Result<()> {
     let namespace = budget.namespace().unwrap_or_default();
     let selector = budget.spec.as_ref().and_then(|spec| spec.selector.clone());
@@ -49,7 +50,7 @@ async fn reconcile(
             .is_some_and(|selector| selector.matches(pod.labels()));
         ours && pod.namespace().as_ref() == Some(&namespace)
     });
-    let status = status(budget, &pods, scale(stores, &pods), clock::now());
+    let status = status(budget, &pods, scale(stores, &pods), now);
     let is = json!(budget.status);
     let same = |(field, value): (&String, &Value)| {
         let nothing = value.as_object().is_some_and(serde_json::Map::is_empty);
@@ -98,7 +99,8 @@ fn controller(
     controllers.next().map(|owner| owner.name.clone())
 }
 
-/// The status; `scale` is what the Pods' controllers want, which shares and `maxUnavailable` are of.
+/// The status; `scale` is what the Pods' controllers want, which shares and `maxUnavailable` are
+/// of.
 fn status(budget: &PodDisruptionBudget, pods: &[Arc<Pod>], scale: i32, now: Timestamp) -> Value {
     let count = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
     let spec = budget.spec.clone().unwrap_or_default();

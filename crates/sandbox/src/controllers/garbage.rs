@@ -29,7 +29,7 @@ pub(super) async fn run(client: Client, stores: Stores) {
     }
 }
 
-/// Whether the Pod's node is none of those that there are; while none has been listed nobody
+/// True for a Pod whose node is none of those that there are; while none has been listed nobody
 /// knows.
 fn is_homeless(pod: &Pod, nodes: &HashSet<String>) -> bool {
     let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_ref());

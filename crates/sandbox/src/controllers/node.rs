@@ -1,11 +1,10 @@
 //! Nodes whose kubelet has fallen silent: they are marked and tainted, and what does not tolerate
 //! that is evicted, as kube-controller-manager's two node controllers do it.
 //!
-//! Spans are those of Kubernetes in the scenario's time, but never so short that a busy machine
+//! Spans are those of Kubernetes by the cluster's clock, but never so short that a busy machine
 //! would lose nodes by being slow.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -16,28 +15,26 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 use tracing::debug;
 
-use crate::Pace;
 use crate::kubelet::heartbeat::LEASES;
 use crate::objects::stamp;
 use crate::recorder::{Recorder, reference};
 use crate::store::Stores;
-use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
 
 /// The taint of nodes that do not answer.
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 /// So long a kubelet may be silent.
 const GRACE: SignedDuration = SignedDuration::from_secs(50);
-/// Several heartbeats of the clock.
+/// The least that this takes on the machine: several heartbeats.
 const LEAST_GRACE: Duration = Duration::from_secs(40);
 /// How often nodes are looked at.
 const LOOK: Duration = Duration::from_secs(2);
 const SILENT: &str = "NodeStatusUnknown";
 
-/// The controller.
 pub(super) struct Nodes {
     pub(super) client: Client,
     pub(super) stores: Stores,
-    pub(super) pace: Pace,
+    pub(super) clock: Clock,
     pub(super) recorder: Recorder,
 }
 
@@ -60,13 +57,13 @@ impl Nodes {
             .into_iter()
             .filter_map(|lease| Some((lease.name_any(), lease.spec?.renew_time?.0)))
             .collect();
-        let now = clock::now();
-        let grace = self.pace.real(GRACE, LEAST_GRACE);
+        let now = self.clock.now();
+        let grace = GRACE.max(self.clock.elapsed(LEAST_GRACE));
         for node in self.stores.nodes.list() {
             let heard = renewed.get(&node.name_any()).copied();
             let heard = heard.or(node.creation_timestamp().map(|time| time.0));
             let age = heard.map_or(SignedDuration::ZERO, |heard| now.duration_since(heard));
-            let kept = if age.unsigned_abs() > grace && age.is_positive() {
+            let kept = if age > grace {
                 self.mark(&node, now).await
             } else {
                 self.clear(&node).await
@@ -146,7 +143,7 @@ impl Nodes {
             let Some(node) = node.filter(|_| pod.metadata.deletion_timestamp.is_none()) else {
                 continue;
             };
-            let Some(taint) = self.intolerable(&pod, &node, now) else {
+            let Some(taint) = intolerable(&pod, &node, now) else {
                 continue;
             };
             let api: Api<Pod> =
@@ -161,22 +158,23 @@ impl Nodes {
             }
         }
     }
+}
 
-    fn intolerable(&self, pod: &Arc<Pod>, node: &Node, now: Timestamp) -> Option<Taint> {
-        let taints = node.spec.as_ref()?.taints.as_ref()?;
-        let tolerations = pod.spec.as_ref()?.tolerations.as_deref();
-        let tolerations = tolerations.unwrap_or_default();
-        let mut executing = taints.iter().filter(|taint| taint.effect == "NoExecute");
-        let intolerable = |taint: &&Taint| match tolerated(taint, tolerations) {
-            Tolerated::Never => true,
-            Tolerated::For(span) => taint.time_added.as_ref().is_some_and(|since| {
-                let span = self.pace.real(span, Duration::ZERO);
-                now.duration_since(since.0).unsigned_abs() > span
-            }),
-            Tolerated::Always => false,
-        };
-        executing.find(intolerable).cloned()
-    }
+/// A taint of its node that the Pod does not tolerate, or no longer.
+fn intolerable(pod: &Pod, node: &Node, now: Timestamp) -> Option<Taint> {
+    let taints = node.spec.as_ref()?.taints.as_ref()?;
+    let tolerations = pod.spec.as_ref()?.tolerations.as_deref();
+    let tolerations = tolerations.unwrap_or_default();
+    let mut executing = taints.iter().filter(|taint| taint.effect == "NoExecute");
+    let intolerable = |taint: &&Taint| match tolerated(taint, tolerations) {
+        Tolerated::Never => true,
+        Tolerated::For(span) => {
+            let since = taint.time_added.as_ref();
+            since.is_some_and(|since| now.duration_since(since.0) > span)
+        }
+        Tolerated::Always => false,
+    };
+    executing.find(intolerable).cloned()
 }
 
 /// How long a taint is tolerated.

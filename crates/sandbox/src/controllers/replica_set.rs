@@ -7,6 +7,7 @@ mod status;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use k8s_openapi::api::apps::v1::ReplicaSet;
@@ -20,31 +21,31 @@ pub(super) use self::status::is_ready;
 use super::Turns;
 use crate::recorder::{Recorder, reference};
 use crate::store::Stores;
-use evenkeel_clock as clock;
+use evenkeel_clock::{self as clock, Clock};
 
 /// A Pod that was made counts this long without being shown by the watch.
-const EXPECTED: jiff::SignedDuration = jiff::SignedDuration::from_secs(5);
+const EXPECTED: Duration = Duration::from_secs(5);
 
 /// Pods deleted that the watch still shows, and when, by their UIDs.
-type Deleted = HashMap<String, jiff::Timestamp>;
+type Deleted = HashMap<String, Instant>;
 
 /// Pods made that the watch has not shown.
 #[derive(Default)]
 struct Made(HashMap<String, Owned>);
 
 /// The UID of a ReplicaSet, and when it got a Pod.
-type Owned = (String, jiff::Timestamp);
+type Owned = (String, Instant);
 
 impl Made {
     /// Forgets what `pods` show, and what will not be shown any more.
-    fn retain(&mut self, pods: &[Arc<Pod>], now: jiff::Timestamp) {
+    fn retain(&mut self, pods: &[Arc<Pod>], now: Instant) {
         self.0.retain(|uid, (_, at)| {
             let shown = pods.iter().any(|pod| pod.uid().as_ref() == Some(uid));
             !shown && now.duration_since(*at) < EXPECTED
         });
     }
 
-    /// Whether Pods of a ReplicaSet are still to be shown; until then it would make them again.
+    /// True while Pods of a ReplicaSet are still to be shown; until then it would make them again.
     fn any_of(&self, set: &ReplicaSet) -> bool {
         let uid = set.uid();
         self.0
@@ -53,13 +54,13 @@ impl Made {
     }
 }
 
-/// What a controller has made and deleted in a turn.
-type Done = (Vec<(String, Owned)>, Vec<(String, jiff::Timestamp)>);
+/// The Pods that a controller has made and deleted in a turn.
+type Done = (Vec<(String, Owned)>, Vec<(String, Instant)>);
 
-/// The controller.
 pub(super) struct ReplicaSets {
     pub(super) client: Client,
     pub(super) stores: Stores,
+    pub(super) clock: Clock,
     pub(super) recorder: Recorder,
 }
 
@@ -69,7 +70,7 @@ impl ReplicaSets {
         let mut turns = Turns::of(&self.stores);
         loop {
             let pods = self.stores.pods.list();
-            let now = clock::now();
+            let now = clock::instant();
             let shown = |uid: &String| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid));
             made.retain(&pods, now);
             deleted.retain(|uid, _| shown(uid));
@@ -82,7 +83,7 @@ impl ReplicaSets {
                 } else {
                     plan(set, &pods, &deleted)
                 };
-                self.keep(set, pods, plan, now)
+                self.keep(set, pods, plan)
             });
             // None waits for another's calls.
             let kept = join_all(kept).await;
@@ -95,20 +96,14 @@ impl ReplicaSets {
     }
 
     /// Brings about what is planned for a ReplicaSet; the Pods made and deleted.
-    async fn keep(
-        &self,
-        set: &ReplicaSet,
-        pods: Vec<Arc<Pod>>,
-        plan: Plan,
-        now: jiff::Timestamp,
-    ) -> Done {
+    async fn keep(&self, set: &ReplicaSet, pods: Vec<Arc<Pod>>, plan: Plan) -> Done {
         let (mut made, mut deleted) = (Vec::new(), Vec::new());
         match plan {
             Plan::Make(count) => made = self.make(set, count).await,
             Plan::Delete(pods) => deleted = self.delete(set, &pods).await,
             Plan::Nothing => {}
         }
-        status::write(&self.client, set, &pods, now).await;
+        status::write(&self.client, set, &pods, self.clock.now()).await;
         (made, deleted)
     }
 
@@ -134,7 +129,7 @@ impl ReplicaSets {
                         let about = reference(set);
                         self.recorder.normal(about, "SuccessfulCreate", message);
                         let uid = set.uid().unwrap_or_default();
-                        made.push((pod.uid().unwrap_or_default(), (uid, clock::now())));
+                        made.push((pod.uid().unwrap_or_default(), (uid, clock::instant())));
                     }
                     Err(error) => {
                         let message = format!("Error creating: {error}");
@@ -149,7 +144,7 @@ impl ReplicaSets {
         made
     }
 
-    async fn delete(&self, set: &ReplicaSet, pods: &[Arc<Pod>]) -> Vec<(String, jiff::Timestamp)> {
+    async fn delete(&self, set: &ReplicaSet, pods: &[Arc<Pod>]) -> Vec<(String, Instant)> {
         let parameters = DeleteParams::default();
         let deleting = pods.iter().map(|pod| async {
             let namespace = pod.namespace().unwrap_or_default();
@@ -159,7 +154,7 @@ impl ReplicaSets {
                     let message = format!("Deleted pod: {}", pod.name_any());
                     let about = reference(set);
                     self.recorder.normal(about, "SuccessfulDelete", message);
-                    Some((pod.uid().unwrap_or_default(), clock::now()))
+                    Some((pod.uid().unwrap_or_default(), clock::instant()))
                 }
                 Err(error) => {
                     debug!(%error, pod = pod.name_any(), "a Pod could not be deleted");
@@ -192,8 +187,8 @@ enum Plan {
     Delete(Vec<Arc<Pod>>),
 }
 
-/// What is missing, or what is too much: first what is not placed, then what is not ready, then
-/// the newest.
+/// The Pods to make, or those to delete: first those that are not placed, then those not ready,
+/// then the newest.
 fn plan(set: &ReplicaSet, pods: &[Arc<Pod>], deleted: &Deleted) -> Plan {
     let wanted = set
         .spec
@@ -289,7 +284,7 @@ mod tests {
         }
         assert_eq!(plan(&set(4), &pods, &Deleted::new()), Plan::Nothing);
         assert_eq!(plan(&set(6), &pods, &Deleted::new()), Plan::Make(2));
-        let deleted = Deleted::from([("old".to_owned(), jiff::Timestamp::UNIX_EPOCH)]);
+        let deleted = Deleted::from([("old".to_owned(), clock::instant())]);
         assert_eq!(plan(&set(4), &pods, &deleted), Plan::Make(1));
     }
 }

@@ -19,15 +19,13 @@ pub struct Lags {
     pods: BTreeMap<(String, String), Vec<SignedDuration>>,
 }
 
-/// What they come to, in seconds of the scenario.
+/// Figures of the lags, in seconds of the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct LagSummary {
     /// Pods that were measured: those that no node refused.
     pub pods: usize,
-    /// Their mean.
     pub mean_seconds: f64,
-    /// The longest.
     pub longest_seconds: f64,
 }
 
@@ -69,7 +67,7 @@ impl Lags {
             .unwrap_or_default()
     }
 
-    /// What they come to.
+    /// The figures of all lags.
     #[must_use]
     pub fn summary(&self) -> LagSummary {
         let all = || self.pods.values().flatten();

@@ -13,7 +13,6 @@ pub enum Stage {
     Starting,
     /// Its containers run; it serves nothing yet.
     Warming,
-    /// It serves.
     Ready,
 }
 
@@ -23,7 +22,6 @@ pub struct Lifecycle {
     bound: SignedDuration,
     /// When its containers run.
     pub running: SignedDuration,
-    /// When it serves.
     pub ready: SignedDuration,
     pulled: SignedDuration,
 }

@@ -1,20 +1,22 @@
-//! Pods as the machines know them: what was bound, how its usage is told apart, and what stands for
-//! the workload of a Pod that the scenario does not know.
+//! Pods as their machines know them, and the workload that stands for a Pod that the scenario does
+//! not know.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 
-use crate::engine::lifecycle::Lifecycle;
+use super::lifecycle::Lifecycle;
+use crate::load::random::Random;
 use crate::scenario::{Startup, Usage, Workload};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Amount, Ratio, Resources};
 
-/// A Pod of no workload of the scenario uses this share of what it asks for.
-const STRANGER_USE: f64 = 0.7;
+/// A Pod of no workload of the scenario uses this share of what it requests.
+const UNKNOWN_USE: f64 = 0.7;
 
-/// What such a Pod takes to start.
-const STRANGER_STARTUP: Startup = Startup {
+/// The start of such a Pod.
+const UNKNOWN_STARTUP: Startup = Startup {
     pull: SignedDuration::from_secs(8),
     start: SignedDuration::from_secs(2),
     warm_up: SignedDuration::from_secs(5),
@@ -22,41 +24,49 @@ const STRANGER_STARTUP: Startup = Startup {
 
 /// A Pod that was bound to a node.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bound {
-    /// The Pod.
+pub struct BoundPod {
     pub pod: PodName,
     /// The name of its workload; empty where it has none.
     pub app: String,
-    /// The node.
     pub node: String,
-    /// What it asks for.
+    /// The requests of the Pod, and the rates of network and disk that it announces.
     pub demand: Resources<Amount>,
-    /// How its usage is told apart.
-    pub containers: Vec<Share>,
+    /// The parts of the Pod's usage that its containers have.
+    pub containers: Vec<ContainerShare>,
 }
 
 /// A container's part of what its Pod uses.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Share {
-    /// Its name.
+pub struct ContainerShare {
     pub container: String,
-    /// Of the Pod's cpu.
+    /// Of the Pod's cpu, from 0 to 1.
     pub cpu: f64,
-    /// Of the Pod's memory.
+    /// Of the Pod's memory, from 0 to 1.
     pub memory: f64,
 }
 
 /// A Pod on a node.
-pub(super) struct Life {
+pub(super) struct RunningPod {
     pub(super) node: String,
-    pub(super) workload: Workload,
-    pub(super) slot: u32,
+    /// The position of its workload in the scenario; `None` for what somebody applied by hand.
+    pub(super) index: Option<usize>,
+    pub(super) workload: Arc<Workload>,
+    pub(super) noise: Random,
     pub(super) lifecycle: Lifecycle,
-    pub(super) containers: Vec<Share>,
+    pub(super) containers: Vec<ContainerShare>,
 }
 
-/// What somebody applied by hand: it uses most of what it asks for.
-pub(super) fn stranger(pod: &PodName, app: &str, demand: &Resources<Amount>) -> Workload {
+impl RunningPod {
+    pub(super) fn is_of(&self, namespace: &str, name: &str) -> bool {
+        self.workload.name == name && self.workload.namespace == namespace
+    }
+}
+
+/// A workload for a Pod that somebody applied by hand: it uses most of what it requests.
+pub(super) fn unknown_workload(bound: &BoundPod) -> Workload {
+    let BoundPod {
+        pod, app, demand, ..
+    } = bound;
     let name = if app.is_empty() { &*pod.name } else { app };
     Workload {
         name: name.to_owned(),
@@ -65,11 +75,11 @@ pub(super) fn stranger(pod: &PodName, app: &str, demand: &Resources<Amount>) -> 
         replicas: 1,
         demand: *demand,
         usage: Usage {
-            idle: demand.map(|amount| Amount::from_f64(amount.as_f64() * STRANGER_USE)),
+            idle: demand.map(|amount| Amount::from_f64(amount.as_f64() * UNKNOWN_USE)),
             per_request: Resources::default(),
             noise: Ratio::new(0.1).expect("a tenth is finite"),
         },
-        startup: STRANGER_STARTUP,
+        startup: UNKNOWN_STARTUP,
         traffic: None,
         scale: None,
         scale_annotations: BTreeMap::new(),

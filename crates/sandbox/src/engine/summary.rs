@@ -1,4 +1,4 @@
-//! What a run came to: how evenly the nodes were loaded, how full they became, and who waited.
+//! The figures of a run: how evenly the nodes were loaded, how full they became, and who waited.
 //!
 //! Spread is the standard deviation of the nodes' utilisation at one moment, its mean over time
 //! is reported. Utilisation is of what is wanted, so that a node asked for more than it has shows
@@ -10,11 +10,12 @@ use jiff::SignedDuration;
 use serde::Serialize;
 
 use crate::load::NodeUse;
+use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Ratio, Resource, Resources};
 
-/// Follows a run.
+/// Figures of a run that is under way.
 #[derive(Debug, Clone)]
-pub struct Recorder {
+pub struct SummaryBuilder {
     line: Ratio,
     last: Option<SignedDuration>,
     passed: f64,
@@ -24,7 +25,7 @@ pub struct Recorder {
     offered: f64,
     under_provisioned: f64,
     replica_seconds: f64,
-    waiting: BTreeMap<String, SignedDuration>,
+    waiting: BTreeMap<PodName, SignedDuration>,
     waited: Vec<SignedDuration>,
 }
 
@@ -35,7 +36,7 @@ struct Sums {
     over: f64,
 }
 
-/// What a run came to.
+/// The figures of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
@@ -66,7 +67,6 @@ pub struct Summary {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceSummary {
-    /// Its name.
     #[serde(serialize_with = "name")]
     pub resource: Resource,
     /// Mean over time of the standard deviation of utilisation over the nodes.
@@ -82,8 +82,8 @@ fn name<S: serde::Serializer>(resource: &Resource, serializer: S) -> Result<S::O
     serializer.serialize_str(resource.as_str())
 }
 
-impl Recorder {
-    /// A recorder of a run whose headroom line is `line`.
+impl SummaryBuilder {
+    /// A run that has not begun, whose headroom line is `line`.
     #[must_use]
     pub const fn new(line: Ratio) -> Self {
         const NONE: Sums = Sums {
@@ -142,20 +142,20 @@ impl Recorder {
     }
 
     /// A Pod that no node takes; again and again while it waits.
-    pub fn refused(&mut self, pod: &str, at: SignedDuration) {
+    pub fn refused(&mut self, pod: &PodName, at: SignedDuration) {
         if !self.waiting.contains_key(pod) {
-            self.waiting.insert(pod.to_owned(), at);
+            self.waiting.insert(pod.clone(), at);
         }
     }
 
     /// A Pod that was placed, or is gone.
-    pub fn settled(&mut self, pod: &str, at: SignedDuration) {
+    pub fn settled(&mut self, pod: &PodName, at: SignedDuration) {
         if let Some(since) = self.waiting.remove(pod) {
             self.waited.push(at.saturating_sub(since));
         }
     }
 
-    /// What it has come to so far.
+    /// The figures so far.
     #[must_use]
     pub fn summary(&self) -> Summary {
         let now = self.last.unwrap_or_default();
@@ -235,11 +235,11 @@ mod tests {
 
     #[test]
     fn spread_peak_and_time_over_the_line() {
-        let mut recorder = Recorder::new(Ratio::new(0.8).unwrap());
-        recorder.observe(SignedDuration::ZERO, &[node(0.1), node(0.1)]);
-        recorder.observe(SignedDuration::from_secs(10), &[node(0.2), node(0.6)]);
-        recorder.observe(SignedDuration::from_secs(20), &[node(0.9), node(1.1)]);
-        let summary = recorder.summary();
+        let mut builder = SummaryBuilder::new(Ratio::new(0.8).unwrap());
+        builder.observe(SignedDuration::ZERO, &[node(0.1), node(0.1)]);
+        builder.observe(SignedDuration::from_secs(10), &[node(0.2), node(0.6)]);
+        builder.observe(SignedDuration::from_secs(20), &[node(0.9), node(1.1)]);
+        let summary = builder.summary();
         let cpu = summary.resources[0];
         assert!((cpu.spread - 0.15).abs() < 1e-12, "{}", cpu.spread);
         assert!((cpu.peak - 1.1).abs() < 1e-12);
@@ -249,30 +249,34 @@ mod tests {
 
     #[test]
     fn lost_requests_are_time_that_too_few_replicas_served() {
-        let (mut recorder, second) = (
-            Recorder::new(Ratio::new(0.8).unwrap()),
+        let (mut builder, second) = (
+            SummaryBuilder::new(Ratio::new(0.8).unwrap()),
             SignedDuration::from_secs,
         );
-        recorder.requests(100.0, 0.0, second(30));
-        recorder.requests(100.0, 10.0, second(20));
-        recorder.replicas(3, second(1800));
-        let summary = recorder.summary();
+        builder.requests(100.0, 0.0, second(30));
+        builder.requests(100.0, 10.0, second(20));
+        builder.replicas(3, second(1800));
+        let summary = builder.summary();
         assert!((summary.under_provisioned_seconds - 20.0).abs() < 1e-12);
         assert!((summary.replica_hours - 1.5).abs() < 1e-12);
         assert!((summary.lost_share - 0.04).abs() < 1e-12);
     }
 
+    fn pod(name: &str) -> PodName {
+        PodName::new("shop", name)
+    }
+
     #[test]
     fn waits_end_when_the_pod_is_settled_or_go_on() {
         let second = SignedDuration::from_secs;
-        let mut recorder = Recorder::new(Ratio::new(0.8).unwrap());
-        recorder.refused("a", second(10));
-        recorder.refused("a", second(20));
-        recorder.refused("b", second(30));
-        recorder.settled("a", second(40));
-        recorder.settled("c", second(40));
-        recorder.observe(second(50), &[]);
-        let summary = recorder.summary();
+        let mut builder = SummaryBuilder::new(Ratio::new(0.8).unwrap());
+        builder.refused(&pod("a"), second(10));
+        builder.refused(&pod("a"), second(20));
+        builder.refused(&pod("b"), second(30));
+        builder.settled(&pod("a"), second(40));
+        builder.settled(&pod("c"), second(40));
+        builder.observe(second(50), &[]);
+        let summary = builder.summary();
         assert_eq!((summary.refused, summary.still_refused), (2, 1));
         assert!((summary.refused_seconds - 50.0).abs() < 1e-12);
         assert!((summary.longest_refused_seconds - 30.0).abs() < 1e-12);

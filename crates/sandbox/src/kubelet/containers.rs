@@ -3,18 +3,18 @@
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 
-use crate::engine::Share;
+use crate::engine::ContainerShare;
 use evenkeel_core::units::{Amount, Quantity};
 
 /// The containers with their shares.
-pub(super) fn shares(pod: &Pod) -> Vec<Share> {
+pub(super) fn shares(pod: &Pod) -> Vec<ContainerShare> {
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
     let containers: Vec<&Container> = containers.collect();
     let (cpu, memory) = (parts(&containers, "cpu"), parts(&containers, "memory"));
     containers
         .iter()
         .zip(cpu.into_iter().zip(memory))
-        .map(|(container, (cpu, memory))| Share {
+        .map(|(container, (cpu, memory))| ContainerShare {
             container: container.name.clone(),
             cpu,
             memory,
@@ -22,7 +22,7 @@ pub(super) fn shares(pod: &Pod) -> Vec<Share> {
         .collect()
 }
 
-/// What each requests of what all request; equal parts where nobody requests anything.
+/// The share of each in the requests of all; equal parts where nobody requests anything.
 fn parts(containers: &[&Container], resource: &str) -> Vec<f64> {
     let requested = |container: &&Container| {
         let resources = container.resources.as_ref();

@@ -1,7 +1,7 @@
 //! The Leases by which kubelets say that they live.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use jiff::Timestamp;
@@ -12,15 +12,16 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 use tracing::debug;
 
-use crate::engine::World;
+use crate::machines::Machines;
 use crate::objects::typed;
 use crate::store::Stores;
-use evenkeel_clock as clock;
+use evenkeel_clock::{self as clock, Clock};
 
 /// The namespace of nodes' Leases.
 pub const LEASES: &str = "kube-node-lease";
 
-/// How often a Lease is renewed, by the clock: the node controller waits several times as long.
+/// How often a Lease is renewed, by the machine's clock: the node controller waits several times as
+/// long.
 const RENEWAL: Duration = Duration::from_secs(5);
 /// How often is looked for Leases that are due: those of new nodes, or that could not be renewed.
 const LOOK: Duration = Duration::from_millis(500);
@@ -28,24 +29,24 @@ const LOOK: Duration = Duration::from_millis(500);
 const DURATION_SECONDS: i32 = 40;
 
 /// Renews the Leases of all nodes that are not lost, for ever. No Pod waits for it.
-pub async fn run(client: Client, stores: Stores, world: World) {
+pub async fn run(client: Client, stores: Stores, machines: Machines, clock: Clock) {
     let mut ticks = tokio::time::interval(LOOK);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     // When each node was last heard of.
-    let mut heard: HashMap<String, Timestamp> = HashMap::new();
+    let mut heard: HashMap<String, Instant> = HashMap::new();
     loop {
         ticks.tick().await;
-        let now = clock::now();
+        let (now, date) = (clock::instant(), clock.now());
         let nodes = stores.nodes.list();
         heard.retain(|name, _| nodes.iter().any(|node| node.name_any() == *name));
         let due = nodes.iter().filter(|node| {
             let last = heard.get(&node.name_any());
-            let old = |last: &Timestamp| now.duration_since(*last).unsigned_abs() >= RENEWAL;
-            !world.is_lost(&node.name_any()) && last.is_none_or(old)
+            let old = |last: &Instant| now.duration_since(*last) >= RENEWAL;
+            !machines.is_lost(&node.name_any()) && last.is_none_or(old)
         });
         let renewing = due.map(|node| async {
             let name = node.name_any();
-            match renew(&client, node, now).await {
+            match renew(&client, node, date).await {
                 Ok(()) => Some((name, now)),
                 Err(error) => {
                     debug!(%error, node = name, "a Lease could not be renewed");

@@ -3,21 +3,21 @@
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
-use crate::Pace;
+use crate::Timeline;
 use crate::engine::lifecycle::{Lifecycle, Stage};
 use crate::objects::stamp;
 
 /// The status of a Pod in a stage.
-pub(super) fn status(pod: &Pod, stage: Stage, life: &Lifecycle, pace: &Pace) -> Value {
+pub(super) fn status(pod: &Pod, stage: Stage, life: &Lifecycle, timeline: &Timeline) -> Value {
     let running = stage >= Stage::Warming;
     let ready = stage == Stage::Ready;
     let word = |holds: bool| if holds { "True" } else { "False" };
-    let since = stamp(pace.clock(if ready { life.ready } else { life.running }));
+    let since = stamp(timeline.date(if ready { life.ready } else { life.running }));
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
     let containers: Vec<Value> = containers
         .map(|container| {
             let doing = if running {
-                json!({"running": {"startedAt": stamp(pace.clock(life.running))}})
+                json!({"running": {"startedAt": stamp(timeline.date(life.running))}})
             } else {
                 json!({"waiting": {"reason": "ContainerCreating"}})
             };
@@ -55,14 +55,12 @@ mod tests {
 
     use super::*;
     use crate::scenario::Startup;
-    use evenkeel_core::units::Ratio;
     use evenkeel_kubernetes as kubernetes;
 
     #[test]
     fn the_status_follows_the_stage_as_the_rules_read_it() {
         let second = SignedDuration::from_secs;
-        let pace = Pace::new(Ratio::new(1.0).unwrap());
-        pace.begin(Timestamp::from_second(1_000).unwrap());
+        let timeline = Timeline::begun(Timestamp::from_second(1_000).unwrap());
         let startup = Startup {
             pull: second(3),
             start: second(2),
@@ -78,7 +76,7 @@ mod tests {
             (Stage::Warming, "Running", Some(1_015)),
             (Stage::Ready, "Running", Some(1_015)),
         ] {
-            json_patch::merge(&mut object, &status(&pod, stage, &life, &pace));
+            json_patch::merge(&mut object, &status(&pod, stage, &life, &timeline));
             let read: kubernetes::pod::Pod = serde_json::from_value(object.clone()).unwrap();
             assert_eq!(object["status"]["phase"], phase);
             assert_eq!(

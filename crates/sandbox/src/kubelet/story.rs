@@ -1,4 +1,4 @@
-//! What `kubectl describe` tells of a Pod on its node, in the words of kubelets.
+//! Events of a Pod on its node, in the words of kubelets, for `kubectl describe`.
 
 use k8s_openapi::api::core::v1::Pod;
 

@@ -1,20 +1,18 @@
-//! What Prometheus has of the past of workloads: their sums since the start, at each scrape, which
-//! is what the service asks for when it begins.
+//! The past of workloads in Prometheus: the sums of their Pods at each scrape since the start,
+//! which is what the service asks for when it begins.
 //!
 //! Only the one form of a range query is answered that the service asks.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::{POD_METRICS, in_base_unit};
-use crate::Pace;
-use crate::engine::World;
+use crate::Timeline;
+use crate::machines::Machines;
 use crate::scrape::Timing;
-use evenkeel_clock as clock;
 use evenkeel_core::units::{Resource, Resources};
 
 /// Scrapes that are kept: three hours of the scenario.
@@ -35,13 +33,13 @@ pub(super) struct Past(Arc<Mutex<VecDeque<(SignedDuration, Sums)>>>);
 
 impl Past {
     /// Notes what is used at each scrape, for ever.
-    pub(super) async fn record(self, world: World, pace: Pace) {
-        let interval = pace.real(Timing::default().interval, Duration::from_millis(50));
+    pub(super) async fn record(self, machines: Machines, timeline: Timeline) {
+        let interval = timeline.clock().period(Timing::default().interval);
         let mut ticks = tokio::time::interval(interval);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
         loop {
             ticks.tick().await;
-            self.note(pace.scenario(clock::now()), sums(&world));
+            self.note(timeline.elapsed(), sums(&machines));
         }
     }
 
@@ -57,7 +55,7 @@ impl Past {
     pub(super) fn answer(
         &self,
         form: &BTreeMap<String, String>,
-        pace: &Pace,
+        timeline: &Timeline,
     ) -> Option<Vec<Value>> {
         let name = within_by_workload(form.get("query")?)?;
         let mut all = Resource::ALL.into_iter();
@@ -69,7 +67,7 @@ impl Past {
         let mut at = start;
         while step > 0.0 && at <= end {
             let time = SignedDuration::try_from_secs_f64(at).ok()?;
-            let scenario = pace.scenario(Timestamp::UNIX_EPOCH.checked_add(time).ok()?);
+            let scenario = timeline.at(Timestamp::UNIX_EPOCH.checked_add(time).ok()?);
             for (name, used) in self.at(scenario) {
                 let value = in_base_unit(resource, used[resource]).to_string();
                 points.entry(name).or_default().push(json!([at, value]));
@@ -100,10 +98,10 @@ fn within_by_workload(query: &str) -> Option<&str> {
     Some(pods)
 }
 
-/// What the Pods of each workload use together, as last scraped.
-fn sums(world: &World) -> Sums {
+/// The sums over the Pods of each workload, as last scraped.
+fn sums(machines: &Machines) -> Sums {
     let mut sums = Sums::new();
-    for (pod, sample) in world.pod_samples() {
+    for (pod, sample) in machines.pod_samples() {
         let workload = pod.name.rsplitn(3, '-').last().unwrap_or_default();
         let name = (pod.namespace.to_string(), format!("Deployment/{workload}"));
         let sum = sums.entry(name).or_default();
@@ -115,7 +113,6 @@ fn sums(world: &World) -> Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_core::units::Ratio;
 
     fn by_workload(pods: &str) -> String {
         format!(
@@ -126,8 +123,7 @@ mod tests {
 
     #[test]
     fn the_past_is_answered_as_far_as_it_is_known() {
-        let pace = Pace::new(Ratio::new(10.0).unwrap());
-        pace.begin(Timestamp::from_second(1_000).unwrap());
+        let timeline = Timeline::begun(Timestamp::from_second(1_000).unwrap());
         let past = Past::default();
         for (second, cores) in [(0, 1.0), (15, 2.0)] {
             let used = Resources::from_fn(|_| cores * 1000.0);
@@ -140,21 +136,21 @@ mod tests {
         let form = |query: String| {
             [
                 ("query", query),
-                ("start", "999".to_owned()),
-                ("end", "1002".to_owned()),
-                ("step", "1500ms".to_owned()),
+                ("start", "985".to_owned()),
+                ("end", "1030".to_owned()),
+                ("step", "22500ms".to_owned()),
             ]
             .map(|(field, value)| (field.to_owned(), value))
             .into()
         };
-        let found = past.answer(&form(by_workload("pod_cpu")), &pace);
+        let found = past.answer(&form(by_workload("pod_cpu")), &timeline);
         let labels = json!({"namespace": "shop", "workload": "Deployment/web"});
-        let points = json!([[1000.5, "1"], [1002.0, "2"]]);
+        let points = json!([[1007.5, "1"], [1030.0, "2"]]);
         assert_eq!(
             found,
             Some(vec![json!({"metric": labels, "values": points})])
         );
-        assert_eq!(past.answer(&form("pod_cpu".to_owned()), &pace), None);
-        assert_eq!(past.answer(&form(by_workload("up")), &pace), None);
+        assert_eq!(past.answer(&form("pod_cpu".to_owned()), &timeline), None);
+        assert_eq!(past.answer(&form(by_workload("up")), &timeline), None);
     }
 }

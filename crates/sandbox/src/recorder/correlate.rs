@@ -10,7 +10,7 @@ use super::{Note, Severity};
 /// So many that differ in their text only, within [`ALIKE_SPAN`], become one.
 const ALIKE: usize = 10;
 const ALIKE_SPAN: SignedDuration = SignedDuration::from_mins(10);
-/// What a text that stands for many begins with.
+/// The beginning of a text that stands for many.
 const COMBINED: &str = "(combined from similar events): ";
 /// An object may cause so many at once, and one more in each [`REFILL`].
 const BURST: i64 = 25;
@@ -18,7 +18,7 @@ const REFILL: SignedDuration = SignedDuration::from_mins(5);
 /// Things remembered of each sort; beyond that all are forgotten, and Events begin anew.
 const REMEMBERED: usize = 4_096;
 
-/// What is to be written.
+/// The Event to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) name: String,
@@ -36,7 +36,7 @@ struct Alike {
     messages: HashSet<String>,
 }
 
-/// What was told before.
+/// The Events of before.
 #[derive(Debug, Default)]
 pub(super) struct Correlator {
     written: HashMap<(Kind, String), Outcome>,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use jiff::SignedDuration;
 
-/// What can be broken.
+/// The part that breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The metrics backends refuse every question.
@@ -21,7 +21,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind.
     pub const ALL: [Self; 5] = [
         Self::MetricsDown,
         Self::MetricsHang,
@@ -46,11 +45,8 @@ impl Kind {
 /// One fault with its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// What breaks.
     pub kind: Kind,
-    /// When it begins.
     pub from: SignedDuration,
-    /// When it ends.
     pub until: SignedDuration,
 }
 
@@ -63,7 +59,7 @@ pub struct Fault {
 pub struct FaultError(pub String);
 
 impl Fault {
-    /// Whether it lasts at a time of the scenario.
+    /// True while it lasts, at a time of the scenario.
     #[must_use]
     pub fn lasts(&self, at: SignedDuration) -> bool {
         self.from <= at && at < self.until

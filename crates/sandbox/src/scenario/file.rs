@@ -14,7 +14,6 @@ use super::{NodeShape, Scale, Scenario, ScenarioError, Startup, Traffic, Usage, 
 use crate::scenario::trace::Trace;
 use evenkeel_core::units::{Amount, BytesPerSecond, Quantity, Ratio, Resources};
 
-/// Kubelet's own default.
 const PODS: u32 = 110;
 
 #[derive(Deserialize)]

@@ -111,7 +111,7 @@ impl FromStr for Trace {
     }
 }
 
-/// Whether the newest point stands where the distance of the first two says.
+/// True where the newest point stands at the distance of the first two.
 fn regular(points: &[(i64, f64)]) -> bool {
     let distance = |pair: &[(i64, f64)]| pair[1].0 - pair[0].0;
     let (Some(first), Some(last)) = (points.windows(2).next(), points.windows(2).last()) else {

@@ -9,9 +9,7 @@ use super::Placed;
 use crate::Event;
 use crate::parts::Parts;
 use crate::recorder::reference;
-use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_kubernetes::annotations::PROFILE;
 
 /// Binds Pods, and tells of it.
 #[derive(Clone)]
@@ -43,11 +41,11 @@ impl Binder {
         let event = Event::PodPlaced {
             pod: PodName::new(&namespace, &pod.name_any()),
             node: placed.node.clone(),
-            profile: pod.annotations().get(PROFILE).cloned(),
+            annotations: pod.annotations().clone(),
             score: placed.score,
             why: placed.why.clone(),
         };
-        self.parts.tell(clock::now(), event);
+        self.parts.tell(event);
         Ok(())
     }
 }

@@ -31,7 +31,7 @@ impl Error {
     }
 }
 
-/// What the scheduler is set up with.
+/// The settings of the scheduler.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Configuration {
     /// How many percent of the nodes are looked at; 0 for the default.
@@ -40,18 +40,16 @@ pub struct Configuration {
     pub extenders: Vec<Settings>,
 }
 
-/// One extender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Before the verbs.
     pub url_prefix: String,
     /// The path of filter, if it filters.
     pub filter: Option<String>,
     /// The path of prioritize, if it scores.
     pub prioritize: Option<String>,
-    /// What its scores are multiplied by, beside the ten of the two scales.
+    /// The factor of its scores, beside the ten between the two scales.
     pub weight: i64,
-    /// Whether Pods are scheduled without it where it does not answer.
+    /// Pods are scheduled without it where it does not answer.
     pub ignorable: bool,
     /// How long it may take.
     pub timeout: Duration,
@@ -59,14 +57,11 @@ pub struct Settings {
     pub tls: Tls,
 }
 
-/// Certificates as PEM.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tls {
     /// Who signs its certificate.
     pub authorities: String,
-    /// The client certificate.
     pub certificate: String,
-    /// Its key.
     pub key: String,
 }
 
@@ -91,7 +86,6 @@ struct ExtenderFile {
     http_timeout: Option<String>,
 }
 
-/// kube-scheduler's own default.
 const TIMEOUT: &str = "5s";
 
 impl Configuration {

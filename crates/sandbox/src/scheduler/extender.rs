@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use evenkeel_http_client::header::CONTENT_TYPE;
+use evenkeel_http_client::{Client, Identity, Request, StatusCode, TlsError, Trust};
 use k8s_openapi::api::core::v1::Pod;
-use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tracing::debug;
@@ -14,7 +15,9 @@ use crate::scheduler::plugins::Refusal;
 /// The largest in-tree score by the largest of an extender.
 const SCALE: i64 = 10;
 
-/// What filter leaves.
+/// The largest answer that is read: names and reasons of some ten thousand nodes.
+const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
+
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Filtered {
     /// Nodes that pass, in the order of the answer.
@@ -25,11 +28,10 @@ pub(super) struct Filtered {
     pub(super) skipped: bool,
 }
 
-/// One extender.
 #[derive(Clone)]
 pub(super) struct Extender {
     settings: Settings,
-    http: reqwest::Client,
+    http: Client,
 }
 
 #[derive(Default, Deserialize)]
@@ -50,20 +52,14 @@ struct HostPriority {
 
 impl Extender {
     pub(super) fn new(settings: &Settings) -> Result<Self, Error> {
-        let refused = |error: reqwest::Error| Error::Tls(error.to_string());
         let tls = &settings.tls;
-        let authorities =
-            reqwest::Certificate::from_pem_bundle(tls.authorities.as_bytes()).map_err(refused)?;
-        let identity = format!("{}{}", tls.certificate, tls.key);
-        let identity = reqwest::Identity::from_pem(identity.as_bytes()).map_err(refused)?;
-        let http = reqwest::Client::builder()
-            .tls_certs_only(authorities)
-            .identity(identity)
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
-            .timeout(settings.timeout)
-            .build()
-            .map_err(refused)?;
+        let identity = Identity {
+            chain: tls.certificate.as_bytes(),
+            key: tls.key.as_bytes(),
+        };
+        let trust = Trust::Authorities(tls.authorities.as_bytes());
+        let http = Client::new(trust, Some(identity));
+        let http = http.map_err(|error: TlsError| Error::Tls(error.to_string()))?;
         Ok(Self {
             settings: settings.clone(),
             http,
@@ -123,22 +119,20 @@ impl Extender {
 
     async fn call(&self, verb: &str, pod: &Pod, names: &[&str]) -> Result<Vec<u8>, String> {
         let url = format!("{}/{verb}", self.settings.url_prefix.trim_end_matches('/'));
-        let answer = self
-            .http
-            .post(url)
-            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
-            .body(arguments(pod, names))
-            .send()
-            .await
+        let request = Request::post(url)
+            .header(CONTENT_TYPE, "application/json")
+            .body(arguments(pod, names).into())
             .map_err(|error| error.to_string())?;
-        if answer.status() != reqwest::StatusCode::OK {
+        let answer = self.http.send(request, self.settings.timeout).await;
+        let answer = answer.map_err(|error| error.to_string())?;
+        if answer.status() != StatusCode::OK {
             return Err(format!(
                 "failed {verb} with extender, code {}",
                 answer.status()
             ));
         }
-        let body = answer.bytes().await.map_err(|error| error.to_string())?;
-        Ok(body.into())
+        let body = answer.bytes(LARGEST_ANSWER).await;
+        body.map_err(|error| error.to_string())
     }
 }
 
@@ -156,8 +150,8 @@ fn arguments(pod: &Pod, names: &[&str]) -> Vec<u8> {
     body.to_string().into_bytes()
 }
 
-/// What an answer means: a node that passes and is refused passes, and one that is in neither list
-/// is refused without a reason.
+/// Reads an answer to filter: a node that passes and is refused passes, and one that is in neither
+/// list is refused without a reason.
 fn read_filter(body: &[u8], names: &[&str]) -> Result<Filtered, String> {
     let answer: FilterAnswer = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     if let Some(error) = answer.error.filter(|error| !error.is_empty()) {

@@ -1,4 +1,4 @@
-//! What a scheduler sees of the cluster: nodes with the requests of their Pods, and whether it has
+//! The cluster as a scheduler sees it: nodes with the requests of their Pods, and whether it has
 //! changed since a Pod was refused.
 
 use std::collections::HashMap;
@@ -82,8 +82,8 @@ pub(super) fn request(pod: &Pod) -> PodRequest {
     }
 }
 
-/// What Pods ask for, worked out once for each version of a Pod: there are many, and each Pod that
-/// is placed looks at all.
+/// The requests of Pods, worked out once for each version of a Pod: there are many, and each Pod
+/// that is placed looks at all.
 #[derive(Default)]
 pub(super) struct Requests(HashMap<String, (String, Resources<Amount>)>);
 

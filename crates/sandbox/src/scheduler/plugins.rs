@@ -1,4 +1,4 @@
-//! What kube-scheduler does by default, as functions: which nodes a Pod may go to, which of them
+//! The default plugins of kube-scheduler as functions: which nodes a Pod may go to, which of them
 //! it likes best, and how it words that there is none.
 //!
 //! NodeName, NodeUnschedulable, TaintToleration, NodeAffinity and NodeResourcesFit filter;
@@ -23,7 +23,7 @@ pub use window::Window;
 
 use evenkeel_core::units::{Amount, Resource, Resources};
 
-/// What kube-scheduler takes for the request of a container that names none, when it scores.
+/// The request that kube-scheduler assumes of a Pod that names none, when it scores.
 const DEFAULT_CPU: Amount = Amount::new(100);
 /// The same for memory.
 const DEFAULT_MEMORY: Amount = Amount::new(200 * 1024 * 1024);
@@ -37,7 +37,7 @@ pub struct PodRequest {
     pub node_name: Option<String>,
     /// Labels that the node must have.
     pub selector: BTreeMap<String, String>,
-    /// What nodes it must and should go to.
+    /// The nodes that it must and should go to.
     pub affinity: NodeAffinity,
     /// Taints that it bears.
     pub tolerations: Vec<Toleration>,
@@ -46,15 +46,12 @@ pub struct PodRequest {
 /// A node as the default plugins see it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NodeRequest {
-    /// The name.
     pub name: String,
-    /// Labels.
     pub labels: BTreeMap<String, String>,
-    /// Taints.
     pub taints: Vec<Taint>,
-    /// Whether it is cordoned.
+    /// Set by `kubectl cordon`.
     pub unschedulable: bool,
-    /// What it has for Pods.
+    /// The amounts that Pods may request together.
     pub allocatable: Resources<Amount>,
     /// How many Pods it takes.
     pub max_pods: u32,

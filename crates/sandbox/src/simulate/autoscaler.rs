@@ -37,7 +37,6 @@ pub struct PodReading {
 /// What an HPA wants.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recommendation {
-    /// Replicas.
     pub replicas: u32,
     /// What kept them from being what the metric asks for, in the words of the condition's reason.
     pub limited_by: Option<&'static str>,

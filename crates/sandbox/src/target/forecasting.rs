@@ -1,4 +1,4 @@
-//! What looks ahead on Evenkeel's side, and how good its forecasts turned out.
+//! The floor of each tick, from a forecast, and how good the forecasts turned out.
 //!
 //! `auto` and `s-hpa` are the service's own memory of a target, as `predict: auto` and
 //! `predict: ds-hpa` have it; any other model follows the load alone, for a comparison.
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use jiff::{SignedDuration, Timestamp};
 
 use super::model::Model;
-use super::single::{Alone, Single};
+use super::single::{ModelKind, SingleModel};
 use super::{Expected, Forecasts, GRID, Target};
 use evenkeel_core::forecast::{Accuracy, Distrust, ModelSet, Shared, Step, Trust};
 use evenkeel_core::scaling::hpa_aware::TOLERANCE;
@@ -20,36 +20,36 @@ use evenkeel_core::units::Ratio;
 /// Measurements older than this are no data.
 pub(super) const MAX_AGE: SignedDuration = SignedDuration::from_mins(3);
 
-/// What is known at a tick.
+/// The load and the replicas at a tick.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen {
+pub(super) struct TickObservation {
     pub now: Timestamp,
     pub measured: Option<f64>,
     pub current: i32,
     pub reactive: Option<i32>,
 }
 
-/// What comes of a tick.
+/// The floor that a tick decides, and the forecast that it rests on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Answer {
+pub(super) struct TickDecision {
     pub floor: i32,
-    /// What is forecast for one horizon from now.
+    /// The forecast for one horizon from now.
     pub ahead: Option<Step>,
     pub model: &'static str,
     pub trust: Trust,
     pub accuracy: Option<Accuracy>,
 }
 
-enum Mind {
+enum Source {
     Tracker(Box<Tracker>, ModelSet),
-    Alone(Box<Alone>),
+    SingleModel(Box<SingleModel>),
 }
 
-pub(super) struct Prophet {
+pub(super) struct FloorForecaster {
     policy: Policy,
     target: Target,
-    mind: Mind,
-    last: Option<Answer>,
+    source: Source,
+    last: Option<TickDecision>,
     issued: VecDeque<Option<Issued>>,
     tally: Tally,
 }
@@ -72,40 +72,38 @@ struct Tally {
     trusted: f64,
 }
 
-impl Prophet {
+impl FloorForecaster {
     pub(super) fn new(target: &Target, model: Model) -> Self {
-        let alone = |single| Mind::Alone(Box::new(Alone::new(target, single)));
-        let mind = match model {
-            Model::Auto => Mind::Tracker(Box::default(), ModelSet::Auto),
-            Model::SHpa => Mind::Tracker(Box::default(), ModelSet::SHpa),
-            Model::Tes => alone(Single::Tes),
-            Model::Naive => alone(Single::Naive),
-            Model::SeasonalNaive => alone(Single::SeasonalNaive),
+        let single = |kind| Source::SingleModel(Box::new(SingleModel::new(target, kind)));
+        let source = match model {
+            Model::Auto => Source::Tracker(Box::default(), ModelSet::Auto),
+            Model::SHpa => Source::Tracker(Box::default(), ModelSet::SHpa),
+            Model::Tes => single(ModelKind::Tes),
+            Model::Naive => single(ModelKind::Naive),
+            Model::SeasonalNaive => single(ModelKind::SeasonalNaive),
         };
         // As many ticks as a horizon takes are between a forecast and its time.
         let ticks = (target.horizon().as_secs() + GRID.as_secs() - 1) / GRID.as_secs();
         Self {
             policy: policy(target),
             target: *target,
-            mind,
+            source,
             last: None,
             issued: (0..ticks).map(|_| None).collect(),
             tally: Tally::default(),
         }
     }
 
-    /// What was forecast for this tick one horizon ago; before [`Self::decide`].
+    /// The forecast that was made one horizon ago for this tick; before [`Self::decide`].
     pub(super) fn expected(&self) -> Option<Expected> {
         self.issued.front()?.map(|issued| issued.expected)
     }
 
     /// Takes a tick's measurement and decides the floor that follows.
-    pub(super) fn decide(&mut self, seen: &Seen) -> i32 {
-        let answer = match &mut self.mind {
-            Mind::Tracker(tracker, models) => {
-                tracked(tracker, *models, (&self.policy, &self.target), seen)
-            }
-            Mind::Alone(alone) => alone.decide(&self.policy, seen),
+    pub(super) fn decide(&mut self, seen: &TickObservation) -> i32 {
+        let answer = match &mut self.source {
+            Source::Tracker(tracker, models) => tracked(tracker, *models, &self.target, seen),
+            Source::SingleModel(single) => single.decide(&self.policy, seen),
         };
         let due = self.issued.pop_front().flatten();
         self.tally.count(seen.measured, due, answer.trust);
@@ -158,16 +156,16 @@ impl Tally {
 fn tracked(
     tracker: &mut Tracker,
     models: ModelSet,
-    (policy, target): (&Policy, &Target),
-    seen: &Seen,
-) -> Answer {
+    target: &Target,
+    seen: &TickObservation,
+) -> TickDecision {
     let signal = Signal::from(target.resource);
     if let Some(sum) = seen.measured {
         // Refused is what is no load, and a load has been checked.
         let _ = tracker.measure(&signal, seen.now, sum, seen.now);
     }
     let report = tracker.tick(
-        policy,
+        &policy(target),
         &TickInput {
             now: seen.now,
             current: seen.current,
@@ -183,7 +181,7 @@ fn tracked(
     );
     let model = report.loads.first().and_then(|load| load.model);
     let unproven = Trust::Untrusted(Distrust::Unproven { scored: 0 });
-    Answer {
+    TickDecision {
         floor: report.decision.replicas,
         ahead: model.and_then(|model| model.at_horizon),
         model: model.map_or("none", |model| model.name),

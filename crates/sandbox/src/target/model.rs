@@ -1,9 +1,8 @@
-//! What may forecast in a simulation, by name.
+//! The models that may forecast in a simulation, by name.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What forecasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Model {
     /// The trusted one of several with the lowest error, as the service does by default.
@@ -13,7 +12,6 @@ pub enum Model {
     SHpa,
     /// Triple exponential smoothing with a fixed factor.
     Tes,
-    /// The last value.
     Naive,
     /// The value of a day ago.
     SeasonalNaive,
@@ -28,7 +26,6 @@ pub struct UnknownModel {
 }
 
 impl Model {
-    /// All models.
     pub const ALL: [Self; 5] = [
         Self::Auto,
         Self::SHpa,

@@ -15,7 +15,7 @@ use evenkeel_core::units::{Amount, Ratio, Resources};
 /// One step: shorter than a tick, so that Pods become ready between ticks.
 const STEP: SignedDuration = SignedDuration::from_secs(5);
 
-/// What a side came to.
+/// The costs of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Cost {
     /// Seconds in which the ready Pods carried more than the HPA's target and tolerance allow.
@@ -34,17 +34,17 @@ struct Cohort {
     count: i32,
 }
 
-pub(super) struct Side {
+pub(super) struct ScaledPods {
     target: Target,
     autoscaler: Autoscaler,
     scraper: Scraper<SignedDuration>,
     pods: Vec<Cohort>,
     cost: Cost,
-    /// What each cohort's Pods were last seen to use, in the order of `pods`.
+    /// The newest usage of a Pod of each cohort, in the order of `pods`.
     readings: Vec<(bool, i32, Option<f64>)>,
 }
 
-impl Side {
+impl ScaledPods {
     /// `initial` Pods that are ready.
     pub(super) fn new(target: &Target, initial: i32) -> Self {
         let began = SignedDuration::ZERO;
@@ -125,7 +125,7 @@ impl Side {
         ready.map(|cohort| cohort.count).sum()
     }
 
-    /// What the exporters see; in a gap they see nothing.
+    /// Takes the usage as exporters see it; in a gap they see nothing.
     fn measure(&mut self, at: SignedDuration, load: Option<f64>) {
         let (resource, ready) = (self.target.resource, self.ready(at));
         let each = load.map(|load| {

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::forecasting::{Answer, MAX_AGE, Seen};
+use super::forecasting::{MAX_AGE, TickDecision, TickObservation};
 use super::{GRID, Target};
 use evenkeel_core::forecast::{
     Alpha, Context, History, Model, Naive, Rolling, Scorecard, SeasonalNaive, Series, Shared, Tes,
@@ -20,18 +20,17 @@ use evenkeel_core::scaling::{
 const RECENT: usize = 60;
 /// The fixed factor, which weighs the last four minutes of 15-second steps, as in `auto`.
 const ALPHA: f64 = 0.2;
-/// A day.
 const SEASON: SignedDuration = SignedDuration::from_hours(24);
 
-/// The models that may stand alone.
+/// The models that may stand single.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Single {
+pub(super) enum ModelKind {
     Tes,
     Naive,
     SeasonalNaive,
 }
 
-pub(super) struct Alone {
+pub(super) struct SingleModel {
     target: Target,
     model: Box<dyn Model>,
     history: History,
@@ -41,8 +40,8 @@ pub(super) struct Alone {
     past: VecDeque<Option<f64>>,
 }
 
-impl Alone {
-    pub(super) fn new(target: &Target, model: Single) -> Self {
+impl SingleModel {
+    pub(super) fn new(target: &Target, model: ModelKind) -> Self {
         let scored = horizon::steps(target.horizon(), SignedDuration::ZERO, GRID);
         Self {
             target: *target,
@@ -55,8 +54,8 @@ impl Alone {
         }
     }
 
-    pub(super) fn decide(&mut self, policy: &Policy, seen: &Seen) -> Answer {
-        let &Seen {
+    pub(super) fn decide(&mut self, policy: &Policy, seen: &TickObservation) -> TickDecision {
+        let &TickObservation {
             now,
             measured,
             current,
@@ -104,7 +103,7 @@ impl Alone {
         let (decision, state) = decide(policy, state, &input);
         self.state = state;
         let at = now.checked_add(policy.horizon).unwrap_or(Timestamp::MAX);
-        Answer {
+        TickDecision {
             floor: decision.replicas,
             ahead: forecast.and_then(|forecast| forecast.at(at).copied()),
             model: self.model.name(),
@@ -133,14 +132,14 @@ fn reach(ahead: SignedDuration) -> usize {
     horizon::steps(ahead, MAX_AGE, GRID)
 }
 
-fn forecaster(model: Single, horizons: usize) -> Box<dyn Model> {
+fn forecaster(model: ModelKind, horizons: usize) -> Box<dyn Model> {
     match model {
-        Single::Tes => {
+        ModelKind::Tes => {
             let tes = Tes::new(Alpha::clamped(ALPHA), Variant::Brown);
             Box::new(Rolling::new(tes, horizons))
         }
-        Single::Naive => Box::new(Rolling::new(Naive::default(), horizons)),
-        Single::SeasonalNaive => {
+        ModelKind::Naive => Box::new(Rolling::new(Naive::default(), horizons)),
+        ModelKind::SeasonalNaive => {
             let season = SEASON.as_secs() / GRID.as_secs();
             let season = usize::try_from(season).ok().and_then(NonZeroUsize::new);
             let model = SeasonalNaive::new(season.expect("a day has ticks"));

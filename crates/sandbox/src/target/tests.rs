@@ -1,4 +1,4 @@
-//! What holds of every run, and that a floor ahead of a ramp is worth something.
+//! Properties of every run, and that a floor ahead of a ramp is worth something.
 
 use proptest::prelude::*;
 

@@ -5,13 +5,12 @@ use evenkeel_sandbox::scheduler::configuration;
 /// Why a cluster does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The API server.
     #[error(transparent)]
     Api(#[from] evenkeel_apiserver::StartError),
     /// A file or a port.
     #[error("{what}: {source}")]
     Io {
-        /// What was to be done.
+        /// The step that failed.
         what: &'static str,
         /// Why it could not.
         source: std::io::Error,
@@ -22,7 +21,6 @@ pub enum StartError {
     /// A shipped manifest, a kubeconfig or a certificate that cannot be used.
     #[error("{0}")]
     Unusable(String),
-    /// The extender's configuration.
     #[error(transparent)]
     Scheduler(#[from] configuration::Error),
     /// The service ended, or did not become ready in time.

@@ -9,15 +9,15 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 use tracing::warn;
 
+use super::events::{Event, Events};
 use evenkeel_apiserver::Control;
-use evenkeel_clock as clock;
-use evenkeel_sandbox::engine::World;
+use evenkeel_sandbox::Timeline;
 use evenkeel_sandbox::gate::Gate;
+use evenkeel_sandbox::machines::Machines;
 use evenkeel_sandbox::objects::{self, stamp};
 use evenkeel_sandbox::prometheus::Behaviour;
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::faults::{Fault, Kind};
-use evenkeel_sandbox::{Event, Events, Pace};
 
 /// The taint of nodes that stopped answering.
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
@@ -25,16 +25,16 @@ const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 /// When what the API server did not take is tried again.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// What faults need to reach.
+/// The parts that faults break.
 pub(super) struct Faults {
     pub(super) planned: Vec<Fault>,
     pub(super) client: Client,
     pub(super) scenario: Scenario,
-    pub(super) world: World,
+    pub(super) machines: Machines,
     pub(super) control: Control,
     pub(super) behaviour: Behaviour,
     pub(super) gate: Gate,
-    pub(super) pace: Pace,
+    pub(super) timeline: Timeline,
     pub(super) events: Events,
 }
 
@@ -48,12 +48,9 @@ impl Faults {
         // Where one fault ends as another of its kind begins, the end comes first.
         moments.sort_by_key(|(at, begins, _)| (*at, *begins));
         for (at, begins, fault) in moments {
-            let wait = at.saturating_sub(self.pace.scenario(clock::now()));
-            if wait.is_positive() {
-                tokio::time::sleep(self.pace.real(wait, Duration::ZERO)).await;
-            }
+            self.timeline.wait_until(at).await;
             self.events.tell(
-                self.pace.scenario(clock::now()),
+                self.timeline.elapsed(),
                 Event::Fault {
                     fault: fault.to_string(),
                     begins,
@@ -74,7 +71,7 @@ impl Faults {
             Kind::Hang => self.gate.set_blocked(begins),
             Kind::ApiRestart if begins => {
                 let span = fault.until.saturating_sub(fault.from);
-                self.control.restart(self.pace.real(span, Duration::ZERO));
+                self.control.restart(self.timeline.clock().wait(span));
             }
             // It comes back by itself.
             Kind::ApiRestart => {}
@@ -88,10 +85,10 @@ impl Faults {
         let Some(shape) = self.scenario.nodes.first() else {
             return Ok(());
         };
-        self.world.set_lost(&shape.name, lost);
+        self.machines.set_lost(&shape.name, lost);
         let nodes: Api<Node> = Api::all(self.client.clone());
         let parameters = PatchParams::default();
-        let status = Patch::Merge(objects::node_status(shape, !lost, clock::now()));
+        let status = Patch::Merge(objects::node_status(shape, !lost, self.timeline.now()));
         nodes
             .patch_status(&shape.name, &parameters, &status)
             .await?;
@@ -100,7 +97,7 @@ impl Faults {
         taints.retain(|taint| taint.key != UNREACHABLE);
         let mut taints = json!(taints);
         if let (true, Some(taints)) = (lost, taints.as_array_mut()) {
-            let since = stamp(clock::now());
+            let since = stamp(self.timeline.now());
             for effect in ["NoSchedule", "NoExecute"] {
                 taints.push(json!({"key": UNREACHABLE, "effect": effect, "timeAdded": since}));
             }

@@ -1,10 +1,10 @@
-//! What an operator would apply: namespaces, nodes, the shipped webhook configuration, and the
-//! workloads.
+//! The objects that an operator would apply: namespaces, nodes, the shipped webhook configuration,
+//! and the workloads.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -14,19 +14,19 @@ use kube::{Api, Client};
 use tracing::warn;
 
 use super::addresses::Addresses;
-use super::{NAMESPACE, Options, StartError};
-use evenkeel_clock as clock;
+use super::{NAMESPACE, Options, StartError, annotated};
+use evenkeel_clock::Clock;
 use evenkeel_core::units::Resource;
-use evenkeel_sandbox::engine::World;
+use evenkeel_sandbox::machines::Machines;
 use evenkeel_sandbox::prometheus::{NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::Workload;
 use evenkeel_sandbox::scrape::Timing;
-use evenkeel_sandbox::{Pace, objects};
+use evenkeel_sandbox::{Timeline, objects};
 
 const WEBHOOK: &str = include_str!("../../../../webhook-config/mutating-webhook.yaml");
 
-/// No interval of the service is shortened below this.
+/// When what the API server did not take is tried again, and the least time between two wakings.
 const LEAST: Duration = Duration::from_millis(200);
 
 /// How long measurements count as fresh, in the scenario: the service's own default.
@@ -36,23 +36,31 @@ const MAX_AGE: SignedDuration = SignedDuration::from_mins(3);
 /// second for a round.
 const LEAST_MAX_AGE: Duration = Duration::from_secs(5);
 
+/// A placement counts until its Pod is seen on its node, which takes real time.
+const LEAST_IN_FLIGHT: Duration = Duration::from_secs(10);
+
 /// When a refused Pod goes to the least loaded node after all, in the scenario: the default.
 const RELAX_AFTER: SignedDuration = SignedDuration::from_mins(5);
 
 /// Namespaces, nodes and the webhook configuration.
-pub(super) async fn prepare(client: &Client, options: &Options) -> Result<(), StartError> {
+pub(super) async fn prepare(
+    client: &Client,
+    options: &Options,
+    now: Timestamp,
+) -> Result<(), StartError> {
     let post = PostParams::default();
     let namespaces: Api<Namespace> = Api::all(client.clone());
-    let mut own = objects::namespace(NAMESPACE);
-    own.metadata.annotations = None;
+    let own = objects::namespace(NAMESPACE);
     namespaces.create(&post, &own).await?;
     for name in options.scenario.namespaces() {
-        namespaces.create(&post, &objects::namespace(name)).await?;
+        namespaces
+            .create(&post, &annotated::namespace(name))
+            .await?;
     }
     let nodes: Api<Node> = Api::all(client.clone());
     for shape in &options.scenario.nodes {
-        nodes.create(&post, &objects::node(shape)).await?;
-        let status = Patch::Merge(objects::node_status(shape, true, clock::now()));
+        nodes.create(&post, &annotated::node(shape)).await?;
+        let status = Patch::Merge(objects::node_status(shape, true, now));
         nodes
             .patch_status(&shape.name, &PatchParams::default(), &status)
             .await?;
@@ -72,12 +80,14 @@ pub(super) async fn prepare(client: &Client, options: &Options) -> Result<(), St
 
 /// The fields of the service's configuration.
 pub(super) fn fields(
-    pace: &Pace,
+    clock: Clock,
     addresses: Addresses,
     prometheus: SocketAddr,
 ) -> Vec<(String, String)> {
     let timing = Timing::default();
-    let span = |span, least| format!("{}ms", pace.real(span, least).as_millis());
+    // By the cluster's clock, and no less than a busy machine takes.
+    let span =
+        |span: SignedDuration, least| format!("{}ms", span.max(clock.elapsed(least)).as_millis());
     let mut fields: Vec<(String, String)> = [
         ("server.https", addresses.https.to_string()),
         ("server.http", addresses.http.to_string()),
@@ -87,14 +97,20 @@ pub(super) fn fields(
             "[127.0.0.1]".to_owned(),
         ),
         ("scheduling.relaxAfter", span(RELAX_AFTER, LEAST_MAX_AGE)),
-        // The scaling loop alone runs in the scenario's own time.
-        ("scaling.maxAge", format!("{}ms", MAX_AGE.as_millis())),
+        (
+            "scheduling.inFlightTimeout",
+            span(SignedDuration::ZERO, LEAST_IN_FLIGHT),
+        ),
+        ("scaling.maxAge", span(MAX_AGE, LEAST_MAX_AGE)),
         ("metrics.source", "prometheus".to_owned()),
-        ("metrics.interval", span(timing.interval, LEAST)),
+        ("metrics.interval", span(timing.interval, Duration::ZERO)),
         ("metrics.maxAge", span(MAX_AGE, LEAST_MAX_AGE)),
         ("metrics.timeout", "1s".to_owned()),
         ("metrics.prometheus.url", format!("http://{prometheus}")),
-        ("metrics.prometheus.window", span(timing.window, LEAST)),
+        (
+            "metrics.prometheus.window",
+            span(timing.window, Duration::ZERO),
+        ),
         ("metrics.prometheus.nodeLabel", "node".to_owned()),
         (
             "wake.minInterval",
@@ -115,16 +131,20 @@ pub(super) fn fields(
 }
 
 /// Creates each workload when it arrives.
-pub(super) async fn workloads(client: Client, scenario: Scenario, world: World, pace: Pace) {
+pub(super) async fn workloads(
+    client: Client,
+    scenario: Scenario,
+    machines: Machines,
+    timeline: Timeline,
+) {
     let mut workloads: Vec<&Workload> = scenario.workloads.iter().collect();
     workloads.sort_by_key(|workload| workload.arrival);
     for workload in workloads {
-        let wait = workload.arrival.saturating_sub(pace.scenario(clock::now()));
-        if wait.is_positive() {
-            tokio::time::sleep(pace.real(wait, Duration::ZERO)).await;
-        }
-        let name = (workload.namespace.as_str(), workload.name.as_str());
-        world.wanted(name, workload.replicas, workload.arrival);
+        timeline.wait_until(workload.arrival).await;
+        let Workload {
+            namespace, name, ..
+        } = workload;
+        machines.want(namespace, name, workload.replicas, workload.arrival);
         // A restart of the API server may fall on the moment.
         while let Err(error) = create(&client, workload).await {
             warn!(%error, workload = workload.name, "a workload could not be created");
@@ -139,7 +159,7 @@ async fn create(client: &Client, workload: &Workload) -> kube::Result<()> {
         |error: &kube::Error| matches!(error, kube::Error::Api(status) if status.code == 409);
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), &workload.namespace);
     let made = deployments
-        .create(&post, &objects::deployment(workload))
+        .create(&post, &annotated::deployment(workload))
         .await;
     if let Err(error) = made
         && !exists(&error)

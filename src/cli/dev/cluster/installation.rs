@@ -1,4 +1,4 @@
-//! What of an installation is in the cluster although the service runs beside it: its
+//! The parts of an installation that are in the cluster although the service runs beside it: its
 //! configuration, and the shipped Services.
 //!
 //! No Pod runs the service, so the Services have no selector, and EndpointSlices lead them to this

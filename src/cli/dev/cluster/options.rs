@@ -1,14 +1,15 @@
-//! What a cluster is started with.
+//! The options of a cluster.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
+use evenkeel_clock::Clock;
 use evenkeel_core::units::Ratio;
 use evenkeel_sandbox::baseline::{self, Baseline};
-use evenkeel_sandbox::engine::World;
 use evenkeel_sandbox::engine::lag::Lags;
+use evenkeel_sandbox::machines::Machines;
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::faults::Fault;
 use evenkeel_sandbox::scenario::faults::Kind;
@@ -17,16 +18,18 @@ use evenkeel_sandbox::scenario::faults::Kind;
 /// that the milliseconds of a control plane do not become minutes.
 pub const SPEED: f64 = 20.0;
 
-/// What a cluster is started with.
+/// So far in the past the clock of a cluster begins: at 20 times its speed it catches up with the
+/// machine's after nearly nine hours.
+const BEHIND: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// The options that a cluster is started with.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Nodes and workloads.
     pub scenario: Scenario,
     /// Decides noise, ties and names.
     pub seed: u64,
     /// Seconds of the scenario a second.
     pub speed: Ratio,
-    /// What breaks when.
     pub faults: Vec<Fault>,
     /// The headroom line that loads are compared with.
     pub line: Ratio,
@@ -52,12 +55,19 @@ impl Options {
         }
     }
 
-    /// The machines, with HPAs that are looked at each `sync`.
-    pub(super) fn world(&self, sync: SignedDuration) -> World {
-        World::new(self.scenario.clone(), self.seed, self.line, sync)
+    /// A clock as fast as the scenario, which begins so far in the past that it stays behind the
+    /// machine's, `now`, for as long as anybody watches: kubectl tells some ages by the latter.
+    pub(super) fn clock(&self, now: Timestamp) -> Clock {
+        let begins = now.checked_sub(BEHIND).unwrap_or(now);
+        Clock::accelerated(self.speed.get(), begins, now)
     }
 
-    /// What the same seed comes to without Evenkeel, in virtual time, with a control plane that
+    /// The machines, with HPAs that are looked at each `sync`.
+    pub(super) fn machines(&self, sync: SignedDuration) -> Machines {
+        Machines::new(self.scenario.clone(), self.seed, self.line, sync)
+    }
+
+    /// A run of the same seed without Evenkeel, in virtual time, with a control plane that
     /// lags as that of the run did and with the same lost nodes. Metrics and the API server have
     /// no faults there.
     #[must_use]

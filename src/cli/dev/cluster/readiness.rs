@@ -1,4 +1,4 @@
-//! Whether the service is ready, and trusted by the API server.
+//! Waits until the service is ready, and trusted by the API server.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -27,14 +27,8 @@ pub(super) async fn ready(client: &Client, http: SocketAddr) -> Result<(), Start
 }
 
 async fn is_ready(http: SocketAddr) -> bool {
-    let client = reqwest::Client::builder()
-        .no_proxy()
-        .timeout(ANSWER)
-        .tls_certs_only([]);
-    let Ok(client) = client.build() else {
-        return false;
-    };
-    let answer = client.get(format!("http://{http}/readyz")).send().await;
+    let client = evenkeel_http_client::Client::plain();
+    let answer = client.get(format!("http://{http}/readyz"), ANSWER).await;
     answer.is_ok_and(|answer| answer.status().is_success())
 }
 

@@ -1,4 +1,4 @@
-//! What the service says of itself, asked as Prometheus and a person with the dashboard would ask:
+//! Watches the service as Prometheus and a person with the dashboard would:
 //! its metrics, its readiness and its view of what it scales.
 //!
 //! Only what it says counts here: a fault that it has not noticed is no notice.
@@ -10,40 +10,34 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use self::notices::Notices;
+use super::events::{Event, Events};
 use crate::api;
 use crate::metrics::exposition::Exposition;
-use evenkeel_clock as clock;
+use evenkeel_http_client::Client;
+use evenkeel_sandbox::Timeline;
 use evenkeel_sandbox::scrape::Timing;
-use evenkeel_sandbox::{Event, Events, Pace};
 
-/// The service is asked no more often than this, nor less often than the other, however fast the
-/// scenario runs.
-const INTERVAL: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(1));
+/// The service is asked no less often than this, however slowly the scenario runs.
+const SLOWEST: Duration = Duration::from_secs(1);
 
 /// How long it may take to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Where it answers.
+/// The largest answer that is read.
+const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Addresses {
-    /// Probes and metrics.
     pub(super) http: SocketAddr,
     /// The dashboard and its JSON.
     pub(super) dashboard: SocketAddr,
 }
 
 /// Asks for ever, and tells what has changed.
-pub(super) async fn watch(addresses: Addresses, pace: Pace, events: Events) {
-    let client = reqwest::Client::builder()
-        .no_proxy()
-        .timeout(PATIENCE)
-        .tls_certs_only([]);
-    // It fails only without a source of randomness, without which nothing here runs.
-    let Ok(client) = client.build() else {
-        return;
-    };
-    let interval = pace.real(Timing::default().interval, INTERVAL.0);
-    let mut ticks = tokio::time::interval(interval.min(INTERVAL.1));
+pub(super) async fn watch(addresses: Addresses, timeline: Timeline, events: Events) {
+    let client = Client::plain();
+    let interval = timeline.clock().period(Timing::default().interval);
+    let mut ticks = tokio::time::interval(interval.min(SLOWEST));
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let (mut state, mut notices, mut told) = ("ready", Notices::default(), Vec::new());
     loop {
@@ -56,17 +50,13 @@ pub(super) async fn watch(addresses: Addresses, pace: Pace, events: Events) {
                 format!("http://{}{}", addresses.dashboard, api::SCALING)
             ),
         );
-        let at = pace.scenario(clock::now());
+        let at = timeline.elapsed();
         if std::mem::replace(&mut state, ready) != ready {
             let state = ready.to_owned();
             events.tell(at, Event::ServiceState { state });
         }
         let metrics = metrics.as_deref().map(Exposition::parse);
-        let scenario = |real: f64| {
-            // An age that is no number or has no end is not told.
-            pace.span(Duration::try_from_secs_f64(real).unwrap_or_default())
-        };
-        let on = notices.of(metrics.as_ref(), &scenario);
+        let on = notices.of(metrics.as_ref());
         if on != told {
             events.tell(at, Event::Notices { on: on.clone() });
             told = on;
@@ -77,13 +67,16 @@ pub(super) async fn watch(addresses: Addresses, pace: Pace, events: Events) {
     }
 }
 
-async fn text(client: &reqwest::Client, url: String) -> Option<String> {
-    let answer = client.get(url).send().await.ok()?;
-    answer.error_for_status().ok()?.text().await.ok()
+async fn text(client: &Client, url: String) -> Option<String> {
+    let answer = client.get(url, PATIENCE).await.ok()?;
+    if !answer.status().is_success() {
+        return None;
+    }
+    answer.text(LARGEST_ANSWER).await.ok()
 }
 
-async fn readiness(client: &reqwest::Client, http: SocketAddr) -> &'static str {
-    match client.get(format!("http://{http}/readyz")).send().await {
+async fn readiness(client: &Client, http: SocketAddr) -> &'static str {
+    match client.get(format!("http://{http}/readyz"), PATIENCE).await {
         Ok(answer) if answer.status().is_success() => "ready",
         Ok(_) => "not ready",
         Err(_) => "not answering",

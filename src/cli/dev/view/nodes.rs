@@ -2,11 +2,11 @@
 
 use super::bar;
 use crate::cli::dev::canvas::{Canvas, Place, Tone};
+use crate::cli::dev::cluster::events::NodeLoads;
 use crate::cli::dev::model::Model;
 use crate::cli::figures;
 use crate::cli::output::percent;
 use evenkeel_core::units::Resource;
-use evenkeel_sandbox::events::NodeLoads;
 
 const GAP: usize = 1;
 /// The least room for a name, and that for the number of Pods.

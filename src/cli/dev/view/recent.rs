@@ -2,11 +2,11 @@
 
 use super::size::WIDTH;
 use crate::cli::dev::canvas::{Canvas, Place, Tone};
+use crate::cli::dev::cluster::events::Event;
+use crate::cli::dev::cluster::events::TimedEvent;
 use crate::cli::dev::lines::{full, why};
 use crate::cli::dev::model::Model;
 use crate::cli::dev::show::clock;
-use evenkeel_sandbox::Event;
-use evenkeel_sandbox::events::Happened;
 
 const POD: usize = 10;
 
@@ -50,7 +50,7 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize) {
     }
 }
 
-fn draw_one(canvas: &mut Canvas, row: usize, columns: Columns, happened: &Happened) {
+fn draw_one(canvas: &mut Canvas, row: usize, columns: Columns, happened: &TimedEvent) {
     let Columns {
         profile: profile_at,
         node: node_at,
@@ -98,7 +98,7 @@ fn draw_one(canvas: &mut Canvas, row: usize, columns: Columns, happened: &Happen
             let text = format!("{from} → {to} replicas: {why}");
             canvas.field(Place::new(row, profile_at), whole, &text, Tone::Plain);
         }
-        Event::Said {
+        Event::ServiceEvent {
             regarding,
             reason,
             note,

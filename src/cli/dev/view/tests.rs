@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use jiff::SignedDuration;
 
 use super::*;
+use crate::cli::dev::cluster::events::Event;
+use crate::cli::dev::cluster::events::{
+    NodeLoads, Notice, PlainReplicas, Target, TimedEvent, Trust, WorkloadLoad,
+};
 use crate::cli::dev::show::Started;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::Resources;
-use evenkeel_sandbox::Event;
-use evenkeel_sandbox::events::{
-    Happened, NodeLoads, Notice, PlainReplicas, Target, Trust, WorkloadLoad,
-};
 
 fn model(faults: &[&str]) -> Model {
     Model::new(Started {
@@ -49,7 +49,7 @@ fn workload(namespace: &str, name: &str, of: (u32, u32), offered: f64, lost: f64
 fn take(model: &mut Model, seconds: i64, event: Event) {
     let at = SignedDuration::from_secs(seconds);
     model.at = at;
-    model.take(&Happened { at, event });
+    model.take(&TimedEvent { at, event });
 }
 
 fn loads(model: &mut Model, seconds: i64, nodes: Vec<NodeLoads>, workloads: Vec<WorkloadLoad>) {
@@ -259,7 +259,7 @@ fn a_scaled_workload_shows_what_the_service_foresees_and_what_it_does() {
         replicas: 4,
     }];
     take(&mut model, 2300, Event::Plain { replicas });
-    let said = Event::Said {
+    let said = Event::ServiceEvent {
         regarding: "HorizontalPodAutoscaler shop/web".to_owned(),
         reason: "FloorRaised".to_owned(),
         note: "forecast 3.3 cores in 60 s against 2.1 now: floor 4 -> 6".to_owned(),

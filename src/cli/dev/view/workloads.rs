@@ -3,9 +3,9 @@
 
 use super::bar;
 use crate::cli::dev::canvas::{Canvas, Place, Tone};
+use crate::cli::dev::cluster::events::{Target, WorkloadLoad};
 use crate::cli::dev::lines::forecast;
 use crate::cli::dev::model::Model;
-use evenkeel_sandbox::events::{Target, WorkloadLoad};
 
 /// The least room for a name.
 const NAME: usize = 14;

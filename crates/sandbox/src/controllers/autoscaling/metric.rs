@@ -11,7 +11,6 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use super::readings::{PodMetrics, measured, milli, state};
-use crate::Pace;
 use crate::simulate::hpa::{PodState, Proposal, Settling, Target, Tolerance, propose};
 
 /// kube-controller-manager's own settings.
@@ -28,8 +27,6 @@ pub(super) struct Sight<'a> {
     pub(super) pods: &'a [Arc<Pod>],
     /// The usage, or why there is none.
     pub(super) usage: Result<&'a [PodMetrics], &'a str>,
-    pub(super) pace: &'a Pace,
-    /// In the scenario's time.
     pub(super) now: Timestamp,
 }
 
@@ -200,10 +197,8 @@ fn proposal(
     let unable = |error: &str| format!("unable to get metrics for resource {resource}: {error}");
     let usage = sight.usage.map_err(unable)?;
     let states = sight.pods.iter();
-    let pods: Vec<PodState> = states
-        .map(|pod| state(pod, resource, container, sight.pace))
-        .collect();
-    let mut measured = measured(usage, sight.namespace, resource, container, sight.pace);
+    let pods: Vec<PodState> = states.map(|pod| state(pod, resource, container)).collect();
+    let mut measured = measured(usage, sight.namespace, resource, container);
     measured.retain(|name, _| pods.iter().any(|pod| pod.name == *name));
     if measured.is_empty() && !pods.is_empty() {
         return Err(unable("no metrics returned from resource metrics API"));
@@ -230,8 +225,6 @@ fn quantity(resource: &str, milli: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controllers::autoscaling::readings::EPOCH;
-    use evenkeel_core::units::Ratio;
 
     fn pods(count: usize) -> Vec<Arc<Pod>> {
         let pod = |index: usize| {
@@ -260,8 +253,6 @@ mod tests {
     }
 
     fn asked(metrics: &[MetricSpec], usage: Result<&[PodMetrics], &str>) -> Asked {
-        let pace = Pace::new(Ratio::new(1.0).unwrap());
-        pace.begin(EPOCH);
         ask(
             metrics,
             &Sight {
@@ -270,8 +261,7 @@ mod tests {
                 tolerance: Tolerance { up: 0.1, down: 0.1 },
                 pods: &pods(4),
                 usage,
-                pace: &pace,
-                now: EPOCH + SignedDuration::from_mins(60),
+                now: Timestamp::UNIX_EPOCH + SignedDuration::from_mins(60),
             },
         )
     }

@@ -1,20 +1,15 @@
-//! What the rules want to know of Pods: from metrics.k8s.io and from the Pods themselves, all times
-//! in the scenario's.
+//! What the rules want to know of Pods: from metrics.k8s.io and from the Pods themselves.
 
 use std::collections::BTreeMap;
 
-use hyper::http::Request;
+use evenkeel_http_client::Request;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Container, Pod};
 use kube::{Client, ResourceExt as _};
 use serde::Deserialize;
 
-use crate::Pace;
 use crate::simulate::hpa::{Measured, NoProposal, PodPhase, PodState, Readiness};
 use evenkeel_core::units::Quantity;
-
-/// The times of the scenario count from here.
-pub(super) const EPOCH: Timestamp = Timestamp::UNIX_EPOCH;
 
 #[derive(Deserialize)]
 struct PodMetricsList {
@@ -57,15 +52,13 @@ pub(super) fn measured(
     namespace: &str,
     resource: &str,
     container: Option<&str>,
-    pace: &Pace,
 ) -> BTreeMap<String, Measured> {
     let of = |pod: &PodMetrics| {
         let window: SignedDuration = pod.window.parse().ok()?;
-        let end = pace.scenario(pod.timestamp);
         let measured = Measured {
             value: used(pod, resource, container)?,
-            at: EPOCH + end,
-            window: pace.scenario(pod.timestamp + window) - end,
+            at: pod.timestamp,
+            window,
         };
         Some((pod.metadata.name.clone(), measured))
     };
@@ -88,9 +81,8 @@ pub(super) fn milli(quantity: &str) -> Option<i64> {
 }
 
 /// A Pod as the rules see it.
-pub(super) fn state(pod: &Pod, resource: &str, container: Option<&str>, pace: &Pace) -> PodState {
+pub(super) fn state(pod: &Pod, resource: &str, container: Option<&str>) -> PodState {
     let status = pod.status.clone().unwrap_or_default();
-    let at = |time: Timestamp| EPOCH + pace.scenario(time);
     let conditions = status.conditions.unwrap_or_default();
     let ready = conditions.iter().find(|one| one.type_ == "Ready");
     PodState {
@@ -101,13 +93,13 @@ pub(super) fn state(pod: &Pod, resource: &str, container: Option<&str>, pace: &P
             _ => PodPhase::Running,
         },
         deleted: pod.metadata.deletion_timestamp.is_some(),
-        started: status.start_time.map(|time| at(time.0)),
+        started: status.start_time.map(|time| time.0),
         ready: ready.map(|ready| Readiness {
             is_false: ready.status == "False",
             since: ready
                 .last_transition_time
                 .as_ref()
-                .map_or(EPOCH, |time| at(time.0)),
+                .map_or(Timestamp::UNIX_EPOCH, |time| time.0),
         }),
         request: request(pod, resource, container),
     }
@@ -148,18 +140,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use evenkeel_core::units::Ratio;
-
-    fn pace() -> Pace {
-        let pace = Pace::new(Ratio::new(10.0).unwrap());
-        pace.begin(Timestamp::from_second(1_000).unwrap());
-        pace
-    }
 
     #[test]
-    fn usage_is_told_in_the_time_of_the_scenario() {
+    fn usage_is_told_of_each_container_and_of_all() {
         let metrics = json!([{
-            "metadata": {"name": "a", "namespace": "n"}, "window": "6s",
+            "metadata": {"name": "a", "namespace": "n"}, "window": "60s",
             "timestamp": Timestamp::from_second(1_030).unwrap().to_string(),
             "containers": [
                 {"name": "app", "usage": {"cpu": "250m", "memory": "1Mi"}},
@@ -167,7 +152,6 @@ mod tests {
             ],
         }]);
         let metrics: Vec<PodMetrics> = serde_json::from_value(metrics).unwrap();
-        let second = SignedDuration::from_secs;
         for (resource, container, value) in [
             ("cpu", None, Some(300)),
             ("cpu", Some("side"), Some(50)),
@@ -175,11 +159,11 @@ mod tests {
             ("cpu", Some("none"), None),
             ("disk", None, None),
         ] {
-            let found = measured(&metrics, "n", resource, container, &pace());
+            let found = measured(&metrics, "n", resource, container);
             let expected = value.map(|value| Measured {
                 value,
-                at: EPOCH + second(300),
-                window: second(60),
+                at: Timestamp::from_second(1_030).unwrap(),
+                window: SignedDuration::from_secs(60),
             });
             assert_eq!(
                 found.get("a").copied(),
@@ -187,7 +171,7 @@ mod tests {
                 "{resource} {container:?}"
             );
         }
-        assert!(measured(&metrics, "other", "cpu", None, &pace()).is_empty());
+        assert!(measured(&metrics, "other", "cpu", None).is_empty());
     }
 
     #[test]

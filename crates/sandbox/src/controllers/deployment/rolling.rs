@@ -6,15 +6,15 @@
 use k8s_openapi::api::apps::v1::{DeploymentSpec, RollingUpdateDeployment};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-/// What either bound is where a Deployment does not say.
+/// The value of either bound where a Deployment does not say.
 const DEFAULT: &str = "25%";
 
 /// A ReplicaSet in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Set {
-    /// What it is to have.
+    /// The replicas of its spec.
     pub(super) wanted: i32,
-    /// What of it is available.
+    /// The replicas that are available.
     pub(super) available: i32,
 }
 
@@ -60,7 +60,7 @@ fn resolve(bound: Option<&IntOrString>, total: i32, round: i64) -> i32 {
     i32::try_from(share).unwrap_or(i32::MAX)
 }
 
-/// What the newest set and the old ones, the oldest first, are to have next.
+/// The next replicas of the newest set and of the old ones, the oldest first.
 pub(super) fn next(desired: i32, bounds: Bounds, newest: Set, old: &[Set]) -> (i32, Vec<i32>) {
     let wanted: Vec<i32> = old.iter().map(|set| set.wanted).collect();
     let grown = grow(desired, bounds, newest, &wanted);

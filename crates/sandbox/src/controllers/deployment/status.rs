@@ -1,6 +1,7 @@
 //! The status of a Deployment: counts of its ReplicaSets, and what `kubectl rollout status` and
 //! `kubectl describe` want to know.
 
+use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
@@ -9,16 +10,23 @@ use serde_json::{Value, json};
 use super::rolling::Bounds;
 use super::{available, desired, present};
 use crate::objects::{condition_since, stamp};
-use evenkeel_clock as clock;
+
+/// The ReplicaSets of a Deployment.
+#[derive(Clone, Copy)]
+pub(super) struct Versions<'a> {
+    /// That of the template as it is, once it has been made.
+    pub(super) newest: Option<&'a ReplicaSet>,
+    pub(super) old: &'a [&'a ReplicaSet],
+}
 
 /// Writes it where it differs.
 pub(super) async fn write(
     client: &Client,
     deployment: &Deployment,
-    newest: Option<&ReplicaSet>,
-    old: &[&ReplicaSet],
+    versions: Versions<'_>,
+    now: Timestamp,
 ) -> kube::Result<()> {
-    let status = status(deployment, newest, old, &stamp(clock::now()));
+    let status = status(deployment, versions, &stamp(now));
     let is = json!(deployment.status);
     let same = |(field, value): (&String, &Value)| {
         // Counts of nothing are left out of what is stored.
@@ -35,12 +43,8 @@ pub(super) async fn write(
         .map(drop)
 }
 
-fn status(
-    deployment: &Deployment,
-    newest: Option<&ReplicaSet>,
-    old: &[&ReplicaSet],
-    now: &str,
-) -> Value {
+fn status(deployment: &Deployment, versions: Versions<'_>, now: &str) -> Value {
+    let Versions { newest, old } = versions;
     let sum = |count: fn(&ReplicaSet) -> i32| -> i32 {
         newest.iter().chain(old).map(|set| count(set)).sum()
     };

@@ -1,4 +1,4 @@
-//! What a ReplicaSet has come to, as its status counts it: Pods, those that serve, and those that
+//! The status of a ReplicaSet: the numbers of its Pods, of those that serve, and of those that
 //! have served long enough.
 
 use std::sync::Arc;
@@ -46,12 +46,12 @@ pub(super) async fn write(client: &Client, set: &ReplicaSet, pods: &[Arc<Pod>], 
     }
 }
 
-/// Whether a Pod's condition says that it serves.
+/// True for a Pod whose condition `Ready` holds.
 pub(in crate::controllers) fn is_ready(pod: &Pod) -> bool {
     readiness(pod).is_some()
 }
 
-/// Whether a Pod has been ready for so long.
+/// True for a Pod that has been ready for at least `least`.
 fn is_available(pod: &Pod, least: SignedDuration, now: Timestamp) -> bool {
     readiness(pod).is_some_and(|ready| {
         let since = ready.last_transition_time.as_ref();

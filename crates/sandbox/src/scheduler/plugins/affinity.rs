@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
 
 use super::{NodeRequest, PodRequest};
 
-/// Whether the node is one that the Pod must go to.
+/// True for a node that the Pod's selector and required affinity allow.
 pub(super) fn required(pod: &PodRequest, node: &NodeRequest) -> bool {
     let selected = pod
         .selector

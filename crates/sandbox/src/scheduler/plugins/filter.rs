@@ -10,9 +10,8 @@ use evenkeel_core::units::{Amount, Resource};
 /// One reason against a node.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Refusal {
-    /// The words.
     pub text: Cow<'static, str>,
-    /// Whether evicting Pods could change it.
+    /// Evicting Pods could change it.
     pub resolvable: bool,
 }
 
@@ -87,7 +86,7 @@ fn untolerated<'n>(pod: &PodRequest, node: &'n NodeRequest) -> Option<&'n Taint>
     })
 }
 
-/// Whether one of the tolerations bears the taint.
+/// True for a taint that one of the tolerations tolerates.
 pub(super) fn is_tolerated(taint: &Taint, tolerations: &[Toleration]) -> bool {
     tolerations.iter().any(|toleration| {
         let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());

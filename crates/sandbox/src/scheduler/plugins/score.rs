@@ -7,9 +7,7 @@ use evenkeel_core::units::{Amount, Resource};
 const MOST: i64 = 100;
 /// Of NodeResourcesFit and NodeResourcesBalancedAllocation.
 const RESOURCES_WEIGHT: i64 = 1;
-/// Of TaintToleration.
 const TAINT_WEIGHT: i64 = 3;
-/// Of NodeAffinity.
 const AFFINITY_WEIGHT: i64 = 2;
 
 /// The resources that scores look at, with equal weights.

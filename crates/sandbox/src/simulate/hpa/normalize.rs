@@ -1,4 +1,4 @@
-//! What becomes of a wish: the stabilisation windows, then the scaling policies and bounds.
+//! The way from a wish: the stabilisation windows, then the scaling policies and bounds.
 
 use jiff::{SignedDuration, Timestamp};
 

@@ -1,12 +1,10 @@
 //! From the service's metrics to what a person should know: what is not as usual, and what the
 //! service does about it.
 
-use jiff::SignedDuration;
-
+use crate::cli::dev::cluster::events::Notice;
 use crate::metrics::exposition::{Exposition, Labels};
-use evenkeel_sandbox::events::Notice;
 
-/// What was counted at the last look.
+/// The counts of the last look.
 #[derive(Debug, Default)]
 pub(super) struct Notices {
     failures: Option<f64>,
@@ -28,21 +26,14 @@ const SYNCED: &str = "evenkeel_watch_synced";
 const WRITES: &str = "evenkeel_writes_enabled";
 const LEADER: &str = "evenkeel_leader";
 
-/// A time of the clock in seconds as one of the scenario.
-type ToScenario<'a> = &'a dyn Fn(f64) -> SignedDuration;
-
 impl Notices {
-    /// What is to be known now, the same things in the same order.
-    pub(super) fn of(
-        &mut self,
-        metrics: Option<&Exposition>,
-        scenario: ToScenario<'_>,
-    ) -> Vec<Notice> {
+    /// The notices of now, the same things in the same order.
+    pub(super) fn of(&mut self, metrics: Option<&Exposition>) -> Vec<Notice> {
         let Some(metrics) = metrics else {
             return vec![notice("service", "its metrics do not answer".to_owned())];
         };
         let found = [
-            self.metrics(metrics, scenario),
+            self.metrics(metrics),
             self.watches(metrics),
             off(metrics, LEADER)
                 .then(|| notice("leadership", "not leading: nothing is written".to_owned())),
@@ -52,23 +43,22 @@ impl Notices {
     }
 
     /// Questions that fail, and nodes whose last sample is too old to be believed.
-    fn metrics(&mut self, metrics: &Exposition, scenario: ToScenario<'_>) -> Option<Notice> {
+    fn metrics(&mut self, metrics: &Exposition) -> Option<Notice> {
         let failures = metrics.sum(FAILURES, &[]).unwrap_or(0.0);
         let before = self.failures.replace(failures);
         let stale = largest(metrics, NODES, &[("freshness", "stale")]);
         let stale = stale.filter(|nodes| *nodes >= 1.0);
-        let real = largest(metrics, AGE, &[]).unwrap_or(0.0);
+        let age = largest(metrics, AGE, &[]).unwrap_or(0.0);
         let measured = largest(metrics, NODES, &[("freshness", "fresh")]);
         let none_yet = measured.is_some_and(|nodes| nodes < 1.0);
         let failed = before.is_some_and(|before| failures > before);
         // A look between two questions that fail has no new failure, and no newer sample either.
-        let failing = failed || self.failing.is_some_and(|age| none_yet || real >= age);
-        self.failing = failing.then_some(if none_yet { f64::INFINITY } else { real });
-        let age = scenario(real).as_secs();
+        let failing = failed || self.failing.is_some_and(|before| none_yet || age >= before);
+        self.failing = failing.then_some(if none_yet { f64::INFINITY } else { age });
         let text = match stale {
-            Some(nodes) => format!("stale {age} s on {nodes:.0} nodes: placing by requests"),
+            Some(nodes) => format!("stale {age:.0} s on {nodes:.0} nodes: placing by requests"),
             None if failing && none_yet => "not there yet: placing by requests".to_owned(),
-            None if failing => format!("failing, {age} s old: placing by the last sample"),
+            None if failing => format!("failing, {age:.0} s old: placing by the last sample"),
             None => return None,
         };
         Some(notice("metrics", text))
@@ -108,7 +98,7 @@ mod tests {
     use super::*;
 
     const WELL: &str = "evenkeel_metrics_query_failures_total{query=\"all\"} 3\n\
-        evenkeel_metrics_sample_age_seconds 2\n\
+        evenkeel_metrics_sample_age_seconds 40\n\
         evenkeel_metrics_nodes{resource=\"cpu\",freshness=\"stale\"} 0\n\
         evenkeel_watch_events_total{kind=\"pod\",outcome=\"error\"} 1\n\
         evenkeel_watch_synced{kind=\"pod\"} 1\n\
@@ -116,8 +106,7 @@ mod tests {
 
     fn said(notices: &mut Notices, text: &str) -> Vec<String> {
         let metrics = Exposition::parse(text);
-        let twenty = |real: f64| SignedDuration::try_from_secs_f64(real * 20.0).unwrap();
-        let on = notices.of(Some(&metrics), &twenty);
+        let on = notices.of(Some(&metrics));
         on.iter()
             .map(|notice| format!("{} {}", notice.about, notice.text))
             .collect()
@@ -142,7 +131,7 @@ mod tests {
         );
         let stale = failing
             .replace("stale\"} 0", "stale\"} 6")
-            .replace("seconds 2", "seconds 9");
+            .replace("seconds 40", "seconds 180");
         assert_eq!(
             said(&mut notices, &stale),
             ["metrics stale 180 s on 6 nodes: placing by requests"]
@@ -155,12 +144,12 @@ mod tests {
         said(&mut notices, WELL);
         let failing = WELL.replace("all\"} 3", "all\"} 4");
         said(&mut notices, &failing);
-        let later = failing.replace("age_seconds 2", "age_seconds 3");
+        let later = failing.replace("age_seconds 40", "age_seconds 60");
         assert_eq!(
             said(&mut notices, &later),
             ["metrics failing, 60 s old: placing by the last sample"]
         );
-        let newer = failing.replace("age_seconds 2", "age_seconds 0");
+        let newer = failing.replace("age_seconds 40", "age_seconds 0");
         assert!(said(&mut notices, &newer).is_empty());
         assert!(said(&mut notices, &later).is_empty());
     }
@@ -201,7 +190,7 @@ mod tests {
             .replace("leader 1", "leader 0")
             .replace("enabled 1", "enabled 0");
         assert_eq!(said(&mut notices, &text).len(), 2);
-        let none = notices.of(None, &|_| SignedDuration::ZERO);
+        let none = notices.of(None);
         assert_eq!(none[0].about, "service");
     }
 }

@@ -1,8 +1,8 @@
 //! Targets of scaling as the view shows them, from the service's answer at `/api/v1/scaling`.
 
 use crate::api::scaling::{LoadStatus, TargetList, TargetStatus};
+use crate::cli::dev::cluster::events::{Target, Trust};
 use evenkeel_core::units::Resource;
-use evenkeel_sandbox::events::{Target, Trust};
 
 /// The targets of an answer; `None` where it is not one.
 pub(super) fn read(text: &str) -> Option<Vec<Target>> {

@@ -7,14 +7,14 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
 use tracing::debug;
 
-use evenkeel_clock as clock;
-use evenkeel_sandbox::{Event, Events, Pace};
+use super::events::{Event, Events};
+use evenkeel_sandbox::Timeline;
 
 /// By which the service is known as the reporter.
 const REPORTER: &str = "evenkeel.dev/";
 
 /// Tells each that comes from now on, for ever.
-pub(super) async fn watch(client: Client, pace: Pace, events: Events) {
+pub(super) async fn watch(client: Client, timeline: Timeline, events: Events) {
     let api: Api<v1::Event> = Api::all(client);
     let mut changes = std::pin::pin!(watcher(api, Config::default()).default_backoff());
     let mut told = std::collections::HashSet::new();
@@ -25,7 +25,7 @@ pub(super) async fn watch(client: Client, pace: Pace, events: Events) {
                 if told.insert(event.metadata.uid.clone())
                     && let Some(said) = said(event)
                 {
-                    events.tell(pace.scenario(clock::now()), said);
+                    events.tell(timeline.elapsed(), said);
                 }
             }
             Ok(Change::Delete(event)) => {
@@ -49,7 +49,7 @@ fn said(event: v1::Event) -> Option<Event> {
         Some(namespace) => format!("{kind} {namespace}/{name}"),
         None => format!("{kind} {name}"),
     };
-    Some(Event::Said {
+    Some(Event::ServiceEvent {
         regarding,
         reason: part(event.reason),
         note: part(event.note),
@@ -74,7 +74,7 @@ mod tests {
             .unwrap()
         };
         assert!(said(event("kubelet")).is_none());
-        let Some(Event::Said {
+        let Some(Event::ServiceEvent {
             regarding, warning, ..
         }) = said(event("evenkeel.dev/evenkeel"))
         else {

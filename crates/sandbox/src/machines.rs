@@ -1,0 +1,164 @@
+//! The machines of `dev`: the [`Engine`] at the pace of a clock, shared by everybody who asks it.
+//!
+//! The kubelet reports which Pods run where; a task steps the engine. What took Pods how long until
+//! a node took them on is measured here, since a run without Evenkeel is given the same lags.
+
+mod wanted;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use tokio::time::{Interval, MissedTickBehavior};
+
+use self::wanted::WantedPods;
+use crate::engine::lag::Lags;
+use crate::engine::lifecycle::Lifecycle;
+use crate::engine::summary::Summary;
+use crate::engine::{BoundPod, ContainerShare, Engine, Loads, STEP};
+use crate::scenario::Scenario;
+use crate::scrape::Sample;
+use crate::{Event, Events, Timeline};
+use evenkeel_clock::Clock;
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::units::Ratio;
+
+/// The shortest time between two steps: what a machine can do.
+const SHORTEST: Duration = Duration::from_millis(20);
+/// The longest: what still looks smooth.
+const LONGEST: Duration = Duration::from_millis(100);
+
+/// The machines; clones share them.
+#[derive(Clone)]
+pub struct Machines(Arc<Mutex<Shared>>);
+
+struct Shared {
+    engine: Engine,
+    wanted: WantedPods,
+}
+
+impl Machines {
+    /// Machines without Pods; `line` is the headroom line of the summary, and HPAs look every
+    /// `sync`.
+    #[must_use]
+    pub fn new(scenario: Scenario, seed: u64, line: Ratio, sync: SignedDuration) -> Self {
+        Self(Arc::new(Mutex::new(Shared {
+            engine: Engine::new(scenario, seed, line),
+            wanted: WantedPods::new(Lags::new(sync)),
+        })))
+    }
+
+    /// Steps the engine for ever, whatever the API server does meanwhile, and tells the loads.
+    pub async fn run(self, timeline: Timeline, events: Events) {
+        let mut steps = steps(timeline.clock());
+        loop {
+            steps.tick().await;
+            let at = timeline.elapsed();
+            events.tell(at, Event::Loads(self.step(at)));
+        }
+    }
+
+    /// Lets time pass until `at`.
+    pub(crate) fn step(&self, at: SignedDuration) -> Loads {
+        self.lock().engine.step(at)
+    }
+
+    /// Starts a Pod on its node; one that runs already only tells its lifecycle.
+    pub(crate) fn bind(&self, bound: &BoundPod, at: SignedDuration) -> Lifecycle {
+        let mut shared = self.lock();
+        let known = shared.engine.lifecycle(&bound.pod);
+        known.unwrap_or_else(|| {
+            shared.wanted.taken_on(&bound.pod, &bound.app, at);
+            shared.engine.bind(bound, at)
+        })
+    }
+
+    /// The lifecycle of a Pod that runs.
+    pub(crate) fn lifecycle(&self, pod: &PodName) -> Option<Lifecycle> {
+        self.lock().engine.lifecycle(pod)
+    }
+
+    /// A workload is to have so many Pods; those that it lacks are waited for from `at` on.
+    pub fn want(&self, namespace: &str, name: &str, replicas: u32, at: SignedDuration) {
+        let mut shared = self.lock();
+        let have = shared.engine.replicas(namespace, name);
+        let wanted = usize::try_from(replicas).unwrap_or(usize::MAX);
+        let missing = wanted.saturating_sub(have);
+        shared.wanted.miss(namespace, name, missing, at);
+    }
+
+    /// The times that Pods took until a node took them on.
+    #[must_use]
+    pub fn lags(&self) -> Lags {
+        self.lock().wanted.lags().clone()
+    }
+
+    /// Ends all Pods but these.
+    pub(crate) fn retain(&self, keep: impl Fn(&PodName) -> bool) {
+        let mut shared = self.lock();
+        shared.engine.retain(&keep);
+        shared.wanted.retain(&keep);
+    }
+
+    /// A node is lost or found: while it is lost nothing runs on it and nobody measures it.
+    pub fn set_lost(&self, node: &str, lost: bool) {
+        self.lock().engine.set_lost(node, lost);
+    }
+
+    /// True for a node that is lost.
+    #[must_use]
+    pub fn is_lost(&self, node: &str) -> bool {
+        self.lock().engine.is_lost(node)
+    }
+
+    /// Notes that no node takes a Pod.
+    pub fn refused(&self, pod: &PodName, at: SignedDuration) {
+        let mut shared = self.lock();
+        shared.engine.refused(pod, at);
+        shared.wanted.refused(pod);
+    }
+
+    /// Notes that a Pod waits no longer.
+    pub fn settled(&self, pod: &PodName, at: SignedDuration) {
+        self.lock().engine.settled(pod, at);
+    }
+
+    /// The newest samples of nodes that a metrics backend has.
+    pub(crate) fn node_samples(&self) -> Vec<(String, Sample)> {
+        let shared = self.lock();
+        let samples = shared.engine.node_samples();
+        samples
+            .map(|(node, sample)| (node.clone(), sample))
+            .collect()
+    }
+
+    /// The newest samples of Pods that a metrics backend has.
+    pub(crate) fn pod_samples(&self) -> Vec<(PodName, Sample)> {
+        let shared = self.lock();
+        let samples = shared.engine.pod_samples();
+        samples.map(|(pod, sample)| (pod.clone(), sample)).collect()
+    }
+
+    /// The shares of a Pod's usage that its containers have.
+    pub(crate) fn containers(&self, pod: &PodName) -> Vec<ContainerShare> {
+        self.lock().engine.containers(pod).to_vec()
+    }
+
+    /// The figures of the run so far.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        self.lock().engine.summary()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The moments at which machines are looked at.
+#[must_use]
+pub fn steps(clock: Clock) -> Interval {
+    let mut steps = tokio::time::interval(clock.wait(STEP).clamp(SHORTEST, LONGEST));
+    steps.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    steps
+}

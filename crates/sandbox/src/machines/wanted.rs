@@ -1,0 +1,86 @@
+//! Which Pods are wanted and not on a node yet, and how long those that came took.
+//!
+//! What the scenario or an HPA wants is waited for from then on; each Pod that a node takes on
+//! settles the oldest wait. Pods that no node took waited for room, which is no lag.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use jiff::SignedDuration;
+
+use crate::engine::lag::Lags;
+use evenkeel_core::placement::usage::PodName;
+
+/// Pods that are waited for, by namespace and name of their workload, and the lags so far.
+#[derive(Debug)]
+pub(super) struct WantedPods {
+    since: BTreeMap<(String, String), VecDeque<SignedDuration>>,
+    refused: BTreeSet<PodName>,
+    lags: Lags,
+}
+
+impl WantedPods {
+    pub(super) const fn new(lags: Lags) -> Self {
+        Self {
+            since: BTreeMap::new(),
+            refused: BTreeSet::new(),
+            lags,
+        }
+    }
+
+    pub(super) const fn lags(&self) -> &Lags {
+        &self.lags
+    }
+
+    /// So many Pods of a workload are missing at `at`.
+    pub(super) fn miss(&mut self, namespace: &str, name: &str, number: usize, at: SignedDuration) {
+        let key = (namespace.to_owned(), name.to_owned());
+        self.since.entry(key).or_default().resize(number, at);
+    }
+
+    /// No node takes a Pod.
+    pub(super) fn refused(&mut self, pod: &PodName) {
+        self.refused.insert(pod.clone());
+    }
+
+    /// Forgets all Pods but these.
+    pub(super) fn retain(&mut self, keep: impl Fn(&PodName) -> bool) {
+        self.refused.retain(|pod| keep(pod));
+    }
+
+    /// A node has taken on a Pod of a workload.
+    pub(super) fn taken_on(&mut self, pod: &PodName, workload: &str, at: SignedDuration) {
+        let key = (pod.namespace.to_string(), workload.to_owned());
+        let since = self.since.get_mut(&key).and_then(VecDeque::pop_front);
+        let refused = self.refused.remove(pod);
+        if let Some(since) = since.filter(|_| !refused) {
+            let lag = at.saturating_sub(since).max(SignedDuration::ZERO);
+            self.lags.record(&pod.namespace, workload, lag);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_pod_settles_the_oldest_wait_and_waits_can_be_taken_back() {
+        let second = SignedDuration::from_secs;
+        let pod = PodName::new("shop", "web-a");
+        let mut wanted = WantedPods::new(Lags::default());
+        wanted.miss("shop", "web", 2, second(10));
+        wanted.miss("shop", "web", 2, second(11));
+        wanted.miss("shop", "web", 4, second(20));
+        wanted.taken_on(&pod, "web", second(13));
+        // It had to wait for room.
+        wanted.refused(&pod);
+        wanted.taken_on(&pod, "web", second(90));
+        wanted.miss("shop", "web", 1, second(95));
+        wanted.taken_on(&pod, "web", second(25));
+        wanted.taken_on(&pod, "web", second(99));
+        let summary = wanted.lags().summary();
+        assert_eq!(summary.pods, 2);
+        assert!((summary.longest_seconds - 5.0).abs() < 1e-9, "{summary:?}");
+        assert!((summary.mean_seconds - 4.0).abs() < 1e-9, "{summary:?}");
+    }
+}

@@ -1,0 +1,35 @@
+//! The run without Evenkeel, kept at the same time of the scenario, so that what a baseline HPA
+//! would have now can be seen beside what there is.
+
+use super::events::{Event, Events, PlainReplicas};
+use evenkeel_sandbox::Timeline;
+use evenkeel_sandbox::baseline::Baseline;
+use evenkeel_sandbox::machines::{self, Machines};
+
+pub(super) async fn run(
+    mut baseline: Baseline,
+    machines: Machines,
+    timeline: Timeline,
+    events: Events,
+) {
+    let mut ticks = machines::steps(timeline.clock());
+    let mut told = Vec::new();
+    loop {
+        ticks.tick().await;
+        let at = timeline.elapsed();
+        baseline.set_lags(machines.lags());
+        baseline.advance(at);
+        let replicas: Vec<PlainReplicas> = baseline
+            .replicas()
+            .map(|(workload, replicas)| PlainReplicas {
+                namespace: workload.namespace.clone(),
+                workload: workload.name.clone(),
+                replicas,
+            })
+            .collect();
+        if replicas != told {
+            told.clone_from(&replicas);
+            events.tell(at, Event::Plain { replicas });
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! The events of a run, for whoever shows it: those of the simulated cluster, and what the service
+//! does and says.
+//!
+//! Events go to every subscriber; one that falls behind loses the oldest and is told how many.
+
+use jiff::SignedDuration;
+use serde::{Serialize, Serializer};
+use tokio::sync::broadcast;
+
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_kubernetes::annotations::PROFILE;
+use evenkeel_sandbox::engine::Loads;
+pub use evenkeel_sandbox::engine::{NodeLoads, WorkloadLoad};
+use evenkeel_sandbox::events as sandbox;
+
+/// Events kept for a subscriber that is busy: a minute of a lively cluster.
+const KEPT: usize = 4_096;
+
+/// One thing that happened, at a time of the scenario.
+#[derive(Debug, Clone, Serialize)]
+pub struct TimedEvent {
+    /// Seconds of the scenario.
+    #[serde(serialize_with = "seconds")]
+    pub at: SignedDuration,
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(
+    tag = "event",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum Event {
+    /// Admission has named the profile of a new Pod.
+    PodClassified {
+        #[serde(serialize_with = "pod_name")]
+        pod: PodName,
+        profile: String,
+        /// How it was found: `declared`, `requests` or `history`.
+        source: String,
+    },
+    /// A Pod was bound.
+    PodPlaced {
+        #[serde(serialize_with = "pod_name")]
+        pod: PodName,
+        node: String,
+        /// Its profile, where it has one.
+        profile: Option<String>,
+        /// The extender's score of the node, 0 to 10; `None` where it was not asked.
+        score: Option<i64>,
+        /// The in-tree sum and what the extender added to it.
+        why: String,
+    },
+    /// No node takes a Pod.
+    PodRefused {
+        #[serde(serialize_with = "pod_name")]
+        pod: PodName,
+        /// The text of its condition.
+        message: String,
+    },
+    /// A workload was scaled.
+    Scaled {
+        namespace: String,
+        workload: String,
+        from: u32,
+        /// Replicas from now on.
+        to: u32,
+        why: String,
+    },
+    /// How loaded the nodes are, and the workloads.
+    Loads {
+        nodes: Vec<NodeLoads>,
+        /// By namespace and name.
+        workloads: Vec<WorkloadLoad>,
+    },
+    /// A fault begins or ends.
+    Fault { fault: String, begins: bool },
+    /// A call to the service was not answered in time, and went on without it.
+    FailedOpen {
+        /// Who called: `webhook` or `extender`.
+        call: &'static str,
+        /// The Pod that it was about.
+        #[serde(serialize_with = "pod_name")]
+        pod: PodName,
+    },
+    /// The faults that the service tells of; one that is not named any more is over.
+    Notices {
+        /// All that is on.
+        on: Vec<Notice>,
+    },
+    /// An Event object of the service.
+    #[serde(rename = "said")]
+    ServiceEvent {
+        /// The kind, namespace and name of the object.
+        regarding: String,
+        /// Its reason, such as `FloorRaised`.
+        reason: String,
+        note: String,
+        /// True for an Event of type `Warning`.
+        warning: bool,
+    },
+    /// The state of the workloads that the service scales.
+    Scaling {
+        /// By namespace and name.
+        targets: Vec<Target>,
+    },
+    /// The replicas that a plain HPA would have now, without Evenkeel.
+    Plain {
+        /// By namespace and name.
+        replicas: Vec<PlainReplicas>,
+    },
+    /// The state of the service.
+    ServiceState {
+        /// In a few words, such as `ready`.
+        state: String,
+    },
+}
+
+/// Something that is not as usual.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Notice {
+    /// The subject, in a word that stays the same.
+    pub about: &'static str,
+    /// The fault, and how the service helps itself.
+    pub text: String,
+}
+
+/// One workload as the service that scales it sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Default)]
+#[serde(rename_all = "camelCase")]
+pub struct Target {
+    pub namespace: String,
+    pub workload: String,
+    /// `off`, `recommend` or `floor`.
+    pub mode: Option<String>,
+    /// Replicas that it has.
+    pub current: Option<u32>,
+    /// Replicas that it should have.
+    pub wanted: Option<u32>,
+    /// Source that this rests on: `forecast`, `d-hpa`, `reaction`, `last-known` or `nothing`.
+    pub grounds: Option<String>,
+    pub reason: Option<String>,
+    /// The fewest that the user lets the HPA go to.
+    pub min: Option<u32>,
+    /// Where the service holds that bound.
+    pub floor: Option<u32>,
+    /// The load now, of cpu in cores.
+    pub load: Option<f64>,
+    /// The load at the horizon.
+    pub forecast: Option<f64>,
+    /// The model that forecast it.
+    pub model: Option<String>,
+    /// The trust in the forecast.
+    pub trust: Option<Trust>,
+}
+
+/// How good forecasts have been.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Trust {
+    /// Forecasts are acted on.
+    pub trusted: bool,
+    /// Their error as a share of that of a naive forecast.
+    pub ratio: Option<f64>,
+}
+
+/// The replicas that a plain HPA would have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlainReplicas {
+    /// The namespace of its workload.
+    pub namespace: String,
+    pub workload: String,
+    pub replicas: u32,
+}
+
+fn seconds<S: Serializer>(at: &SignedDuration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(at.as_secs_f64())
+}
+
+fn pod_name<S: Serializer>(pod: &PodName, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{}/{}", pod.namespace, pod.name))
+}
+
+impl From<sandbox::Event> for Event {
+    fn from(event: sandbox::Event) -> Self {
+        match event {
+            sandbox::Event::PodPlaced {
+                pod,
+                annotations,
+                node,
+                score,
+                why,
+            } => Self::PodPlaced {
+                pod,
+                node,
+                profile: annotations.get(PROFILE).cloned(),
+                score,
+                why,
+            },
+            sandbox::Event::PodRefused { pod, message } => Self::PodRefused { pod, message },
+            sandbox::Event::ExtenderSkipped { pod } => Self::FailedOpen {
+                call: "extender",
+                pod,
+            },
+            sandbox::Event::Scaled {
+                namespace,
+                workload,
+                from,
+                to,
+                why,
+            } => Self::Scaled {
+                namespace,
+                workload,
+                from,
+                to,
+                why,
+            },
+            sandbox::Event::Loads(Loads { nodes, workloads }) => Self::Loads { nodes, workloads },
+        }
+    }
+}
+
+/// Where events are told; clones tell the same subscribers.
+#[derive(Debug, Clone)]
+pub struct Events(broadcast::Sender<TimedEvent>);
+
+impl Default for Events {
+    fn default() -> Self {
+        Self(broadcast::Sender::new(KEPT))
+    }
+}
+
+impl Events {
+    /// Tells what happened; nobody need listen.
+    pub fn tell(&self, at: SignedDuration, event: Event) {
+        let _ = self.0.send(TimedEvent { at, event });
+    }
+
+    /// Passes the events of the simulated cluster on.
+    pub(super) fn of_cluster(&self) -> sandbox::Events {
+        let events = self.clone();
+        sandbox::Events::new(move |at, event: sandbox::Event| events.tell(at, event.into()))
+    }
+
+    /// Listens from now on.
+    #[must_use]
+    pub fn subscribe(&self) -> broadcast::Receiver<TimedEvent> {
+        self.0.subscribe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_read_one_flat_object_an_event() {
+        let happened = TimedEvent {
+            at: SignedDuration::from_millis(1500),
+            event: Event::PodPlaced {
+                pod: PodName::new("shop", "web-0"),
+                node: "large-1".to_owned(),
+                profile: Some("network".to_owned()),
+                score: Some(9),
+                why: "in-tree 481 + 9 x 50".to_owned(),
+            },
+        };
+        assert_eq!(
+            serde_json::to_value(&happened).unwrap(),
+            serde_json::json!({
+                "at": 1.5, "event": "podPlaced", "pod": "shop/web-0", "node": "large-1",
+                "profile": "network", "score": 9, "why": "in-tree 481 + 9 x 50",
+            })
+        );
+    }
+}
