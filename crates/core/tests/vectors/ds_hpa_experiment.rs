@@ -157,11 +157,8 @@ fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
         current = decision.replicas;
         outcome.replicas.push(current);
         let since = outcome.replicas.len().saturating_sub(STARTING + 1);
-        let ready = outcome.replicas[since..]
-            .iter()
-            .copied()
-            .min()
-            .unwrap_or(current);
+        let ready = outcome.replicas[since..].iter().min();
+        let ready = ready.copied().unwrap_or(current);
         let used = load / (f64::from(ready) * capacity().request());
         outcome.worst = outcome.worst.max(used);
         outcome.under_provisioned += usize::from(used > 1.1 * capacity().target());
