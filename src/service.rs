@@ -12,17 +12,13 @@ mod parts;
 
 use anyhow::Context as _;
 use futures::Stream;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use self::parts::{Instruments, Parts};
+use self::parts::{Parts, Tasks};
 use crate::config::Config;
 use crate::server::{Drain, signals};
 use crate::telemetry;
 use evenkeel_clock::Clock;
-
-/// The parts that must not end before the service does; the first failure ends it.
-type Tasks = JoinSet<anyhow::Result<()>>;
 
 /// Runs the service until it has drained after a signal.
 ///
@@ -32,7 +28,8 @@ type Tasks = JoinSet<anyhow::Result<()>>;
 pub async fn run(config: Config) -> anyhow::Result<()> {
     telemetry::init(&config.log)?;
     let signals = signals().context("signals cannot be received")?;
-    serve(config, Clock::real(), signals).await
+    // Boxed, being large: the command line holds this future among others.
+    Box::pin(serve(config, Clock::real(), signals)).await
 }
 
 /// Runs the service until it has drained after the first of `signals`; the log is the caller's, and

@@ -1,6 +1,8 @@
 //! The service whole, on the embedded API server: the cluster of `dev`, the scaling loop with its
 //! faults, the watches that scaling reads, and what `uninstall` leaves.
 
+#![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
+
 #[allow(dead_code)] // the real control plane's tests use the rest
 mod support {
     pub mod control_plane;

@@ -2,6 +2,8 @@
 //! certificates that change, overload and broken clients, measurements that lie or hang, and what is
 //! installed held against the code.
 
+#![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
+
 #[allow(dead_code)] // each module uses a part
 mod support {
     pub mod answering;

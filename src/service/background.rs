@@ -7,7 +7,8 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
-use super::{Parts, Tasks, measuring};
+use super::measuring;
+use super::parts::{Parts, Tasks};
 use crate::certificates::CertificateProvider;
 use crate::cluster::watch;
 use crate::config::{Config, Writes};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Instruments, Parts, Tasks};
+use super::parts::{Instruments, Parts, Tasks};
 use crate::certificates::CertificateProvider;
 use crate::dashboard;
 use crate::server::tls::CertificateStore;

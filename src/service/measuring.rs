@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use tokio_util::sync::CancellationToken;
 
-use super::{Parts, Tasks};
+use super::parts::{Parts, Tasks};
 use crate::metrics::metrics_api::MetricsApiSource;
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::replay::{ReplaySource, Trace};

@@ -2,6 +2,7 @@
 
 use anyhow::Context as _;
 use kube::Client;
+use tokio::task::JoinSet;
 
 use super::client;
 use crate::cluster::{self, ClusterState};
@@ -11,6 +12,9 @@ use crate::controller::{self, Replica, WriteSwitch};
 use crate::metrics;
 use crate::server::{self, Readiness, handlers};
 use evenkeel_clock::Clock;
+
+/// The parts that must not end before the service does; the first failure ends it.
+pub(super) type Tasks = JoinSet<anyhow::Result<()>>;
 
 /// The parts that others are given.
 pub(super) struct Parts {

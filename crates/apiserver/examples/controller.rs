@@ -32,7 +32,7 @@ async fn controller(client: Client) {
     };
     Controller::new(Api::<ConfigMap>::all(client.clone()), Config::default())
         .run(
-            move |map, client| reconcile(map, client),
+            reconcile,
             |_, _, _| Action::requeue(Duration::from_secs(1)),
             Arc::new(client),
         )

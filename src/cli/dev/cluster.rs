@@ -49,9 +49,6 @@ use evenkeel_sandbox::scheduler::Scheduler;
 use evenkeel_sandbox::store::Stores;
 use evenkeel_sandbox::{Timeline, controllers};
 
-/// Where the service's own objects are.
-const NAMESPACE: &str = "evenkeel-system";
-
 /// The settings that a cluster gives the service.
 #[derive(Debug, Clone)]
 pub struct Wiring {
@@ -139,7 +136,7 @@ impl Cluster {
         let stop = CancellationToken::new();
         let service = tokio::spawn(serve(Wiring {
             kubeconfig: kubeconfig.clone(),
-            namespace: NAMESPACE,
+            namespace: installation::NAMESPACE,
             fields,
             clock,
             stop: stop.clone(),

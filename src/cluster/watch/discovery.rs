@@ -8,7 +8,7 @@ use std::time::Duration;
 use kube::Client;
 use tracing::{info, warn};
 
-use super::{Watch, follow};
+use super::follow::{Watch, follow};
 use crate::cluster::metrics::WatchOutcome;
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::kinds::Kind;

@@ -130,12 +130,12 @@ mod tests {
         })
     }
 
-    fn measured(second: i64, value: i64) -> Option<Measurement> {
-        Some(Measurement {
+    fn measured(second: i64, value: i64) -> Measurement {
+        Measurement {
             timestamp: at(second),
             window: SignedDuration::from_secs(30),
             value,
-        })
+        }
     }
 
     fn reading(signal: Signal, samples: Samples) -> SourceReading {
@@ -157,15 +157,15 @@ mod tests {
                 message: "no answer".to_owned(),
             }),
         };
-        let cpu = vec![measured(7, 250), measured(9, 750), None];
-        let memory = vec![measured(9, 4096_000), None, None];
+        let cpu = vec![Some(measured(7, 250)), Some(measured(9, 750)), None];
+        let memory = vec![Some(measured(9, 4_096_000)), None, None];
         let queue = Signal::External(MetricIdentifier::named("queue"));
         let observation = Observation {
             pods: &pods,
             readings: vec![
                 down,
                 reading(Signal::CPU, Samples::PerPod(cpu)),
-                reading(Signal::CPU, Samples::PerPod(vec![measured(9, 1); 3])),
+                reading(Signal::CPU, Samples::PerPod(vec![Some(measured(9, 1)); 3])),
                 reading(Signal::MEMORY, Samples::PerPod(memory)),
                 reading(
                     queue.clone(),

@@ -14,7 +14,8 @@ use kube::{Api, Client};
 use tracing::warn;
 
 use super::addresses::Addresses;
-use super::{NAMESPACE, Options, StartError, annotated};
+use super::installation::NAMESPACE;
+use super::{Options, StartError, annotated};
 use evenkeel_clock::Clock;
 use evenkeel_core::units::Resource;
 use evenkeel_sandbox::machines::Machines;

@@ -13,9 +13,12 @@ use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt as _};
 use serde_json::{Map, Value, json};
 
+use super::StartError;
 use super::addresses::Addresses;
-use super::{NAMESPACE, StartError};
 use evenkeel_sandbox::objects::typed;
+
+/// The namespace of the service's own objects.
+pub(super) const NAMESPACE: &str = "evenkeel-system";
 
 const SERVICES: &str = include_str!("../../../../deploy/base/services.yaml");
 

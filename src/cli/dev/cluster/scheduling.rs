@@ -15,7 +15,8 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::json;
 
-use super::{NAMESPACE, StartError};
+use super::StartError;
+use super::installation::NAMESPACE;
 use crate::certificates::Bundle;
 use evenkeel_clock as clock;
 use evenkeel_sandbox::objects::typed;

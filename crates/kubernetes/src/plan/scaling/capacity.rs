@@ -34,7 +34,7 @@ pub(super) fn scaled_signals(
         match capacity(&signal, target, members) {
             Some(capacity) => signals.push(ScaledSignal { signal, capacity }),
             None if members.is_empty() => {}
-            None => without = without.or(Some(Problem::NoRequests(signal))),
+            None => without = without.or(Some(Problem::NoRequests(Box::new(signal)))),
         }
     }
     match without {

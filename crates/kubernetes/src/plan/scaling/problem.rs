@@ -10,7 +10,7 @@ use evenkeel_core::scaling::signal::Signal;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
     /// Several HPAs scale one workload.
-    TargetConflict(TargetRef),
+    TargetConflict(Box<TargetRef>),
     /// A workload without HPA has no annotations with its bounds.
     BoundsMissing,
     /// Its bounds cannot be met.
@@ -20,9 +20,9 @@ pub enum Problem {
     /// The HPA scales by no metric that is measured here.
     NoResourceMetric,
     /// Its Pods request nothing of a resource that it scales by a share of.
-    NoRequests(Signal),
+    NoRequests(Box<Signal>),
     /// The workload is not there.
-    NoWorkload(TargetRef),
+    NoWorkload(Box<TargetRef>),
     /// Its user has paused the ScaledObject.
     Paused,
 }

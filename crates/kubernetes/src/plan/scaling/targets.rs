@@ -176,7 +176,7 @@ impl Rules<'_> {
             ..
         } = self.observed;
         if conflict {
-            return Err(Problem::TargetConflict(target.clone()));
+            return Err(Problem::TargetConflict(Box::new(target.clone())));
         }
         if scaled_object
             .as_ref()
@@ -191,7 +191,7 @@ impl Rules<'_> {
         let bounds = self.bounds(user)?;
         let current = self
             .current()
-            .ok_or_else(|| Problem::NoWorkload(target.clone()))?;
+            .ok_or_else(|| Problem::NoWorkload(Box::new(target.clone())))?;
         let signals = scaled_signals(self.observed, self.requested, &mut problems)?;
         let target = Target {
             policy: self.policy(mode, bounds),
