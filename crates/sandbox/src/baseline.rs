@@ -9,16 +9,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
+use crate::autoscaler::{self, Autoscaler, Life};
 use crate::engine::lag::Lags;
-use crate::engine::lifecycle::Stage;
+use crate::engine::lifecycle::Lifecycle;
 use crate::engine::summary::Summary;
 use crate::engine::{BoundPod, Engine, STEP};
 use crate::load::random::Random;
-use crate::scenario::{NodeShape, Scenario, Workload};
+use crate::scenario::{NodeShape, Scale, Scenario, Workload};
 use crate::scheduler::plugins::{self, NodeRequest, PodRequest};
-use crate::simulate::autoscaler::{Autoscaler, PodReading};
+use crate::scrape::{Sample, Timing};
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::{Ratio, Resource};
+use evenkeel_core::scaling::hpa::MetricSpec;
+use evenkeel_core::scaling::pod::Requests;
+use evenkeel_core::scaling::sample::PodMetrics;
+use evenkeel_core::scaling::signal::{ResourceName, Signal, Target};
+use evenkeel_core::units::{Ratio, Resource, i64_ceil};
 
 /// The node that losses are of: the first.
 const LOST: usize = 0;
@@ -68,10 +73,7 @@ impl Baseline {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let workloads = &settings.scenario.workloads;
-        let autoscaler = |workload: &Workload| {
-            let request = workload.demand[Resource::Cpu];
-            workload.scale.map(|scale| Autoscaler::new(scale, request))
-        };
+        let autoscaler = |workload: &Workload| workload.scale.map(autoscaler_of);
         Self {
             engine: Engine::new(settings.scenario.clone(), settings.seed, settings.line),
             next: SignedDuration::ZERO,
@@ -221,35 +223,61 @@ impl Baseline {
     }
 
     fn scale(&mut self, at: SignedDuration) {
-        let measured: BTreeMap<&PodName, f64> = self
-            .engine
-            .pod_samples()
-            .map(|(pod, sample)| (pod, sample.used[Resource::Cpu]))
-            .collect();
+        let measured: BTreeMap<&PodName, Sample> = self.engine.pod_samples().collect();
         for (index, autoscaler) in self.autoscalers.iter_mut().enumerate() {
             let Some(autoscaler) = autoscaler else {
                 continue;
             };
-            if self.settings.scenario.workloads[index].arrival > at {
+            let workload = &self.settings.scenario.workloads[index];
+            if workload.arrival > at {
                 continue;
             }
-            let pods = self.pods.iter().filter(|pod| pod.workload == index);
-            let readings: Vec<PodReading> = pods
-                .map(|pod| PodReading {
-                    ready: is_ready(&self.engine, &pod.name, at),
-                    cpu: measured.get(&pod.name).copied(),
-                })
-                .collect();
-            self.wanted[index] = autoscaler
-                .recommend(at, self.wanted[index], &readings)
-                .replicas;
+            let requests = requests(workload);
+            let ours = self.pods.iter().filter(|pod| pod.workload == index);
+            let (mut pods, mut metrics) = (Vec::new(), Vec::new());
+            for pod in ours {
+                let life = self.engine.lifecycle(&pod.name).map(life);
+                let name = pod.name.name.to_string();
+                let sample = measured.get(&pod.name);
+                metrics.extend(sample.map(|sample| usage(name.clone(), *sample)));
+                pods.push(autoscaler::pod(name, life, &requests, at));
+            }
+            let current = i32::try_from(self.wanted[index]).unwrap_or(i32::MAX);
+            let wanted = autoscaler.reconcile(at, current, &pods, metrics);
+            self.wanted[index] = u32::try_from(wanted.replicas).unwrap_or(0);
         }
     }
 }
 
-fn is_ready(engine: &Engine, pod: &PodName, at: SignedDuration) -> bool {
-    let lifecycle = engine.lifecycle(pod);
-    lifecycle.is_some_and(|lifecycle| lifecycle.stage(at) == Stage::Ready)
+/// The HPA of a workload of the scenario.
+fn autoscaler_of(scale: Scale) -> Autoscaler {
+    let bound = |replicas: u32| i32::try_from(replicas).unwrap_or(i32::MAX);
+    let percent = i64_ceil((scale.cpu.get() * 100.0).round());
+    let target = Target::Utilization(i32::try_from(percent).unwrap_or(i32::MAX));
+    let metric = MetricSpec::new(Signal::CPU, target);
+    Autoscaler::new(bound(scale.min), bound(scale.max), metric)
+}
+
+/// What each Pod of a workload requests, as far as its HPA looks at it.
+fn requests(workload: &Workload) -> Requests {
+    let cpu = workload.demand[Resource::Cpu].get();
+    let milli = i64::try_from(cpu).unwrap_or(i64::MAX);
+    [(ResourceName::Cpu, milli)].into_iter().collect()
+}
+
+fn life(lifecycle: Lifecycle) -> Life {
+    Life {
+        started: lifecycle.bound,
+        running: lifecycle.running,
+        ready: lifecycle.ready,
+    }
+}
+
+/// The cpu usage of a Pod as the metrics API of the run shows it.
+fn usage(pod: String, sample: Sample) -> PodMetrics {
+    let milli = i64_ceil(sample.used[Resource::Cpu]);
+    let measured = autoscaler::measurement(sample.at, Timing::default().window, milli);
+    autoscaler::metrics(pod, ResourceName::Cpu, measured)
 }
 
 /// The node that kube-scheduler would take; none that is lost.

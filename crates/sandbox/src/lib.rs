@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod autoscaler;
 pub mod baseline;
 pub mod controllers;
 pub mod engine;
@@ -23,7 +24,6 @@ pub mod recorder;
 pub mod scenario;
 pub mod scheduler;
 pub mod scrape;
-pub mod simulate;
 pub mod store;
 pub mod target;
 pub mod timeline;

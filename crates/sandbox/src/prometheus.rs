@@ -280,8 +280,8 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
+    use crate::autoscaler;
     use crate::scenario::Scenario;
-    use crate::simulate::autoscaler;
     use evenkeel_core::units::Ratio;
 
     #[test]

@@ -16,8 +16,8 @@ pub use replicas::Cost;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::autoscaler::SYNC;
 use crate::scrape::Timing;
-use crate::simulate::autoscaler::SYNC;
 use evenkeel_core::forecast::{Accuracy, Interval, Series, Trust};
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::horizon::horizon;

@@ -1,40 +1,34 @@
-//! HorizontalPodAutoscalers, as kube-controller-manager keeps them: its rules are those of
-//! [`hpa`](crate::simulate::hpa), in the scenario's time; here they are fed from the API, and what
-//! they come to is written through `scale`, into the status and as Events.
+//! HorizontalPodAutoscalers, as kube-controller-manager keeps them.
+//!
+//! The algorithm is [`evenkeel_core::scaling::hpa`]; here it is fed from the API, and what it comes to
+//! is written through `scale`, into the status and as Events.
 
-mod metric;
-mod readings;
-mod report;
-mod spec;
+mod observation;
+mod target;
+mod write;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec};
-use k8s_openapi::api::core::v1::Pod;
-use kube::api::{Patch, PatchParams};
-use kube::core::{Selector, SelectorExt as _};
-use kube::{Api, Client, ResourceExt as _};
-use serde_json::json;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use kube::{Client, ResourceExt as _};
 use tracing::debug;
 
-use self::metric::{Asked, Sight, Wish};
-use self::readings::PodMetrics;
-use self::report::Report;
-use crate::objects::stamp;
+use self::target::Targets;
 use crate::recorder::{Recorder, reference};
-use crate::simulate::autoscaler;
-use crate::simulate::hpa::{History, Limits};
 use crate::store::Stores;
-use crate::{Event, Events, Timeline};
+use crate::{Events, Timeline};
 use evenkeel_clock::Clock;
+use evenkeel_core::scaling::hpa::{
+    self, AfterWrite, Controller, EventType, Memory, Observed, Outcome, Rescale, Settings, Step,
+};
+use evenkeel_http_client::Request;
+use evenkeel_kubernetes::pod_metrics::PodMetricsList;
 
-/// How far apart an HPA's looks are, by the cluster's clock.
+/// The time between two looks at an HPA, by the cluster's clock.
 #[must_use]
 pub fn sync(clock: Clock) -> SignedDuration {
-    clock.elapsed(clock.period(autoscaler::SYNC))
+    clock.elapsed(clock.period(Settings::DEFAULT.sync_period))
 }
 
 /// The controller.
@@ -46,252 +40,137 @@ pub(super) struct Autoscaling {
     pub(super) recorder: Recorder,
 }
 
-/// Why there is another count from now on.
-#[derive(Debug, Default)]
-struct Why {
-    /// In the controller's words.
-    reason: String,
-    /// In a few words.
-    stands: String,
-}
-
-impl Why {
-    fn bound(reason: &str) -> Self {
-        Self {
-            reason: reason.to_owned(),
-            stands: reason.to_owned(),
-        }
-    }
+/// What all HPAs have in common at one turn of the controller.
+struct Turn {
+    controller: Controller,
+    /// Usage of all Pods, or why it could not be read.
+    usage: Result<PodMetricsList, String>,
+    now: Timestamp,
 }
 
 impl Autoscaling {
     /// Runs for ever.
     pub(super) async fn run(self) {
-        let mut ticks = tokio::time::interval(self.timeline.clock().period(autoscaler::SYNC));
+        let period = Settings::DEFAULT.sync_period;
+        let mut ticks = tokio::time::interval(self.timeline.clock().period(period));
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         // What is remembered of each HPA, by its UID.
-        let mut kept: HashMap<String, History> = HashMap::new();
+        let mut memories: HashMap<String, Memory> = HashMap::new();
         loop {
             ticks.tick().await;
             let now = self.timeline.now();
             let autoscalers = self.stores.autoscalers.list();
             let uids: Vec<_> = autoscalers.iter().filter_map(|hpa| hpa.uid()).collect();
-            kept.retain(|uid, _| uids.contains(uid));
+            memories.retain(|uid, _| uids.contains(uid));
             if autoscalers.is_empty() {
                 continue;
             }
-            let usage = readings::fetch(&self.client).await;
-            let usage = usage.map_err(|error| error.to_string());
-            let usage = usage.as_deref().map_err(String::as_str);
-            for hpa in autoscalers {
-                let history = kept.entry(hpa.uid().unwrap_or_default()).or_default();
-                if let Err(error) = self.reconcile(&hpa, usage, history, now).await {
-                    debug!(%error, hpa = hpa.name_any(), "an HPA's decision could not be written");
-                }
-            }
-        }
-    }
-
-    async fn reconcile(
-        &self,
-        hpa: &HorizontalPodAutoscaler,
-        usage: Result<&[PodMetrics], &str>,
-        history: &mut History,
-        now: Timestamp,
-    ) -> kube::Result<()> {
-        let namespace = hpa.namespace().unwrap_or_default();
-        let spec = hpa.spec.clone().unwrap_or_default();
-        let target = &spec.scale_target_ref;
-        let found = (target.kind == "Deployment")
-            .then(|| self.stores.deployments.get(&namespace, &target.name))
-            .flatten();
-        let mut report = Report::default();
-        let Some(deployment) = found else {
-            let name = format!("{}/{namespace}/{}", target.kind, target.name);
-            self.no_scale(hpa, &name, &mut report);
-            return self.write_status(hpa, &report, now).await;
-        };
-        let got = "the HPA controller was able to get the target's current scale";
-        report.set("AbleToScale", true, ("SucceededGetScale", got.to_owned()));
-        let replicas = deployment.spec.as_ref().and_then(|spec| spec.replicas);
-        let current = replicas.unwrap_or(1);
-        if history.recommendations.is_empty() {
-            history.recommendations.push((now, current));
-        }
-        let limits = spec::limits(&spec);
-        report.current = current;
-        let why = if current == 0 {
-            let message = "scaling is disabled since the replica count of the target is zero";
-            report.set(
-                "ScalingActive",
-                false,
-                ("ScalingDisabled", message.to_owned()),
-            );
-            report.desired = 0;
-            Why::default()
-        } else if current > limits.max {
-            report.desired = limits.max;
-            Why::bound("Current number of replicas above Spec.MaxReplicas")
-        } else if current < limits.min {
-            report.desired = limits.min;
-            Why::bound("Current number of replicas below Spec.MinReplicas")
-        } else {
-            let pods = self.pods_of(&deployment);
-            let sight = Sight {
-                namespace: &namespace,
-                current,
-                tolerance: spec::tolerance(&limits),
-                pods: &pods,
-                usage,
+            let usage = fetch(&self.client).await;
+            let turn = Turn {
+                controller: Controller::default(),
+                usage: usage.map_err(|error| error.to_string()),
                 now,
             };
-            let asked = metric::ask(spec.metrics.as_deref().unwrap_or_default(), &sight);
-            self.weigh(hpa, asked, (&limits, history, now), &mut report)
-        };
-        if report.desired != current {
-            self.scale(hpa, &spec, &mut report, &why).await?;
-            let behavior = limits.behavior.as_ref();
-            history
-                .events
-                .record(behavior, current, report.desired, now);
+            for hpa in autoscalers {
+                let memory = memories.entry(hpa.uid().unwrap_or_default()).or_default();
+                let outcome = self.reconcile(&turn, &hpa, memory).await;
+                self.tell(&hpa, outcome);
+            }
         }
-        self.write_status(hpa, &report, now).await
     }
 
-    /// From what the metrics ask for to what is to be, with the conditions that say why.
-    fn weigh(
+    /// Looks at one HPA, and writes what comes of it.
+    async fn reconcile(
         &self,
-        hpa: &HorizontalPodAutoscaler,
-        asked: Asked,
-        (limits, history, at): (&Limits, &mut History, Timestamp),
-        report: &mut Report,
-    ) -> Why {
-        for invalid in &asked.failed {
-            let error = invalid.error.clone();
-            self.recorder.warning(reference(hpa), invalid.reason, error);
-        }
-        report.metrics = asked.statuses;
-        report.desired = report.current;
-        let Wish {
-            replicas: desired,
-            metric,
-            stands,
-        } = match asked.wish {
-            Ok(wish) => wish,
-            Err(invalid) => {
-                let error = invalid.error;
-                let message = format!("the HPA was unable to compute the replica count: {error}");
-                report.set("ScalingActive", false, (invalid.reason, message));
-                let why = format!("invalid metrics, first error is: {error}");
-                let about = reference(hpa);
-                self.recorder
-                    .warning(about, "FailedComputeMetricsReplicas", why);
-                return Why::default();
+        turn: &Turn,
+        object: &HorizontalPodAutoscaler,
+        memory: &mut Memory,
+    ) -> Outcome {
+        let Turn {
+            controller,
+            usage,
+            now,
+        } = turn;
+        let hpa = observation::autoscaler(object);
+        let targets = Targets::new(&self.stores, &hpa.namespace);
+        let found = targets.of(&hpa.spec.scale_target);
+        let observation = observation::Observation::new(&hpa, found.as_ref(), &targets, usage);
+        let observed = Observed {
+            scale: found.as_ref().map(|target| observation.scale(target)),
+            readings: &observation.readings,
+        };
+        let outcome = match hpa::reconcile(controller, &hpa, &observed, memory, *now) {
+            Step::Done(outcome) => outcome,
+            Step::Rescale(rescale) => {
+                let (from, to) = (rescale.from(), rescale.to());
+                let outcome = self.rescale(rescale, &hpa, memory).await;
+                self.tell_scaled(&hpa, from, to, &outcome);
+                outcome
             }
         };
-        let message =
-            format!("the HPA was able to successfully calculate a replica count from {metric}");
-        report.set("ScalingActive", true, ("ValidMetricFound", message));
-        let normalized = limits.normalize(report.current, desired, history, at);
-        let (reason, message) = normalized.able;
-        report.set("AbleToScale", true, (reason, message.to_owned()));
-        let (limited, (reason, message)) = normalized.limited;
-        report.set("ScalingLimited", limited, (reason, message.to_owned()));
-        report.desired = normalized.replicas;
-        let reason = if desired > report.current {
-            format!("{metric} above target")
-        } else {
-            "All metrics below target".to_owned()
-        };
-        Why { reason, stands }
-    }
-
-    fn no_scale(&self, hpa: &HorizontalPodAutoscaler, name: &str, report: &mut Report) {
-        let status = hpa.status.clone().unwrap_or_default();
-        report.current = status.current_replicas.unwrap_or(0);
-        report.desired = status.desired_replicas;
-        let error = format!("{name} not found: only Deployments are scaled here");
-        let message =
-            format!("the HPA controller was unable to get the target's current scale: {error}");
-        report.set("AbleToScale", false, ("FailedGetScale", message));
-        self.recorder
-            .warning(reference(hpa), "FailedGetScale", error);
-    }
-
-    async fn scale(
-        &self,
-        hpa: &HorizontalPodAutoscaler,
-        spec: &HorizontalPodAutoscalerSpec,
-        report: &mut Report,
-        why: &Why,
-    ) -> kube::Result<()> {
-        let Why { reason, stands } = why;
-        let namespace = hpa.namespace().unwrap_or_default();
-        let target = &spec.scale_target_ref.name;
-        let api: Api<Deployment> = Api::namespaced(self.client.clone(), &namespace);
-        let (current, desired) = (report.current, report.desired);
-        let patch = Patch::Merge(json!({"spec": {"replicas": desired}}));
-        let patched = api
-            .patch_scale(target, &PatchParams::default(), &patch)
-            .await;
-        if let Err(error) = patched {
-            let message = format!("New size: {desired}; reason: {reason}; error: {error}");
-            self.recorder
-                .warning(reference(hpa), "FailedRescale", message);
-            return Err(error);
+        match write::status(&self.client, &hpa, &outcome).await {
+            Ok(()) => outcome,
+            Err(error) => outcome.after_failed_status_write(&hpa.name, &error.to_string()),
         }
-        let message =
-            format!("the HPA controller was able to update the target scale to {desired}");
-        report.set("AbleToScale", true, ("SucceededRescale", message));
-        let message = format!("New size: {desired}; reason: {reason}");
-        self.recorder
-            .normal(reference(hpa), "SuccessfulRescale", message);
+    }
+
+    /// Writes the scale, again while others are faster.
+    async fn rescale(
+        &self,
+        mut rescale: Rescale<'_>,
+        hpa: &hpa::HorizontalPodAutoscaler,
+        memory: &mut Memory,
+    ) -> Outcome {
+        loop {
+            let written = write::scale(&self.client, hpa, rescale.to()).await;
+            match rescale.after_write(written, memory) {
+                AfterWrite::Done(outcome) => return outcome,
+                AfterWrite::Retry(again) => rescale = again,
+            }
+        }
+    }
+
+    /// Writes the Events of an outcome.
+    fn tell(&self, object: &HorizontalPodAutoscaler, outcome: Outcome) {
+        if let Some(error) = &outcome.error {
+            debug!(%error, hpa = object.name_any(), "an HPA could not be reconciled");
+        }
+        for event in outcome.events {
+            let about = reference(object);
+            match event.event_type {
+                EventType::Normal => self.recorder.normal(about, event.reason, event.message),
+                EventType::Warning => self.recorder.warning(about, event.reason, event.message),
+            }
+        }
+    }
+
+    /// Tells whoever watches the cluster of a new count.
+    fn tell_scaled(
+        &self,
+        hpa: &hpa::HorizontalPodAutoscaler,
+        from: i32,
+        to: i32,
+        outcome: &Outcome,
+    ) {
+        if outcome.action == hpa::Action::None {
+            return;
+        }
         let count = |replicas: i32| u32::try_from(replicas).unwrap_or(0);
-        let event = Event::Scaled {
-            namespace,
-            workload: target.clone(),
-            from: count(current),
-            to: count(desired),
-            why: stands.clone(),
+        let event = crate::Event::Scaled {
+            namespace: hpa.namespace.clone(),
+            workload: hpa.spec.scale_target.name.clone(),
+            from: count(from),
+            to: count(to),
+            why: write::why(outcome),
         };
         self.events.tell(self.timeline.elapsed(), event);
-        Ok(())
     }
+}
 
-    async fn write_status(
-        &self,
-        hpa: &HorizontalPodAutoscaler,
-        report: &Report,
-        now: Timestamp,
-    ) -> kube::Result<()> {
-        let status = report.status(hpa, &stamp(now));
-        let is = json!(hpa.status);
-        let same = |(field, value): (&String, &serde_json::Value)| {
-            let nothing = value.as_array().is_some_and(Vec::is_empty);
-            is[field] == *value || (is[field].is_null() && nothing)
-        };
-        if status.as_object().into_iter().flatten().all(same) {
-            return Ok(());
-        }
-        let namespace = hpa.namespace().unwrap_or_default();
-        let api: Api<HorizontalPodAutoscaler> = Api::namespaced(self.client.clone(), &namespace);
-        let patch = Patch::Merge(json!({"status": status}));
-        api.patch_status(&hpa.name_any(), &PatchParams::default(), &patch)
-            .await
-            .map(drop)
-    }
-
-    fn pods_of(&self, deployment: &Deployment) -> Vec<Arc<Pod>> {
-        let namespace = deployment.namespace();
-        let selector = deployment.spec.as_ref().map(|spec| spec.selector.clone());
-        let selector = selector.and_then(|selector| Selector::try_from(selector).ok());
-        let mut pods = self.stores.pods.list();
-        pods.retain(|pod| {
-            let ours = selector
-                .as_ref()
-                .is_some_and(|selector| selector.matches(pod.labels()));
-            ours && pod.namespace() == namespace
-        });
-        pods
-    }
+/// Usage of all Pods.
+async fn fetch(client: &Client) -> kube::Result<PodMetricsList> {
+    let request = Request::get("/apis/metrics.k8s.io/v1beta1/pods")
+        .body(Vec::new())
+        .expect("the path is valid");
+    client.request(request).await
 }

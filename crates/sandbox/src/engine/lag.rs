@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use serde::Serialize;
 
-use crate::simulate::autoscaler;
+use crate::autoscaler;
 
 /// The lags of a run, by namespace and name of the workload, in the order of the Pods.
 #[derive(Debug, Clone, PartialEq)]

@@ -19,7 +19,8 @@ pub enum Stage {
 /// When the stages of one Pod begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifecycle {
-    bound: SignedDuration,
+    /// When the kubelet took it.
+    pub bound: SignedDuration,
     /// When its containers run.
     pub running: SignedDuration,
     pub ready: SignedDuration,

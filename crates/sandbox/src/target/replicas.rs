@@ -4,13 +4,16 @@
 use jiff::SignedDuration;
 
 use super::{GRID, Target};
+use crate::autoscaler::{self, Autoscaler, Life};
 use crate::load::Used;
-use crate::scenario::Scale;
-use crate::scrape::Scraper;
-use crate::simulate::autoscaler::{Autoscaler, PodReading};
+use crate::scrape::{Sample, Scraper};
+use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::hpa_aware::TOLERANCE;
+use evenkeel_core::scaling::pod::{PodFacts, Requests};
+use evenkeel_core::scaling::sample::PodMetrics;
+use evenkeel_core::scaling::signal::{ResourceName, Signal, Target as Wanted};
 use evenkeel_core::scaling::sum::{self, PodLoad};
-use evenkeel_core::units::{Amount, Ratio, Resources};
+use evenkeel_core::units::{Resource, Resources, i64_ceil};
 
 /// One step: shorter than a tick, so that Pods become ready between ticks.
 const STEP: SignedDuration = SignedDuration::from_secs(5);
@@ -41,7 +44,16 @@ pub(super) struct ScaledPods {
     pods: Vec<Cohort>,
     cost: Cost,
     /// The newest usage of a Pod of each cohort, in the order of `pods`.
-    readings: Vec<(bool, i32, Option<f64>)>,
+    readings: Vec<Reading>,
+    requests: Requests,
+}
+
+/// What is known of the Pods of a cohort at a tick.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    is_ready: bool,
+    count: i32,
+    sample: Option<Sample>,
 }
 
 impl ScaledPods {
@@ -50,10 +62,7 @@ impl ScaledPods {
         let began = SignedDuration::ZERO;
         Self {
             target: *target,
-            autoscaler: Autoscaler::new(
-                scale(target, target.bounds.min()),
-                Amount::from_f64(target.capacity.request()),
-            ),
+            autoscaler: Autoscaler::new(target.bounds.min(), target.bounds.max(), metric(target)),
             scraper: Scraper::new(target.metrics),
             pods: vec![Cohort {
                 made: began,
@@ -62,6 +71,7 @@ impl ScaledPods {
             }],
             cost: Cost::default(),
             readings: Vec::new(),
+            requests: requests(target),
         }
     }
 
@@ -75,20 +85,39 @@ impl ScaledPods {
     ) -> Option<i32> {
         self.measure(at, load);
         self.read(at);
-        self.autoscaler.set_scale(scale(&self.target, floor));
-        let pods: Vec<PodReading> = self
-            .readings
-            .iter()
-            .flat_map(|&(ready, count, cpu)| {
-                let count = usize::try_from(count).unwrap_or(0);
-                std::iter::repeat_n(PodReading { ready, cpu }, count)
-            })
-            .collect();
-        let wanted = self
-            .autoscaler
-            .recommend(at, unsigned(self.replicas()), &pods);
-        self.scale_to(i32::try_from(wanted.replicas).unwrap_or(i32::MAX), at);
-        wanted.utilisation.map(|_| self.replicas())
+        let floor = floor.clamp(1, self.target.bounds.max());
+        self.autoscaler.set_min_replicas(floor);
+        let (pods, metrics) = self.seen(at);
+        let current = self.replicas();
+        let wanted = self.autoscaler.reconcile(at, current, &pods, metrics);
+        self.scale_to(wanted.replicas, at);
+        wanted.is_active.then_some(wanted.replicas)
+    }
+
+    /// The Pods and their measurements, as the HPA sees them.
+    fn seen(&self, at: SignedDuration) -> (Vec<PodFacts>, Vec<PodMetrics>) {
+        let (mut pods, mut metrics) = (Vec::new(), Vec::new());
+        for (cohort, reading) in self.pods.iter().zip(&self.readings) {
+            let life = Life {
+                started: cohort.made,
+                running: cohort.made,
+                ready: cohort.ready,
+            };
+            for index in 0..cohort.count {
+                let name = format!("{}-{index}", cohort.made.as_secs());
+                metrics.extend(reading.sample.map(|sample| self.usage(&name, sample)));
+                pods.push(autoscaler::pod(name, Some(life), &self.requests, at));
+            }
+        }
+        (pods, metrics)
+    }
+
+    /// The usage of a Pod as the metrics API shows it.
+    fn usage(&self, pod: &str, sample: Sample) -> PodMetrics {
+        let resource = self.target.resource;
+        let used = milli(resource, sample.used[resource]);
+        let measured = autoscaler::measurement(sample.at, self.target.metrics.window, used);
+        autoscaler::metrics(pod.to_owned(), name(resource), measured)
     }
 
     /// The time from the tick at `at` to the next.
@@ -114,9 +143,14 @@ impl ScaledPods {
 
     /// The sum over the Pods as of the last tick.
     pub(super) fn measured(&self) -> Option<f64> {
-        sum::over_pods(self.readings.iter().flat_map(|&(ready, count, measured)| {
-            let count = usize::try_from(count).unwrap_or(0);
-            std::iter::repeat_n(PodLoad { measured, ready }, count)
+        let resource = self.target.resource;
+        sum::over_pods(self.readings.iter().flat_map(|reading| {
+            let load = PodLoad {
+                measured: reading.sample.map(|sample| sample.used[resource]),
+                ready: reading.is_ready,
+            };
+            let count = usize::try_from(reading.count).unwrap_or(0);
+            std::iter::repeat_n(load, count)
         }))
     }
 
@@ -148,15 +182,17 @@ impl ScaledPods {
     }
 
     fn read(&mut self, at: SignedDuration) {
-        let resource = self.target.resource;
         self.readings.clear();
         for cohort in &self.pods {
             let sample = self
                 .scraper
                 .samples()
                 .find(|(made, _)| **made == cohort.made);
-            let used = sample.map(|(_, sample)| sample.used[resource]);
-            self.readings.push((cohort.ready <= at, cohort.count, used));
+            self.readings.push(Reading {
+                is_ready: cohort.ready <= at,
+                count: cohort.count,
+                sample: sample.map(|(_, sample)| sample),
+            });
         }
     }
 
@@ -194,15 +230,33 @@ impl ScaledPods {
     }
 }
 
-fn scale(target: &Target, floor: i32) -> Scale {
-    let max = target.bounds.max();
-    Scale {
-        min: unsigned(floor.clamp(1, max)),
-        max: unsigned(max),
-        cpu: Ratio::new(target.capacity.target()).expect("a capacity's target is finite"),
-    }
+/// The metric of the HPA. A target that is no whole percentage, which an HPA cannot have, is an
+/// amount per Pod.
+fn metric(target: &Target) -> MetricSpec {
+    let (request, share) = (target.capacity.request(), target.capacity.target());
+    let percent = i64_ceil((share * 100.0).round());
+    let is_whole = (share * 100.0 - (share * 100.0).round()).abs() < 1e-9;
+    let wanted = match i32::try_from(percent) {
+        Ok(percent) if is_whole => Wanted::Utilization(percent),
+        _ => Wanted::AverageValue(milli(target.resource, request * share)),
+    };
+    MetricSpec::new(Signal::Resource(name(target.resource)), wanted)
 }
 
-fn unsigned(count: i32) -> u32 {
-    u32::try_from(count).unwrap_or(0)
+fn requests(target: &Target) -> Requests {
+    let request = milli(target.resource, target.capacity.request());
+    [(name(target.resource), request)].into_iter().collect()
+}
+
+fn name(resource: Resource) -> ResourceName {
+    resource.as_str().into()
+}
+
+/// An amount in the base unit of its resource in thousandths of the unit that Kubernetes counts it
+/// in: cores, bytes, bytes per second.
+fn milli(resource: Resource, amount: f64) -> i64 {
+    match resource {
+        Resource::Cpu => i64_ceil(amount),
+        _ => i64_ceil(amount * 1000.0),
+    }
 }

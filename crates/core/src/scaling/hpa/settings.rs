@@ -25,17 +25,22 @@ pub struct Settings {
     pub scale_up_limit_minimum: f64,
 }
 
+impl Settings {
+    /// The defaults of kube-controller-manager.
+    pub const DEFAULT: Self = Self {
+        sync_period: SignedDuration::from_secs(15),
+        tolerance: 0.1,
+        cpu_initialization_period: SignedDuration::from_mins(5),
+        initial_readiness_delay: SignedDuration::from_secs(30),
+        downscale_stabilization: SignedDuration::from_mins(5),
+        scale_up_limit_factor: 2.0,
+        scale_up_limit_minimum: 4.0,
+    };
+}
+
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            sync_period: SignedDuration::from_secs(15),
-            tolerance: 0.1,
-            cpu_initialization_period: SignedDuration::from_mins(5),
-            initial_readiness_delay: SignedDuration::from_secs(30),
-            downscale_stabilization: SignedDuration::from_mins(5),
-            scale_up_limit_factor: 2.0,
-            scale_up_limit_minimum: 4.0,
-        }
+        Self::DEFAULT
     }
 }
 

@@ -1,0 +1,272 @@
+//! The HPA of one workload in virtual time: Kubernetes' algorithm, with the settings that
+//! kube-controller-manager has by default.
+//!
+//! Times are those of the run, counted from its beginning. Every write of the replica count
+//! succeeds.
+
+use jiff::{SignedDuration, Timestamp};
+
+use evenkeel_core::scaling::hpa::{
+    self, Action, ConditionStatus, ConditionType, Controller, HorizontalPodAutoscaler, Memory,
+    MetricSpec, Observed, Outcome, Readings, Scale, Settings, Spec, Status,
+};
+use evenkeel_core::scaling::pod::{ContainerFacts, PodFacts, PodPhase, ReadyCondition, Requests};
+use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics};
+use evenkeel_core::scaling::signal::{ObjectReference, ResourceName};
+
+/// The time between two reconciliations of an HPA.
+pub const SYNC: SignedDuration = Settings::DEFAULT.sync_period;
+
+/// The one container of each Pod.
+const CONTAINER: &str = "app";
+/// What selects the Pods of the workload; nothing reads it, but an HPA needs one.
+const SELECTOR: &str = "app=workload";
+
+/// The HPA of one workload, with what it remembers.
+#[derive(Debug, Clone)]
+pub struct Autoscaler {
+    controller: Controller,
+    hpa: HorizontalPodAutoscaler,
+    memory: Memory,
+}
+
+/// What one reconciliation came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recommendation {
+    /// Replicas from now on.
+    pub replicas: i32,
+    /// False while the metric cannot be computed (the condition `ScalingActive`).
+    pub is_active: bool,
+}
+
+impl Autoscaler {
+    /// An HPA between two replica counts that scales by `metric`.
+    #[must_use]
+    pub fn new(min: i32, max: i32, metric: MetricSpec) -> Self {
+        let spec = Spec {
+            scale_target: ObjectReference::default(),
+            min_replicas: min,
+            max_replicas: max,
+            metrics: vec![metric],
+            behavior: None,
+        };
+        Self {
+            controller: Controller::default(),
+            hpa: HorizontalPodAutoscaler {
+                namespace: String::new(),
+                name: String::new(),
+                spec,
+                status: Status::default(),
+            },
+            memory: Memory::default(),
+        }
+    }
+
+    /// Changes `minReplicas`; what is remembered stays.
+    pub const fn set_min_replicas(&mut self, min: i32) {
+        self.hpa.spec.min_replicas = min;
+    }
+
+    /// Reconciles the HPA at `at`, with `current` replicas, the Pods that there are and what is
+    /// measured of them.
+    pub fn reconcile(
+        &mut self,
+        at: SignedDuration,
+        current: i32,
+        pods: &[PodFacts],
+        metrics: Vec<PodMetrics>,
+    ) -> Recommendation {
+        let readings = Readings {
+            resource: Ok(metrics),
+            ..Readings::default()
+        };
+        let observed = Observed {
+            scale: Ok(Scale {
+                spec_replicas: current,
+                status_replicas: i32::try_from(pods.len()).unwrap_or(i32::MAX),
+                selector: SELECTOR,
+                pods: Ok(pods),
+                autoscalers: &[],
+            }),
+            readings: &readings,
+        };
+        let (controller, memory) = (&self.controller, &mut self.memory);
+        let step = hpa::reconcile(controller, &self.hpa, &observed, memory, date(at));
+        let Outcome { status, action, .. } = step.written(memory);
+        let active = status.condition(&ConditionType::ScalingActive);
+        let recommendation = Recommendation {
+            replicas: match action {
+                Action::None => current,
+                Action::ScaleUp | Action::ScaleDown => status.desired_replicas,
+            },
+            is_active: active.is_none_or(|active| active.status == ConditionStatus::True),
+        };
+        self.hpa.status = status;
+        recommendation
+    }
+}
+
+/// The date that stands for a time of the run.
+fn date(at: SignedDuration) -> Timestamp {
+    let date = Timestamp::UNIX_EPOCH.checked_add(at);
+    date.unwrap_or(Timestamp::MAX)
+}
+
+/// The life of a Pod on its node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Life {
+    /// The time at which the kubelet took it.
+    pub started: SignedDuration,
+    /// The time from which its containers run.
+    pub running: SignedDuration,
+    /// The time from which it is ready.
+    pub ready: SignedDuration,
+}
+
+/// A Pod at a time, as its HPA sees it; without a life it waits for a node.
+#[must_use]
+pub fn pod(name: String, life: Option<Life>, requests: &Requests, at: SignedDuration) -> PodFacts {
+    let ready = life.map(|life| {
+        let is_ready = life.ready <= at;
+        let since = if is_ready { life.ready } else { life.started };
+        ReadyCondition {
+            status: is_ready.into(),
+            last_transition_time: date(since),
+        }
+    });
+    let is_running = life.is_some_and(|life| life.running <= at);
+    PodFacts {
+        name,
+        phase: if is_running {
+            PodPhase::Running
+        } else {
+            PodPhase::Pending
+        },
+        deleted: false,
+        start_time: life.map(|life| date(life.started)),
+        ready,
+        containers: vec![ContainerFacts {
+            name: CONTAINER.to_owned(),
+            requests: requests.clone(),
+            is_sidecar: false,
+        }],
+        init_containers: Vec::new(),
+        pod_requests: Requests::default(),
+        overhead: Requests::default(),
+    }
+}
+
+/// What is measured of a Pod in one resource, as a metrics API returns it.
+#[must_use]
+pub fn metrics(pod: String, resource: ResourceName, measured: Measurement) -> PodMetrics {
+    PodMetrics {
+        pod,
+        timestamp: measured.timestamp,
+        window: measured.window,
+        containers: vec![ContainerMetrics {
+            name: CONTAINER.to_owned(),
+            usage: [(resource, measured.value)].into_iter().collect(),
+        }],
+    }
+}
+
+/// The measurement of a value, in thousandths, that is the mean of the `window` up to `at`.
+#[must_use]
+pub fn measurement(at: SignedDuration, window: SignedDuration, value: i64) -> Measurement {
+    Measurement {
+        timestamp: date(at),
+        window,
+        value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_core::scaling::signal::{Signal, Target};
+
+    const SECOND: fn(i64) -> SignedDuration = SignedDuration::from_secs;
+
+    fn autoscaler() -> Autoscaler {
+        let metric = MetricSpec::new(Signal::CPU, Target::Utilization(50));
+        Autoscaler::new(2, 20, metric)
+    }
+
+    /// What the HPA comes to with Pods that have been ready for an hour and request 1000m each.
+    fn reconcile(autoscaler: &mut Autoscaler, at: i64, usages: &[Option<i64>]) -> Recommendation {
+        let at = SECOND(3_600 + at);
+        let life = Life {
+            started: SignedDuration::ZERO,
+            running: SignedDuration::ZERO,
+            ready: SignedDuration::ZERO,
+        };
+        let requests = [(ResourceName::Cpu, 1000)].into_iter().collect();
+        let (mut pods, mut measured) = (Vec::new(), Vec::new());
+        for (index, usage) in usages.iter().enumerate() {
+            let name = format!("web-{index}");
+            let usage = usage.map(|milli| measurement(at, SECOND(60), milli));
+            measured.extend(usage.map(|usage| metrics(name.clone(), ResourceName::Cpu, usage)));
+            pods.push(pod(name, Some(life), &requests, at));
+        }
+        let current = i32::try_from(usages.len()).unwrap();
+        autoscaler.reconcile(at, current, &pods, measured)
+    }
+
+    #[test]
+    fn the_first_recommendation_is_that_of_the_formula() {
+        let some = |usage, count| vec![Some(usage); count];
+        for (usages, expected) in [
+            (some(500, 4), 4),
+            (some(550, 4), 4),
+            (some(560, 4), 5),
+            (some(1000, 4), 8),
+            // One step up at most doubles.
+            (some(5000, 4), 8),
+            // A missing measurement is nothing on the way up, the whole request on the way down.
+            ([some(800, 3), vec![None]].concat(), 5),
+            ([some(300, 3), vec![None]].concat(), 4),
+            (vec![None; 4], 4),
+        ] {
+            let got = reconcile(&mut autoscaler(), 0, &usages);
+            assert_eq!(got.replicas, expected, "{usages:?}");
+            assert_eq!(got.is_active, usages[0].is_some(), "{usages:?}");
+        }
+    }
+
+    #[test]
+    fn scaling_down_waits_five_minutes_for_the_highest_recommendation() {
+        let mut autoscaler = autoscaler();
+        for tick in 0..=20 {
+            let held = reconcile(&mut autoscaler, 15 * tick, &[Some(100); 8]);
+            assert_eq!(held.replicas, 8, "{tick}");
+        }
+        assert_eq!(reconcile(&mut autoscaler, 315, &[Some(100); 8]).replicas, 2);
+    }
+
+    #[test]
+    fn a_raised_minimum_is_reached_at_once() {
+        let mut autoscaler = autoscaler();
+        autoscaler.set_min_replicas(15);
+        assert_eq!(reconcile(&mut autoscaler, 0, &[Some(500); 4]).replicas, 15);
+    }
+
+    #[test]
+    fn a_pod_is_pending_until_it_runs_and_counts_once_a_window_after_it_was_ready_is_measured() {
+        let requests: Requests = [(ResourceName::Cpu, 1000)].into_iter().collect();
+        let life = Life {
+            started: SECOND(10),
+            running: SECOND(20),
+            ready: SECOND(30),
+        };
+        let at = |second| pod("web".to_owned(), Some(life), &requests, SECOND(second));
+        assert_eq!(
+            (at(19).phase, at(20).phase),
+            (PodPhase::Pending, PodPhase::Running)
+        );
+        assert!(!at(29).is_ready() && at(30).is_ready());
+        assert_eq!(
+            pod("web".to_owned(), None, &requests, SECOND(9)).ready,
+            None
+        );
+    }
+}

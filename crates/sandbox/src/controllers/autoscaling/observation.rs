@@ -1,0 +1,118 @@
+//! What the controller knows when it looks at one HPA, as the algorithm reads it.
+//!
+//! Only metrics.k8s.io is served here; metrics of other types fail in the words of a cluster that has
+//! no API for them.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler as Object;
+use kube::ResourceExt as _;
+use serde_json::json;
+
+use super::target::{Target, Targets};
+use evenkeel_core::scaling::hpa::{
+    HorizontalPodAutoscaler, MetricSpec, Readings, Scale, ScaleError,
+};
+use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_core::scaling::signal::Signal;
+use evenkeel_kubernetes::autoscaler::{AutoscalerSpec, status};
+use evenkeel_kubernetes::pod_facts::pod_facts;
+use evenkeel_kubernetes::pod_metrics::PodMetricsList;
+
+/// An HPA as the algorithm reads it. What does not parse is as in an object that is empty; the API
+/// server has refused it before.
+pub(super) fn autoscaler(object: &Object) -> HorizontalPodAutoscaler {
+    let spec: AutoscalerSpec = serde_json::from_value(json!(object.spec)).unwrap_or_default();
+    HorizontalPodAutoscaler {
+        namespace: object.namespace().unwrap_or_default(),
+        name: object.name_any(),
+        spec: spec.hpa(),
+        status: status::read(json!(object.status)),
+    }
+}
+
+/// What is known of the target of one HPA.
+pub(super) struct Observation {
+    pods: Vec<PodFacts>,
+    autoscalers: Vec<String>,
+    pub(super) readings: Readings,
+}
+
+impl Observation {
+    pub(super) fn new(
+        hpa: &HorizontalPodAutoscaler,
+        target: Result<&Target, &ScaleError>,
+        targets: &Targets<'_>,
+        usage: &Result<PodMetricsList, String>,
+    ) -> Self {
+        let selected = target.map_or(&[][..], |target| &target.pods);
+        let pods: Vec<_> = selected.iter().map(|pod| pod_facts(pod)).collect();
+        let is_selected = |name: &str| pods.iter().any(|pod| pod.name == name);
+        let usage = usage
+            .as_ref()
+            .map(|usage| usage.of(&hpa.namespace, is_selected));
+        let readings = Readings {
+            resource: usage.map_err(Clone::clone),
+            others: unserved(&hpa.spec.metrics),
+        };
+        Self {
+            autoscalers: targets.autoscalers(selected),
+            pods,
+            readings,
+        }
+    }
+
+    /// The scale of the target, with its Pods.
+    pub(super) fn scale<'a>(&'a self, target: &'a Target) -> Scale<'a> {
+        Scale {
+            spec_replicas: target.spec_replicas,
+            status_replicas: target.status_replicas,
+            selector: &target.selector,
+            pods: Ok(&self.pods),
+            autoscalers: &self.autoscalers,
+        }
+    }
+}
+
+/// The errors of signals that no API serves.
+fn unserved<T>(metrics: &[MetricSpec]) -> BTreeMap<Signal, Result<T, String>> {
+    let error = |metric: &MetricSpec| {
+        let MetricSpec::Known(signal, _) = metric else {
+            return None;
+        };
+        let error = match signal {
+            Signal::Pods(_) | Signal::Object { .. } => {
+                "no custom metrics API (custom.metrics.k8s.io) registered"
+            }
+            _ => "no external metrics API (external.metrics.k8s.io) registered",
+        };
+        Some((signal.clone(), Err(error.to_owned())))
+    };
+    metrics.iter().filter_map(error).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_hpa_is_read_with_its_status() {
+        let object: Object = serde_json::from_value(json!({
+            "metadata": {"name": "web", "namespace": "shop"},
+            "spec": {"maxReplicas": 9, "scaleTargetRef": {"kind": "Deployment", "name": "web"}},
+            "status": {"currentReplicas": 3, "desiredReplicas": 4, "conditions": [
+                {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}]},
+        }))
+        .unwrap();
+        let hpa = autoscaler(&object);
+        assert_eq!((hpa.namespace.as_str(), hpa.name.as_str()), ("shop", "web"));
+        assert_eq!((hpa.spec.min_replicas, hpa.spec.max_replicas), (1, 9));
+        assert_eq!(
+            hpa.spec.metrics.len(),
+            1,
+            "an HPA without a metric scales by cpu"
+        );
+        assert_eq!(hpa.status.desired_replicas, 4);
+        assert_eq!(hpa.status.conditions.len(), 1);
+    }
+}

@@ -1,0 +1,82 @@
+//! What the controller writes: the scale of a target, the status of an HPA, and in a few words why.
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler as Object;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use serde_json::json;
+
+use evenkeel_core::scaling::hpa::{
+    CurrentValue, HorizontalPodAutoscaler, MetricStatus, Outcome, ScaleWriteError,
+};
+use evenkeel_kubernetes::autoscaler::status as translation;
+
+/// The HTTP status of a write that another one came before.
+const CONFLICT: u16 = 409;
+
+/// Writes the replica count of the target.
+///
+/// # Errors
+/// The API server did not take it.
+pub(super) async fn scale(
+    client: &Client,
+    hpa: &HorizontalPodAutoscaler,
+    replicas: i32,
+) -> Result<(), ScaleWriteError> {
+    let api: Api<Deployment> = Api::namespaced(client.clone(), &hpa.namespace);
+    let patch = Patch::Merge(json!({"spec": {"replicas": replicas}}));
+    let target = &hpa.spec.scale_target.name;
+    let written = api
+        .patch_scale(target, &PatchParams::default(), &patch)
+        .await;
+    written.map(drop).map_err(|error| match &error {
+        kube::Error::Api(status) if status.code == CONFLICT => {
+            ScaleWriteError::Conflict(error.to_string())
+        }
+        _ => ScaleWriteError::Failed(error.to_string()),
+    })
+}
+
+/// Writes the status of the HPA, where it has changed.
+///
+/// # Errors
+/// The API server did not take it.
+pub(super) async fn status(
+    client: &Client,
+    hpa: &HorizontalPodAutoscaler,
+    outcome: &Outcome,
+) -> kube::Result<()> {
+    if !outcome.is_status_changed {
+        return Ok(());
+    }
+    let api: Api<Object> = Api::namespaced(client.clone(), &hpa.namespace);
+    let patch = Patch::Merge(json!({"status": translation::write(&outcome.status)}));
+    let parameters = PatchParams::default();
+    let written = api.patch_status(&hpa.name, &parameters, &patch).await;
+    written.map(drop)
+}
+
+/// What the metrics stand at, such as `cpu at 93 % of requests`; without any, the reason is a bound.
+pub(super) fn why(outcome: &Outcome) -> String {
+    let metrics = outcome.status.current_metrics.iter();
+    let values: Vec<_> = metrics.filter_map(value).collect();
+    if values.is_empty() {
+        return "out of its bounds".to_owned();
+    }
+    values.join(", ")
+}
+
+fn value(metric: &MetricStatus) -> Option<String> {
+    let signal = metric.signal.as_ref()?;
+    let CurrentValue {
+        average_utilization,
+        average_value,
+        value,
+    } = metric.current;
+    let value = match (average_utilization, average_value, value) {
+        (Some(percent), ..) => format!("{percent} % of requests"),
+        (None, Some(quantity), _) => format!("{quantity} a Pod"),
+        (None, None, quantity) => quantity?.to_string(),
+    };
+    Some(format!("{signal} at {value}"))
+}

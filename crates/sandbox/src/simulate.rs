@@ -1,4 +1,0 @@
-//! The HorizontalPodAutoscaler of Kubernetes in virtual time.
-
-pub mod autoscaler;
-pub mod hpa;
