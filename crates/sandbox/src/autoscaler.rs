@@ -19,10 +19,10 @@ pub const SYNC: SignedDuration = Settings::DEFAULT.sync_period;
 
 /// The one container of each Pod.
 const CONTAINER: &str = "app";
-/// What selects the Pods of the workload; nothing reads it, but an HPA needs one.
+/// The selector of the Pods of the workload; nothing reads it, but an HPA needs one.
 const SELECTOR: &str = "app=workload";
 
-/// The HPA of one workload, with what it remembers.
+/// The HPA of one workload, with its memory.
 #[derive(Debug, Clone)]
 pub struct Autoscaler {
     controller: Controller,
@@ -30,7 +30,7 @@ pub struct Autoscaler {
     memory: Memory,
 }
 
-/// What one reconciliation came to.
+/// The result of one reconciliation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recommendation {
     /// Replicas from now on.
@@ -62,13 +62,13 @@ impl Autoscaler {
         }
     }
 
-    /// Changes `minReplicas`; what is remembered stays.
+    /// Changes `minReplicas`; the memory stays.
     pub const fn set_min_replicas(&mut self, min: i32) {
         self.hpa.spec.min_replicas = min;
     }
 
-    /// Reconciles the HPA at `at`, with `current` replicas, the Pods that there are and what is
-    /// measured of them.
+    /// Reconciles the HPA at `at`, with `current` replicas, the Pods that there are and their
+    /// measurements.
     pub fn reconcile(
         &mut self,
         at: SignedDuration,
@@ -156,7 +156,7 @@ pub fn pod(name: String, life: Option<Life>, requests: &Requests, at: SignedDura
     }
 }
 
-/// What is measured of a Pod in one resource, as a metrics API returns it.
+/// The usage of a Pod in one resource, as a metrics API returns it.
 #[must_use]
 pub fn metrics(pod: String, resource: ResourceName, measured: Measurement) -> PodMetrics {
     PodMetrics {
@@ -192,7 +192,7 @@ mod tests {
         Autoscaler::new(2, 20, metric)
     }
 
-    /// What the HPA comes to with Pods that have been ready for an hour and request 1000m each.
+    /// Reconciles with Pods that have been ready for an hour and request 1000m each.
     fn reconcile(autoscaler: &mut Autoscaler, at: i64, usages: &[Option<i64>]) -> Recommendation {
         let at = SECOND(3_600 + at);
         let life = Life {

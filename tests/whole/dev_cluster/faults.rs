@@ -141,11 +141,13 @@ async fn after_a_restart_of_the_api_watches_resync_and_nothing_was_lost() {
         options.faults = vec!["api-restart@60s..110s".parse().unwrap()];
     })
     .await;
-    let (mut interrupted, mut resynced) = (false, false);
+    let (mut interrupted, mut resynced, mut over) = (false, false, false);
     let (mut classified, mut streams) = (BTreeSet::new(), BTreeSet::new());
     until(&mut cluster, &mut events, |event| {
         interrupted |= notices(&event, "watches", "interrupted");
         resynced |= interrupted && notices(&event, "watches", "resynced");
+        // On a busy machine the last stream is placed after the notice has gone.
+        over |= resynced && is_over(&event, "watches");
         match &event {
             Event::PodClassified { pod, .. } if pod.name.starts_with("stream") => {
                 classified.insert(pod.name.to_string());
@@ -160,10 +162,12 @@ async fn after_a_restart_of_the_api_watches_resync_and_nothing_was_lost() {
     })
     .await;
     assert_eq!(classified, streams);
-    until(&mut cluster, &mut events, |event| {
-        is_over(&event, "watches")
-    })
-    .await;
+    if !over {
+        until(&mut cluster, &mut events, |event| {
+            is_over(&event, "watches")
+        })
+        .await;
+    }
     cluster.stop().await;
 }
 

@@ -12,7 +12,7 @@ use evenkeel_core::scaling::hpa::{
 };
 use evenkeel_core::units::Quantity;
 
-/// What stands for a policy that is not understood.
+/// The policy that stands for one that is not understood.
 const NO_CHANGE: ScalingPolicy = ScalingPolicy {
     policy_type: PolicyType::Pods,
     value: 0,

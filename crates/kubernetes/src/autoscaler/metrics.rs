@@ -36,7 +36,7 @@ impl<'de> Deserialize<'de> for Metrics {
     }
 }
 
-/// One metric. What cannot be read is a metric of an unknown type: the object is not lost for it.
+/// One metric. One that cannot be read is of an unknown type: the object is not lost for it.
 fn read(written: Value) -> MetricSpec {
     let Ok(metric) = Metric::deserialize(written) else {
         return MetricSpec::Unknown(String::new());

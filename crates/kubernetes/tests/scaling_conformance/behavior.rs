@@ -179,7 +179,7 @@ pub(crate) fn build_quantity(given: &QuantityIn, _: &QuantityOut) -> QuantityOut
     }
 }
 
-/// What the functions that normalise a count are given; each uses a part of it.
+/// The input of the functions that normalise a count; each uses a part of it.
 #[derive(Deserialize)]
 pub(crate) struct NormalizeIn {
     #[serde(default)]

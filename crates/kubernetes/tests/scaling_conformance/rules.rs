@@ -179,7 +179,7 @@ pub(crate) fn scale_events(up: &[Event], down: &[Event]) -> ScaleEvents {
     }
 }
 
-/// What a controller remembers of an HPA.
+/// The memory that a controller has of an HPA.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Remembered {
     #[serde(default)]

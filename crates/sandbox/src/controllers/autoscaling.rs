@@ -1,7 +1,7 @@
 //! HorizontalPodAutoscalers, as kube-controller-manager keeps them.
 //!
-//! The algorithm is [`evenkeel_core::scaling::hpa`]; here it is fed from the API, and what it comes to
-//! is written through `scale`, into the status and as Events.
+//! The algorithm is [`evenkeel_core::scaling::hpa`]; here it is fed from the API, and its outcome is
+//! written through `scale`, into the status and as Events.
 
 mod observation;
 mod target;
@@ -40,7 +40,7 @@ pub(super) struct Autoscaling {
     pub(super) recorder: Recorder,
 }
 
-/// What all HPAs have in common at one turn of the controller.
+/// The input that all HPAs have in common at one turn of the controller.
 struct Turn {
     controller: Controller,
     /// Usage of all Pods, or why it could not be read.
@@ -54,7 +54,7 @@ impl Autoscaling {
         let period = Settings::DEFAULT.sync_period;
         let mut ticks = tokio::time::interval(self.timeline.clock().period(period));
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        // What is remembered of each HPA, by its UID.
+        // By the UID of the HPA.
         let mut memories: HashMap<String, Memory> = HashMap::new();
         loop {
             ticks.tick().await;
@@ -79,7 +79,7 @@ impl Autoscaling {
         }
     }
 
-    /// Looks at one HPA, and writes what comes of it.
+    /// Looks at one HPA, and writes the outcome.
     async fn reconcile(
         &self,
         turn: &Turn,

@@ -102,7 +102,7 @@ pub enum ReplicasError {
         /// The Pod.
         pod: String,
     },
-    /// What is measured is requested by no Pod of the target.
+    /// No Pod that is measured requests the resource.
     #[error("no metrics returned matched known pods")]
     NoMatchingMetrics,
     /// The selector of the metric cannot be understood.

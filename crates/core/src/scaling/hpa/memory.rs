@@ -1,11 +1,11 @@
-//! What the controller remembers of an HPA from one reconciliation to the next. It is held in the
-//! controller's memory only: a restart forgets it.
+//! The state that the controller keeps of an HPA from one reconciliation to the next. It is held in
+//! the controller's memory only: a restart forgets it.
 
 use jiff::Timestamp;
 
 use super::events::ScaleEvents;
 
-/// What the metrics once asked for, before stabilisation.
+/// A replica count that the metrics asked for, before stabilisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recommendation {
     /// Replicas.
@@ -14,7 +14,7 @@ pub struct Recommendation {
     pub at: Timestamp,
 }
 
-/// What is remembered of one HPA.
+/// The memory of one HPA.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
     /// Recommendations in their slots; a slot is used again once its recommendation is older than

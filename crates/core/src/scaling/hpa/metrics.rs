@@ -1,4 +1,4 @@
-//! What the metrics of one HPA ask for together: the most of those that can be computed.
+//! The wish of all metrics of one HPA together: the most that any of them asks for.
 
 use super::error::ReplicasError;
 use super::replicas::{Proposal, ReplicaCalculator};
@@ -7,7 +7,7 @@ use super::status::{CurrentValue, MetricStatus};
 use crate::scaling::signal::{ResourceName, Signal, Target, go_syntax};
 use crate::units::{Quantity, QuantityFormat};
 
-/// What the metrics ask for.
+/// The proposals of the metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Computed {
     /// The highest proposal; the first failure where it may not be acted on.

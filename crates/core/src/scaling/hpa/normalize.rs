@@ -1,4 +1,4 @@
-//! From what the metrics ask for to what the target gets: first the stabilisation windows, then the
+//! From the replicas that the metrics ask for to those that the target gets: first the stabilisation windows, then the
 //! policies and the bounds.
 //!
 //! Two sets of rules exist side by side, as in Kubernetes: those of `behavior`, and the older ones
@@ -15,7 +15,7 @@ use super::settings::Settings;
 use super::spec::Spec;
 use super::status::{ConditionReason, reasons};
 
-/// The rules by which one HPA turns what its metrics ask for into a replica count.
+/// The rules by which one HPA turns the wish of its metrics into a replica count.
 #[derive(Debug, Clone, Copy)]
 pub struct Normalizer<'a> {
     /// `minReplicas`.
@@ -39,7 +39,7 @@ pub struct Limited {
     pub reason: ConditionReason,
 }
 
-/// What becomes of what the metrics ask for.
+/// The replica count after windows, policies and bounds, with the conditions that explain it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Normalized {
     /// Replicas.
@@ -64,7 +64,7 @@ impl<'a> Normalizer<'a> {
         }
     }
 
-    /// What the target gets where the metrics ask for `desired` replicas and there are `current`;
+    /// The replicas that the target gets where the metrics ask for `desired` replicas and there are `current`;
     /// the recommendation is remembered.
     pub fn normalize(&self, current: i32, desired: i32, memory: &mut Memory) -> Normalized {
         let recommendations = memory.recommendations.get_or_insert_default();

@@ -1,18 +1,18 @@
-//! What the controller finds when it looks at an HPA's target.
+//! The state of an HPA's target at the time of a reconciliation.
 
 use super::readings::Readings;
 use crate::scaling::pod::PodFacts;
 
-/// What is found of a target.
+/// The state of a target.
 #[derive(Debug, Clone, Copy)]
 pub struct Observed<'a> {
     /// The `scale` subresource of the target.
     pub scale: Result<Scale<'a>, &'a ScaleError>,
-    /// What is measured.
+    /// The measurements.
     pub readings: &'a Readings,
 }
 
-/// The `scale` subresource of a target, with what its selector selects.
+/// The `scale` subresource of a target, with the Pods that its selector selects.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale<'a> {
     /// `spec.replicas`.

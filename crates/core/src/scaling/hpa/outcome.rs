@@ -1,8 +1,8 @@
-//! What a reconciliation comes to.
+//! The outcome of a reconciliation.
 
 use super::status::{Event, EventType, Status};
 
-/// What a reconciliation did to the replica count.
+/// The effect of a reconciliation on the replica count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Action {
     /// It changed nothing.
@@ -47,7 +47,7 @@ impl ReconcileError {
     }
 }
 
-/// What a reconciliation came to, after its write of the scale where there was one.
+/// The outcome of a reconciliation, after its write of the scale where there was one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// The status of the HPA from now on.
@@ -56,7 +56,7 @@ pub struct Outcome {
     pub is_status_changed: bool,
     /// Events on the HPA, in their order.
     pub events: Vec<Event>,
-    /// What happened to the replica count.
+    /// The effect on the replica count.
     pub action: Action,
     /// The error of the reconciliation. It does not rule out an action: metrics that work may scale
     /// up while others fail.

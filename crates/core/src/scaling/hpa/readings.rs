@@ -1,4 +1,4 @@
-//! What is measured of the signals of one HPA.
+//! The measurements of the signals of one HPA.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::error::{MetricsApi, ReadError, ReplicasError};
 use crate::scaling::sample::{PodMetrics, PodSample, ValueSample};
 use crate::scaling::signal::Signal;
 
-/// What a metrics API answered for one signal.
+/// The answer of a metrics API for one signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reading {
     /// Values of Pods, for a Pods metric.
@@ -17,13 +17,13 @@ pub enum Reading {
     Series(Vec<ValueSample>),
 }
 
-/// What the metrics APIs answered for the selector of the target. An error is the text of what the
-/// client said, without the words that Kubernetes puts before it.
+/// The answers of the metrics APIs for the selector of the target. An error is the text of the
+/// client's error, without the words that Kubernetes puts before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Readings {
     /// Usage of the Pods by container, for Resource and ContainerResource metrics.
     pub resource: Result<Vec<PodMetrics>, String>,
-    /// What was answered for each signal of another type.
+    /// The answers for signals of other types.
     pub others: BTreeMap<Signal, Result<Reading, String>>,
 }
 

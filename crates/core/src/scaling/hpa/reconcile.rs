@@ -19,7 +19,7 @@ use super::zero::{Zero, zero_replicas};
 const ABOVE_MAX: &str = "Current number of replicas above Spec.MaxReplicas";
 const BELOW_MIN: &str = "Current number of replicas below Spec.MinReplicas";
 
-/// What is to be done once a reconciliation has looked at everything.
+/// The next step once a reconciliation has looked at everything.
 #[derive(Debug)]
 pub enum Step<'a> {
     /// The scale of the target is to be written.
@@ -45,7 +45,7 @@ struct Decision {
     reason: String,
     /// The values of the metrics; none where they were not looked at.
     metrics: Vec<MetricStatus>,
-    /// What is to be told of metrics that failed.
+    /// The error of the metrics that failed.
     error: Option<String>,
 }
 
@@ -68,7 +68,7 @@ struct Undecided {
 
 /// Reconciles an HPA: decides on the replica count of its target and on its status.
 ///
-/// What the metrics ask for is put into `memory` at once; a change of the count only when it is
+/// The wish of the metrics is put into `memory` at once; a change of the count only when it is
 /// written (see [`Rescale`]).
 pub fn reconcile<'a>(
     controller: &'a Controller,

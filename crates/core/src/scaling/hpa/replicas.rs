@@ -14,7 +14,7 @@ use super::spec::Tolerances;
 use crate::scaling::pod::PodFacts;
 use crate::scaling::signal::{ResourceName, Signal, Target};
 
-/// Computes what metrics ask for, from what is known of one target at one time.
+/// Computes the replicas that metrics ask for, from the state of one target at one time.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplicaCalculator<'a> {
     /// The controller's settings and gates.
@@ -29,13 +29,13 @@ pub struct ReplicaCalculator<'a> {
     pub status_replicas: i32,
     /// The Pods that the selector of the scale selects.
     pub pods: &'a [PodFacts],
-    /// What is measured.
+    /// The measurements.
     pub readings: &'a Readings,
     /// The time of the reconciliation.
     pub now: Timestamp,
 }
 
-/// What one metric asks for.
+/// The replica count that one metric asks for, with the usage behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Proposal {
     /// Replicas, before any window, policy or bound. Below zero where a metric is.
@@ -50,7 +50,7 @@ pub struct Proposal {
 }
 
 impl<'a> ReplicaCalculator<'a> {
-    /// What `signal` asks for, with `target` as the value it is to have.
+    /// The replicas that `signal` asks for, with `target` as the value it is to have.
     ///
     /// # Errors
     /// A signal that is not measured, Pods without requests or that do not count, and a target that

@@ -1,4 +1,4 @@
-//! What Pods request of a resource, which utilisation is a share of.
+//! Requests of Pods, which utilisation is a share of.
 
 use std::collections::BTreeMap;
 
@@ -94,7 +94,7 @@ fn has_pod_requests(pod: &PodFacts) -> bool {
     pod.pod_requests.iter().any(|(name, _)| is_pod_level(name))
 }
 
-/// What the scheduler counts for a Pod: its request as a whole where it has one for the resource,
+/// The amount that the scheduler counts for a Pod: its request as a whole where it has one for the resource,
 /// the total of its containers where not, and its overhead on top.
 fn of_pod(pod: &PodFacts, resource: &ResourceName) -> Result<i64, ReplicasError> {
     let whole = pod.pod_requests.get(resource);

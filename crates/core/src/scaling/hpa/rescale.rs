@@ -1,4 +1,4 @@
-//! The second half of a reconciliation that changes the replica count: what follows from the write
+//! The second half of a reconciliation that changes the replica count: the consequences of the write
 //! of the scale.
 
 use super::memory::Memory;
@@ -21,7 +21,7 @@ pub struct Rescale<'a> {
     attempts: u32,
 }
 
-/// What follows on an attempt to write.
+/// The consequence of an attempt to write.
 #[derive(Debug)]
 pub enum AfterWrite<'a> {
     /// Another writer was faster: the scale is to be read again, and written again.
@@ -63,7 +63,7 @@ impl<'a> Rescale<'a> {
         &self.reason
     }
 
-    /// What follows on an attempt to write the scale. A conflict is tried again up to five times in
+    /// The consequence of an attempt to write the scale. A conflict is tried again up to five times in
     /// all; Kubernetes waits 10 ms in between.
     pub fn after_write(
         mut self,

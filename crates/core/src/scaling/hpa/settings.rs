@@ -1,4 +1,4 @@
-//! What the HPA controller is started with: its flags and the feature gates that it looks at.
+//! The settings of the HPA controller: its flags, and the feature gates that it looks at.
 
 use jiff::SignedDuration;
 

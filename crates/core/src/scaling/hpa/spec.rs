@@ -5,23 +5,23 @@ use super::settings::{FeatureGates, Settings};
 use super::status::Status;
 use crate::scaling::signal::{ObjectReference, Signal, Target};
 
-/// An HPA, with what Kubernetes fills in filled in.
+/// An HPA, with the defaults of Kubernetes filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HorizontalPodAutoscaler {
     /// The namespace, which is also that of its target.
     pub namespace: String,
     /// The name.
     pub name: String,
-    /// What it is to do.
+    /// The spec.
     pub spec: Spec,
-    /// What it did last.
+    /// The status after the previous reconciliation.
     pub status: Status,
 }
 
 /// `spec` of an HPA.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
-    /// `scaleTargetRef`: what is scaled.
+    /// `scaleTargetRef`: the workload that is scaled.
     pub scale_target: ObjectReference,
     /// `minReplicas`; 1 where the object does not say.
     pub min_replicas: i32,

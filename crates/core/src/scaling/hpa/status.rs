@@ -27,7 +27,7 @@ pub struct Status {
     pub conditions: Vec<Condition>,
 }
 
-/// What a metric stands at.
+/// The value of one metric in the status.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MetricStatus {
     /// The signal; `None` where the metric has no value, in whose place Kubernetes leaves an entry
@@ -53,7 +53,7 @@ pub struct CurrentValue {
 pub struct Condition {
     /// The type.
     pub condition_type: ConditionType,
-    /// Whether it holds.
+    /// The status.
     pub status: ConditionStatus,
     /// The reason, one word.
     pub reason: Cow<'static, str>,

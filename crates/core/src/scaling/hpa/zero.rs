@@ -6,7 +6,7 @@
 use super::round::Round;
 use super::status::ConditionType;
 
-/// What is known of the way in which a target came to zero replicas.
+/// The way in which a target came to zero replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zero {
     /// The gate is on, and the condition `ScaledToZero` holds.
@@ -15,7 +15,7 @@ pub struct Zero {
     pub can_scale_from_zero: bool,
 }
 
-/// What follows for a target of zero replicas.
+/// The consequence for a target of zero replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZeroReplicas {
     /// Its metrics are computed.
@@ -35,7 +35,7 @@ impl Zero {
     }
 }
 
-/// What follows for a target of zero replicas with this `minReplicas`. A minimum above zero that
+/// The consequence for a target of zero replicas with this `minReplicas`. A minimum above zero that
 /// was set after scaling to zero is enough to compute metrics.
 pub const fn zero_replicas(min_replicas: i32, zero: Zero) -> ZeroReplicas {
     let is_needed = (min_replicas != 0 && zero.scaled_to_zero) || zero.can_scale_from_zero;

@@ -1,4 +1,4 @@
-//! What a reconciliation is given, in the JSON of the cases.
+//! The input of a reconciliation, in the JSON of the cases.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a reconciliation comes to, in the JSON of the cases.
+//! The outcome of a reconciliation, in the JSON of the cases.
 
 use evenkeel_core::scaling::hpa::{
     Condition, Event, Memory, MetricStatus, Outcome, ReconcileError, Status,
@@ -17,7 +17,7 @@ pub(crate) struct ReconcileOut {
     observed: ObservedOut,
 }
 
-/// What Kubernetes' own tests ask for.
+/// The assertions of Kubernetes' own tests.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 struct Expected {
     desired_replicas: i32,
@@ -92,7 +92,7 @@ impl PartialEq for Message {
 }
 
 impl ReconcileOut {
-    /// What was found. Of a status that is not written the cases say nothing that could be compared.
+    /// The outcome that was found. Of a status that is not written the cases say nothing that could be compared.
     pub(super) fn new(
         outcome: &Outcome,
         scale_updates: Vec<i32>,

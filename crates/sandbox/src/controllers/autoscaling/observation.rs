@@ -1,4 +1,4 @@
-//! What the controller knows when it looks at one HPA, as the algorithm reads it.
+//! The state of one HPA and its target, as the algorithm reads it.
 //!
 //! Only metrics.k8s.io is served here; metrics of other types fail in the words of a cluster that has
 //! no API for them.
@@ -19,8 +19,8 @@ use evenkeel_kubernetes::autoscaler::{AutoscalerSpec, status};
 use evenkeel_kubernetes::pod_facts::pod_facts;
 use evenkeel_kubernetes::pod_metrics::PodMetricsList;
 
-/// An HPA as the algorithm reads it. What does not parse is as in an object that is empty; the API
-/// server has refused it before.
+/// An HPA as the algorithm reads it. A part that does not parse is as in an object that is empty; the
+/// API server has refused it before.
 pub(super) fn autoscaler(object: &Object) -> HorizontalPodAutoscaler {
     let spec: AutoscalerSpec = serde_json::from_value(json!(object.spec)).unwrap_or_default();
     HorizontalPodAutoscaler {
@@ -31,7 +31,7 @@ pub(super) fn autoscaler(object: &Object) -> HorizontalPodAutoscaler {
     }
 }
 
-/// What is known of the target of one HPA.
+/// The state of the target of one HPA.
 pub(super) struct Observation {
     pods: Vec<PodFacts>,
     autoscalers: Vec<String>,

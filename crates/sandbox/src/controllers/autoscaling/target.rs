@@ -14,7 +14,7 @@ use evenkeel_core::scaling::signal::ObjectReference;
 
 const KIND: &str = "Deployment";
 
-/// What the HPAs of one namespace scale.
+/// The targets of the HPAs of one namespace.
 pub(super) struct Targets<'a> {
     stores: &'a Stores,
     namespace: &'a str,

@@ -1,4 +1,4 @@
-//! What the controller writes: the scale of a target, the status of an HPA, and in a few words why.
+//! The writes of the controller: the scale of a target, the status of an HPA, and in a few words why.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler as Object;
@@ -56,7 +56,7 @@ pub(super) async fn status(
     written.map(drop)
 }
 
-/// What the metrics stand at, such as `cpu at 93 % of requests`; without any, the reason is a bound.
+/// The values of the metrics, such as `cpu at 93 % of requests`; without any, the reason is a bound.
 pub(super) fn why(outcome: &Outcome) -> String {
     let metrics = outcome.status.current_metrics.iter();
     let values: Vec<_> = metrics.filter_map(value).collect();

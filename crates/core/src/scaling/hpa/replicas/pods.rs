@@ -71,7 +71,7 @@ pub fn metric_usage(values: &BTreeMap<&str, i64>, target: i64) -> Usage {
     }
 }
 
-/// What the values of Pods are compared with.
+/// The yardstick for the values of Pods.
 struct Comparison<'a> {
     /// A utilisation or an amount per Pod.
     target: Target,
@@ -89,7 +89,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// What a Pod without a measurement is taken to use while scaling down: all that it requests,
+    /// The assumed usage of a Pod without a measurement while scaling down: all that it requests,
     /// or the target where that is more.
     fn fallback(&self, pod: &str) -> i64 {
         match self.target {
