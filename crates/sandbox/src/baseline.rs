@@ -11,9 +11,9 @@ use jiff::SignedDuration;
 
 use crate::autoscaler::{self, Autoscaler, Life};
 use crate::engine::lag::Lags;
-use crate::engine::lifecycle::Lifecycle;
 use crate::engine::summary::Summary;
 use crate::engine::{BoundPod, Engine, STEP};
+use crate::lifecycle::Lifecycle;
 use crate::load::random::Random;
 use crate::scenario::{NodeShape, Scale, Scenario, Workload};
 use crate::scheduler::plugins::{self, NodeRequest, PodRequest};

@@ -7,7 +7,6 @@
 //! [`Baseline`](crate::baseline::Baseline) as fast as it goes.
 
 pub mod lag;
-pub mod lifecycle;
 pub mod loads;
 mod pods;
 pub mod summary;
@@ -20,9 +19,9 @@ use jiff::SignedDuration;
 pub use self::loads::{Loads, NodeLoads, WorkloadLoad};
 pub use self::pods::{BoundPod, ContainerShare};
 
-use self::lifecycle::{Lifecycle, Stage};
 use self::pods::{RunningPod, unknown_workload};
 use self::summary::{Summary, SummaryBuilder};
+use crate::lifecycle::{Lifecycle, Stage};
 use crate::load::random::Random;
 use crate::load::{self, NodeUse, Served, Used};
 use crate::scenario::{NodeShape, Scenario, Workload};

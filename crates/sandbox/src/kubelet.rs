@@ -25,7 +25,7 @@ use super::parts::Parts;
 use super::recorder::Recorder;
 use super::store::Stores;
 use crate::engine::BoundPod;
-use crate::engine::lifecycle::{Lifecycle, Stage};
+use crate::lifecycle::{Lifecycle, Stage};
 use crate::machines::{Machines, steps};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes as kubernetes;

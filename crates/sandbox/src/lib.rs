@@ -14,6 +14,7 @@ pub mod engine;
 pub mod events;
 pub mod gate;
 pub mod kubelet;
+pub mod lifecycle;
 pub mod load;
 pub mod machines;
 pub mod objects;

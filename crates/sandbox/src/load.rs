@@ -7,7 +7,7 @@
 
 use jiff::SignedDuration;
 
-use crate::engine::lifecycle::Stage;
+use crate::lifecycle::Stage;
 pub mod random;
 
 use self::random::Random;

@@ -13,9 +13,9 @@ use tokio::time::{Interval, MissedTickBehavior};
 
 use self::wanted::WantedPods;
 use crate::engine::lag::Lags;
-use crate::engine::lifecycle::Lifecycle;
 use crate::engine::summary::Summary;
 use crate::engine::{BoundPod, ContainerShare, Engine, Loads, STEP};
+use crate::lifecycle::Lifecycle;
 use crate::scenario::Scenario;
 use crate::scrape::Sample;
 use crate::{Event, Events, Timeline};

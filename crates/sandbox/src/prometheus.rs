@@ -6,7 +6,10 @@
 //! late and as smooth as real ones. Any other query is refused as Prometheus refuses what it
 //! cannot parse.
 
+mod names;
 mod past;
+
+pub use self::names::{NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -21,6 +24,7 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use self::names::in_base_unit;
 use self::past::Past;
 use super::Timeline;
 use crate::engine::ContainerShare;
@@ -28,27 +32,6 @@ use crate::machines::Machines;
 use crate::scrape::{Sample, Timing};
 use evenkeel_apiserver::{Reading, ResourceMetrics, Usage};
 use evenkeel_core::units::{Amount, Resource, Resources};
-
-/// The metric names of what nodes use, and the fields of the configuration that name them.
-pub const NODE_METRICS: Resources<(&str, &str)> = Resources::new([
-    ("nodeCpu", "node_cpu"),
-    ("nodeMemory", "node_memory"),
-    ("nodeNetworkIo", "node_network_io"),
-    ("nodeDiskIo", "node_disk_io"),
-    ("nodeDisk", "node_disk"),
-]);
-
-/// The same of what Pods use.
-pub const POD_METRICS: Resources<(&str, &str)> = Resources::new([
-    ("podCpu", "pod_cpu"),
-    ("podMemory", "pod_memory"),
-    ("podNetworkIo", "pod_network_io"),
-    ("podDiskIo", "pod_disk_io"),
-    ("podDisk", "pod_disk"),
-]);
-
-/// The metric of network speeds; nodes annotate theirs, so it has no series.
-pub const NETWORK_CAPACITY: (&str, &str) = ("networkCapacity", "network_capacity");
 
 /// By which the service checks how nodes are labelled.
 const PROBE: &str = "node_uname_info or machine_memory_bytes";
@@ -264,14 +247,6 @@ impl Backend {
     fn series(&self, labels: &Value, value: f64) -> Value {
         let now = self.timeline.now().as_second();
         json!({"metric": labels, "value": [now, value.to_string()]})
-    }
-}
-
-/// Prometheus counts cores, not thousandths.
-fn in_base_unit(resource: Resource, value: f64) -> f64 {
-    match resource {
-        Resource::Cpu => value / 1000.0,
-        Resource::Memory | Resource::NetworkIo | Resource::DiskIo | Resource::Disk => value,
     }
 }
 

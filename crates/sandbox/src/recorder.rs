@@ -5,8 +5,10 @@
 //! Nobody waits for an Event: what cannot be written in time is lost.
 
 mod correlate;
+mod note;
 
-use jiff::Timestamp;
+pub use self::note::Severity;
+
 use k8s_openapi::api::core::v1::{Event, ObjectReference};
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource, ResourceExt as _};
@@ -16,38 +18,12 @@ use tokio::task::JoinSet;
 use tracing::debug;
 
 use self::correlate::{Correlator, Outcome};
+use self::note::Note;
 use super::objects::{stamp, typed};
 use evenkeel_clock::Clock;
 
 /// Events that wait to be written; beyond that they are lost.
 const WAITING: usize = 1_024;
-
-/// The type of an Event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Severity {
-    Normal,
-    /// Somebody may want to look at it.
-    Warning,
-}
-
-impl Severity {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Normal => "Normal",
-            Self::Warning => "Warning",
-        }
-    }
-}
-
-/// One thing to tell.
-#[derive(Debug, Clone)]
-struct Note {
-    about: ObjectReference,
-    severity: Severity,
-    reason: &'static str,
-    message: String,
-    at: Timestamp,
-}
 
 /// Tells of objects on behalf of one part of the cluster; clones tell on behalf of the same.
 #[derive(Debug, Clone)]

@@ -9,6 +9,7 @@ mod binding;
 pub mod configuration;
 mod extender;
 mod landscape;
+mod placed;
 pub mod plugins;
 
 use std::collections::{BTreeMap, HashMap};
@@ -27,6 +28,7 @@ use self::binding::Binder;
 use self::configuration::Configuration;
 use self::extender::{Extender, Filtered};
 use self::landscape::{Landscape, Requests};
+use self::placed::Placed;
 use super::Event;
 use super::objects::stamp;
 use super::parts::Parts;
@@ -38,7 +40,6 @@ use crate::scheduler::plugins::{
 };
 use evenkeel_clock::Clock;
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_kubernetes as kubernetes;
 
 /// The scheduler that Pods name unless they say otherwise.
 const NAME: &str = "default-scheduler";
@@ -57,14 +58,6 @@ enum Unplaced {
     Refused(Vec<Vec<Refusal>>),
     /// By an extender that is not ignorable.
     Extender(String),
-}
-
-/// Where a Pod goes, and why.
-#[derive(Debug)]
-struct Placed {
-    node: String,
-    score: Option<i64>,
-    why: String,
 }
 
 /// A binding that was not made, and the landscape that the Pod was placed on.
@@ -380,10 +373,4 @@ fn order(pod: &Pod) -> (i32, Option<Timestamp>, String) {
         pod.creation_timestamp().map(|time| time.0),
         pod.name_any(),
     )
-}
-
-/// The Pod as rules read it.
-fn slim(pod: &Pod) -> kubernetes::pod::Pod {
-    let value = serde_json::to_value(pod).unwrap_or_default();
-    serde_json::from_value(value).unwrap_or_default()
 }

@@ -9,57 +9,21 @@
 mod forecasting;
 mod model;
 mod replicas;
+mod settings;
 mod single;
+mod tick;
 
 pub use model::{Model, UnknownModel};
 pub use replicas::Cost;
+pub use settings::{Expected, Forecasts, GRID, Target};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::autoscaler::SYNC;
-use crate::scrape::Timing;
-use evenkeel_core::forecast::{Accuracy, Interval, Series, Trust};
-use evenkeel_core::scaling::Bounds;
-use evenkeel_core::scaling::horizon::horizon;
-use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::units::{Resource, count_as_f64};
-use forecasting::{FloorForecaster, TickObservation};
+use evenkeel_core::forecast::Series;
+use evenkeel_core::units::count_as_f64;
+use forecasting::FloorForecaster;
 use replicas::ScaledPods;
-
-/// The distance of a load's values: one tick of the service and of an HPA.
-pub const GRID: SignedDuration = SYNC;
-
-/// A workload that is scaled by one resource.
-#[derive(Debug, Clone, Copy)]
-pub struct Target {
-    /// The resource whose load it is.
-    pub resource: Resource,
-    /// The load that one Pod is to carry.
-    pub capacity: PodCapacity,
-    /// The bounds of the HPA.
-    pub bounds: Bounds,
-    /// How long a new Pod takes until it is ready.
-    pub start_up: SignedDuration,
-    /// How late metrics are.
-    pub metrics: Timing,
-    /// How many Pods there are at the beginning; `None` for as many as the load asks for.
-    pub initial: Option<i32>,
-}
-
-impl Target {
-    /// How far ahead the service looks for it.
-    #[must_use]
-    pub fn horizon(&self) -> SignedDuration {
-        horizon(&mut [self.start_up], SYNC)
-    }
-
-    fn initial(&self, load: &Series) -> i32 {
-        let first = load.values().iter().copied().flatten().next();
-        let asked = || first.map(|load| self.capacity.desired_for_sum(load));
-        let count = self.initial.or_else(asked);
-        self.bounds.clamp(count.unwrap_or(self.bounds.min())).max(1)
-    }
-}
+use tick::TickObservation;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
@@ -76,14 +40,6 @@ pub struct Point {
     pub plain: i32,
 }
 
-/// A forecast of one time.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Expected {
-    pub mean: f64,
-    /// The interval that holds 80 % of what comes.
-    pub interval80: Interval,
-}
-
 /// The outcome of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -94,27 +50,6 @@ pub struct Outcome {
     pub plain: Cost,
     /// How good the forecasts were, over the whole run.
     pub forecasts: Forecasts,
-}
-
-/// How good the forecasts of a run were against what was measured when they were due.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Forecasts {
-    /// The model that was listened to at the end.
-    pub model: Option<&'static str>,
-    /// How many were held against a measurement.
-    pub scored: u32,
-    /// The mean absolute error.
-    pub mae: f64,
-    /// That of the last value, at the same times and horizon.
-    pub naive_mae: f64,
-    /// The share of measurements inside the 80 % interval.
-    pub coverage80: f64,
-    /// The share of the ticks with a measurement at which the model was trusted.
-    pub trusted_share: f64,
-    /// The service's own rolling figures at the end.
-    pub recent: Option<Accuracy>,
-    /// The trust in the model at the end.
-    pub trust: Trust,
 }
 
 /// Runs both sides through `load`, whose steps are those of [`GRID`], and tells `progress` the

@@ -1,6 +1,7 @@
 //! Deployments: one ReplicaSet for each version of the template. The newest takes over from the
 //! older ones as the strategy says: within its bounds, or once they are gone.
 
+mod replicas;
 mod revision;
 mod rolling;
 mod status;
@@ -16,9 +17,10 @@ use kube::{Api, Client, Resource as _, ResourceExt as _};
 use serde_json::json;
 use tracing::debug;
 
+use self::replicas::{available, desired, present, wanted};
 use self::rolling::{Bounds, Set};
 use self::status::Versions;
-use super::Turns;
+use super::turns::Turns;
 use crate::recorder::{Recorder, reference};
 use crate::store::Stores;
 use evenkeel_clock::Clock;
@@ -194,27 +196,6 @@ fn owned<'a>(deployment: &Deployment, sets: &'a [Arc<ReplicaSet>]) -> Vec<&'a Re
     let mut owned: Vec<&ReplicaSet> = sets.iter().filter(ours).map(AsRef::as_ref).collect();
     owned.sort_by_key(|set| (set.creation_timestamp().map(|time| time.0), set.name_any()));
     owned
-}
-
-fn desired(deployment: &Deployment) -> i32 {
-    let spec = deployment.spec.as_ref();
-    spec.and_then(|spec| spec.replicas).unwrap_or(1)
-}
-
-fn wanted(set: &ReplicaSet) -> i32 {
-    let spec = set.spec.as_ref();
-    spec.and_then(|spec| spec.replicas).unwrap_or(1)
-}
-
-fn present(set: &ReplicaSet) -> i32 {
-    set.status.as_ref().map_or(0, |status| status.replicas)
-}
-
-fn available(set: &ReplicaSet) -> i32 {
-    let status = set.status.as_ref();
-    status
-        .and_then(|status| status.available_replicas)
-        .unwrap_or(0)
 }
 
 fn counted(set: &ReplicaSet) -> Set {

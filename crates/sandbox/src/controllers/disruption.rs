@@ -13,8 +13,8 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 use tracing::debug;
 
-use super::Turns;
 use super::replica_set::is_ready;
+use super::turns::Turns;
 use crate::objects::{condition_since, stamp};
 use crate::store::Stores;
 use evenkeel_clock::Clock;

@@ -11,8 +11,8 @@ use kube::{Api, Client, Resource as _, ResourceExt as _};
 use serde_json::{Value, json};
 use tracing::debug;
 
-use super::Turns;
 use super::replica_set::is_ready;
+use super::turns::Turns;
 use crate::objects::typed;
 use crate::store::Stores;
 

@@ -7,7 +7,7 @@ use kube::api::DeleteParams;
 use kube::{Api, Client, ResourceExt as _};
 use tracing::debug;
 
-use super::Turns;
+use super::turns::Turns;
 use crate::store::Stores;
 
 pub(super) async fn run(client: Client, stores: Stores) {

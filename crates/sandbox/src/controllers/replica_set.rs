@@ -18,7 +18,7 @@ use tracing::debug;
 
 pub(super) use self::status::is_ready;
 
-use super::Turns;
+use super::turns::Turns;
 use crate::recorder::{Recorder, reference};
 use crate::store::Stores;
 use evenkeel_clock::{self as clock, Clock};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
-use super::lifecycle::Lifecycle;
+use crate::lifecycle::Lifecycle;
 use crate::load::random::Random;
 use crate::scenario::{Startup, Usage, Workload};
 use evenkeel_core::placement::usage::PodName;

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use crate::Timeline;
-use crate::engine::lifecycle::{Lifecycle, Stage};
+use crate::lifecycle::{Lifecycle, Stage};
 use crate::objects::stamp;
 
 /// The status of a Pod in a stage.

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Pod;
 
-use crate::engine::lifecycle::Stage;
+use crate::lifecycle::Stage;
 use crate::recorder::{Recorder, reference};
 
 /// Tells of what a Pod has come to since `before`.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::{POD_METRICS, in_base_unit};
+use super::names::{POD_METRICS, in_base_unit};
 use crate::Timeline;
 use crate::machines::Machines;
 use crate::scrape::Timing;

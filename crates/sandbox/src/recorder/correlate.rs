@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Note, Severity};
+use super::note::{Note, Severity};
 
 /// So many that differ in their text only, within [`ALIKE_SPAN`], become one.
 const ALIKE: usize = 10;

@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 
-use super::{NodeShape, Scale, Scenario, ScenarioError, Startup, Traffic, Usage, Workload};
+use super::model::{NodeShape, Scale, Scenario, ScenarioError, Startup, Traffic, Usage, Workload};
 use crate::scenario::trace::Trace;
 use evenkeel_core::units::{Amount, BytesPerSecond, Quantity, Ratio, Resources};
 

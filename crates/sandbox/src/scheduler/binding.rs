@@ -5,7 +5,7 @@ use kube::api::PostParams;
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 
-use super::Placed;
+use super::placed::Placed;
 use crate::Event;
 use crate::parts::Parts;
 use crate::recorder::reference;

@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::ResourceExt as _;
 
-use super::slim;
 use crate::scheduler::plugins::{NodeRequest, PodRequest};
 use evenkeel_core::units::{Amount, Resources};
 use evenkeel_kubernetes as kubernetes;
@@ -158,6 +157,12 @@ fn amounts(list: &ResourceList) -> Resources<Amount> {
         Amount::ZERO,
         amount(list.ephemeral_storage().map(Amount::from)),
     ])
+}
+
+/// The Pod as rules read it.
+fn slim(pod: &Pod) -> kubernetes::pod::Pod {
+    let value = serde_json::to_value(pod).unwrap_or_default();
+    serde_json::from_value(value).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -5,40 +5,16 @@
 
 use std::collections::VecDeque;
 
-use jiff::{SignedDuration, Timestamp};
-
 use super::model::Model;
+use super::settings::{Expected, Forecasts, GRID, Target};
 use super::single::{ModelKind, SingleModel};
-use super::{Expected, Forecasts, GRID, Target};
-use evenkeel_core::forecast::{Accuracy, Distrust, ModelSet, Shared, Step, Trust};
+use super::tick::{MAX_AGE, TickDecision, TickObservation};
+use evenkeel_core::forecast::{Distrust, ModelSet, Shared, Trust};
 use evenkeel_core::scaling::hpa_aware::TOLERANCE;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput, Tracker};
 use evenkeel_core::scaling::{Mode, Policy, ScaleDown, Strategy};
 use evenkeel_core::units::Ratio;
-
-/// Measurements older than this are no data.
-pub(super) const MAX_AGE: SignedDuration = SignedDuration::from_mins(3);
-
-/// The load and the replicas at a tick.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct TickObservation {
-    pub now: Timestamp,
-    pub measured: Option<f64>,
-    pub current: i32,
-    pub reactive: Option<i32>,
-}
-
-/// The floor that a tick decides, and the forecast that it rests on.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct TickDecision {
-    pub floor: i32,
-    /// The forecast for one horizon from now.
-    pub ahead: Option<Step>,
-    pub model: &'static str,
-    pub trust: Trust,
-    pub accuracy: Option<Accuracy>,
-}
 
 enum Source {
     Tracker(Box<Tracker>, ModelSet),

@@ -3,7 +3,7 @@
 
 use jiff::SignedDuration;
 
-use super::{GRID, Target};
+use super::settings::{GRID, Target};
 use crate::autoscaler::{self, Autoscaler, Life};
 use crate::load::Used;
 use crate::scrape::{Sample, Scraper};

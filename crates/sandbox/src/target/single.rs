@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::forecasting::{MAX_AGE, TickDecision, TickObservation};
-use super::{GRID, Target};
+use super::settings::{GRID, Target};
+use super::tick::{MAX_AGE, TickDecision, TickObservation};
 use evenkeel_core::forecast::{
     Alpha, Context, History, Model, Naive, Rolling, Scorecard, SeasonalNaive, Series, Shared, Tes,
     Variant,

@@ -3,7 +3,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use evenkeel_core::units::Ratio;
+use crate::scrape::Timing;
+use evenkeel_core::scaling::Bounds;
+use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::units::{Ratio, Resource};
 
 fn target(start_up: i64) -> Target {
     Target {

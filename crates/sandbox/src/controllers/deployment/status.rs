@@ -7,8 +7,8 @@ use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
+use super::replicas::{available, desired, present};
 use super::rolling::Bounds;
-use super::{available, desired, present};
 use crate::objects::{condition_since, stamp};
 
 /// The ReplicaSets of a Deployment.

@@ -1,0 +1,32 @@
+//! The metrics by name, and the units that they are in.
+
+use evenkeel_core::units::{Resource, Resources};
+
+/// The metric names of what nodes use, and the fields of the configuration that name them.
+pub const NODE_METRICS: Resources<(&str, &str)> = Resources::new([
+    ("nodeCpu", "node_cpu"),
+    ("nodeMemory", "node_memory"),
+    ("nodeNetworkIo", "node_network_io"),
+    ("nodeDiskIo", "node_disk_io"),
+    ("nodeDisk", "node_disk"),
+]);
+
+/// The same of what Pods use.
+pub const POD_METRICS: Resources<(&str, &str)> = Resources::new([
+    ("podCpu", "pod_cpu"),
+    ("podMemory", "pod_memory"),
+    ("podNetworkIo", "pod_network_io"),
+    ("podDiskIo", "pod_disk_io"),
+    ("podDisk", "pod_disk"),
+]);
+
+/// The metric of network speeds; nodes annotate theirs, so it has no series.
+pub const NETWORK_CAPACITY: (&str, &str) = ("networkCapacity", "network_capacity");
+
+/// Prometheus counts cores, not thousandths.
+pub(super) fn in_base_unit(resource: Resource, value: f64) -> f64 {
+    match resource {
+        Resource::Cpu => value / 1000.0,
+        Resource::Memory | Resource::NetworkIo | Resource::DiskIo | Resource::Disk => value,
+    }
+}

@@ -1,0 +1,31 @@
+//! What an Event is to say.
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+
+/// The type of an Event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Severity {
+    Normal,
+    /// Somebody may want to look at it.
+    Warning,
+}
+
+impl Severity {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
+/// One thing to tell.
+#[derive(Debug, Clone)]
+pub(super) struct Note {
+    pub(super) about: ObjectReference,
+    pub(super) severity: Severity,
+    pub(super) reason: &'static str,
+    pub(super) message: String,
+    pub(super) at: Timestamp,
+}

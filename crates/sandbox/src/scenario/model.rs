@@ -1,0 +1,136 @@
+//! What a scenario consists of, and why a text is none.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+
+use super::trace::Trace;
+use evenkeel_core::units::{Amount, Ratio, Resources};
+
+/// Why a text is no scenario.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScenarioError {
+    /// Not YAML, or not of this shape.
+    #[error("the scenario cannot be read: {0}")]
+    Malformed(String),
+    /// A trace that cannot be used.
+    #[error("{path}: {given:?} cannot be used: {why}")]
+    Trace {
+        /// Where it is named.
+        path: String,
+        /// Its name as given.
+        given: String,
+        /// The fault in it, and where.
+        why: String,
+    },
+    /// A value that is not accepted.
+    #[error("{path}: {given:?} is not accepted: {accepted}")]
+    Value {
+        path: String,
+        /// The value as given.
+        given: String,
+        /// The values that are accepted.
+        accepted: String,
+    },
+}
+
+impl ScenarioError {
+    /// A short name for it.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Malformed(_) => "Malformed",
+            Self::Trace { .. } => "TraceRefused",
+            Self::Value { .. } => "ValueRefused",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// The name of the scenario.
+    pub name: String,
+    /// Where in the traffic's trace the run begins.
+    pub trace_offset: SignedDuration,
+    /// The nodes; at least one.
+    pub nodes: Vec<NodeShape>,
+    /// The workloads, in the order of the file.
+    pub workloads: Vec<Workload>,
+}
+
+/// A node's name and size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeShape {
+    /// The name of the Node object.
+    pub name: String,
+    /// T of each resource.
+    pub capacity: Resources<Amount>,
+    /// How many Pods it takes.
+    pub pods: u32,
+}
+
+/// Replicas of one kind of Pod.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    /// The name of the Deployment.
+    pub name: String,
+    pub namespace: String,
+    /// When it is created.
+    pub arrival: SignedDuration,
+    /// How many replicas it has, at first where something scales it.
+    pub replicas: u32,
+    /// R: requests, and annotations for network and disk I/O.
+    pub demand: Resources<Amount>,
+    /// The use of a replica, which need not be what it requests.
+    pub usage: Usage,
+    /// The time that a replica takes until it serves.
+    pub startup: Startup,
+    /// Requests that the replicas serve.
+    pub traffic: Option<Traffic>,
+    /// The bounds and target of its HorizontalPodAutoscaler.
+    pub scale: Option<Scale>,
+    /// The annotations of that.
+    pub scale_annotations: BTreeMap<String, String>,
+}
+
+/// The use of one replica.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Usage {
+    pub idle: Resources<Amount>,
+    /// In addition, for each request per second that it serves.
+    pub per_request: Resources<Amount>,
+    /// By how large a share the rates of cpu, network and disk vary.
+    pub noise: Ratio,
+}
+
+/// How long the stages of a Pod's start take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Startup {
+    /// Pulling the image, on a node that does not have it.
+    pub pull: SignedDuration,
+    /// From then until its containers run.
+    pub start: SignedDuration,
+    /// From then until it is ready.
+    pub warm_up: SignedDuration,
+}
+
+/// Requests to a workload, which follow a trace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Traffic {
+    /// Requests per second at the trace's peak.
+    pub peak: f64,
+    /// The most that one ready replica serves per second; what is above that is lost.
+    pub per_replica: f64,
+    /// The trace that they follow; the one compiled into the program unless the file names another.
+    pub trace: Arc<Trace>,
+}
+
+/// The bounds and the target of a HorizontalPodAutoscaler.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scale {
+    pub min: u32,
+    pub max: u32,
+    /// Mean usage of the requested cpu to be held.
+    pub cpu: Ratio,
+}

@@ -1,0 +1,28 @@
+//! What a tick sees, and what it decides.
+
+use jiff::{SignedDuration, Timestamp};
+
+use evenkeel_core::forecast::{Accuracy, Step, Trust};
+
+/// Measurements older than this are no data.
+pub(super) const MAX_AGE: SignedDuration = SignedDuration::from_mins(3);
+
+/// The load and the replicas at a tick.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TickObservation {
+    pub now: Timestamp,
+    pub measured: Option<f64>,
+    pub current: i32,
+    pub reactive: Option<i32>,
+}
+
+/// The floor that a tick decides, and the forecast that it rests on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TickDecision {
+    pub floor: i32,
+    /// The forecast for one horizon from now.
+    pub ahead: Option<Step>,
+    pub model: &'static str,
+    pub trust: Trust,
+    pub accuracy: Option<Accuracy>,
+}
