@@ -128,7 +128,7 @@ impl SelfManagedSection {
         let rotate_before = check.duration(&own("rotateBefore"), &self.rotate_before);
         let written = [authority, leaf, rotate_before];
         // A zero stands for one that was refused already.
-        if !written.iter().all(SignedDuration::is_positive) {
+        if !written.iter().all(jiff::SignedDuration::is_positive) {
             return Validity::default();
         }
         Validity::new(authority, leaf, rotate_before).unwrap_or_else(|error| {

@@ -51,40 +51,41 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize) {
 }
 
 fn draw_one(canvas: &mut Canvas, row: usize, columns: Columns, happened: &TimedEvent) {
-    let Columns {
-        profile: profile_at,
-        node: node_at,
-        why: why_at,
-    } = columns;
     canvas.put(row, 0, &clock(happened.at), Tone::Quiet);
-    let rest = |from: usize| canvas_room(from, canvas.width());
-    let (whole, last) = (rest(profile_at), rest(why_at));
-    let name = profile_at - POD - 1;
-    match &happened.event {
-        Event::PodPlaced {
-            pod, node, profile, ..
-        } => {
-            let profile = profile.as_deref().unwrap_or("–");
-            canvas.field(Place::new(row, POD), name, &full(pod), Tone::Plain);
-            let (for_profile, for_node) = (node_at - profile_at - 1, why_at - node_at - 1);
-            canvas.field(
-                Place::new(row, profile_at),
-                for_profile,
-                profile,
-                Tone::Plain,
-            );
-            canvas.field(Place::new(row, node_at), for_node, node, Tone::Plain);
-            canvas.field(
-                Place::new(row, why_at),
-                last,
-                &why(&happened.event),
-                Tone::Plain,
-            );
-        }
+    let Some(line) = line(&happened.event) else {
+        return;
+    };
+    let at = |column| Place::new(row, column);
+    canvas.field(at(POD), columns.profile - POD - 1, &line.name, line.tone);
+    let room = |from: usize| canvas_room(from, canvas.width());
+    let (whole, last) = (room(columns.profile), room(columns.why));
+    if let Event::PodPlaced { node, profile, .. } = &happened.event {
+        let profile = profile.as_deref().unwrap_or("–");
+        let (for_profile, for_node) = (
+            columns.node - columns.profile - 1,
+            columns.why - columns.node - 1,
+        );
+        canvas.field(at(columns.profile), for_profile, profile, line.tone);
+        canvas.field(at(columns.node), for_node, node, line.tone);
+        canvas.field(at(columns.why), last, &line.text, line.tone);
+    } else {
+        canvas.field(at(columns.profile), whole, &line.text, line.tone);
+    }
+}
+
+/// The parts of a line: the Pod or workload, and what happened to it.
+struct Line {
+    name: String,
+    tone: Tone,
+    text: String,
+}
+
+/// The line of an event; `None` for events that have no line of their own.
+fn line(event: &Event) -> Option<Line> {
+    let (name, tone, text) = match event {
+        Event::PodPlaced { pod, .. } => (full(pod), Tone::Plain, why(event)),
         Event::PodRefused { pod, message } => {
-            canvas.field(Place::new(row, POD), name, &full(pod), Tone::Alarm);
-            let text = format!("refused  {message}");
-            canvas.field(Place::new(row, profile_at), whole, &text, Tone::Alarm);
+            (full(pod), Tone::Alarm, format!("refused  {message}"))
         }
         Event::Scaled {
             namespace,
@@ -92,12 +93,11 @@ fn draw_one(canvas: &mut Canvas, row: usize, columns: Columns, happened: &TimedE
             from,
             to,
             why,
-        } => {
-            let full = format!("{namespace}/{workload}");
-            canvas.field(Place::new(row, POD), name, &full, Tone::Plain);
-            let text = format!("{from} → {to} replicas: {why}");
-            canvas.field(Place::new(row, profile_at), whole, &text, Tone::Plain);
-        }
+        } => (
+            format!("{namespace}/{workload}"),
+            Tone::Plain,
+            format!("{from} → {to} replicas: {why}"),
+        ),
         Event::ServiceEvent {
             regarding,
             reason,
@@ -105,16 +105,9 @@ fn draw_one(canvas: &mut Canvas, row: usize, columns: Columns, happened: &TimedE
             warning,
         } => {
             let tone = if *warning { Tone::Alarm } else { Tone::Plain };
-            let object = regarding
-                .split_once(' ')
-                .map_or(&**regarding, |(_, name)| name);
-            canvas.field(Place::new(row, POD), name, object, tone);
-            canvas.field(
-                Place::new(row, profile_at),
-                whole,
-                &format!("{reason}: {note}"),
-                tone,
-            );
+            let object = regarding.split_once(' ').map(|(_, name)| name);
+            let object = object.unwrap_or(regarding).to_owned();
+            (object, tone, format!("{reason}: {note}"))
         }
         Event::PodClassified { .. }
         | Event::FailedOpen { .. }
@@ -123,8 +116,9 @@ fn draw_one(canvas: &mut Canvas, row: usize, columns: Columns, happened: &TimedE
         | Event::Plain { .. }
         | Event::Loads { .. }
         | Event::Fault { .. }
-        | Event::ServiceState { .. } => {}
-    }
+        | Event::ServiceState { .. } => return None,
+    };
+    Some(Line { name, tone, text })
 }
 
 const fn canvas_room(from: usize, width: usize) -> usize {
