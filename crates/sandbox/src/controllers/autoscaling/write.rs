@@ -56,12 +56,19 @@ pub(super) async fn status(
     written.map(drop)
 }
 
-/// The values of the metrics, such as `cpu at 93 % of requests`; without any, the reason is a bound.
+/// The values of the metrics, such as `cpu at 93 % of requests`; without any, the bound that the
+/// count had left, as when a floor was raised.
 pub(super) fn why(outcome: &Outcome) -> String {
     let metrics = outcome.status.current_metrics.iter();
     let values: Vec<_> = metrics.filter_map(value).collect();
     if values.is_empty() {
-        return "out of its bounds".to_owned();
+        let is_raised = outcome.status.desired_replicas > outcome.status.current_replicas;
+        let bound = if is_raised {
+            "below its minReplicas"
+        } else {
+            "above its maxReplicas"
+        };
+        return bound.to_owned();
     }
     values.join(", ")
 }
