@@ -109,7 +109,7 @@ pub struct LoadForecast {
     pub model: Word,
 }
 
-/// Whether a model's past forecasts were good enough to act on.
+/// The trust in a model: its past forecasts were good enough to act on, or not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForecastTrust {
     pub trusted: bool,

@@ -26,19 +26,19 @@ pub struct Autoscaler {
     /// Name, annotations and owners.
     #[serde(deserialize_with = "null_is_default")]
     pub metadata: Meta,
-    /// What it is to do.
+    /// The wanted state: target, bounds, metrics and behaviour.
     #[serde(deserialize_with = "null_is_default")]
     pub spec: AutoscalerSpec,
-    /// What it does.
+    /// The state that its controller last reported.
     #[serde(deserialize_with = "null_is_default")]
     pub status: AutoscalerStatus,
 }
 
-/// What an autoscaler is to do.
+/// The `spec` of an autoscaler.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AutoscalerSpec {
-    /// What it scales.
+    /// The workload that it scales.
     #[serde(deserialize_with = "null_is_default")]
     pub scale_target_ref: ScaleTarget,
     /// The least replicas; 1 where there is none.
@@ -46,7 +46,7 @@ pub struct AutoscalerSpec {
     /// The most replicas.
     #[serde(deserialize_with = "null_is_default")]
     pub max_replicas: i32,
-    /// What it scales by.
+    /// The metrics that it scales by.
     #[serde(deserialize_with = "null_is_default")]
     pub metrics: Metrics,
     /// How fast it may scale, completed as Kubernetes does; `None` where the object does not say.
@@ -54,7 +54,7 @@ pub struct AutoscalerSpec {
     pub behavior: Option<Behavior>,
 }
 
-/// What an autoscaler scales.
+/// The reference to the workload of an autoscaler.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ScaleTarget {
@@ -69,7 +69,7 @@ pub struct ScaleTarget {
     pub name: String,
 }
 
-/// What an autoscaler does.
+/// The `status` of an autoscaler.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AutoscalerStatus {
@@ -79,7 +79,7 @@ pub struct AutoscalerStatus {
     /// The replicas that it then asked for.
     #[serde(deserialize_with = "lenient")]
     pub desired_replicas: Option<i32>,
-    /// Whether it can read its metrics and scales; `None` while it does not say.
+    /// True where it can read its metrics and scales; `None` while it does not say.
     #[serde(rename = "conditions", deserialize_with = "scaling_active")]
     pub scaling_active: Option<bool>,
     /// When it last changed the replicas.

@@ -258,7 +258,7 @@ fn autoscaler_of(scale: Scale) -> Autoscaler {
     Autoscaler::new(bound(scale.min), bound(scale.max), metric)
 }
 
-/// What each Pod of a workload requests, as far as its HPA looks at it.
+/// The requests of each Pod of a workload, as far as its HPA looks at it.
 fn requests(workload: &Workload) -> Requests {
     let cpu = workload.demand[Resource::Cpu].get();
     let milli = i64::try_from(cpu).unwrap_or(i64::MAX);

@@ -52,7 +52,7 @@ impl Lifetime {
             .unwrap_or(Timestamp::MAX)
     }
 
-    /// Whether more than `margin` of it is left at `now`.
+    /// True where more than `margin` of it is left at `now`.
     fn outlasts(&self, now: Timestamp, margin: SignedDuration) -> bool {
         self.not_after
             .saturating_sub(margin)
@@ -147,7 +147,7 @@ impl Default for Validity {
 pub struct Renewal {
     /// Positions of the authorities that stay published: those that have not ended.
     pub kept: Vec<usize>,
-    /// Whether a new authority is added, because no other lasts much longer.
+    /// True where a new authority is added, because no other lasts much longer.
     pub successor: bool,
 }
 
@@ -184,7 +184,7 @@ pub fn signer(now: Timestamp, authorities: &[Lifetime], validity: &Validity) -> 
         .unwrap_or(authorities.len().saturating_sub(1))
 }
 
-/// Whether a leaf may stay at `now` under the authority that signs: valid, and with more life left
+/// True where a leaf may stay at `now` under the authority that signs: valid, and with more life left
 /// than the rotation wants, or as much as a new one would have.
 #[must_use]
 pub fn leaf_stays(now: Timestamp, leaf: Lifetime, signer: Lifetime, validity: &Validity) -> bool {

@@ -1,4 +1,4 @@
-//! What an Event is to say.
+//! The parts of an Event before it is written: object, reason, text and severity.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;

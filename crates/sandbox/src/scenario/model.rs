@@ -1,4 +1,4 @@
-//! What a scenario consists of, and why a text is none.
+//! The parts of a scenario, and the errors of a text that is none.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -48,7 +48,7 @@ pub(super) struct ScaledPods {
     requests: Requests,
 }
 
-/// What is known of the Pods of a cohort at a tick.
+/// The facts about the Pods of a cohort at a tick.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
     is_ready: bool,

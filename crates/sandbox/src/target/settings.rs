@@ -1,4 +1,4 @@
-//! What a run is told of its target, and what it tells of its forecasts.
+//! The settings of a run: its target; and its result: the forecasts that were made.
 
 use jiff::SignedDuration;
 

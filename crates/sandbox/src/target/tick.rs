@@ -1,4 +1,4 @@
-//! What a tick sees, and what it decides.
+//! The input and the decision of one tick.
 
 use jiff::{SignedDuration, Timestamp};
 
