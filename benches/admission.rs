@@ -6,8 +6,8 @@ mod answering;
 
 mod support {
     #[allow(dead_code)] // shared with the other benches
-    pub mod fleet;
-    pub mod percentiles;
+    pub(crate) mod fleet;
+    pub(crate) mod percentiles;
 }
 
 use std::hint::black_box;

@@ -6,8 +6,8 @@
 mod answering;
 
 mod support {
-    pub mod fleet;
-    pub mod percentiles;
+    pub(crate) mod fleet;
+    pub(crate) mod percentiles;
 }
 
 use std::hint::black_box;

@@ -38,7 +38,7 @@ impl Random {
 
 /// A ClusterSnapshot of `nodes` nodes.
 #[must_use]
-pub fn cluster(seed: u64, nodes: u64) -> String {
+pub(crate) fn cluster(seed: u64, nodes: u64) -> String {
     let mut random = Random(seed);
     let mut text = format!(
         "# {nodes} nodes; `cargo run --example generate_cluster -- {seed} {nodes}` writes this file.\n\

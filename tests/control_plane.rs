@@ -5,11 +5,11 @@
 //! kustomize is what an operator installs with.
 
 mod support {
-    pub mod control_plane;
+    pub(crate) mod control_plane;
     #[allow(dead_code)] // other test programs use the rest
-    pub mod dev_api;
+    pub(crate) mod dev_api;
     #[allow(dead_code)] // other test programs use the rest
-    pub mod load;
+    pub(crate) mod load;
 }
 
 mod scenarios {

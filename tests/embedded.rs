@@ -5,9 +5,9 @@
 
 #[allow(dead_code)] // the real control plane's tests use the rest
 mod support {
-    pub mod control_plane;
-    pub mod dev_api;
-    pub mod load;
+    pub(crate) mod control_plane;
+    pub(crate) mod dev_api;
+    pub(crate) mod load;
 }
 
 mod whole {

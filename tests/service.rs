@@ -6,14 +6,14 @@
 
 #[allow(dead_code)] // each module uses a part
 mod support {
-    pub mod answering;
-    pub mod hostile;
-    pub mod metrics_exporter;
-    pub mod metrics_server;
-    pub mod metrics_stand_in;
-    pub mod recorded;
-    pub mod server_client;
-    pub mod server_fixture;
+    pub(crate) mod answering;
+    pub(crate) mod hostile;
+    pub(crate) mod metrics_exporter;
+    pub(crate) mod metrics_server;
+    pub(crate) mod metrics_stand_in;
+    pub(crate) mod recorded;
+    pub(crate) mod server_client;
+    pub(crate) mod server_fixture;
 }
 
 mod edges {

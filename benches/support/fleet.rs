@@ -15,10 +15,10 @@ use evenkeel_kubernetes::pod::Pod;
 use jiff::{SignedDuration, Timestamp};
 
 /// The namespace of all Pods.
-pub const NAMESPACE: &str = "shop";
+pub(crate) const NAMESPACE: &str = "shop";
 
 /// How many Pods ask in turn: each is asked about anew only after all others.
-pub const ASKING: usize = 256;
+pub(crate) const ASKING: usize = 256;
 
 /// The HPA of a service.
 fn autoscaler(number: usize) -> Autoscaler {
@@ -32,7 +32,7 @@ fn autoscaler(number: usize) -> Autoscaler {
 }
 
 /// The name of a node.
-pub fn node_name(number: usize) -> String {
+pub(crate) fn node_name(number: usize) -> String {
     format!(
         "ip-10-{:03}-{:03}.eu-central-1.compute.internal",
         number / 256,
@@ -41,7 +41,7 @@ pub fn node_name(number: usize) -> String {
 }
 
 /// A node object of some 6 KB, as kube-scheduler sends it.
-pub fn node_json(number: usize) -> String {
+pub(crate) fn node_json(number: usize) -> String {
     let name = node_name(number);
     let images: Vec<String> = (0..24)
         .map(|image| {
@@ -69,7 +69,7 @@ pub fn node_json(number: usize) -> String {
 }
 
 /// A running Pod on a node.
-pub fn bound_pod(number: usize, node: usize) -> Pod {
+pub(crate) fn bound_pod(number: usize, node: usize) -> Pod {
     let started = clock::now() - SignedDuration::from_hours(1);
     let pod = serde_json::json!({
         "metadata": {
@@ -115,7 +115,7 @@ fn pod_uid(number: usize) -> String {
 }
 
 /// A fresh measurement of every node, 20 to 70 % full, and of every Pod.
-pub fn sample(nodes: usize, pods: usize, now: Timestamp) -> UsageSample {
+pub(crate) fn sample(nodes: usize, pods: usize, now: Timestamp) -> UsageSample {
     let measured = |number: usize| {
         let share = |salt: u64, full: u64| {
             let spread = (number as u64)
@@ -152,7 +152,7 @@ pub fn sample(nodes: usize, pods: usize, now: Timestamp) -> UsageSample {
 }
 
 /// Fills a cluster whose namespace has opted in.
-pub fn fill(cluster: &ClusterState, nodes: usize, pods: usize) {
+pub(crate) fn fill(cluster: &ClusterState, nodes: usize, pods: usize) {
     let now = clock::now();
     for number in 0..nodes {
         let node: Node = serde_json::from_str(&node_json(number)).expect("a node");
@@ -187,7 +187,7 @@ fn asking_pod(number: usize) -> String {
 }
 
 /// Bodies that name the first `nodes` nodes, each for another Pod.
-pub fn by_names(nodes: usize, pods: usize) -> Vec<bytes::Bytes> {
+pub(crate) fn by_names(nodes: usize, pods: usize) -> Vec<bytes::Bytes> {
     let names: Vec<String> = (0..nodes).map(node_name).collect();
     let names = serde_json::to_string(&names).expect("names");
     let body = |pod| {
@@ -200,7 +200,7 @@ pub fn by_names(nodes: usize, pods: usize) -> Vec<bytes::Bytes> {
 }
 
 /// A body with the whole objects of the first `nodes` nodes.
-pub fn with_nodes(nodes: usize) -> bytes::Bytes {
+pub(crate) fn with_nodes(nodes: usize) -> bytes::Bytes {
     let items: Vec<String> = (0..nodes).map(node_json).collect();
     let items = items.join(",");
     let pod = asking_pod(0);

@@ -14,7 +14,7 @@ use rustix::time::{ClockId, clock_gettime};
 const WARM_UP: usize = 200;
 
 /// Runs `call` so many times, and prints the percentiles of what each took.
-pub fn report(name: &str, calls: usize, mut call: impl FnMut(usize)) {
+pub(crate) fn report(name: &str, calls: usize, mut call: impl FnMut(usize)) {
     let warm_up = WARM_UP.min(calls);
     for number in 0..warm_up {
         call(number);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// A text that may be written without quotes although it looks like a number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct Text(pub(crate) String);
+pub(crate) struct Text(pub(crate) String);
 
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
@@ -59,7 +59,7 @@ impl<'de> Deserialize<'de> for Text {
 /// A number, whole or not.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(transparent)]
-pub struct Number(pub(crate) f64);
+pub(crate) struct Number(pub(crate) f64);
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -98,7 +98,7 @@ impl<'de> Deserialize<'de> for Number {
 /// A whole number that counts something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct Count(pub(crate) u32);
+pub(crate) struct Count(pub(crate) u32);
 
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

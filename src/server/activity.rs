@@ -29,7 +29,7 @@ pub(super) struct InFlight(Activity);
 
 impl Activity {
     /// A request's head is complete.
-    pub fn call(&self) -> InFlight {
+    pub(super) fn call(&self) -> InFlight {
         self.0.calls.fetch_add(1, Ordering::Relaxed);
         self.0.in_flight.fetch_add(1, Ordering::Relaxed);
         self.0.head_begun.store(false, Ordering::Relaxed);
@@ -37,7 +37,7 @@ impl Activity {
     }
 
     /// True while a request has begun that is not answered yet.
-    pub fn is_busy(&self) -> bool {
+    pub(super) fn is_busy(&self) -> bool {
         self.0.in_flight.load(Ordering::Relaxed) > 0 || self.0.head_begun.load(Ordering::Relaxed)
     }
 
@@ -91,7 +91,7 @@ pub(super) struct Pace {
 
 impl Pace {
     /// A connection that may be quiet for `most_quiet` intervals.
-    pub fn new(activity: Activity, most_quiet: u32) -> Self {
+    pub(super) fn new(activity: Activity, most_quiet: u32) -> Self {
         Self {
             activity,
             last: None,
@@ -101,7 +101,7 @@ impl Pace {
     }
 
     /// The verdict at the end of an interval.
-    pub fn look(&mut self) -> Verdict {
+    pub(super) fn look(&mut self) -> Verdict {
         let look = self.activity.look();
         let unchanged = self.last.replace(look) == Some(look);
         if !unchanged || look.in_flight > 0 {
@@ -128,7 +128,7 @@ pub(super) struct Noting<I> {
 }
 
 impl<I> Noting<I> {
-    pub fn new(stream: I, activity: Activity) -> Self {
+    pub(super) fn new(stream: I, activity: Activity) -> Self {
         Self { stream, activity }
     }
 }

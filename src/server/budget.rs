@@ -43,7 +43,7 @@ pub(super) struct Room {
 
 impl BodyBudget {
     /// Room for `size` in all, rounded down to whole KiB.
-    pub fn new(size: Bytes, metrics: &Metrics) -> Self {
+    pub(super) fn new(size: Bytes, metrics: &Metrics) -> Self {
         let units = u32::try_from(size.0 / UNIT).unwrap_or(u32::MAX);
         Self {
             room: Arc::new(Semaphore::new(usize::try_from(units).unwrap_or(usize::MAX))),
@@ -54,11 +54,11 @@ impl BodyBudget {
     }
 
     /// The largest body that there is ever room for.
-    pub fn largest(&self) -> u64 {
+    pub(super) fn largest(&self) -> u64 {
         u64::from(self.units) * UNIT
     }
 
-    pub fn none(&self) -> Room {
+    pub(super) fn none(&self) -> Room {
         Room {
             permit: None,
             held: self.held.clone(),
@@ -69,7 +69,7 @@ impl BodyBudget {
     ///
     /// # Errors
     /// 503 where others hold what is needed.
-    pub async fn widen(&self, room: &mut Room, length: u64) -> Result<(), ApiError> {
+    pub(super) async fn widen(&self, room: &mut Room, length: u64) -> Result<(), ApiError> {
         let needed = usize::try_from(length.div_ceil(UNIT)).unwrap_or(usize::MAX);
         let missing = needed.saturating_sub(room.units());
         if missing == 0 {

@@ -59,7 +59,7 @@ pub(super) enum Closed {
 
 impl Closed {
     /// A short name for metrics; `None` where all was in order.
-    pub const fn reason(self) -> Option<&'static str> {
+    pub(super) const fn reason(self) -> Option<&'static str> {
         match self {
             Self::InOrder => None,
             Self::SlowHead => Some("SlowHead"),
@@ -80,7 +80,7 @@ pub(super) struct Serving {
 
 impl Serving {
     /// Serves `stream` to its end.
-    pub async fn run<I>(self, stream: I, protocol: Protocol) -> Closed
+    pub(super) async fn run<I>(self, stream: I, protocol: Protocol) -> Closed
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {

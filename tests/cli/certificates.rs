@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{PROXY, evenkeel, evenkeel_with_input};
 
 /// Certificates in a directory that goes with the guard.
-pub fn generated() -> (tempfile::TempDir, String) {
+pub(crate) fn generated() -> (tempfile::TempDir, String) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("certificates");
     let path = path.to_str().expect("text").to_owned();

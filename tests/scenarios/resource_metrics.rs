@@ -19,7 +19,7 @@ use crate::support::control_plane::wait::eventually;
 use crate::support::load::Handle;
 
 /// The running extension server; it ends when this is dropped.
-pub struct ResourceMetrics {
+pub(crate) struct ResourceMetrics {
     server: JoinHandle<()>,
 }
 
@@ -31,7 +31,7 @@ impl Drop for ResourceMetrics {
 
 impl ResourceMetrics {
     /// Serves the group and has the API server pass it on.
-    pub async fn start(client: &Client, load: Handle) -> Self {
+    pub(crate) async fn start(client: &Client, load: Handle) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("it is bound").port();
         let router = Router::new()

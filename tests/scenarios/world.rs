@@ -17,9 +17,9 @@ use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::control_plane::{ControlPlane, free_port};
 
 /// Opts a namespace in.
-pub const OPTED_IN: [(&str, &str); 1] = [("evenkeel.dev/enabled", "true")];
+pub(crate) const OPTED_IN: [(&str, &str); 1] = [("evenkeel.dev/enabled", "true")];
 /// Says which profile admission found.
-pub const PROFILE: &str = "evenkeel.dev/profile";
+pub(crate) const PROFILE: &str = "evenkeel.dev/profile";
 /// What each node can move over the network, and read and write, in MB/s: loads in percent are
 /// then the same figures.
 const RATE_CAPACITY: &str = "100MB/s";
@@ -29,7 +29,7 @@ const RESOURCES: usize = 5;
 
 /// How long callers wait for Evenkeel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
+pub(crate) enum Patience {
     /// As the shipped manifests say: a busy test machine can be too slow for it.
     Shipped,
     /// Until the answer is there, where a test asks what the answer is and not when it comes.
@@ -37,7 +37,7 @@ pub enum Patience {
 }
 
 /// A control plane on which Evenkeel is installed, and what it measures.
-pub struct World<'a> {
+pub(crate) struct World<'a> {
     pub plane: &'a ControlPlane,
     pub node_names: Vec<String>,
     prometheus: Prometheus,
@@ -50,7 +50,7 @@ pub struct World<'a> {
 impl<'a> World<'a> {
     /// Installs the shipped manifests beside `count` nodes, on each of which a fifth of everything
     /// is used.
-    pub async fn new(plane: &'a ControlPlane, count: usize, patience: Patience) -> Self {
+    pub(crate) async fn new(plane: &'a ControlPlane, count: usize, patience: Patience) -> Self {
         let shape = NodeShape::default()
             .annotated("evenkeel.dev/network-capacity", RATE_CAPACITY)
             .annotated("evenkeel.dev/disk-io-capacity", RATE_CAPACITY);
@@ -75,7 +75,7 @@ impl<'a> World<'a> {
     }
 
     /// From the next sample on, `percent` of the node's network capacity is used.
-    pub fn load_network(&self, node: &str, percent: f64) {
+    pub(crate) fn load_network(&self, node: &str, percent: f64) {
         self.measure(node, "node_network_io", percent * MEGABYTE);
     }
 
@@ -85,7 +85,7 @@ impl<'a> World<'a> {
 
     /// Starts the replica that is called, which measures every `interval`, and waits until it
     /// knows the load of every node.
-    pub async fn serve(&self, interval: &str) -> Evenkeel {
+    pub(crate) async fn serve(&self, interval: &str) -> Evenkeel {
         let replica = self.replica("evenkeel-0", self.port, interval).await;
         let all = (self.node_names.len() * RESOURCES).to_string();
         eventually("every node is measured", async || {
@@ -100,13 +100,13 @@ impl<'a> World<'a> {
     }
 
     /// Starts one more replica, which is not called.
-    pub async fn standby(&self) -> Evenkeel {
+    pub(crate) async fn standby(&self) -> Evenkeel {
         self.replica("evenkeel-1", free_port(), "1s").await
     }
 
     /// Starts a replica that measures by the Prometheus at `url`, where Pods have cpu only, and
     /// looks at its targets every five seconds.
-    pub async fn serve_scaling(&self, url: &str) -> Evenkeel {
+    pub(crate) async fn serve_scaling(&self, url: &str) -> Evenkeel {
         let ours = json!({
             "metrics": {"interval": "1s", "maxAge": "2m", "prometheus": {"url": url}},
             "scaling": {"interval": "5s"},
@@ -152,7 +152,7 @@ impl<'a> World<'a> {
     }
 
     /// Starts kube-scheduler with the configuration that operators are given.
-    pub async fn schedule_with_evenkeel(&self) {
+    pub(crate) async fn schedule_with_evenkeel(&self) {
         let output = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
             .args(["certs", "scheduler-config", "--namespace", NAMESPACE])
             .arg("--kubeconfig")
@@ -173,7 +173,7 @@ impl<'a> World<'a> {
     }
 
     /// Waits until the API server asks the webhook and the webhook knows the namespace.
-    pub async fn await_webhook(&self, namespace: &str) {
+    pub(crate) async fn await_webhook(&self, namespace: &str) {
         let pods: Api<Pod> = Api::namespaced(self.plane.client.clone(), namespace);
         let dry_run = PostParams {
             dry_run: true,
@@ -195,7 +195,7 @@ impl<'a> World<'a> {
 }
 
 /// kube-scheduler as it comes.
-pub fn plain_scheduling() -> Value {
+pub(crate) fn plain_scheduling() -> Value {
     json!({
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",

@@ -31,12 +31,12 @@ use rustls::pki_types::pem::PemObject as _;
 use tower::ServiceExt as _;
 
 /// What the paths take at most.
-pub const ADMISSION_BODY: u64 = 3 << 20;
+pub(crate) const ADMISSION_BODY: u64 = 3 << 20;
 /// The same for the extender.
-pub const EXTENDER_BODY: u64 = 64 << 20;
+pub(crate) const EXTENDER_BODY: u64 = 64 << 20;
 
 /// The policy that stands where nothing is configured.
-pub fn policy() -> Policy {
+pub(crate) fn policy() -> Policy {
     Policy {
         headroom: Ratio::share(0.8).expect("a share"),
         headroom_by_priority_class: [].into(),
@@ -53,7 +53,7 @@ pub fn policy() -> Policy {
 }
 
 /// An empty cluster of which nothing has been listed.
-pub fn unlisted(expects_metrics: bool) -> ClusterState {
+pub(crate) fn unlisted(expects_metrics: bool) -> ClusterState {
     ClusterState::new(Settings {
         table: node_table::Settings::default(),
         default_capacity: Resources::default(),
@@ -63,21 +63,21 @@ pub fn unlisted(expects_metrics: bool) -> ClusterState {
 }
 
 /// Everything there is has been listed.
-pub fn listed(cluster: &ClusterState) {
+pub(crate) fn listed(cluster: &ClusterState) {
     for kind in WATCHED {
         cluster.set_synced(kind);
     }
 }
 
 /// An empty cluster of which everything has been listed.
-pub fn cluster(expects_metrics: bool) -> ClusterState {
+pub(crate) fn cluster(expects_metrics: bool) -> ClusterState {
     let cluster = unlisted(expects_metrics);
     listed(&cluster);
     cluster
 }
 
 /// Adds a namespace with these annotations.
-pub fn add_namespace(cluster: &ClusterState, name: &str, annotations: &[(&str, &str)]) {
+pub(crate) fn add_namespace(cluster: &ClusterState, name: &str, annotations: &[(&str, &str)]) {
     let annotations: serde_json::Map<_, _> = annotations
         .iter()
         .map(|(key, value)| ((*key).to_owned(), (*value).into()))
@@ -87,7 +87,7 @@ pub fn add_namespace(cluster: &ClusterState, name: &str, annotations: &[(&str, &
 }
 
 /// The router with a client at its other end.
-pub struct Asked {
+pub(crate) struct Asked {
     router: Router,
     explanations: Router,
     registry: Registry,
@@ -96,7 +96,7 @@ pub struct Asked {
 
 /// What came back.
 #[derive(Debug)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// The status.
     pub status: StatusCode,
     /// Whether it says when to come back, which no answer may.
@@ -106,14 +106,14 @@ pub struct Answer {
 }
 
 /// Certificates of a service, and those of a scheduler that it knows.
-pub struct Certificates {
+pub(crate) struct Certificates {
     store: Arc<CertificateStore>,
     scheduler: Vec<CertificateDer<'static>>,
 }
 
 impl Certificates {
     /// New ones; `scheduler_authority` is whether clients of the extender are to show theirs.
-    pub fn new(scheduler_authority: bool) -> Self {
+    pub(crate) fn new(scheduler_authority: bool) -> Self {
         let day = SignedDuration::from_hours(24);
         let validity = Validity::new(day * 3650, day * 90, day * 30).expect("in order");
         let names = Names::new(["localhost".to_owned()], []).expect("names");
@@ -149,12 +149,12 @@ impl Certificates {
 impl Asked {
     /// The paths of the HTTPS listener, asked by somebody without a certificate where none is
     /// needed.
-    pub fn new(cluster: ClusterState, policy: Policy) -> Self {
+    pub(crate) fn new(cluster: ClusterState, policy: Policy) -> Self {
         Self::by(cluster, policy, &Certificates::new(false), false)
     }
 
     /// The same, asked by kube-scheduler with its certificate or by somebody without one.
-    pub fn by(
+    pub(crate) fn by(
         cluster: ClusterState,
         policy: Policy,
         certificates: &Certificates,
@@ -169,7 +169,7 @@ impl Asked {
     }
 
     /// The same, asked by the scheduler of another cluster.
-    pub fn by_client_of(
+    pub(crate) fn by_client_of(
         other: &Certificates,
         cluster: ClusterState,
         policy: Policy,
@@ -207,7 +207,7 @@ impl Asked {
 
     /// Asks why a Pod went where it went; the status and the body.
     #[allow(dead_code)] // the extender's test asks
-    pub async fn explain(&self, namespace: &str, pod: &str) -> (StatusCode, Bytes) {
+    pub(crate) async fn explain(&self, namespace: &str, pod: &str) -> (StatusCode, Bytes) {
         let target = format!("{EXPLAIN}?namespace={namespace}&pod={pod}");
         let request = Request::get(target).body(Body::empty()).expect("a request");
         let answered = self.explanations.clone().oneshot(request).await;
@@ -218,18 +218,23 @@ impl Asked {
 
     /// What `/metrics` shows of the handlers.
     #[allow(dead_code)] // the extender's test looks
-    pub fn page(&self) -> String {
+    pub(crate) fn page(&self) -> String {
         telemetry::encode(&self.registry).expect("the metrics can be shown")
     }
 
     /// Posts JSON.
-    pub async fn post(&self, target: &str, body: impl Into<Bytes>) -> Answer {
+    pub(crate) async fn post(&self, target: &str, body: impl Into<Bytes>) -> Answer {
         let headers = [("content-type".to_owned(), "application/json".to_owned())];
         self.send(target, &headers, body.into()).await
     }
 
     /// Posts a body under these headers.
-    pub async fn send(&self, target: &str, headers: &[(String, String)], body: Bytes) -> Answer {
+    pub(crate) async fn send(
+        &self,
+        target: &str,
+        headers: &[(String, String)],
+        body: Bytes,
+    ) -> Answer {
         let mut request = Request::post(target);
         for (name, value) in headers {
             request = request.header(name, value);

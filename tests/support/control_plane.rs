@@ -4,12 +4,12 @@
 #[path = "../../crates/apiserver/tests/support/control_plane.rs"]
 mod plane;
 
-pub use self::plane::*;
+pub(crate) use self::plane::*;
 
-pub mod evenkeel;
-pub mod manifests;
-pub mod nodes;
-pub mod objects;
-pub mod page;
-pub mod prometheus;
+pub(crate) mod evenkeel;
+pub(crate) mod manifests;
+pub(crate) mod nodes;
+pub(crate) mod objects;
+pub(crate) mod page;
+pub(crate) mod prometheus;
 mod volume;

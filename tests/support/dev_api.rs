@@ -6,4 +6,4 @@ mod client;
 
 use super::control_plane;
 
-pub use self::client::*;
+pub(crate) use self::client::*;

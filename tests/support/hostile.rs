@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 /// What is done to a body.
 #[derive(Debug, Clone)]
-pub enum Damage {
+pub(crate) enum Damage {
     /// It ends here.
     Cut(usize),
     /// A byte is another.
@@ -33,7 +33,7 @@ const INSERTED: [&str; 12] = [
 ];
 
 /// Some damage; places are taken modulo the body's length.
-pub fn damage() -> impl Strategy<Value = Vec<Damage>> {
+pub(crate) fn damage() -> impl Strategy<Value = Vec<Damage>> {
     let place = any::<prop::sample::Index>().prop_map(|index| index.index(1 << 20));
     let one = prop_oneof![
         place.clone().prop_map(Damage::Cut),
@@ -47,7 +47,7 @@ pub fn damage() -> impl Strategy<Value = Vec<Damage>> {
 }
 
 /// The body as it arrives.
-pub fn damaged(body: &[u8], damage: &[Damage]) -> Vec<u8> {
+pub(crate) fn damaged(body: &[u8], damage: &[Damage]) -> Vec<u8> {
     let mut body = body.to_vec();
     for damage in damage {
         if body.is_empty() {
@@ -79,7 +79,7 @@ pub fn damaged(body: &[u8], damage: &[Damage]) -> Vec<u8> {
 }
 
 /// Texts that are no request of any kind, with a name for each.
-pub fn no_requests() -> Vec<(&'static str, Vec<u8>)> {
+pub(crate) fn no_requests() -> Vec<(&'static str, Vec<u8>)> {
     let deep = 100_000;
     vec![
         ("empty", Vec::new()),
@@ -105,7 +105,7 @@ pub fn no_requests() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 /// Nested so deeply that no parser that calls itself survives it.
-pub fn nested() -> String {
+pub(crate) fn nested() -> String {
     let deep = 100_000;
     format!("{}{}", "[".repeat(deep), "]".repeat(deep))
 }

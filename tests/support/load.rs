@@ -19,11 +19,11 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 /// The node that carries all Pods.
-pub const NODE: &str = "a";
+pub(crate) const NODE: &str = "a";
 
 /// How it behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// As it should.
     #[default]
     None,
@@ -63,7 +63,7 @@ struct Inner {
 }
 
 /// The running server; it ends when it is dropped.
-pub struct Prometheus {
+pub(crate) struct Prometheus {
     /// Its address.
     pub url: String,
     /// What it measures, and how it behaves.
@@ -73,7 +73,7 @@ pub struct Prometheus {
 
 /// What a server measures, and how it behaves; clones are of the same.
 #[derive(Clone)]
-pub struct Handle(Arc<Mutex<Inner>>);
+pub(crate) struct Handle(Arc<Mutex<Inner>>);
 
 impl Drop for Prometheus {
     fn drop(&mut self) {
@@ -84,7 +84,7 @@ impl Drop for Prometheus {
 impl Prometheus {
     /// Starts one for the Pods of `namespace`/`workload`, such as `Deployment/web`; `load` gives
     /// the cores that they use together at a time of `clock`.
-    pub async fn start(
+    pub(crate) async fn start(
         (namespace, workload): (&str, &str),
         clock: Clock,
         load: impl Fn(Timestamp) -> f64 + Send + 'static,
@@ -118,27 +118,27 @@ impl Prometheus {
 
 impl Handle {
     /// From now on these Pods share the load.
-    pub fn set_pods(&self, pods: &[String]) {
+    pub(crate) fn set_pods(&self, pods: &[String]) {
         lock(&self.0).pods = pods.to_vec();
     }
 
     /// From now on this is the load.
-    pub fn set_load(&self, load: impl Fn(Timestamp) -> f64 + Send + 'static) {
+    pub(crate) fn set_load(&self, load: impl Fn(Timestamp) -> f64 + Send + 'static) {
         lock(&self.0).load = Box::new(load);
     }
 
     /// Breaks it, or mends it.
-    pub fn set_fault(&self, fault: Fault) {
+    pub(crate) fn set_fault(&self, fault: Fault) {
         lock(&self.0).fault = fault;
     }
 
     /// What the Pods use together at a time.
-    pub fn load(&self, at: Timestamp) -> f64 {
+    pub(crate) fn load(&self, at: Timestamp) -> f64 {
         (lock(&self.0).load)(at)
     }
 
     /// How often the past was asked for.
-    pub fn ranges(&self) -> usize {
+    pub(crate) fn ranges(&self) -> usize {
         lock(&self.0).ranges
     }
 }

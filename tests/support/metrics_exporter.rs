@@ -15,30 +15,30 @@ use jiff::Timestamp;
 use tokio::net::TcpListener;
 
 /// Busy cores of node `number`, of its four.
-pub fn busy_cores(number: u32) -> f64 {
+pub(crate) fn busy_cores(number: u32) -> f64 {
     0.5 * f64::from(number)
 }
 
 /// Bytes in use of node `number`'s memory.
-pub fn memory(number: u32) -> f64 {
+pub(crate) fn memory(number: u32) -> f64 {
     1e9 * f64::from(number)
 }
 
 /// Bytes per second that node `number` receives; it sends half as much.
-pub fn received(number: u32) -> f64 {
+pub(crate) fn received(number: u32) -> f64 {
     1e6 * f64::from(number)
 }
 
 /// Bytes per second that node `number` writes to each of its two disks; it reads a third of it.
-pub fn written(number: u32) -> f64 {
+pub(crate) fn written(number: u32) -> f64 {
     3e5 * f64::from(number)
 }
 
 /// The speed of each node's interface in bytes per second.
-pub const SPEED: f64 = 1.25e9;
+pub(crate) const SPEED: f64 = 1.25e9;
 
 /// What the exporter plays.
-pub struct Exporter {
+pub(crate) struct Exporter {
     started: Instant,
     /// Nodes that were restarted later, with their counters.
     pub restarted: Mutex<std::collections::HashMap<u32, Instant>>,
@@ -49,7 +49,7 @@ pub struct Exporter {
 }
 
 /// Starts the exporter.
-pub async fn start() -> (SocketAddr, Arc<Exporter>) {
+pub(crate) async fn start() -> (SocketAddr, Arc<Exporter>) {
     let exporter = Arc::new(Exporter {
         started: clock::instant(),
         restarted: Mutex::default(),
@@ -163,7 +163,7 @@ fn disks(number: u32, seconds: f64, line: &mut impl FnMut(&str, f64)) {
 }
 
 /// The Pod of the Deployment `api` on node `number`.
-pub fn api_pod(number: u32) -> String {
+pub(crate) fn api_pod(number: u32) -> String {
     format!("api-7c5ddb8f4-bcdf{}", 4 + number)
 }
 

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 /// The running server.
-pub struct Prometheus {
+pub(crate) struct Prometheus {
     /// Its address.
     pub url: evenkeel_http_client::Uri,
     process: Child,
@@ -24,7 +24,7 @@ impl Drop for Prometheus {
 
 impl Prometheus {
     /// Starts `prometheus` from the PATH with this configuration; `None` where there is none.
-    pub fn start(configuration: &str) -> Option<Self> {
+    pub(crate) fn start(configuration: &str) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("prometheus.yml");
         std::fs::write(&file, configuration).unwrap();
@@ -53,7 +53,7 @@ impl Prometheus {
     }
 
     /// What it has logged, for failures.
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 }

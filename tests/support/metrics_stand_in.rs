@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 /// How the stand-in answers a query.
 #[derive(Clone)]
-pub enum Reply {
+pub(crate) enum Reply {
     /// With this status and body.
     Answer(u16, String),
     /// With a redirect to this address.
@@ -30,7 +30,7 @@ pub enum Reply {
 
 /// What the stand-in was asked.
 #[derive(Default)]
-pub struct Asked {
+pub(crate) struct Asked {
     /// The method and path of each request, with its `authorization`.
     pub heads: Mutex<Vec<(String, Option<String>)>>,
     /// The form of each request.
@@ -42,7 +42,7 @@ pub struct Asked {
 type Script = Arc<dyn Fn(&str) -> Reply + Send + Sync>;
 
 /// The running server; it ends when dropped.
-pub struct StandIn {
+pub(crate) struct StandIn {
     /// Its address.
     pub url: evenkeel_http_client::Uri,
     /// What it was asked.
@@ -57,7 +57,7 @@ impl Drop for StandIn {
 }
 
 /// Starts a server that answers as `script` says for each form that it is sent.
-pub async fn start(script: impl Fn(&str) -> Reply + Send + Sync + 'static) -> StandIn {
+pub(crate) async fn start(script: impl Fn(&str) -> Reply + Send + Sync + 'static) -> StandIn {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let asked = Arc::new(Asked::default());
@@ -70,7 +70,7 @@ pub async fn start(script: impl Fn(&str) -> Reply + Send + Sync + 'static) -> St
 }
 
 /// The server's routes, to be served in another way than `start` does.
-pub fn router(script: Script, asked: Arc<Asked>) -> Router {
+pub(crate) fn router(script: Script, asked: Arc<Asked>) -> Router {
     Router::new()
         .fallback(any(answer))
         .with_state((script, asked))
@@ -114,7 +114,7 @@ fn flood(bytes: u64, asked: Arc<Asked>) -> Body {
 }
 
 /// The answer that holds these series: labels as JSON members, and the value.
-pub fn vector(series: &[(&str, &str)]) -> Reply {
+pub(crate) fn vector(series: &[(&str, &str)]) -> Reply {
     let series: Vec<String> = series
         .iter()
         .map(|(labels, value)| format!(r#"{{"metric":{{{labels}}},"value":[1,"{value}"]}}"#))

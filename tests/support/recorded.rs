@@ -19,7 +19,7 @@ const EXTRA: &str = "EVENKEEL_EXTRA_FIXTURES";
 
 /// One request.
 #[derive(Debug)]
-pub struct Recorded {
+pub(crate) struct Recorded {
     /// The name of its files.
     pub name: String,
     /// Path and query.
@@ -47,7 +47,7 @@ struct Tls {
 
 impl Recorded {
     /// The body as JSON.
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).expect("recorded bodies are JSON")
     }
 }
@@ -55,7 +55,7 @@ impl Recorded {
 /// The requests in the folder `kind` of the own and the extra fixtures, sorted by name.
 ///
 /// Prints how many there are. Panics where one cannot be read or where a folder has none.
-pub fn requests(kind: &str) -> Vec<Recorded> {
+pub(crate) fn requests(kind: &str) -> Vec<Recorded> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut requests = read(&own.join(kind));
     println!("{kind}: {} recorded requests", requests.len());

@@ -26,18 +26,18 @@ use tokio_rustls::client::TlsStream;
 
 /// The protocol a client offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Http {
+pub(crate) enum Http {
     One,
     Two,
 }
 
 impl Http {
-    pub const BOTH: [Self; 2] = [Self::One, Self::Two];
+    pub(crate) const BOTH: [Self; 2] = [Self::One, Self::Two];
 }
 
 /// Whom a client trusts and what it shows.
 #[derive(Debug, Clone)]
-pub struct Trust {
+pub(crate) struct Trust {
     pub authorities: String,
     pub certificate: Option<ClientCertificate>,
     /// The client's clock, where it is not the machine's.
@@ -45,7 +45,7 @@ pub struct Trust {
 }
 
 impl Trust {
-    pub fn only(authorities: impl Into<String>) -> Self {
+    pub(crate) fn only(authorities: impl Into<String>) -> Self {
         Self {
             authorities: authorities.into(),
             certificate: None,
@@ -53,14 +53,14 @@ impl Trust {
         }
     }
 
-    pub fn showing(self, certificate: ClientCertificate) -> Self {
+    pub(crate) fn showing(self, certificate: ClientCertificate) -> Self {
         Self {
             certificate: Some(certificate),
             ..self
         }
     }
 
-    pub fn at(self, now: Timestamp) -> Self {
+    pub(crate) fn at(self, now: Timestamp) -> Self {
         Self {
             now: Some(now),
             ..self
@@ -110,7 +110,7 @@ impl TimeProvider for Stopped {
 
 /// An answer, read to its end.
 #[derive(Debug)]
-pub struct Answer {
+pub(crate) struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Bytes,
@@ -118,12 +118,12 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
 
     /// Whether it said that its connection closes.
-    pub fn closes(&self) -> bool {
+    pub(crate) fn closes(&self) -> bool {
         self.headers
             .get(header::CONNECTION)
             .is_some_and(|value| value == "close")
@@ -132,7 +132,7 @@ impl Answer {
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub enum NoAnswer {
+pub(crate) enum NoAnswer {
     /// The request was not sent, or the server said that it did not begin with it: it can be sent
     /// again on another connection.
     NotSent,
@@ -156,14 +156,14 @@ enum Sender {
 }
 
 /// One open connection.
-pub struct Connection {
+pub(crate) struct Connection {
     sender: Sender,
     /// The server's certificate, DER.
     pub certificate: Vec<u8>,
 }
 
 impl Connection {
-    pub async fn open(address: SocketAddr, trust: &Trust, http: Http) -> io::Result<Self> {
+    pub(crate) async fn open(address: SocketAddr, trust: &Trust, http: Http) -> io::Result<Self> {
         let stream = connect_tls(address, trust, http).await?;
         let shown = stream.get_ref().1.peer_certificates().unwrap();
         let certificate = shown[0].to_vec();
@@ -191,7 +191,7 @@ impl Connection {
     }
 
     /// Sends a request and waits for its whole answer.
-    pub async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Answer, NoAnswer> {
+    pub(crate) async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Answer, NoAnswer> {
         let sent = match &mut self.sender {
             Sender::One(sender) => {
                 sender.ready().await.map_err(|_| NoAnswer::NotSent)?;
@@ -216,13 +216,17 @@ impl Connection {
         })
     }
 
-    pub async fn post(&mut self, path: &str, body: impl Into<Bytes>) -> Result<Answer, NoAnswer> {
+    pub(crate) async fn post(
+        &mut self,
+        path: &str,
+        body: impl Into<Bytes>,
+    ) -> Result<Answer, NoAnswer> {
         self.send(post(path, body)).await
     }
 }
 
 /// A JSON request as the API server would send it.
-pub fn post(path: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
+pub(crate) fn post(path: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
     Request::post(format!("https://localhost{path}"))
         .header(header::HOST, "localhost")
         .header(header::CONTENT_TYPE, "application/json")
@@ -231,7 +235,7 @@ pub fn post(path: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
 }
 
 /// A TLS connection without HTTP on it yet.
-pub async fn connect_tls(
+pub(crate) async fn connect_tls(
     address: SocketAddr,
     trust: &Trust,
     http: Http,

@@ -25,14 +25,14 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 /// The largest body that the test's paths take.
-pub const BODY_LIMIT: usize = 64 * 1024;
+pub(crate) const BODY_LIMIT: usize = 64 * 1024;
 
 /// Long enough for a machine under load; no test waits for it to pass.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a test chooses.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub(crate) struct Options {
     pub listener: ListenerSettings,
     pub body_time: Duration,
     pub concurrency: usize,
@@ -56,7 +56,7 @@ impl Default for Options {
 }
 
 /// A server that serves.
-pub struct Running {
+pub(crate) struct Running {
     pub address: SocketAddr,
     pub store: Arc<CertificateStore>,
     pub bundle: Bundle,
@@ -71,16 +71,16 @@ pub struct Running {
     drained: JoinHandle<Drained>,
 }
 
-pub fn names() -> Names {
+pub(crate) fn names() -> Names {
     Names::new(["localhost".to_owned()], [[127, 0, 0, 1].into()]).unwrap()
 }
 
-pub fn bundle() -> Bundle {
+pub(crate) fn bundle() -> Bundle {
     Bundle::generate(evenkeel_clock::now(), &names(), &Validity::default()).unwrap()
 }
 
 /// The bundle as the server takes it.
-pub fn change(bundle: &Bundle) -> Change {
+pub(crate) fn change(bundle: &Bundle) -> Change {
     let scheduler = bundle.scheduler_ca_bundle();
     let server = ServerCertificate::from_pem(
         bundle.server_certificate().as_bytes(),
@@ -97,14 +97,14 @@ pub fn change(bundle: &Bundle) -> Change {
 }
 
 impl Running {
-    pub async fn start(options: Options) -> Self {
+    pub(crate) async fn start(options: Options) -> Self {
         let bundle = bundle();
         let metrics = Metrics::default();
         let store = CertificateStore::new(change(&bundle), metrics.clone()).unwrap();
         Self::start_with(Arc::new(store), metrics, bundle, options).await
     }
 
-    pub async fn start_with(
+    pub(crate) async fn start_with(
         store: Arc<CertificateStore>,
         metrics: Metrics,
         bundle: Bundle,
@@ -151,12 +151,12 @@ impl Running {
     }
 
     /// Sends what SIGTERM would.
-    pub fn terminate(&self) {
+    pub(crate) fn terminate(&self) {
         self.signal.unbounded_send(()).unwrap();
     }
 
     /// Waits until the service is over.
-    pub async fn drained(self) -> Drained {
+    pub(crate) async fn drained(self) -> Drained {
         let Self { drained, .. } = self;
         tokio::time::timeout(PATIENCE, drained)
             .await
@@ -165,7 +165,7 @@ impl Running {
     }
 
     /// The value of a metric that counts, by the beginning of its line.
-    pub fn metric(&self, name: &str) -> u64 {
+    pub(crate) fn metric(&self, name: &str) -> u64 {
         let page = telemetry::encode(&self.registry).unwrap();
         page.lines()
             .find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
@@ -173,13 +173,13 @@ impl Running {
     }
 
     /// Waits until a metric has reached `value`.
-    pub async fn metric_reaches(&self, name: &str, value: u64) {
+    pub(crate) async fn metric_reaches(&self, name: &str, value: u64) {
         until(name, || self.metric(name) >= value).await;
     }
 }
 
 /// Waits until `condition` holds.
-pub async fn until(what: &str, condition: impl Fn() -> bool) {
+pub(crate) async fn until(what: &str, condition: impl Fn() -> bool) {
     let waiting = async {
         while !condition() {
             tokio::time::sleep(Duration::from_millis(2)).await;

@@ -4,22 +4,22 @@
 
 #[allow(dead_code)] // test programs of other packages use the rest
 mod support {
-    pub mod client;
-    pub mod control_plane;
-    pub mod http;
-    pub mod tally;
-    pub mod webhook;
+    pub(crate) mod client;
+    pub(crate) mod control_plane;
+    pub(crate) mod http;
+    pub(crate) mod tally;
+    pub(crate) mod webhook;
 }
 
 mod cases {
-    pub mod custom;
-    pub mod endings;
-    pub mod lists;
-    pub mod objects;
-    pub mod patches;
-    pub mod pods;
-    pub mod refusals;
-    pub mod webhooks;
+    pub(crate) mod custom;
+    pub(crate) mod endings;
+    pub(crate) mod lists;
+    pub(crate) mod objects;
+    pub(crate) mod patches;
+    pub(crate) mod pods;
+    pub(crate) mod refusals;
+    pub(crate) mod webhooks;
 }
 
 /// Tests of the server in memory alone.

@@ -18,14 +18,14 @@ pub(super) struct FailOpen(RateLimited<(&'static str, &'static str)>);
 
 impl FailOpen {
     /// Logs that a call to `path` changes nothing.
-    pub fn warn(&self, path: &'static str, cause: &'static str, call: &Call) {
+    pub(super) fn warn(&self, path: &'static str, cause: &'static str, call: &Call) {
         if let Some(suppressed) = self.0.permit((path, cause), call.started) {
             warn!(path, cause, suppressed, "answered without a decision");
         }
     }
 
     /// Logs that the body of a call to `path` is refused.
-    pub fn unreadable(
+    pub(super) fn unreadable(
         &self,
         path: &'static str,
         cause: &'static str,

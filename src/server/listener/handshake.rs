@@ -52,7 +52,7 @@ pub(super) enum HandshakeFailure {
 }
 
 impl HandshakeFailure {
-    pub const fn reason(&self) -> &'static str {
+    pub(super) const fn reason(&self) -> &'static str {
         match self {
             Self::TimedOut => "TimedOut",
             Self::ClientLeft(_) => "ClientLeft",
@@ -86,7 +86,7 @@ impl HandshakeFailure {
     }
 
     /// Logs it, once a minute at most for each kind.
-    pub fn log(&self, log: &RateLimited<&'static str>) {
+    pub(super) fn log(&self, log: &RateLimited<&'static str>) {
         if matches!(self, Self::ClientLeft(_)) {
             return;
         }

@@ -43,15 +43,15 @@ impl CertificateMetrics {
     }
 
     /// The certificate that is served lives until `not_after`.
-    pub fn serves_until(&self, not_after: Timestamp) {
+    pub(crate) fn serves_until(&self, not_after: Timestamp) {
         self.not_after.set(not_after.as_second());
     }
 
-    pub fn reloaded(&self) {
+    pub(crate) fn reloaded(&self) {
         self.reloads.inc();
     }
 
-    pub fn reload_failed(&self, reason: &'static str) {
+    pub(crate) fn reload_failed(&self, reason: &'static str) {
         self.reload_failures
             .get_or_create(&ReasonLabel { reason })
             .inc();

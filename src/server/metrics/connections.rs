@@ -55,23 +55,23 @@ impl ConnectionMetrics {
     }
 
     /// Counts a connection as open until the guard is dropped.
-    pub fn open(&self, listener: &'static str) -> Open {
+    pub(crate) fn open(&self, listener: &'static str) -> Open {
         Open::new(self.open.get_or_create_owned(&ListenerLabel { listener }))
     }
 
-    pub fn accept_failed(&self, listener: &'static str) {
+    pub(crate) fn accept_failed(&self, listener: &'static str) {
         self.accept_failures
             .get_or_create(&ListenerLabel { listener })
             .inc();
     }
 
-    pub fn closed(&self, listener: &'static str, reason: &'static str) {
+    pub(crate) fn closed(&self, listener: &'static str, reason: &'static str) {
         self.closed
             .get_or_create(&ListenerReasonLabel { listener, reason })
             .inc();
     }
 
-    pub fn handshake_failed(&self, reason: &'static str) {
+    pub(crate) fn handshake_failed(&self, reason: &'static str) {
         self.handshake_failures
             .get_or_create(&ReasonLabel { reason })
             .inc();

@@ -100,7 +100,7 @@ impl Default for RequestMetrics {
 }
 
 impl RequestMetrics {
-    pub fn register(&self, registry: &mut Registry) {
+    pub(super) fn register(&self, registry: &mut Registry) {
         let Self {
             requests,
             duration,
@@ -154,7 +154,7 @@ impl RequestMetrics {
     }
 
     /// The handles of one path.
-    pub fn path(&self, path: &'static str) -> PathMetrics {
+    pub(super) fn path(&self, path: &'static str) -> PathMetrics {
         let label = PathLabel { path };
         PathMetrics {
             requests: Class::ALL.map(|status| {
@@ -188,11 +188,11 @@ pub(in crate::server) struct PathMetrics {
 
 impl PathMetrics {
     /// Counts a request as in flight until the guard is dropped.
-    pub fn begin(&self) -> Open {
+    pub(crate) fn begin(&self) -> Open {
         Open::new(self.in_flight.clone())
     }
 
-    pub fn answered(&self, status: StatusCode, after: Duration) {
+    pub(crate) fn answered(&self, status: StatusCode, after: Duration) {
         let class = Class::of(status);
         for (counter, counted) in self.requests.iter().zip(Class::ALL) {
             if counted == class {

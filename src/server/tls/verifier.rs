@@ -20,7 +20,7 @@ pub(super) struct AnyClient {
 
 impl AnyClient {
     /// Asks for certificates of authorities with the subjects `hints`.
-    pub fn new(hints: Vec<DistinguishedName>) -> Self {
+    pub(super) fn new(hints: Vec<DistinguishedName>) -> Self {
         Self {
             hints,
             algorithms: ring::default_provider().signature_verification_algorithms,

@@ -16,7 +16,7 @@ use super::wait::{eventually, holds};
 
 /// One replica.
 #[derive(Debug)]
-pub struct Evenkeel {
+pub(crate) struct Evenkeel {
     /// The port of probes and metrics, at every address of the machine: the API server passes
     /// nothing on to loopback.
     pub http: u16,
@@ -29,7 +29,7 @@ impl Evenkeel {
     /// Starts the replica `name`, which serves webhook and extender at the port `https`, with a
     /// configuration in which the listeners and the identity are filled in; waits until it is
     /// ready.
-    pub async fn start(
+    pub(crate) async fn start(
         folder: &Path,
         name: &str,
         kubeconfig: &Path,
@@ -83,32 +83,32 @@ impl Evenkeel {
     }
 
     /// The sum of the samples of its metric `name` that carry `labels`; 0 where there is none yet.
-    pub async fn metric(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
+    pub(crate) async fn metric(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let url = format!("http://127.0.0.1:{}/metrics", self.http);
         let text = page::text(&url).await.expect("metrics are answered");
         Exposition::parse(&text).sum(name, labels).unwrap_or(0.0)
     }
 
     /// Sends a signal.
-    pub fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         self.process.signal(signal);
     }
 
     /// Asks it to end and waits until it has, which it is to do by itself and with success.
-    pub async fn stop(&mut self) {
+    pub(crate) async fn stop(&mut self) {
         self.process.signal(Signal::TERM);
         let status = self.process.wait().await;
         assert!(status.success(), "{status}\n{}", self.process.log_tail(30));
     }
 
     /// Merges `change` into its configuration file while it runs.
-    pub fn reconfigure(&mut self, change: &Value) {
+    pub(crate) fn reconfigure(&mut self, change: &Value) {
         json_patch::merge(&mut self.configuration, change);
         self.volume.update(&self.configuration);
     }
 
     /// Panics if the API server has refused it anything for want of a right.
-    pub fn assert_within_rights(&self) {
+    pub(crate) fn assert_within_rights(&self) {
         let log = self.process.log();
         let refused: Vec<&str> = log
             .lines()

@@ -21,11 +21,11 @@ use super::ControlPlane;
 use super::wait::{eventually, holds};
 
 /// Where the shipped manifests put everything.
-pub const NAMESPACE: &str = "evenkeel-system";
+pub(crate) const NAMESPACE: &str = "evenkeel-system";
 
 /// What the shipped manifests say about how the program is run.
 #[derive(Debug)]
-pub struct Installation {
+pub(crate) struct Installation {
     /// Credentials of the shipped ServiceAccount.
     pub kubeconfig: PathBuf,
     /// The shipped configuration file.
@@ -35,7 +35,7 @@ pub struct Installation {
 /// Applies the shipped manifests, with a webhook that is served at `port` of loopback. What an
 /// earlier installation made for itself is taken off. `timeout` replaces the webhook's own, in
 /// seconds.
-pub async fn install(plane: &ControlPlane, port: u16, timeout: Option<u32>) -> Installation {
+pub(crate) async fn install(plane: &ControlPlane, port: u16, timeout: Option<u32>) -> Installation {
     let mut documents = built("deploy");
     forget(&plane.client).await;
     // Server-side apply needs the Namespace first; kustomize prints it first.
@@ -66,7 +66,7 @@ pub async fn install(plane: &ControlPlane, port: u16, timeout: Option<u32>) -> I
 }
 
 /// Makes the shipped Deployment a real one, whose Pods answer probes and metrics at the port `http`.
-pub async fn deploy(client: &Client, http: u16) {
+pub(crate) async fn deploy(client: &Client, http: u16) {
     let documents = built("deploy");
     let mut deployment = of_kind(&documents, "Deployment").clone();
     let container = &mut deployment["spec"]["template"]["spec"]["containers"][0];
@@ -78,7 +78,7 @@ pub async fn deploy(client: &Client, http: u16) {
 }
 
 /// Lets the API server check what `kubectl apply -k` would apply, on top of an installation.
-pub async fn validate(client: &Client, kustomization: &str) {
+pub(crate) async fn validate(client: &Client, kustomization: &str) {
     for document in built(kustomization) {
         send(client, &document, true).await;
     }

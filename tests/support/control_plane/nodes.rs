@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// What each of a group of nodes has.
 #[derive(Debug, Clone)]
-pub struct NodeShape {
+pub(crate) struct NodeShape {
     /// Capacity and allocatable by resource name.
     pub resources: BTreeMap<&'static str, String>,
     /// Annotations.
@@ -37,14 +37,19 @@ impl Default for NodeShape {
 impl NodeShape {
     /// The same with one annotation more.
     #[must_use]
-    pub fn annotated(mut self, key: &str, value: &str) -> Self {
+    pub(crate) fn annotated(mut self, key: &str, value: &str) -> Self {
         self.annotations.insert(key.to_owned(), value.to_owned());
         self
     }
 }
 
 /// Creates `PREFIX-0` .. `PREFIX-(count - 1)` and answers their names.
-pub async fn create(client: &Client, prefix: &str, count: usize, shape: &NodeShape) -> Vec<String> {
+pub(crate) async fn create(
+    client: &Client,
+    prefix: &str,
+    count: usize,
+    shape: &NodeShape,
+) -> Vec<String> {
     let nodes: Api<Node> = Api::all(client.clone());
     let mut names = Vec::with_capacity(count);
     for index in 0..count {

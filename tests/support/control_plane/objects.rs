@@ -13,7 +13,7 @@ use super::wait::eventually;
 
 /// A Pod as tests describe it.
 #[derive(Debug, Clone, Default)]
-pub struct PodSketch {
+pub(crate) struct PodSketch {
     /// Annotations.
     pub annotations: BTreeMap<String, String>,
     /// Requests of its only container.
@@ -22,7 +22,7 @@ pub struct PodSketch {
 
 impl PodSketch {
     /// A Pod that requests this much.
-    pub fn requesting(cpu: &str, memory: &str) -> Self {
+    pub(crate) fn requesting(cpu: &str, memory: &str) -> Self {
         let requests = [("cpu", cpu.to_owned()), ("memory", memory.to_owned())];
         Self {
             annotations: BTreeMap::new(),
@@ -32,13 +32,13 @@ impl PodSketch {
 
     /// The same with one annotation more.
     #[must_use]
-    pub fn annotated(mut self, key: &str, value: &str) -> Self {
+    pub(crate) fn annotated(mut self, key: &str, value: &str) -> Self {
         self.annotations.insert(key.to_owned(), value.to_owned());
         self
     }
 
     /// The object, named.
-    pub fn to_pod(&self, name: &str) -> Pod {
+    pub(crate) fn to_pod(&self, name: &str) -> Pod {
         serde_json::from_value(json!({
             "metadata": {"name": name, "annotations": self.annotations},
             "spec": {"containers": [{
@@ -51,7 +51,7 @@ impl PodSketch {
     }
 
     /// Creates it and answers what the API server made of it.
-    pub async fn create(&self, client: &Client, namespace: &str, name: &str) -> Pod {
+    pub(crate) async fn create(&self, client: &Client, namespace: &str, name: &str) -> Pod {
         Api::namespaced(client.clone(), namespace)
             .create(&PostParams::default(), &self.to_pod(name))
             .await
@@ -60,7 +60,12 @@ impl PodSketch {
 }
 
 /// Creates `count` Pods, a few at a time.
-pub async fn create_pods(client: &Client, namespace: &str, count: usize, sketch: &PodSketch) {
+pub(crate) async fn create_pods(
+    client: &Client,
+    namespace: &str,
+    count: usize,
+    sketch: &PodSketch,
+) {
     stream::iter(0..count)
         .for_each_concurrent(8, async |index| {
             sketch
@@ -71,7 +76,7 @@ pub async fn create_pods(client: &Client, namespace: &str, count: usize, sketch:
 }
 
 /// Creates a namespace and waits until it takes Pods.
-pub async fn create_namespace(client: &Client, name: &str, annotations: &[(&str, &str)]) {
+pub(crate) async fn create_namespace(client: &Client, name: &str, annotations: &[(&str, &str)]) {
     let annotations: BTreeMap<_, _> = annotations.iter().copied().collect();
     let namespace: Namespace = serde_json::from_value(json!({
         "metadata": {"name": name, "annotations": annotations},
@@ -85,7 +90,7 @@ pub async fn create_namespace(client: &Client, name: &str, annotations: &[(&str,
 }
 
 /// All Pods of a namespace.
-pub async fn pods(client: &Client, namespace: &str) -> Vec<Pod> {
+pub(crate) async fn pods(client: &Client, namespace: &str) -> Vec<Pod> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let list = pods.list(&ListParams::default()).await;
     list.unwrap_or_else(|error| panic!("Pods of {namespace}: {error}"))
@@ -93,12 +98,12 @@ pub async fn pods(client: &Client, namespace: &str) -> Vec<Pod> {
 }
 
 /// The node that a Pod was bound to.
-pub fn node_of(pod: &Pod) -> Option<&str> {
+pub(crate) fn node_of(pod: &Pod) -> Option<&str> {
     pod.spec.as_ref()?.node_name.as_deref()
 }
 
 /// Waits until all Pods of a namespace run; answers how many each node has.
-pub async fn await_running(client: &Client, namespace: &str) -> BTreeMap<String, usize> {
+pub(crate) async fn await_running(client: &Client, namespace: &str) -> BTreeMap<String, usize> {
     eventually(&format!("all Pods of {namespace} run"), async || {
         let pods = pods(client, namespace).await;
         let mut by_node = BTreeMap::new();

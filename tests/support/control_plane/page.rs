@@ -10,12 +10,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LIMIT: usize = 64 << 20;
 
 /// The status at `url`.
-pub async fn status(url: &str) -> Result<StatusCode, Error> {
+pub(crate) async fn status(url: &str) -> Result<StatusCode, Error> {
     Ok(Client::plain().get(url, PATIENCE).await?.status())
 }
 
 /// The text at `url`, whatever its status.
-pub async fn text(url: &str) -> Result<String, Error> {
+pub(crate) async fn text(url: &str) -> Result<String, Error> {
     let answer = Client::plain().get(url, PATIENCE).await?;
     answer.text(LIMIT).await
 }

@@ -20,7 +20,7 @@ type Answers = HashMap<String, BTreeMap<Labels, f64>>;
 
 /// A running stand-in; it ends when it is dropped.
 #[derive(Debug)]
-pub struct Prometheus {
+pub(crate) struct Prometheus {
     /// Its address, without a path.
     pub url: String,
     answers: Arc<Mutex<Answers>>,
@@ -29,7 +29,7 @@ pub struct Prometheus {
 
 impl Prometheus {
     /// Starts one that knows no series.
-    pub async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0")
             .await
             .expect("a port is free");
@@ -51,7 +51,7 @@ impl Prometheus {
     }
 
     /// From now on, `query` answers `value` for the series with these labels (beside the others).
-    pub fn set(&self, query: &str, labels: &[(&str, &str)], value: f64) {
+    pub(crate) fn set(&self, query: &str, labels: &[(&str, &str)], value: f64) {
         let labels = labels
             .iter()
             .map(|&(name, value)| (name.to_owned(), value.to_owned()))

@@ -12,14 +12,14 @@ const FILE: &str = "config.yaml";
 
 /// A mounted ConfigMap with the one key `config.yaml`.
 #[derive(Debug)]
-pub struct Volume {
+pub(crate) struct Volume {
     folder: PathBuf,
     version: u32,
 }
 
 impl Volume {
     /// Mounts at `folder`, which is new.
-    pub fn new(folder: PathBuf, document: &Value) -> Self {
+    pub(crate) fn new(folder: PathBuf, document: &Value) -> Self {
         let mut volume = Self { folder, version: 0 };
         volume.update(document);
         let file = Path::new("..data").join(FILE);
@@ -28,12 +28,12 @@ impl Volume {
     }
 
     /// The path that is read.
-    pub fn file(&self) -> PathBuf {
+    pub(crate) fn file(&self) -> PathBuf {
         self.folder.join(FILE)
     }
 
     /// Brings in the next version.
-    pub fn update(&mut self, document: &Value) {
+    pub(crate) fn update(&mut self, document: &Value) {
         let old = self.folder.join(format!("..{}", self.version));
         self.version += 1;
         let version = format!("..{}", self.version);

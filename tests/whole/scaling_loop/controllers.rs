@@ -24,7 +24,7 @@ const REPLICA_SETS: &str = "/apis/apps/v1/namespaces/shop/replicasets";
 
 /// One look of the HPA.
 #[derive(Debug, Clone, Copy)]
-pub struct Moment {
+pub(crate) struct Moment {
     /// When, in the world's time.
     pub at: Timestamp,
     /// The HPA's `minReplicas`.
@@ -36,7 +36,7 @@ pub struct Moment {
 }
 
 /// The running controllers; they end when this is dropped.
-pub struct Controllers<'a> {
+pub(crate) struct Controllers<'a> {
     diary: Arc<Mutex<Vec<Moment>>>,
     task: JoinHandle<()>,
     world: &'a World<'a>,
@@ -87,7 +87,7 @@ impl<'a> Controllers<'a> {
     }
 
     /// What has happened so far.
-    pub fn diary(&self) -> Vec<Moment> {
+    pub(crate) fn diary(&self) -> Vec<Moment> {
         self.diary
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -95,7 +95,7 @@ impl<'a> Controllers<'a> {
     }
 
     /// The diary in words, from the world's beginning.
-    pub fn told(&self) -> String {
+    pub(crate) fn told(&self) -> String {
         let mut told = String::new();
         let mut last = None;
         for moment in self.diary() {
@@ -220,6 +220,6 @@ fn rule(load: f64, current: i64) -> i64 {
 
 /// The Pods that carry a load.
 #[allow(clippy::cast_possible_truncation)] // a handful
-pub fn needed(load: f64) -> i64 {
+pub(crate) fn needed(load: f64) -> i64 {
     (load / TARGET).ceil() as i64
 }

@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 
 /// A write that the API server has made.
 #[derive(Debug, Clone)]
-pub struct Written {
+pub(crate) struct Written {
     /// When it had been made.
     pub at: Timestamp,
     /// What was written.
@@ -30,7 +30,7 @@ pub struct Written {
 }
 
 /// The gate of one replica; it ends when this is dropped.
-pub struct Gate {
+pub(crate) struct Gate {
     /// Its address.
     pub url: String,
     passing: Passing,
@@ -54,7 +54,7 @@ impl Drop for Gate {
 
 impl Gate {
     /// An open gate to the server at `upstream`.
-    pub async fn start(upstream: String) -> Self {
+    pub(crate) async fn start(upstream: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("it is bound");
         let passing = Passing {
@@ -76,18 +76,18 @@ impl Gate {
     }
 
     /// From now on nothing comes through, or everything again.
-    pub fn set_closed(&self, closed: bool) {
+    pub(crate) fn set_closed(&self, closed: bool) {
         self.passing.closed.send_replace(closed);
     }
 
     /// What was written through it, in the order of time.
-    pub fn written(&self) -> Vec<Written> {
+    pub(crate) fn written(&self) -> Vec<Written> {
         let written = self.passing.written.lock();
         written.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// How many requests have come through.
-    pub fn passed(&self) -> usize {
+    pub(crate) fn passed(&self) -> usize {
         *self
             .passing
             .passed

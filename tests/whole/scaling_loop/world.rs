@@ -24,30 +24,30 @@ use crate::support::dev_api::{ask, create, get, patch, with_settings};
 use crate::support::load::{NODE, Prometheus};
 
 /// How fast time runs: a tick of the loop takes three quarters of a second.
-pub const SPEED: f64 = 20.0;
+pub(crate) const SPEED: f64 = 20.0;
 
 /// The namespace of the target.
-pub const SHOP: &str = "shop";
+pub(crate) const SHOP: &str = "shop";
 /// The path of its HPA.
-pub const HPA: &str = "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers/web";
+pub(crate) const HPA: &str = "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers/web";
 /// The path of its Deployment.
-pub const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/shop/deployments/web";
+pub(crate) const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/shop/deployments/web";
 /// The user's least.
-pub const MIN: i64 = 2;
+pub(crate) const MIN: i64 = 2;
 /// The user's most.
-pub const MAX: i64 = 20;
+pub(crate) const MAX: i64 = 20;
 /// What each Pod requests is a core, and this share of it is aimed at.
-pub const TARGET: f64 = 0.8;
+pub(crate) const TARGET: f64 = 0.8;
 
 /// The annotation that says how decisions act.
-pub const MODE: &str = "evenkeel.dev/scaling";
+pub(crate) const MODE: &str = "evenkeel.dev/scaling";
 /// The record of the bounds.
-pub const BOUNDS: &str = "evenkeel.dev/bounds";
+pub(crate) const BOUNDS: &str = "evenkeel.dev/bounds";
 /// What is told of the target.
-pub const STATUS: &str = "evenkeel.dev/scaling-status";
+pub(crate) const STATUS: &str = "evenkeel.dev/scaling-status";
 
 /// The world of one test.
-pub struct World<'a> {
+pub(crate) struct World<'a> {
     pub server: &'a ApiServer,
     pub client: &'a Client,
     pub prometheus: Prometheus,
@@ -57,20 +57,20 @@ pub struct World<'a> {
 }
 
 /// A running service; it ends with it.
-pub struct Service {
+pub(crate) struct Service {
     stop: CancellationToken,
     running: JoinHandle<()>,
 }
 
 /// Runs a test in a world of its own, in which nothing runs yet.
-pub fn with_world(test: impl AsyncFnOnce(&World<'_>)) {
+pub(crate) fn with_world(test: impl AsyncFnOnce(&World<'_>)) {
     let origin = clock::now();
     let clock = Clock::accelerated(SPEED, origin, origin);
     with_world_on(crate::support::dev_api::settings(), clock, test);
 }
 
 /// The same on an API server that is set up in another way, by another clock.
-pub fn with_world_on(settings: Settings, clock: Clock, test: impl AsyncFnOnce(&World<'_>)) {
+pub(crate) fn with_world_on(settings: Settings, clock: Clock, test: impl AsyncFnOnce(&World<'_>)) {
     static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
     // Two worlds at a time would be too much for a small machine at this speed.
     let _turn = TURN
@@ -98,7 +98,7 @@ pub fn with_world_on(settings: Settings, clock: Clock, test: impl AsyncFnOnce(&W
 
 /// The cores that are used so long after the beginning: a flat past, and a ramp that begins ten
 /// minutes before, with a little noise as every load has.
-pub fn ramp(since: SignedDuration) -> f64 {
+pub(crate) fn ramp(since: SignedDuration) -> f64 {
     let seconds = since.as_secs_f64();
     let noise = 0.02 * (seconds / 7.0).sin();
     1.0 + noise + 0.005 * (seconds + 600.0).max(0.0)
@@ -141,29 +141,29 @@ impl World<'_> {
     }
 
     /// Says how decisions on the HPA act.
-    pub async fn set_mode(&self, mode: &str) {
+    pub(crate) async fn set_mode(&self, mode: &str) {
         self.annotate(HPA, json!({MODE: mode})).await;
     }
 
     /// Changes annotations of an object; null removes.
-    pub async fn annotate(&self, path: &str, annotations: Value) {
+    pub(crate) async fn annotate(&self, path: &str, annotations: Value) {
         self.change(path, &json!({"metadata": {"annotations": annotations}}))
             .await;
     }
 
     /// Merges a change into an object.
-    pub async fn change(&self, path: &str, change: &Value) {
+    pub(crate) async fn change(&self, path: &str, change: &Value) {
         let (status, answer) = patch(self.client, path, "merge", change).await;
         assert_eq!(status, 200, "{path}: {answer}");
     }
 
     /// Starts what kube-controller-manager does; the past of the load is what it has seen by then.
-    pub async fn controllers(&self) -> Controllers<'_> {
+    pub(crate) async fn controllers(&self) -> Controllers<'_> {
         Controllers::start(self).await
     }
 
     /// Starts the service and waits until it is ready.
-    pub async fn serve(&self, own: &[(&str, &str)]) -> Service {
+    pub(crate) async fn serve(&self, own: &[(&str, &str)]) -> Service {
         let stop = CancellationToken::new();
         let running = tokio::spawn(embedded::run(Wiring {
             kubeconfig: self.kubeconfig(),
@@ -189,7 +189,7 @@ impl World<'_> {
     }
 
     /// A folder of the test's own.
-    pub fn folder(&self) -> &std::path::Path {
+    pub(crate) fn folder(&self) -> &std::path::Path {
         self.folder.path()
     }
 
@@ -226,7 +226,7 @@ impl World<'_> {
     }
 
     /// What the service shows of its target.
-    pub async fn shown(&self) -> Option<Value> {
+    pub(crate) async fn shown(&self) -> Option<Value> {
         let url = format!(
             "http://{}/api/v1/scaling?namespace={SHOP}",
             self.addresses[2]
@@ -238,7 +238,7 @@ impl World<'_> {
     }
 
     /// The recent past that the service shows of its target.
-    pub async fn history(&self) -> Value {
+    pub(crate) async fn history(&self) -> Value {
         let query = format!("namespace={SHOP}&name=web&resource=cpu");
         let url = format!(
             "http://{}/api/v1/scaling/history?{query}",
@@ -249,13 +249,13 @@ impl World<'_> {
     }
 
     /// Its metrics.
-    pub async fn metrics(&self) -> String {
+    pub(crate) async fn metrics(&self) -> String {
         let url = format!("http://{}/metrics", self.addresses[1]);
         page::text(&url).await.expect("an answer")
     }
 
     /// Waits until what the service shows of its target is as wanted.
-    pub async fn until_shown(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) async fn until_shown(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         eventually(what, async || {
             let shown = self.shown().await.ok_or("no target is shown")?;
             holds(wanted(&shown), || shown.to_string()).map(|()| shown)
@@ -264,17 +264,26 @@ impl World<'_> {
     }
 
     /// The HPA as it is.
-    pub async fn autoscaler(&self) -> Value {
+    pub(crate) async fn autoscaler(&self) -> Value {
         get(self.client, HPA).await
     }
 
     /// Waits until the HPA is as wanted.
-    pub async fn until_autoscaler(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) async fn until_autoscaler(
+        &self,
+        what: &str,
+        wanted: impl Fn(&Value) -> bool,
+    ) -> Value {
         self.until(HPA, what, wanted).await
     }
 
     /// Waits until an object is as wanted.
-    pub async fn until(&self, path: &str, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) async fn until(
+        &self,
+        path: &str,
+        what: &str,
+        wanted: impl Fn(&Value) -> bool,
+    ) -> Value {
         eventually(what, async || {
             let object = get(self.client, path).await;
             holds(wanted(&object), || {
@@ -286,7 +295,7 @@ impl World<'_> {
     }
 
     /// The Events of scaling: reason and note.
-    pub async fn events(&self) -> Vec<(String, String)> {
+    pub(crate) async fn events(&self) -> Vec<(String, String)> {
         let path = "/apis/events.k8s.io/v1/namespaces/shop/events";
         let (_, list) = ask(self.client, "GET", path, &Value::Null).await;
         let items = list["items"].as_array().cloned().unwrap_or_default();
@@ -298,7 +307,7 @@ impl World<'_> {
     }
 
     /// Waits until there is an Event.
-    pub async fn until_event(&self, reason: &str) -> String {
+    pub(crate) async fn until_event(&self, reason: &str) -> String {
         eventually(&format!("an Event {reason}"), async || {
             let events = self.events().await;
             let found = events.iter().find(|(found, _)| found == reason);
@@ -310,14 +319,14 @@ impl World<'_> {
     }
 
     /// Lets so much of the world's time pass.
-    pub async fn pass(&self, span: SignedDuration) {
+    pub(crate) async fn pass(&self, span: SignedDuration) {
         tokio::time::sleep(self.clock.wait(span)).await;
     }
 }
 
 impl Service {
     /// Ends it in good order.
-    pub async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.stop.cancel();
         tokio::time::timeout(Duration::from_secs(60), self.running)
             .await
@@ -344,28 +353,28 @@ fn autoscaler() -> Value {
 }
 
 /// A Pod of one container that requests one core.
-pub fn pod_spec() -> Value {
+pub(crate) fn pod_spec() -> Value {
     json!({"containers": [{"name": "app", "image": "registry.example/app:1",
         "resources": {"requests": {"cpu": "1", "memory": "64Mi"}}}]})
 }
 
 /// A number in an object.
-pub fn number(object: &Value, pointer: &str) -> Option<i64> {
+pub(crate) fn number(object: &Value, pointer: &str) -> Option<i64> {
     object.pointer(pointer).and_then(Value::as_i64)
 }
 
 /// The `minReplicas` of an HPA.
-pub fn least(autoscaler: &Value) -> i64 {
+pub(crate) fn least(autoscaler: &Value) -> i64 {
     number(autoscaler, "/spec/minReplicas").unwrap_or(1)
 }
 
 /// An annotation of an object.
-pub fn annotation<'o>(object: &'o Value, key: &str) -> Option<&'o str> {
+pub(crate) fn annotation<'o>(object: &'o Value, key: &str) -> Option<&'o str> {
     object["metadata"]["annotations"][key].as_str()
 }
 
 /// A condition in the status that is told of a target.
-pub fn condition(object: &Value, kind: &str) -> Option<Value> {
+pub(crate) fn condition(object: &Value, kind: &str) -> Option<Value> {
     let status: Value = serde_json::from_str(annotation(object, STATUS)?).ok()?;
     let conditions = status["conditions"].as_array()?.clone();
     conditions

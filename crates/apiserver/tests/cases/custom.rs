@@ -30,7 +30,7 @@ fn definition() -> Value {
     }]}})
 }
 
-pub async fn resources_follow_their_definition(client: &Client) {
+pub(crate) async fn resources_follow_their_definition(client: &Client) {
     let made = create(client, DEFINITIONS, &definition()).await;
     assert_eq!(made["spec"]["names"]["singular"], "boat");
     let boats = path(&namespace(client).await, "test.dev/v1/boats");

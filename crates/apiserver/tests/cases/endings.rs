@@ -14,7 +14,7 @@ async fn delete(client: &Client, path: &str, options: Value) -> (u16, Value) {
     ask(client, "DELETE", path, &options).await
 }
 
-pub async fn finalizers_hold(client: &Client) {
+pub(crate) async fn finalizers_hold(client: &Client) {
     let maps = path(&namespace(client).await, "v1/configmaps");
     let mut held = map("a");
     held["metadata"]["finalizers"] = json!(["test.dev/hold"]);
@@ -45,7 +45,7 @@ async fn family(client: &Client) -> (String, String) {
     (format!("{maps}/owner"), format!("{maps}/owned"))
 }
 
-pub async fn dependents_follow_their_owner(client: &Client) {
+pub(crate) async fn dependents_follow_their_owner(client: &Client) {
     for policy in ["Background", "Foreground"] {
         let (owner, dependent) = family(client).await;
         let options = json!({"propagationPolicy": policy});
@@ -55,7 +55,7 @@ pub async fn dependents_follow_their_owner(client: &Client) {
     }
 }
 
-pub async fn orphans_stay(client: &Client) {
+pub(crate) async fn orphans_stay(client: &Client) {
     let (owner, dependent) = family(client).await;
     delete(client, &owner, json!({"propagationPolicy": "Orphan"})).await;
     gone(client, &owner).await;
@@ -63,7 +63,7 @@ pub async fn orphans_stay(client: &Client) {
     assert_eq!(orphan["metadata"].get("ownerReferences"), None);
 }
 
-pub async fn collections_are_deleted_by_label(client: &Client) {
+pub(crate) async fn collections_are_deleted_by_label(client: &Client) {
     let maps = path(&namespace(client).await, "v1/configmaps");
     for name in ["a", "b"] {
         create(client, &maps, &map(name)).await;
@@ -77,7 +77,7 @@ pub async fn collections_are_deleted_by_label(client: &Client) {
     get(client, &format!("{maps}/c")).await;
 }
 
-pub async fn namespaces_take_everything_along(client: &Client) {
+pub(crate) async fn namespaces_take_everything_along(client: &Client) {
     let name = namespace(client).await;
     let maps = path(&name, "v1/configmaps");
     let mut held = map("a");

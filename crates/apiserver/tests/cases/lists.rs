@@ -26,7 +26,7 @@ fn names(list: &Value) -> Vec<String> {
         .collect()
 }
 
-pub async fn pages_agree_with_each_other(client: &Client) {
+pub(crate) async fn pages_agree_with_each_other(client: &Client) {
     let maps = path(&namespace(client).await, "v1/configmaps");
     let mine = "labelSelector=l%3Dpage";
     for name in ["a", "b", "c", "d", "e"] {
@@ -59,7 +59,7 @@ pub async fn pages_agree_with_each_other(client: &Client) {
     assert_eq!((status, &refused["reason"]), (400, &json!("BadRequest")));
 }
 
-pub async fn selectors_select(client: &Client) {
+pub(crate) async fn selectors_select(client: &Client) {
     let maps = path(&namespace(client).await, "v1/configmaps");
     for (name, label) in [("a", "x"), ("b", "y"), ("c", "z")] {
         create(client, &maps, &map(name, label)).await;
@@ -84,7 +84,7 @@ pub async fn selectors_select(client: &Client) {
     }
 }
 
-pub async fn watches_see_objects_come_and_go(client: &Client) {
+pub(crate) async fn watches_see_objects_come_and_go(client: &Client) {
     let namespace = namespace(client).await;
     let maps = path(&namespace, "v1/configmaps");
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), &namespace);
@@ -132,12 +132,12 @@ pub async fn watches_see_objects_come_and_go(client: &Client) {
     assert_eq!(seen, ["added", "modified", "deleted", "added", "deleted"]);
 }
 
-pub async fn reflectors_follow(client: &Client) {
+pub(crate) async fn reflectors_follow(client: &Client) {
     follow(client, false).await;
 }
 
 /// A reflector comes to hold all objects, from a list or from a watch alone.
-pub async fn follow(client: &Client, streaming: bool) {
+pub(crate) async fn follow(client: &Client, streaming: bool) {
     let namespace = namespace(client).await;
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), &namespace);
     let config = watcher::Config::default().labels("l=reflected");
@@ -167,7 +167,7 @@ pub async fn follow(client: &Client, streaming: bool) {
     follow.abort();
 }
 
-pub async fn tables_have_the_columns_of_kubectl(client: &Client) {
+pub(crate) async fn tables_have_the_columns_of_kubectl(client: &Client) {
     let namespace = namespace(client).await;
     let tables: Vec<Value> = serde_json::from_str(COLUMNS).expect("the tables are JSON");
     for expected in tables {
@@ -179,7 +179,7 @@ pub async fn tables_have_the_columns_of_kubectl(client: &Client) {
     }
 }
 
-pub async fn rows_come_with_metadata(client: &Client) {
+pub(crate) async fn rows_come_with_metadata(client: &Client) {
     const METADATA: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
     let pods = path(&namespace(client).await, "v1/pods");
     create(client, &pods, &pod("a")).await;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::client::{ask, create, deployment, get, namespace, patch, path, pod};
 
 /// Asserts that everything in `expected` is in `object`.
-pub fn assert_has(object: &Value, expected: &Value) {
+pub(crate) fn assert_has(object: &Value, expected: &Value) {
     fn has(object: &Value, expected: &Value) -> bool {
         match (object, expected) {
             (Value::Object(object), Value::Object(expected)) => expected
@@ -18,7 +18,7 @@ pub fn assert_has(object: &Value, expected: &Value) {
     assert!(has(object, expected), "{expected:#} is not in {object:#}");
 }
 
-pub async fn pods_are_completed(client: &Client) {
+pub(crate) async fn pods_are_completed(client: &Client) {
     let namespace = namespace(client).await;
     let mut given = pod("a");
     given["spec"]["containers"][0]["resources"] =
@@ -50,7 +50,7 @@ pub async fn pods_are_completed(client: &Client) {
     );
 }
 
-pub async fn workloads_are_completed(client: &Client) {
+pub(crate) async fn workloads_are_completed(client: &Client) {
     let namespace = namespace(client).await;
     let mut given = deployment("web");
     // A Pod of it would come back whenever the next test clears the cluster.
@@ -93,7 +93,7 @@ pub async fn workloads_are_completed(client: &Client) {
     );
 }
 
-pub async fn names_are_generated(client: &Client) {
+pub(crate) async fn names_are_generated(client: &Client) {
     let pods = path(&namespace(client).await, "v1/pods");
     let mut given = pod("x");
     given["metadata"] = json!({"generateName": "web-"});
@@ -116,7 +116,7 @@ pub async fn names_are_generated(client: &Client) {
     assert_ne!(one["metadata"]["uid"], other["metadata"]["uid"]);
 }
 
-pub async fn generations_count_what_is_desired(client: &Client) {
+pub(crate) async fn generations_count_what_is_desired(client: &Client) {
     let collection = path(&namespace(client).await, "apps/v1/deployments");
     let one = format!("{collection}/web");
     let mut given = deployment("web");
@@ -139,7 +139,7 @@ pub async fn generations_count_what_is_desired(client: &Client) {
     assert_eq!(map["metadata"].get("generation"), None);
 }
 
-pub async fn status_has_a_path_of_its_own(client: &Client) {
+pub(crate) async fn status_has_a_path_of_its_own(client: &Client) {
     let collection = path(&namespace(client).await, "apps/v1/replicasets");
     let mut given = deployment("web");
     given["status"] = json!({"replicas": 7});
@@ -158,7 +158,7 @@ pub async fn status_has_a_path_of_its_own(client: &Client) {
     assert_eq!(changed["status"]["observedGeneration"], 99);
 }
 
-pub async fn dry_runs_leave_nothing(client: &Client) {
+pub(crate) async fn dry_runs_leave_nothing(client: &Client) {
     let pods = path(&namespace(client).await, "v1/pods");
     let (status, made) = ask(client, "POST", &format!("{pods}?dryRun=All"), &pod("a")).await;
     assert_eq!((status, &made["metadata"]["name"]), (201, &json!("a")));
@@ -186,7 +186,7 @@ pub async fn dry_runs_leave_nothing(client: &Client) {
     assert!((400..=422).contains(&status), "{status}");
 }
 
-pub async fn events_have_two_groups(client: &Client) {
+pub(crate) async fn events_have_two_groups(client: &Client) {
     let namespace = namespace(client).await;
     let event = json!({"metadata": {"name": "e"}, "reason": "Tested", "type": "Normal",
         "note": "as it should", "action": "Test", "eventTime": "2026-01-01T00:00:00.000000Z",
@@ -208,7 +208,7 @@ pub async fn events_have_two_groups(client: &Client) {
     assert_eq!(found["items"].as_array().map(Vec::len), Some(1));
 }
 
-pub async fn scale_is_read_and_written(client: &Client) {
+pub(crate) async fn scale_is_read_and_written(client: &Client) {
     let collection = path(&namespace(client).await, "apps/v1/deployments");
     let mut given = deployment("web");
     given["spec"]["paused"] = true.into();

@@ -19,7 +19,7 @@ async fn patched(client: &Client, path: &str, kind: &str, body: &Value) -> Value
     object
 }
 
-pub async fn every_kind_of_patch_does_its_work(client: &Client) {
+pub(crate) async fn every_kind_of_patch_does_its_work(client: &Client) {
     let web = paused(client).await;
     let add = json!([{"op": "add", "path": "/metadata/annotations", "value": {"a": "1"}}]);
     let object = patched(client, &web, "json", &add).await;
@@ -37,7 +37,7 @@ pub async fn every_kind_of_patch_does_its_work(client: &Client) {
     assert_eq!(status, 404);
 }
 
-pub async fn strategic_patches_know_the_keys(client: &Client) {
+pub(crate) async fn strategic_patches_know_the_keys(client: &Client) {
     let web = paused(client).await;
     let container = |change: Value| json!({"spec": {"template": {"spec": {"containers": change}}}});
     let change = json!([{"name": "app", "env": [{"name": "A", "value": "1"}],
@@ -83,7 +83,7 @@ pub async fn strategic_patches_know_the_keys(client: &Client) {
     assert_eq!(object["spec"]["strategy"], json!({"type": "Recreate"}));
 }
 
-pub async fn versions_are_respected(client: &Client) {
+pub(crate) async fn versions_are_respected(client: &Client) {
     // No controller writes to ConfigMaps behind the test's back.
     let maps = path(&namespace(client).await, "v1/configmaps");
     create(client, &maps, &json!({"metadata": {"name": "m"}})).await;
@@ -111,7 +111,7 @@ pub async fn versions_are_respected(client: &Client) {
     assert_eq!(ask(client, "PUT", &map, &old).await.0, 409);
 }
 
-pub async fn managers_own_what_they_apply(client: &Client) {
+pub(crate) async fn managers_own_what_they_apply(client: &Client) {
     let maps = path(&namespace(client).await, "v1/configmaps");
     let wish = |data: Value| {
         json!({"apiVersion": "v1", "kind": "ConfigMap",
@@ -178,7 +178,7 @@ fn as_manager(path: &str, manager: &str) -> String {
     format!("{path}?fieldManager={manager}")
 }
 
-pub async fn every_write_has_its_manager(client: &Client) {
+pub(crate) async fn every_write_has_its_manager(client: &Client) {
     let hpas = path(
         &namespace(client).await,
         "autoscaling/v2/horizontalpodautoscalers",
@@ -229,7 +229,7 @@ pub async fn every_write_has_its_manager(client: &Client) {
     assert!(!owned.contains_key("patcher Update"), "{owned:?}");
 }
 
-pub async fn scaling_has_its_manager(client: &Client) {
+pub(crate) async fn scaling_has_its_manager(client: &Client) {
     let web = paused(client).await;
     let three = json!({"spec": {"replicas": 0}});
     let scale = format!("{web}/scale");

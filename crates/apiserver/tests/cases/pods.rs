@@ -24,7 +24,7 @@ async fn running(client: &Client, pods: &str, name: &str) {
     .await;
 }
 
-pub async fn are_bound_once(client: &Client) {
+pub(crate) async fn are_bound_once(client: &Client) {
     let pods = path(&namespace(client).await, "v1/pods");
     create(client, &pods, &pod("a")).await;
     let (status, answer) = bind(client, &pods, "a").await;
@@ -62,7 +62,7 @@ pub async fn are_bound_once(client: &Client) {
     gone(client, &format!("{pods}/gated")).await;
 }
 
-pub async fn are_evicted_within_budgets(client: &Client) {
+pub(crate) async fn are_evicted_within_budgets(client: &Client) {
     let namespace = namespace(client).await;
     let pods = path(&namespace, "v1/pods");
     create(client, &pods, &pod("a")).await;
@@ -90,7 +90,7 @@ pub async fn are_evicted_within_budgets(client: &Client) {
     gone(client, &format!("{pods}/a")).await;
 }
 
-pub async fn are_resized(client: &Client) {
+pub(crate) async fn are_resized(client: &Client) {
     // Who resizes a Pod has to find its node; another test may have made it.
     let amounts = json!({"cpu": "1", "memory": "1Gi"});
     let node = json!({"metadata": {"name": "somewhere"},

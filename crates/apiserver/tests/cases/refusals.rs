@@ -7,7 +7,7 @@ use crate::support::client::{ask, create, namespace, path, pod, refusal};
 
 const CASES: &str = include_str!("../fixtures/refusals.json");
 
-pub async fn are_worded_alike(client: &Client) {
+pub(crate) async fn are_worded_alike(client: &Client) {
     let namespace = namespace(client).await;
     create(client, &path(&namespace, "v1/pods"), &pod("there")).await;
     let cases: Vec<Value> = serde_json::from_str(CASES).expect("the cases are JSON");
@@ -25,7 +25,7 @@ pub async fn are_worded_alike(client: &Client) {
     }
 }
 
-pub async fn changes_of_running_pods_are_refused(client: &Client) {
+pub(crate) async fn changes_of_running_pods_are_refused(client: &Client) {
     let pods = path(&namespace(client).await, "v1/pods");
     let mut unknown = pod("a");
     unknown["spec"]["fish"] = 1.into();

@@ -82,7 +82,7 @@ async fn outcome(client: &Client, pods: &str, case: &str, policy: &str) -> (Outc
     (outcome, answer)
 }
 
-pub async fn answers_have_their_effects(client: &Client) {
+pub(crate) async fn answers_have_their_effects(client: &Client) {
     let hook = hook::start().await;
     let namespace = namespace(client).await;
     let pods = path(&namespace, "v1/pods");
@@ -163,7 +163,7 @@ async fn remove(client: &Client, name: &str) {
     ask(client, "DELETE", &one, &Value::Null).await;
 }
 
-pub async fn are_called_again_when_a_later_one_changed_the_object(client: &Client) {
+pub(crate) async fn are_called_again_when_a_later_one_changed_the_object(client: &Client) {
     let hook = hook::start().await;
     let namespace = namespace(client).await;
     let pods = path(&namespace, "v1/pods");
@@ -189,7 +189,7 @@ pub async fn are_called_again_when_a_later_one_changed_the_object(client: &Clien
     }
 }
 
-pub async fn are_found_through_their_service(client: &Client) {
+pub(crate) async fn are_found_through_their_service(client: &Client) {
     let namespace = namespace(client).await;
     let hook = hook::start_as(&format!("hook.{namespace}.svc")).await;
     let port: u16 = hook
@@ -210,7 +210,7 @@ pub async fn are_found_through_their_service(client: &Client) {
     remove(client, &namespace).await;
 }
 
-pub async fn see_other_versions_unless_they_want_exact_matches(client: &Client) {
+pub(crate) async fn see_other_versions_unless_they_want_exact_matches(client: &Client) {
     let hook = hook::start().await;
     let namespace = namespace(client).await;
     let to = json!({"url": format!("{}/marks-too", hook.url), "caBundle": hook.bundle});

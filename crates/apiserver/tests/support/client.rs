@@ -15,7 +15,7 @@ use super::control_plane::wait::{eventually, holds};
 use super::control_plane::{kubelet, with_control_plane};
 
 /// Runs a test on a server in memory with a kubelet for all nodes.
-pub fn with_embedded(test: impl AsyncFnOnce(&Client)) {
+pub(crate) fn with_embedded(test: impl AsyncFnOnce(&Client)) {
     with_settings(settings(), async |_, client| {
         let kubelet = tokio::spawn(kubelet::run(client.clone()));
         test(client).await;
@@ -24,7 +24,7 @@ pub fn with_embedded(test: impl AsyncFnOnce(&Client)) {
 }
 
 /// A server over TLS with quick bookmarks.
-pub fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     Settings {
         tls: true,
         bookmark_interval: Duration::from_millis(200),
@@ -33,7 +33,7 @@ pub fn settings() -> Settings {
 }
 
 /// Runs a test on a server in memory.
-pub fn with_settings(settings: Settings, test: impl AsyncFnOnce(&ApiServer, &Client)) {
+pub(crate) fn with_settings(settings: Settings, test: impl AsyncFnOnce(&ApiServer, &Client)) {
     // Fails only where a provider is installed already, which serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = Runtime::new().expect("a runtime starts");
@@ -57,7 +57,7 @@ async fn client(kubeconfig: &str) -> Client {
 }
 
 /// Runs a test on a real control plane, where its programs are there.
-pub fn with_real(test: impl AsyncFnOnce(&Client)) {
+pub(crate) fn with_real(test: impl AsyncFnOnce(&Client)) {
     with_control_plane(async |plane| {
         let path = plane.folder().join("admin.kubeconfig");
         let kubeconfig = std::fs::read_to_string(path).expect("the kubeconfig is there");
@@ -66,7 +66,7 @@ pub fn with_real(test: impl AsyncFnOnce(&Client)) {
 }
 
 /// A new namespace that takes Pods.
-pub async fn namespace(client: &Client) -> String {
+pub(crate) async fn namespace(client: &Client) -> String {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let new = serde_json::from_value(json!({"metadata": {"generateName": "conformance-"}}));
     let made = namespaces
@@ -84,7 +84,7 @@ pub async fn namespace(client: &Client) -> String {
 }
 
 /// A request with any answer: its status and body.
-pub async fn ask(client: &Client, method: &str, path: &str, body: &Value) -> (u16, Value) {
+pub(crate) async fn ask(client: &Client, method: &str, path: &str, body: &Value) -> (u16, Value) {
     send(
         client,
         Request::builder().method(method).uri(path),
@@ -95,7 +95,7 @@ pub async fn ask(client: &Client, method: &str, path: &str, body: &Value) -> (u1
 }
 
 /// A patch of that kind.
-pub async fn patch(client: &Client, path: &str, kind: &str, body: &Value) -> (u16, Value) {
+pub(crate) async fn patch(client: &Client, path: &str, kind: &str, body: &Value) -> (u16, Value) {
     let media = match kind {
         "apply" => "application/apply-patch+yaml".to_owned(),
         kind => format!("application/{kind}-patch+json"),
@@ -122,7 +122,7 @@ async fn send(
 }
 
 /// A GET that accepts a special form.
-pub async fn get_as(client: &Client, path: &str, accept: &str) -> Value {
+pub(crate) async fn get_as(client: &Client, path: &str, accept: &str) -> Value {
     let request = Request::builder()
         .uri(path)
         .header("accept", accept)
@@ -142,33 +142,33 @@ async fn answer(client: &Client, request: Request<Vec<u8>>) -> (u16, Value) {
 }
 
 /// Status, reason and message of a refusal.
-pub fn refusal((status, body): (u16, Value)) -> (u16, String, String) {
+pub(crate) fn refusal((status, body): (u16, Value)) -> (u16, String, String) {
     let text = |field: &str| body[field].as_str().unwrap_or_default().to_owned();
     (status, text("reason"), text("message"))
 }
 
 /// Creates an object and answers it.
-pub async fn create(client: &Client, path: &str, object: &Value) -> Value {
+pub(crate) async fn create(client: &Client, path: &str, object: &Value) -> Value {
     let (status, created) = ask(client, "POST", path, object).await;
     assert_eq!(status, 201, "{path}: {created}");
     created
 }
 
 /// Reads an object that has to be there.
-pub async fn get(client: &Client, path: &str) -> Value {
+pub(crate) async fn get(client: &Client, path: &str) -> Value {
     let (status, object) = ask(client, "GET", path, &Value::Null).await;
     assert_eq!(status, 200, "{path}: {object}");
     object
 }
 
 /// A Pod of one container.
-pub fn pod(name: &str) -> Value {
+pub(crate) fn pod(name: &str) -> Value {
     json!({"metadata": {"name": name, "labels": {"app": name}}, "spec": {"containers": [
         {"name": "app", "image": "registry.example/app:1"}]}})
 }
 
 /// A Deployment of such Pods.
-pub fn deployment(name: &str) -> Value {
+pub(crate) fn deployment(name: &str) -> Value {
     json!({"metadata": {"name": name}, "spec": {"replicas": 0,
         "selector": {"matchLabels": {"app": name}},
         "template": {"metadata": {"labels": {"app": name}}, "spec": {"containers": [
@@ -176,14 +176,14 @@ pub fn deployment(name: &str) -> Value {
 }
 
 /// The path of a collection in a namespace; `apps/v1` or `v1` before the plural.
-pub fn path(namespace: &str, resource: &str) -> String {
+pub(crate) fn path(namespace: &str, resource: &str) -> String {
     let (version, plural) = resource.rsplit_once('/').expect("a version and a plural");
     let root = if version == "v1" { "api" } else { "apis" };
     format!("/{root}/{version}/namespaces/{namespace}/{plural}")
 }
 
 /// Waits until there is nothing under the path.
-pub async fn gone(client: &Client, path: &str) {
+pub(crate) async fn gone(client: &Client, path: &str) {
     eventually("an object to be gone", async || {
         let (status, _) = ask(client, "GET", path, &Value::Null).await;
         holds(status == 404, || format!("{path} answers {status}"))

@@ -9,17 +9,17 @@
 #[path = "control_plane/assets.rs"]
 mod assets;
 #[path = "control_plane/clear.rs"]
-pub mod clear;
+pub(crate) mod clear;
 #[path = "control_plane/kubelet.rs"]
-pub mod kubelet;
+pub(crate) mod kubelet;
 #[path = "control_plane/pki.rs"]
-pub mod pki;
+pub(crate) mod pki;
 #[path = "control_plane/process.rs"]
-pub mod process;
+pub(crate) mod process;
 #[path = "control_plane/programs.rs"]
 mod programs;
 #[path = "control_plane/wait.rs"]
-pub mod wait;
+pub(crate) mod wait;
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ use self::pki::Authority;
 use self::process::{Process, report};
 
 /// A running control plane. Its fields are dropped in this order: users before what they use.
-pub struct ControlPlane {
+pub(crate) struct ControlPlane {
     /// The client of an administrator.
     pub client: Client,
     runtime: Runtime,
@@ -65,7 +65,7 @@ static TURN: Mutex<()> = Mutex::new(());
 
 /// Runs one test on the shared control plane, after the tests that came before it. Where the
 /// programs are missing the test says so and passes.
-pub fn with_control_plane(test: impl AsyncFnOnce(&ControlPlane)) {
+pub(crate) fn with_control_plane(test: impl AsyncFnOnce(&ControlPlane)) {
     let Some(assets) = Assets::find() else {
         return;
     };
@@ -128,7 +128,7 @@ impl ControlPlane {
 
     /// Starts kube-scheduler with a KubeSchedulerConfiguration (in place of the one that runs);
     /// where its client and leader election are not told, they are filled in.
-    pub async fn start_scheduler(&self, configuration: Value) {
+    pub(crate) async fn start_scheduler(&self, configuration: Value) {
         self.stop_scheduler();
         let launch = programs::Launch {
             assets: &self.assets,
@@ -140,12 +140,12 @@ impl ControlPlane {
     }
 
     /// Kills kube-scheduler if it runs.
-    pub fn stop_scheduler(&self) {
+    pub(crate) fn stop_scheduler(&self) {
         drop(self.scheduler().take());
     }
 
     /// Writes a kubeconfig with the given credentials and answers its path.
-    pub fn kubeconfig(&self, name: &str, user: &Value) -> PathBuf {
+    pub(crate) fn kubeconfig(&self, name: &str, user: &Value) -> PathBuf {
         let path = self.folder.path().join(format!("{name}.kubeconfig"));
         pki::write_json(
             &path,
@@ -155,7 +155,7 @@ impl ControlPlane {
     }
 
     /// The folder with the logs and files of this control plane.
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
@@ -197,7 +197,7 @@ impl Ports {
 }
 
 /// The port of a listener that was free a moment ago.
-pub fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     listener.local_addr().expect("it is bound").port()
 }

@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 /// Serves on a free port until the runtime ends; the handler is given path and body.
-pub async fn serve<H, F>(tls: Option<TlsAcceptor>, handler: H) -> SocketAddr
+pub(crate) async fn serve<H, F>(tls: Option<TlsAcceptor>, handler: H) -> SocketAddr
 where
     H: Fn(String, Bytes) -> F + Send + Sync + 'static,
     F: Future<Output = Response<Full<Bytes>>> + Send + 'static,

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The cases of one side: the server in memory, or a real control plane.
-pub struct Tally {
+pub(crate) struct Tally {
     side: &'static str,
     cases: usize,
     ended: AtomicUsize,
@@ -12,10 +12,10 @@ pub struct Tally {
 }
 
 /// A case that runs; it counts as passed where it ends without a panic.
-pub struct Case<'a>(&'a Tally);
+pub(crate) struct Case<'a>(&'a Tally);
 
 impl Tally {
-    pub const fn new(side: &'static str, cases: usize) -> Self {
+    pub(crate) const fn new(side: &'static str, cases: usize) -> Self {
         Self {
             side,
             cases,
@@ -24,7 +24,7 @@ impl Tally {
         }
     }
 
-    pub const fn begin(&self) -> Case<'_> {
+    pub(crate) const fn begin(&self) -> Case<'_> {
         Case(self)
     }
 }

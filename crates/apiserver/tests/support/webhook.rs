@@ -18,7 +18,7 @@ use tokio_rustls::TlsAcceptor;
 use super::http;
 
 /// A webhook that runs until the runtime ends.
-pub struct Hook {
+pub(crate) struct Hook {
     /// The URL `https://127.0.0.1:port`.
     pub url: String,
     /// Trust in it, as `caBundle` wants it.
@@ -28,12 +28,12 @@ pub struct Hook {
 }
 
 /// Starts one that is known by its address.
-pub async fn start() -> Hook {
+pub(crate) async fn start() -> Hook {
     start_as("127.0.0.1").await
 }
 
 /// Starts one that is known by a name.
-pub async fn start_as(name: &str) -> Hook {
+pub(crate) async fn start_as(name: &str) -> Hook {
     let (tls, bundle) = certificate(name);
     let calls = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&calls);

@@ -17,7 +17,7 @@ const PROGRAMS: [&str; 4] = [
 
 /// The folder with the programs.
 #[derive(Debug, Clone)]
-pub struct Assets {
+pub(crate) struct Assets {
     folder: PathBuf,
 }
 
@@ -29,7 +29,7 @@ impl Assets {
         clippy::disallowed_methods,
         reason = "the one place where tests learn what the machine has"
     )]
-    pub fn find() -> Option<Self> {
+    pub(crate) fn find() -> Option<Self> {
         let Some(folder) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) else {
             let thread = std::thread::current();
             let line = format!(
@@ -54,7 +54,7 @@ impl Assets {
     }
 
     /// The path of the program `name`.
-    pub fn program(&self, name: &str) -> PathBuf {
+    pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 }

@@ -12,7 +12,7 @@ use super::wait::{eventually, holds};
 
 /// Deletes webhooks, Deployments, Pods and nodes. Namespaces stay: tests use names of their own, and
 /// the end of a namespace takes seconds.
-pub async fn clear(client: &Client) {
+pub(crate) async fn clear(client: &Client) {
     let all = ListParams::default();
     let now = DeleteParams::default().grace_period(0);
     let webhooks: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
@@ -47,7 +47,7 @@ fn namespaces(objects: &[impl ResourceExt]) -> BTreeSet<String> {
 }
 
 /// Deletes the Pods of a namespace and waits until they are gone.
-pub async fn delete_pods(client: &Client, namespace: &str) {
+pub(crate) async fn delete_pods(client: &Client, namespace: &str) {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let now = DeleteParams::default().grace_period(0);
     let all = ListParams::default();
@@ -64,7 +64,7 @@ pub async fn delete_pods(client: &Client, namespace: &str) {
 }
 
 /// Pods are refused until the namespace has its `default` ServiceAccount.
-pub async fn await_service_account(client: &Client, namespace: &str) {
+pub(crate) async fn await_service_account(client: &Client, namespace: &str) {
     let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
     let what = format!("the default ServiceAccount of {namespace} exists");
     eventually(&what, async || match accounts.get_opt("default").await {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const WRITERS: usize = 4;
 
 /// Follows the bound Pods of the cluster for ever.
-pub async fn run(client: Client) {
+pub(crate) async fn run(client: Client) {
     let pods: Api<Pod> = Api::all(client.clone());
     let bound = watcher::Config::default().fields("spec.nodeName!=");
     watcher(pods, bound)

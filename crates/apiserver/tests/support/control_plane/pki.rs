@@ -22,7 +22,7 @@ const SERVER_NAMES: [&str; 6] = [
 ];
 
 /// A certificate authority that writes what it signs into a folder.
-pub struct Authority {
+pub(crate) struct Authority {
     folder: PathBuf,
     issuer: Issuer<'static, KeyPair>,
     pem: String,
@@ -30,7 +30,7 @@ pub struct Authority {
 
 impl Authority {
     /// Makes the authority `name`; its certificate is `FOLDER/NAME.crt`.
-    pub fn new(folder: &Path, name: &str) -> Self {
+    pub(crate) fn new(folder: &Path, name: &str) -> Self {
         let mut params = named(name, None, &[]);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![
@@ -52,7 +52,7 @@ impl Authority {
     }
 
     /// Signs the API server's certificate: `apiserver.crt` and `apiserver.key`.
-    pub fn sign_server(&self) {
+    pub(crate) fn sign_server(&self) {
         let mut params = named("kube-apiserver", None, &SERVER_NAMES);
         params.extended_key_usages = vec![
             ExtendedKeyUsagePurpose::ServerAuth,
@@ -62,7 +62,7 @@ impl Authority {
     }
 
     /// Signs a client certificate: `NAME.crt` and `NAME.key`, answered as (certificate, key).
-    pub fn sign_client(
+    pub(crate) fn sign_client(
         &self,
         name: &str,
         user: &str,
@@ -90,7 +90,7 @@ impl Authority {
     }
 
     /// A kubeconfig for the API server at `port` of loopback, with the given credentials.
-    pub fn kubeconfig(&self, port: u16, user: &Value) -> Value {
+    pub(crate) fn kubeconfig(&self, port: u16, user: &Value) -> Value {
         json!({
             "apiVersion": "v1",
             "kind": "Config",
@@ -106,7 +106,7 @@ impl Authority {
 }
 
 /// The user of a kubeconfig that shows a client certificate.
-pub fn certificate_user((certificate, key): &(String, String)) -> Value {
+pub(crate) fn certificate_user((certificate, key): &(String, String)) -> Value {
     json!({
         "client-certificate-data": BASE64.encode(certificate),
         "client-key-data": BASE64.encode(key),
@@ -114,14 +114,14 @@ pub fn certificate_user((certificate, key): &(String, String)) -> Value {
 }
 
 /// Makes the key pair that signs ServiceAccount tokens: `sa.key` and `sa.pub`.
-pub fn write_service_account_key(folder: &Path) {
+pub(crate) fn write_service_account_key(folder: &Path) {
     let key = KeyPair::generate().expect("a key is generated");
     write(&folder.join("sa.key"), &key.serialize_pem());
     write(&folder.join("sa.pub"), &key.public_key_pem());
 }
 
 /// Writes a JSON document, which every reader of YAML takes.
-pub fn write_json(path: &Path, document: &Value) {
+pub(crate) fn write_json(path: &Path, document: &Value) {
     write(path, &format!("{document:#}\n"));
 }
 

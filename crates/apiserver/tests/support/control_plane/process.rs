@@ -8,13 +8,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use rustix::process::{Pid, kill_process};
 
-pub use rustix::process::Signal;
+pub(crate) use rustix::process::Signal;
 
 use super::wait::eventually;
 
 /// A program that runs as a child process.
 #[derive(Debug)]
-pub struct Process {
+pub(crate) struct Process {
     name: String,
     child: Child,
     guard: Child,
@@ -23,7 +23,7 @@ pub struct Process {
 
 impl Process {
     /// Starts `command` with stdout and stderr appended to `FOLDER/NAME.log`.
-    pub fn spawn(name: &str, command: &mut Command, folder: &Path) -> Self {
+    pub(crate) fn spawn(name: &str, command: &mut Command, folder: &Path) -> Self {
         let log = folder.join(format!("{name}.log"));
         let file = File::options()
             .create(true)
@@ -45,18 +45,18 @@ impl Process {
         }
     }
 
-    pub fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, signal).unwrap_or_else(|error| panic!("{}: {error}", self.name));
     }
 
     /// The exit status, if the process has ended.
-    pub fn ended(&mut self) -> Option<ExitStatus> {
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("a child can be waited for")
     }
 
     /// Waits until the process has ended by itself or by a signal sent before.
-    pub async fn wait(&mut self) -> ExitStatus {
+    pub(crate) async fn wait(&mut self) -> ExitStatus {
         let name = self.name.clone();
         eventually(&format!("{name} ends"), async || {
             self.ended().ok_or_else(|| "still running".to_owned())
@@ -65,19 +65,19 @@ impl Process {
     }
 
     /// Panics with the end of the log if the process has ended.
-    pub fn assert_running(&mut self) {
+    pub(crate) fn assert_running(&mut self) {
         if let Some(status) = self.ended() {
             panic!("{} ended ({status}):\n{}", self.name, self.log_tail(30));
         }
     }
 
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         let bytes = std::fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// The last `lines` of the log.
-    pub fn log_tail(&self, lines: usize) -> String {
+    pub(crate) fn log_tail(&self, lines: usize) -> String {
         let log = self.log();
         let all: Vec<&str> = log.lines().collect();
         let from = all.len().saturating_sub(lines);
@@ -113,6 +113,6 @@ fn guard(process: u32) -> Child {
     clippy::print_stderr,
     reason = "the test runner keeps it for failed tests"
 )]
-pub fn report(text: &str) {
+pub(crate) fn report(text: &str) {
     eprintln!("{text}");
 }

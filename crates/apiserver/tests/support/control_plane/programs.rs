@@ -30,7 +30,7 @@ const CONTROLLERS: [&str; 11] = [
 ];
 
 /// The means of every start.
-pub struct Launch<'a> {
+pub(crate) struct Launch<'a> {
     pub assets: &'a Assets,
     pub folder: &'a Path,
     pub ports: Ports,
@@ -38,7 +38,7 @@ pub struct Launch<'a> {
 
 /// Makes certificates, keys and kubeconfigs; answers the authority and the administrator's
 /// kubeconfig.
-pub fn write_credentials(folder: &Path, ports: Ports) -> (Authority, PathBuf) {
+pub(crate) fn write_credentials(folder: &Path, ports: Ports) -> (Authority, PathBuf) {
     pki::write_service_account_key(folder);
     let authority = Authority::new(folder, "ca");
     authority.sign_server();
@@ -58,7 +58,7 @@ pub fn write_credentials(folder: &Path, ports: Ports) -> (Authority, PathBuf) {
 }
 
 impl Launch<'_> {
-    pub async fn etcd(&self) -> Process {
+    pub(crate) async fn etcd(&self) -> Process {
         let client = format!("http://127.0.0.1:{}", self.ports.etcd);
         let peer = format!("http://127.0.0.1:{}", self.ports.etcd_peer);
         let mut etcd = self.spawn(
@@ -78,7 +78,7 @@ impl Launch<'_> {
         etcd
     }
 
-    pub async fn apiserver(&self, client: &Client) -> Process {
+    pub(crate) async fn apiserver(&self, client: &Client) -> Process {
         let mut apiserver = self.spawn(
             "kube-apiserver",
             &[
@@ -122,7 +122,7 @@ impl Launch<'_> {
         apiserver
     }
 
-    pub async fn controller_manager(&self) -> Process {
+    pub(crate) async fn controller_manager(&self) -> Process {
         let port = self.ports.controller_manager;
         let mut manager = self.spawn(
             "kube-controller-manager",
@@ -154,7 +154,7 @@ impl Launch<'_> {
         manager
     }
 
-    pub async fn scheduler(&self, mut configuration: Value) -> Process {
+    pub(crate) async fn scheduler(&self, mut configuration: Value) -> Process {
         // With --config, --kubeconfig is not read.
         let kubeconfig = &mut configuration["clientConnection"]["kubeconfig"];
         *kubeconfig = json!(self.path("scheduler.kubeconfig"));

@@ -16,7 +16,10 @@ fn now() -> Instant {
 }
 
 /// Polls until the probe answers `Ok`; panics with `what` and the last `Err` at the deadline.
-pub async fn eventually<T>(what: &str, mut probe: impl AsyncFnMut() -> Result<T, String>) -> T {
+pub(crate) async fn eventually<T>(
+    what: &str,
+    mut probe: impl AsyncFnMut() -> Result<T, String>,
+) -> T {
     let began = now();
     loop {
         match probe().await {
@@ -30,6 +33,6 @@ pub async fn eventually<T>(what: &str, mut probe: impl AsyncFnMut() -> Result<T,
 }
 
 /// `Ok` where the condition holds, else the text that [`eventually`] shows at its deadline.
-pub fn holds(condition: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
+pub(crate) fn holds(condition: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
     if condition { Ok(()) } else { Err(otherwise()) }
 }

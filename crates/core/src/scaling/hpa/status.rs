@@ -1,6 +1,6 @@
 //! The status of an HPA: counts, conditions and the values of its metrics.
 
-pub mod reasons;
+pub(super) mod reasons;
 
 use std::borrow::Cow;
 use std::fmt;

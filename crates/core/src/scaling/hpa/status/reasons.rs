@@ -14,65 +14,65 @@ const fn because(reason: &'static str, message: &'static str) -> ConditionReason
 }
 
 /// AbleToScale: nothing else is to be said.
-pub const SUCCEEDED_GET_SCALE: ConditionReason = because(
+pub(crate) const SUCCEEDED_GET_SCALE: ConditionReason = because(
     "SucceededGetScale",
     "the HPA controller was able to get the target's current scale",
 );
 /// AbleToScale: no window changes what the metrics ask for.
-pub const READY_FOR_NEW_SCALE: ConditionReason =
+pub(crate) const READY_FOR_NEW_SCALE: ConditionReason =
     because("ReadyForNewScale", "recommended size matches current size");
 /// AbleToScale: the scaleUp window asks for fewer replicas.
-pub const SCALE_UP_STABILIZED: ConditionReason = because(
+pub(crate) const SCALE_UP_STABILIZED: ConditionReason = because(
     "ScaleUpStabilized",
     "recent recommendations were lower than current one, applying the lowest recent recommendation",
 );
 /// AbleToScale: the scaleDown window asks for more replicas.
-pub const SCALE_DOWN_STABILIZED: ConditionReason = because(
+pub(crate) const SCALE_DOWN_STABILIZED: ConditionReason = because(
     "ScaleDownStabilized",
     "recent recommendations were higher than current one, applying the highest recent recommendation",
 );
 /// ScalingLimited, which does not hold.
-pub const DESIRED_WITHIN_RANGE: ConditionReason = because(
+pub(crate) const DESIRED_WITHIN_RANGE: ConditionReason = because(
     "DesiredWithinRange",
     "the desired count is within the acceptable range",
 );
 /// ScalingLimited: `maxReplicas`.
-pub const TOO_MANY_REPLICAS: ConditionReason = because(
+pub(crate) const TOO_MANY_REPLICAS: ConditionReason = because(
     "TooManyReplicas",
     "the desired replica count is more than the maximum replica count",
 );
 /// ScalingLimited: `minReplicas`.
-pub const TOO_FEW_REPLICAS: ConditionReason = because(
+pub(crate) const TOO_FEW_REPLICAS: ConditionReason = because(
     "TooFewReplicas",
     "the desired replica count is less than the minimum replica count",
 );
 /// ScalingLimited: a scaleUp policy, or the limit without `behavior`.
-pub const SCALE_UP_LIMIT: ConditionReason = because(
+pub(crate) const SCALE_UP_LIMIT: ConditionReason = because(
     "ScaleUpLimit",
     "the desired replica count is increasing faster than the maximum scale rate",
 );
 /// ScalingLimited: a scaleDown policy.
-pub const SCALE_DOWN_LIMIT: ConditionReason = because(
+pub(crate) const SCALE_DOWN_LIMIT: ConditionReason = because(
     "ScaleDownLimit",
     "the desired replica count is decreasing faster than the maximum scale rate",
 );
 /// ScalingActive, which does not hold: a target of zero replicas is left alone.
-pub const SCALING_DISABLED: ConditionReason = because(
+pub(crate) const SCALING_DISABLED: ConditionReason = because(
     "ScalingDisabled",
     "scaling is disabled since the replica count of the target is zero",
 );
 /// ScalingActive, which does not hold: the scale has no selector.
-pub const MISSING_SELECTOR: ConditionReason = because(
+pub(crate) const MISSING_SELECTOR: ConditionReason = because(
     "InvalidSelector",
     "the HPA target's scale is missing a selector",
 );
 /// ScaledToZero, which holds.
-pub const SCALED_TO_ZERO: ConditionReason = because(
+pub(crate) const SCALED_TO_ZERO: ConditionReason = because(
     "ScaledToZero",
     "the HPA controller scaled the workload to zero",
 );
 /// ScaledToZero, which does not hold.
-pub const NOT_SCALED_TO_ZERO: ConditionReason = because(
+pub(crate) const NOT_SCALED_TO_ZERO: ConditionReason = because(
     "NotScaledToZero",
     "the HPA controller did not scale the workload to zero",
 );
