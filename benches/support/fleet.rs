@@ -137,18 +137,15 @@ pub(crate) fn sample(nodes: usize, pods: usize, now: Timestamp) -> UsageSample {
         ])
     };
     let used = Resources::new([90, 300 << 20, 100_000, 10_000, 50 << 20]);
-    UsageSample {
-        nodes: (0..nodes)
-            .map(|node| (node_name(node).into(), measured(node)))
-            .collect(),
-        pods: (0..pods)
-            .map(|pod| {
-                let name = PodName::new(NAMESPACE, &pod_name(pod));
-                (name, used.map(|amount| Some(Amount::new(amount))))
-            })
-            .collect(),
-        ..UsageSample::default()
+    let mut sample = UsageSample::default();
+    for node in 0..nodes {
+        sample.insert_node(node_name(node), &measured(node));
     }
+    for pod in 0..pods {
+        let name = PodName::new(NAMESPACE, &pod_name(pod));
+        sample.insert_pod(&name, &used.map(|amount| Some(Amount::new(amount))));
+    }
+    sample
 }
 
 /// Fills a cluster whose namespace has opted in.

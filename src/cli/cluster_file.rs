@@ -159,7 +159,7 @@ fn build(file: ClusterFile, policy: &Policy, check: &mut Checker) -> Cluster {
         max_age: policy.max_age,
         ..Settings::default()
     });
-    let mut sample = UsageSample::default();
+    let (mut sample, mut measured) = (UsageSample::default(), false);
     for (index, node) in nodes.iter().enumerate() {
         let path = format!("nodes[{index}]");
         if table.nodes().get(&node.name).is_some() {
@@ -168,10 +168,10 @@ fn build(file: ClusterFile, policy: &Policy, check: &mut Checker) -> Cluster {
         }
         table.apply_node(&node.name, node.facts(&path, policy, check), NOW);
         if let Some(usage) = node.measured(&path, check) {
-            sample.nodes.insert(node.name.as_str().into(), usage);
+            sample.insert_node(node.name.as_str(), &usage);
+            measured = true;
         }
     }
-    let measured = !sample.nodes.is_empty();
     table.apply_sample(Arc::new(sample), NOW);
     for (index, pod) in pods.iter().enumerate() {
         pod.enter(&format!("pods[{index}]"), &mut table, check);

@@ -15,7 +15,6 @@ use jiff::Timestamp;
 use super::error::MetricsError;
 use super::round::Round;
 use super::self_check::Finding;
-use evenkeel_core::units::Resources;
 
 /// The query label of a round that failed as a whole.
 const WHOLE_ROUND: &str = "all";
@@ -137,8 +136,9 @@ impl Metrics {
 
     /// Shows at `now` how old the newest measurement of the last good round is.
     pub(crate) fn observe_age(&self, last: &Round, now: Timestamp) {
-        let measured = last.usage.nodes.values().flat_map(Resources::values);
-        if let Some(newest) = measured.flatten().map(|measurement| measurement.at).max() {
+        let columns = last.usage.nodes.values().iter();
+        let measured = columns.flat_map(|column| column.values());
+        if let Some(newest) = measured.map(|measurement| measurement.at).max() {
             self.age.set(now.duration_since(newest).as_secs_f64());
         }
     }
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use crate::metrics::{DropCause, Dropped, Query, QueryReport};
     use evenkeel_core::placement::usage::Measurement;
-    use evenkeel_core::units::{Amount, Resource};
+    use evenkeel_core::units::{Amount, Resource, Resources};
 
     #[test]
     fn rounds_show_in_the_export() {
@@ -187,9 +187,7 @@ mod tests {
             at: Timestamp::from_second(990).unwrap(),
             window: jiff::SignedDuration::ZERO,
         });
-        Arc::make_mut(&mut round.usage)
-            .nodes
-            .insert("a".into(), row);
+        Arc::make_mut(&mut round.usage).insert_node("a", &row);
         metrics.observe(Ok(&round));
         metrics.observe(Err(&MetricsError::Skipped));
         metrics.observe_age(&round, now);

@@ -233,7 +233,7 @@ fn absorb_nodes(usage: &mut UsageSample, body: &[u8]) -> Result<Dropped, Metrics
                 },
             })
         });
-        usage.nodes.insert(metadata.name.into(), row);
+        usage.insert_node(metadata.name, &row);
     }
     Ok(dropped)
 }
@@ -253,7 +253,7 @@ fn absorb_pods(usage: &mut UsageSample, body: &[u8]) -> Result<Dropped, MetricsE
             }
         }
         let name = PodName::new(&pod.metadata.namespace, &pod.metadata.name);
-        usage.pods.insert(name, sums);
+        usage.insert_pod(&name, &sums);
     }
     Ok(dropped)
 }
@@ -293,7 +293,7 @@ mod tests {
             _ => (404, ""),
         });
         let round = source.sample(Timestamp::UNIX_EPOCH).await.unwrap();
-        let node = round.usage.nodes["worker-1"];
+        let node = round.usage.node("worker-1");
         let cpu = node[Resource::Cpu].unwrap();
         assert_eq!(cpu.value, Amount::new(157));
         assert_eq!(cpu.at, "2026-03-02T09:15:04Z".parse().unwrap());
@@ -302,9 +302,11 @@ mod tests {
         assert_eq!(memory.value, Amount::new(1_870_648 * 1024));
         assert_eq!(memory.window, SignedDuration::ZERO);
         assert_eq!(node[Resource::NetworkIo], None);
-        let minute = round.usage.nodes["worker-2"][Resource::Cpu].unwrap();
+        let minute = round.usage.node("worker-2")[Resource::Cpu].unwrap();
         assert_eq!(minute.window, SignedDuration::from_millis(60_500));
-        let pod = round.usage.pods[&PodName::new("shop", "web-7d4b9c6f5-abcde")];
+        let pod = round
+            .usage
+            .pod(&PodName::new("shop", "web-7d4b9c6f5-abcde"));
         assert_eq!(pod[Resource::Cpu], Some(Amount::new(13 + 1)));
         assert_eq!(pod[Resource::Memory], Some(Amount::new(30 * 1024 * 1024)));
         assert_eq!(round.failures().count(), 0);
@@ -320,7 +322,7 @@ mod tests {
             }
         });
         let round = source.sample(Timestamp::UNIX_EPOCH).await.unwrap();
-        assert_eq!(round.usage.nodes.len(), 2);
+        assert_eq!(round.usage.node_names().len(), 2);
         let failures: Vec<_> = round
             .failures()
             .map(|(query, error)| (query.as_str(), error.reason()))
@@ -373,7 +375,7 @@ mod tests {
         let mut usage = UsageSample::default();
         let dropped = absorb_nodes(&mut usage, body).unwrap();
         assert_eq!(dropped.count(DropCause::NotANumber), 1);
-        assert_eq!(usage.nodes["a"][Resource::Cpu], None);
-        assert!(usage.nodes["a"][Resource::Memory].is_some());
+        assert_eq!(usage.node("a")[Resource::Cpu], None);
+        assert!(usage.node("a")[Resource::Memory].is_some());
     }
 }

@@ -72,7 +72,7 @@ impl ReplaySource {
 fn record(usage: &mut UsageSample, subject: &Subject, row: &Row, at: Timestamp) {
     match subject {
         Subject::Pod(pod) => {
-            usage.pods.insert(pod.clone(), row.amounts);
+            usage.insert_pod(pod, &row.amounts);
         }
         Subject::Node(node) => {
             let measured = row.amounts.map(|amount| {
@@ -82,11 +82,9 @@ fn record(usage: &mut UsageSample, subject: &Subject, row: &Row, at: Timestamp) 
                     window: SignedDuration::ZERO,
                 })
             });
-            if measured.values().iter().any(Option::is_some) {
-                usage.nodes.insert(node.clone(), measured);
-            }
-            if let Some(capacity) = row.network_capacity {
-                usage.network_capacity.insert(node.clone(), capacity);
+            usage.insert_node(Arc::clone(node), &measured);
+            if let Some(speed) = row.network_capacity {
+                usage.insert_speed(Arc::clone(node), speed);
             }
         }
     }
@@ -136,7 +134,7 @@ mod tests {
             (0.5, 120, 3200, 120),
         ] {
             let usage = source(speed).at(second(now));
-            let measured = usage.nodes["worker-1"][Resource::Cpu].unwrap();
+            let measured = usage.node("worker-1")[Resource::Cpu].unwrap();
             assert_eq!(measured.value, Amount::new(cpu), "{speed} {now}");
             assert_eq!(measured.at, second(at), "{speed} {now}");
         }
@@ -145,7 +143,9 @@ mod tests {
     #[test]
     fn all_columns_are_read_in_their_units() {
         let usage = source(1.0).at(second(0));
-        let node = usage.nodes["worker-1"].map(|measured| measured.map(|m| m.value.get()));
+        let node = usage
+            .node("worker-1")
+            .map(|measured| measured.map(|m| m.value.get()));
         assert_eq!(
             node.values(),
             &[
@@ -160,15 +160,19 @@ mod tests {
             usage.network_capacity["worker-1"],
             Amount::new(1_250_000_000)
         );
-        let pod = usage.pods[&PodName::new("shop", "web-0")];
+        let pod = usage.pod(&PodName::new("shop", "web-0"));
         assert_eq!(pod[Resource::Cpu], Some(Amount::new(250)));
         assert_eq!(pod[Resource::NetworkIo], None);
     }
 
     #[test]
     fn an_empty_row_ends_the_measuring_of_a_node() {
-        assert!(source(1.0).at(second(59)).nodes.contains_key("worker-2"));
-        assert!(!source(1.0).at(second(90)).nodes.contains_key("worker-2"));
+        let is_measured = |at| {
+            let usage = source(1.0).at(second(at));
+            usage.node_names().contains("worker-2")
+        };
+        assert!(is_measured(59));
+        assert!(!is_measured(90));
     }
 
     #[test]

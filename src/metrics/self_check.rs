@@ -143,7 +143,7 @@ fn listed(names: &[String]) -> String {
 #[must_use]
 pub fn check(nodes: &[NodeIdentity], round: &Round, series: &[LabelSet]) -> Vec<Finding> {
     let names: BTreeSet<&str> = nodes.iter().map(|node| &*node.name).collect();
-    let measured: BTreeSet<&str> = round.usage.nodes.keys().map(|name| &**name).collect();
+    let measured = round.usage.node_names();
     let owned = |names: Vec<&&str>| names.into_iter().map(|name| (*name).to_owned()).collect();
     let unmeasured: Vec<String> = owned(names.difference(&measured).collect());
     let unmatched: Vec<String> = owned(measured.difference(&names).collect());
@@ -168,16 +168,11 @@ pub fn check(nodes: &[NodeIdentity], round: &Round, series: &[LabelSet]) -> Vec<
 
 /// The resources that no node has, where nodes have others.
 fn unmeasured_resources(round: &Round) -> impl Iterator<Item = Finding> + '_ {
-    let any = !round.usage.nodes.is_empty();
+    let columns = &round.usage.nodes;
+    let any = columns.values().iter().any(|column| !column.is_empty());
     Resource::ALL
         .into_iter()
-        .filter(move |resource| {
-            any && round
-                .usage
-                .nodes
-                .values()
-                .all(|row| row[*resource].is_none())
-        })
+        .filter(move |resource| any && columns[*resource].is_empty())
         .map(|resource| Finding::ResourceUnmeasured { resource })
 }
 
@@ -250,9 +245,7 @@ mod tests {
         let mut round = Round::default();
         for name in names {
             let row = Resources::from_fn(|_| Some(measurement));
-            Arc::make_mut(&mut round.usage)
-                .nodes
-                .insert((*name).into(), row);
+            Arc::make_mut(&mut round.usage).insert_node(*name, &row);
         }
         round
     }
@@ -337,9 +330,8 @@ mod tests {
     #[test]
     fn a_resource_without_any_value_is_named() {
         let mut round = measured(&["node-1"]);
-        for row in Arc::make_mut(&mut round.usage).nodes.values_mut() {
-            row[Resource::Disk] = None;
-        }
+        let columns = &mut Arc::make_mut(&mut round.usage).nodes;
+        columns[Resource::Disk] = Arc::default();
         let findings = check(&nodes(1), &round, &[]);
         let disk = Resource::Disk;
         assert_eq!(findings, [Finding::ResourceUnmeasured { resource: disk }]);

@@ -39,7 +39,7 @@ fn is_full(name: &str) -> bool {
 fn nodes() -> ClusterState {
     let cluster = cluster(true);
     let now = clock::now();
-    let mut measured = HashMap::new();
+    let mut sample = UsageSample::default();
     for number in 0..NODES {
         let name = format!("node-{number:04}");
         let node = json!({
@@ -65,12 +65,8 @@ fn nodes() -> ClusterState {
                 window: SignedDuration::ZERO,
             })
         });
-        measured.insert(name.into(), used);
+        sample.insert_node(name, &used);
     }
-    let sample = UsageSample {
-        nodes: measured,
-        ..UsageSample::default()
-    };
     cluster.apply_sample(Arc::new(sample), now);
     cluster
 }

@@ -65,13 +65,16 @@ async fn a_sound_server_is_asked_by_post_thirteen_times() {
     let stand_in = start(sound).await;
     let round = sample(&stand_in, PATIENT).await.unwrap();
     assert_eq!(round.failures().count(), 0);
-    let node = round.usage.nodes["a"].map(|measured| measured.map(|m| m.value.get()));
+    let node = round
+        .usage
+        .node("a")
+        .map(|measured| measured.map(|m| m.value.get()));
     assert_eq!(
         node.values(),
         &[Some(2000), Some(2), Some(2), Some(2), Some(2)]
     );
     assert_eq!(round.usage.network_capacity["a"], Amount::new(2));
-    assert_eq!(round.usage.pods.len(), 1);
+    assert_eq!(round.usage.pods[Resource::Cpu].len(), 1);
     let heads = stand_in.asked.heads.lock().unwrap();
     assert_eq!(heads.len(), 13);
     assert!(
@@ -188,7 +191,7 @@ async fn one_failing_query_leaves_only_its_part_absent() {
         .map(|(query, error)| (query.as_str(), error.reason()))
         .collect();
     assert_eq!(failures, [("nodeMemory", "Timeout")]);
-    let node = &round.usage.nodes["a"];
+    let node = round.usage.node("a");
     assert!(node[Resource::Memory].is_none());
     for resource in [
         Resource::Cpu,
@@ -216,8 +219,8 @@ async fn values_that_cannot_be_believed_are_left_out_and_counted() {
     })
     .await;
     let round = sample(&stand_in, PATIENT).await.unwrap();
-    assert!(round.usage.nodes["a"][Resource::Cpu].is_none());
-    assert!(!round.usage.nodes.contains_key("b"));
+    assert!(round.usage.nodes[Resource::Cpu].is_empty());
+    assert_eq!(round.usage.node_names(), ["a"].into());
     let report = round
         .reports
         .iter()

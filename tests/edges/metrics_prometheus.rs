@@ -125,11 +125,7 @@ fn near(what: &str, measured: Option<u64>, truth: f64) -> Result<(), String> {
 fn true_figures(round: &Round) -> Result<(), String> {
     for number in 1..=3 {
         let node = format!("node-{number}");
-        let row = round
-            .usage
-            .nodes
-            .get(&*node)
-            .ok_or_else(|| format!("no {node}"))?;
+        let row = round.usage.node(&node);
         let truth = Resources::new([
             1000.0 * exporter::busy_cores(number),
             exporter::memory(number),
@@ -151,12 +147,7 @@ fn true_figures(round: &Round) -> Result<(), String> {
 }
 
 fn true_pod(round: &Round, name: &str, network: Option<f64>) -> Result<(), String> {
-    let pod = PodName::new("shop", name);
-    let row = round
-        .usage
-        .pods
-        .get(&pod)
-        .ok_or_else(|| format!("no {name}"))?;
+    let row = round.usage.pod(&PodName::new("shop", name));
     let truth = Resources::new([Some(400.0), Some(2e8), network, Some(3e5), Some(4e7)]);
     for (resource, truth) in truth.iter() {
         let measured = row[resource].map(evenkeel_core::units::Amount::get);
@@ -179,7 +170,8 @@ async fn the_default_queries_measure_a_real_prometheus() {
     let source = source(&prometheus);
     let round = until(&source, &prometheus, true_figures).await;
     assert_eq!(round.failures().count(), 0);
-    assert_eq!(round.usage.nodes.len(), 3, "{:?}", round.usage.nodes.keys());
+    let nodes = round.usage.node_names();
+    assert_eq!(nodes, ["node-1", "node-2", "node-3"].into());
     for report in &round.reports {
         let dropped: u64 = report.dropped.iter().map(|(_, count)| count).sum();
         assert_eq!(dropped, 0, "{report:?}");
@@ -201,13 +193,8 @@ async fn counters_that_begin_anew_are_no_load(
 ) {
     let begun = clock::instant();
     exporter.restarted.lock().unwrap().insert(1, begun);
-    let web = PodName::new("shop", "web-1");
     until(source, prometheus, |round| {
-        let used = round
-            .usage
-            .pods
-            .get(&web)
-            .and_then(|row| row[Resource::Cpu]);
+        let used = round.usage.of_pod("shop", "web-1", Resource::Cpu);
         let used = used.map_or(0, evenkeel_core::units::Amount::get);
         assert!(used <= 520, "{used} of 400 after a restart");
         // All of the window lies after it.
@@ -230,7 +217,7 @@ async fn a_dead_node_ages_and_then_is_absent(
     let web = PodName::new("shop", "web-2");
     let mut aged = false;
     let round = until(source, prometheus, |round| {
-        let at = |node| Some(round.usage.nodes.get(node)?[Resource::Cpu]?.at);
+        let at = |node| Some(round.usage.node(node)[Resource::Cpu]?.at);
         if let (Some(dead), Some(alive)) = (at("node-2"), at("node-1")) {
             let read_at = exporter.read_at.lock().unwrap()[&2];
             assert!(
@@ -239,7 +226,8 @@ async fn a_dead_node_ages_and_then_is_absent(
             );
             aged |= alive.duration_since(dead) >= SignedDuration::from_secs(3);
         }
-        if round.usage.nodes.contains_key("node-2") || round.usage.pods.contains_key(&web) {
+        let web = round.usage.pod(&web);
+        if round.usage.node_names().contains("node-2") || web.values().iter().any(Option::is_some) {
             return Err("node-2 or its Pod is still there".to_owned());
         }
         Ok(())
@@ -249,7 +237,7 @@ async fn a_dead_node_ages_and_then_is_absent(
         aged,
         "the dead node's values never looked older than the others'"
     );
-    assert_eq!(round.usage.nodes.len(), 2);
+    assert_eq!(round.usage.node_names(), ["node-1", "node-3"].into());
 }
 
 /// `web-1` to `web-3` look like a StatefulSet's Pods, the others of a Deployment by its ending.

@@ -98,7 +98,7 @@ async fn every_workload_is_classified_placed_and_the_web_is_scaled() {
                 ..
             } => {
                 let workload = pod
-                    .name
+                    .name()
                     .rsplitn(3, '-')
                     .last()
                     .unwrap_or_default()

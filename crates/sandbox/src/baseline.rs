@@ -237,7 +237,7 @@ impl Baseline {
             let (mut pods, mut metrics) = (Vec::new(), Vec::new());
             for pod in ours {
                 let life = self.engine.lifecycle(&pod.name).map(life);
-                let name = pod.name.name.to_string();
+                let name = pod.name.name().to_owned();
                 let sample = measured.get(&pod.name);
                 metrics.extend(sample.map(|sample| usage(name.clone(), *sample)));
                 pods.push(autoscaler::pod(name, life, &requests, at));

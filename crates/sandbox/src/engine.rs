@@ -207,7 +207,7 @@ impl Engine {
     /// what somebody applied by hand.
     fn workload_of(&self, bound: &BoundPod) -> (Option<usize>, Arc<Workload>) {
         let of = |workload: &Arc<Workload>| {
-            workload.namespace == *bound.pod.namespace && workload.name == bound.app
+            workload.namespace == bound.pod.namespace() && workload.name == bound.app
         };
         match self.workloads.iter().position(of) {
             Some(index) => (Some(index), Arc::clone(&self.workloads[index])),

@@ -90,7 +90,7 @@ impl ResourceMetrics for ResourceReadings {
             .iter()
             .map(|(pod, sample)| {
                 let shares = self.machines.containers(pod);
-                self.reading(&pod.namespace, &pod.name, sample, &shares)
+                self.reading(pod.namespace(), pod.name(), sample, &shares)
             })
             .collect()
     }
@@ -230,7 +230,7 @@ impl Backend {
         let resource = of(&POD_METRICS)?;
         let samples = self.machines.pod_samples().into_iter();
         let all = samples.map(|(pod, sample)| {
-            let labels = json!({"namespace": &*pod.namespace, "pod": &*pod.name});
+            let labels = json!({"namespace": pod.namespace(), "pod": pod.name()});
             self.series(&labels, in_base_unit(resource, sample.used[resource]))
         });
         Some(all.collect())

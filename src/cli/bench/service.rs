@@ -142,7 +142,7 @@ fn handlers(nodes: u32, now: Timestamp) -> anyhow::Result<Handlers> {
         });
         let node = serde_json::from_str(&node.to_string()).context("a node of the benchmark")?;
         state.apply_node(&node, now);
-        sample.nodes.insert(name.into(), usage(index, now));
+        sample.insert_node(name, &usage(index, now));
     }
     state.apply_sample(Arc::new(sample), now);
     for kind in state.unsynced() {

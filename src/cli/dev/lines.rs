@@ -14,7 +14,6 @@ use crate::cli::dev::cluster::events::{
 use crate::cli::figures;
 use crate::cli::output::{Failure, percent};
 use evenkeel_clock as clock;
-use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::Resource;
 
 /// Distance of lines of loads.
@@ -102,21 +101,15 @@ fn told(event: &Event) -> (&'static str, String) {
             pod,
             profile,
             source,
-        } => (
-            "classified",
-            format!("{} is {profile} by {source}", full(pod)),
-        ),
+        } => ("classified", format!("{pod} is {profile} by {source}")),
         Event::PodPlaced {
             pod, node, profile, ..
         } => {
             let profile = profile.as_deref().unwrap_or("no profile");
             let why = why(event);
-            (
-                "placed",
-                format!("{} ({profile}) on {node}: {why}", full(pod)),
-            )
+            ("placed", format!("{pod} ({profile}) on {node}: {why}"))
         }
-        Event::PodRefused { pod, message } => ("refused", format!("{}: {message}", full(pod))),
+        Event::PodRefused { pod, message } => ("refused", format!("{pod}: {message}")),
         Event::Scaled {
             namespace,
             workload,
@@ -146,7 +139,7 @@ fn told_of_service(event: &Event) -> (&'static str, String) {
     match event {
         Event::FailedOpen { call, pod } => (
             "fail open",
-            format!("{}: the {call} did not answer in time", full(pod)),
+            format!("{pod}: the {call} did not answer in time"),
         ),
         Event::Notices { on } if on.is_empty() => ("notice", "all is as usual".to_owned()),
         Event::Notices { on } => ("notice", notices(on)),
@@ -231,11 +224,6 @@ pub(super) fn forecast(target: &Target) -> Option<String> {
     Some(format!("{mean:.1} {model} {trust}").trim_end().to_owned())
 }
 
-/// A Pod's namespace and name.
-pub(super) fn full(pod: &PodName) -> String {
-    format!("{}/{}", pod.namespace, pod.name)
-}
-
 /// Reason for a Pod's node.
 pub(super) fn why(event: &Event) -> String {
     match event {
@@ -274,6 +262,7 @@ fn loads(nodes: &[NodeLoads], workloads: &[WorkloadLoad]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evenkeel_core::placement::usage::PodName;
     use evenkeel_core::units::Resources;
 
     fn events() -> Vec<Event> {

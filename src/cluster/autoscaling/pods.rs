@@ -44,7 +44,7 @@ struct Group {
     own: WorkloadKey,
     /// The workload behind it; the same where there is none.
     workload: WorkloadKey,
-    members: Map<Arc<PodName>, (Arc<str>, Record)>,
+    members: Map<PodName, (Arc<str>, Record)>,
 }
 
 /// The facts about a workload that its Pods tell.
@@ -61,7 +61,7 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(crate) struct PodIndex {
     /// The controller's UID and the name, by the Pod's UID.
-    places: Map<Arc<str>, (Arc<str>, Arc<PodName>)>,
+    places: Map<Arc<str>, (Arc<str>, PodName)>,
     /// By the controller's UID.
     groups: Map<Arc<str>, Group>,
     workloads: Map<WorkloadKey, Entry>,
@@ -215,7 +215,7 @@ impl PodIndex {
     fn insert(&mut self, uid: &str, controller: &OwnerReference, name: PodName, record: Record) {
         // Another controller may have adopted it.
         self.remove(uid);
-        let (uid, name): (Arc<str>, _) = (uid.into(), Arc::new(name));
+        let uid: Arc<str> = uid.into();
         let known = self.groups.get_key_value(controller.uid.as_str());
         let group_uid = known.map_or_else(
             || controller.uid.as_str().into(),
@@ -226,7 +226,7 @@ impl PodIndex {
             .entry(Arc::clone(&group_uid))
             .or_insert_with(|| {
                 let own = WorkloadKey {
-                    namespace: name.namespace.clone(),
+                    namespace: name.namespace().into(),
                     kind: controller.kind.as_str().into(),
                     name: controller.name.as_str().into(),
                 };
@@ -241,7 +241,7 @@ impl PodIndex {
             });
         let member = (Arc::clone(&uid), record);
         // Whoever had the name before has gone, though its end may not have been seen yet.
-        if let Some((before, _)) = group.members.insert(Arc::clone(&name), member) {
+        if let Some((before, _)) = group.members.insert(name.clone(), member) {
             self.places.remove(&before);
         }
         self.places.insert(uid, (group_uid, name));

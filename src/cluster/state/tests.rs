@@ -76,10 +76,8 @@ fn measurements_end_blindness_and_their_age_brings_it_back() {
         at: NOW,
         window: jiff::SignedDuration::ZERO,
     };
-    let sample = UsageSample {
-        nodes: [("a".into(), Resources::new([Some(measured); 5]))].into(),
-        ..UsageSample::default()
-    };
+    let mut sample = UsageSample::default();
+    sample.insert_node("a", &Resources::new([Some(measured); 5]));
     state.apply_sample(Arc::new(sample), NOW);
     assert_eq!(state.snapshot().blind(), None);
     let later = NOW + jiff::SignedDuration::from_mins(4);

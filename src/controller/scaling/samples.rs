@@ -48,23 +48,20 @@ impl Samples {
 impl Sample {
     /// A round whose Pods are measured when its nodes are; where no node is, when it was asked for.
     fn new(usage: Arc<UsageSample>, at: Timestamp) -> Self {
-        let mut newest: Resources<Option<Span>> = Resources::default();
-        for row in usage.nodes.values() {
-            for (resource, measurement) in row.iter() {
-                let Some(found) = measurement else { continue };
-                if newest[resource].is_none_or(|span| span.end < found.at) {
-                    newest[resource] = Some(Span {
-                        end: found.at,
-                        window: found.window,
-                    });
-                }
-            }
-        }
-        let unknown = Span {
-            end: at,
-            window: SignedDuration::ZERO,
-        };
-        let newest = newest.map(|span| span.unwrap_or(unknown));
+        let newest = Resources::from_fn(|resource| {
+            let measured = usage.nodes[resource].values();
+            let newest = measured.max_by_key(|measurement| measurement.at);
+            newest.map_or(
+                Span {
+                    end: at,
+                    window: SignedDuration::ZERO,
+                },
+                |newest| Span {
+                    end: newest.at,
+                    window: newest.window,
+                },
+            )
+        });
         Self { usage, at, newest }
     }
 
@@ -94,7 +91,7 @@ impl Sample {
     }
 
     fn measurement(&self, namespace: &str, pod: &str, resource: Resource) -> Option<Measurement> {
-        let amount = self.usage.of_pod(namespace, pod)?[resource]?;
+        let amount = self.usage.of_pod(namespace, pod, resource)?;
         let Span { end, window } = self.newest[resource];
         Some(Measurement {
             timestamp: end,
@@ -124,8 +121,6 @@ fn thousandths(resource: Resource, amount: Amount) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
     use super::*;
     use evenkeel_core::placement::usage::{self, PodName};
     use evenkeel_core::scaling::pod::{ConditionStatus, PodPhase, ReadyCondition, Requests};
@@ -171,15 +166,12 @@ mod tests {
                 None,
             ])
         };
-        let usage = UsageSample {
-            nodes: HashMap::from([("a".into(), node(90)), ("b".into(), node(80))]),
-            pods: HashMap::from([
-                (PodName::new("shop", "web-0"), used(250, 4096)),
-                (PodName::new("shop", "web-1"), used(500, 1024)),
-                (PodName::new("test", "web-2"), used(9000, 9000)),
-            ]),
-            ..UsageSample::default()
-        };
+        let mut usage = UsageSample::default();
+        usage.insert_node("a", &node(90));
+        usage.insert_node("b", &node(80));
+        usage.insert_pod(&PodName::new("shop", "web-0"), &used(250, 4096));
+        usage.insert_pod(&PodName::new("shop", "web-1"), &used(500, 1024));
+        usage.insert_pod(&PodName::new("test", "web-2"), &used(9000, 9000));
         let samples = Samples::default();
         samples.put(Arc::new(usage), at(100));
         let sample = samples.newest().unwrap();

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -99,15 +100,16 @@ impl Gathered {
                 dropped.add(DropCause::Undated);
                 continue;
             };
-            let measured = self.usage.nodes.entry(node).or_default();
-            measured[resource] = Some(Measurement { value, at, window });
+            let column = Arc::make_mut(&mut self.usage.nodes[resource]);
+            column.insert(node.into(), Measurement { value, at, window });
         }
         Ok(dropped)
     }
 
     fn absorb_capacity(&mut self, body: &[u8]) -> Result<Dropped, MetricsError> {
         let (values, dropped) = self.by_node(Resource::NetworkIo, body)?;
-        self.usage.network_capacity = values.collect();
+        let speeds = values.map(|(node, speed)| (node.into(), speed));
+        self.usage.network_capacity = Arc::new(speeds.collect());
         Ok(dropped)
     }
 
@@ -121,9 +123,7 @@ impl Gathered {
             collected.take(pod, amount(resource, value));
         })?;
         let dropped = collected.dropped;
-        for (pod, value) in collected.unambiguous() {
-            self.usage.pods.entry(pod).or_default()[resource] = Some(value);
-        }
+        self.usage.pods[resource] = Arc::new(collected.unambiguous().collect());
         Ok(dropped)
     }
 
@@ -263,7 +263,7 @@ mod tests {
         ] {
             let body = vector(&[(r#""node":"a""#, given)]);
             gathered.absorb(Query::Node(resource), &body).unwrap();
-            let measured = gathered.usage.nodes["a"][resource].unwrap();
+            let measured = gathered.usage.node("a")[resource].unwrap();
             assert_eq!(measured.value, Amount::new(kept), "{resource}");
             assert_eq!(measured.at.as_second(), NOW - 10);
             assert_eq!(measured.window, SignedDuration::from_secs(window));
@@ -300,8 +300,7 @@ mod tests {
                 (DropCause::Misdated, 0),
             ]
         );
-        let measured: Vec<&str> = gathered.usage.nodes.keys().map(|node| &**node).collect();
-        assert_eq!(measured, ["good"]);
+        assert_eq!(gathered.usage.node_names(), ["good"].into());
     }
 
     #[test]
@@ -313,7 +312,7 @@ mod tests {
             .unwrap();
         let value = vector(&[(r#""node":"a""#, "1")]);
         gathered.absorb(Query::Node(Resource::Cpu), &value).unwrap();
-        let measured = gathered.usage.nodes["a"][Resource::Cpu].unwrap();
+        let measured = gathered.usage.node("a")[Resource::Cpu].unwrap();
         assert_eq!(measured.at.as_second(), NOW);
     }
 
@@ -342,7 +341,7 @@ mod tests {
         let body = vector(&[(r#""instance":"10.0.0.1:9100""#, "2")]);
         gathered.absorb(Query::Node(Resource::Cpu), &body).unwrap();
         gathered.absorb(Query::NetworkCapacity, &body).unwrap();
-        assert!(gathered.usage.nodes.contains_key("a"));
+        assert_eq!(gathered.usage.node_names(), ["a"].into());
         assert_eq!(gathered.usage.network_capacity["a"], Amount::new(2));
     }
 
@@ -356,7 +355,7 @@ mod tests {
         ]);
         let dropped = gathered.absorb(Query::Pod(Resource::Cpu), &body).unwrap();
         assert_eq!(dropped.count(DropCause::Unnamed), 1);
-        let cpu = |namespace| gathered.usage.pods[&PodName::new(namespace, "p")][Resource::Cpu];
+        let cpu = |namespace| gathered.usage.of_pod(namespace, "p", Resource::Cpu);
         assert_eq!(cpu("x"), Some(Amount::new(250)));
         assert_eq!(cpu("y"), Some(Amount::new(500)));
     }
@@ -366,6 +365,6 @@ mod tests {
         let mut gathered = dated(&["a", "b"]);
         let body = vector(&[(r#""node":"a""#, "1"), (r#""node":"b""#, "x")]);
         assert!(gathered.absorb(Query::Node(Resource::Cpu), &body).is_err());
-        assert!(gathered.usage.nodes.is_empty());
+        assert_eq!(gathered.usage, UsageSample::default());
     }
 }

@@ -96,9 +96,8 @@ impl PrometheusSource {
         nodes: &[NodeIdentity],
         round: &Round,
     ) -> Result<Vec<Finding>, MetricsError> {
-        let complete = nodes
-            .iter()
-            .all(|node| round.usage.nodes.contains_key(&*node.name));
+        let measured = round.usage.node_names();
+        let complete = nodes.iter().all(|node| measured.contains(&*node.name));
         let series = if complete {
             Vec::new()
         } else {

@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Amount, BytesPerSecond, Quantity, Resource, Resources};
@@ -27,7 +28,7 @@ pub struct TraceError {
 /// The node or Pod that a row describes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Subject {
-    Node(Box<str>),
+    Node(Arc<str>),
     Pod(PodName),
 }
 

@@ -36,7 +36,7 @@ fn is_over(event: &Event, about: &str) -> bool {
 /// A placement of a Pod of a workload.
 fn placed<'a>(event: &'a Event, workload: &str) -> Option<&'a str> {
     match event {
-        Event::PodPlaced { pod, node, .. } if pod.name.starts_with(workload) => Some(node),
+        Event::PodPlaced { pod, node, .. } if pod.name().starts_with(workload) => Some(node),
         _ => None,
     }
 }
@@ -114,13 +114,13 @@ async fn a_service_that_hangs_keeps_no_pod_from_its_node() {
         let mut classified = None;
         until(&mut cluster, &mut events, |event| {
             match &event {
-                Event::PodClassified { pod, .. } if pod.name.starts_with("frontend") => {
+                Event::PodClassified { pod, .. } if pod.name().starts_with("frontend") => {
                     classified = Some(true);
                 }
                 Event::FailedOpen {
                     call: "webhook",
                     pod,
-                } if pod.name.starts_with("frontend") => classified = Some(false),
+                } if pod.name().starts_with("frontend") => classified = Some(false),
                 _ => {}
             }
             classified.is_some()
@@ -149,12 +149,12 @@ async fn after_a_restart_of_the_api_watches_resync_and_nothing_was_lost() {
         // On a busy machine the last stream is placed after the notice has gone.
         over |= resynced && is_over(&event, "watches");
         match &event {
-            Event::PodClassified { pod, .. } if pod.name.starts_with("stream") => {
-                classified.insert(pod.name.to_string());
+            Event::PodClassified { pod, .. } if pod.name().starts_with("stream") => {
+                classified.insert(pod.name().to_owned());
             }
-            Event::PodPlaced { pod, profile, .. } if pod.name.starts_with("stream") => {
+            Event::PodPlaced { pod, profile, .. } if pod.name().starts_with("stream") => {
                 assert_eq!(profile.as_deref(), Some("network"));
-                streams.insert(pod.name.to_string());
+                streams.insert(pod.name().to_owned());
             }
             _ => {}
         }

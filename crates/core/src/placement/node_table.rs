@@ -324,15 +324,11 @@ impl NodeTable {
     }
 
     fn adopt_measurements(&mut self, name: &Arc<str>, now: Timestamp) {
-        if let (Some(measured), Some(node)) =
-            (self.sample.nodes.get(&**name), self.nodes.get_mut(name))
-        {
-            node.measure(measured, now);
-        }
-        if let (Some(speed), Some(node)) = (
-            self.sample.network_capacity.get(&**name),
-            self.nodes.get_mut(name),
-        ) {
+        let Some(node) = self.nodes.get_mut(name) else {
+            return;
+        };
+        node.measure(&self.sample.node(name), now);
+        if let Some(speed) = self.sample.network_capacity.get(&**name) {
             node.measured_network_capacity = Some(*speed);
         }
     }

@@ -1,12 +1,21 @@
 //! Measurements of nodes and Pods, a round of them at a time.
+//!
+//! They stand in columns, one for each resource of the nodes and one for each of the Pods, as the
+//! answers to a source's queries bring them. A round shares its columns with the answers that are
+//! kept, and the columns share the names of their Pods, so that 150,000 Pods are in memory once.
 
-use std::borrow::Borrow;
-use std::collections::HashMap;
-use std::hash::{Hash, Hasher};
+mod pod_name;
 
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::units::{Amount, Resources};
+use self::pod_name::PodKey;
+use crate::units::{Amount, Resource, Resources};
+
+pub use pod_name::{PodName, PodNames};
 
 /// One measured value with the time span that it speaks of, `[at - window, at]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,81 +27,100 @@ pub struct Measurement {
     pub window: SignedDuration,
 }
 
-/// A Pod by namespace and name.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PodName {
-    pub namespace: Box<str>,
-    pub name: Box<str>,
-}
+/// Usage of one resource by node.
+pub type NodeColumn = HashMap<Arc<str>, Measurement, RandomState>;
 
-impl PodName {
-    /// The Pod `name` in `namespace`.
-    #[must_use]
-    pub fn new(namespace: &str, name: &str) -> Self {
-        Self {
-            namespace: namespace.into(),
-            name: name.into(),
-        }
-    }
-}
+/// Usage of one resource by Pod; the span is that of the node's measurement in the same round.
+pub type PodColumn = HashMap<PodName, Amount, RandomState>;
 
-/// The name of a Pod, owned or borrowed, so that it can be looked up without a copy.
-trait PodKey {
-    /// Namespace and name.
-    fn key(&self) -> (&str, &str);
-}
-
-impl PodKey for PodName {
-    fn key(&self) -> (&str, &str) {
-        (&self.namespace, &self.name)
-    }
-}
-
-impl PodKey for (&str, &str) {
-    fn key(&self) -> (&str, &str) {
-        *self
-    }
-}
-
-// As the derived ones of `PodName`: the namespace, then the name.
-impl Hash for dyn PodKey + '_ {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.key().hash(state);
-    }
-}
-
-impl PartialEq for dyn PodKey + '_ {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for dyn PodKey + '_ {}
-
-impl<'a> Borrow<dyn PodKey + 'a> for PodName {
-    fn borrow(&self) -> &(dyn PodKey + 'a) {
-        self
-    }
-}
+/// The speed of network interfaces by node, in bytes per second.
+pub type SpeedColumn = HashMap<Arc<str>, Amount, RandomState>;
 
 /// Everything measured in one round, of all nodes and Pods at once.
+///
+/// A resource that the source does not measure has an empty column.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UsageSample {
-    /// By node name. A resource that the source does not measure, or of which it has no value for
-    /// this node, is `None`.
-    pub nodes: HashMap<Box<str>, Resources<Option<Measurement>>>,
-    /// By Pod; the span is that of the node's measurement in the same round.
-    pub pods: HashMap<PodName, Resources<Option<Amount>>>,
-    /// The speed of the nodes' network interfaces in bytes per second, where the source tells it.
-    pub network_capacity: HashMap<Box<str>, Amount>,
+    pub nodes: Resources<Arc<NodeColumn>>,
+    pub pods: Resources<Arc<PodColumn>>,
+    pub network_capacity: Arc<SpeedColumn>,
 }
 
 impl UsageSample {
-    /// The usage of one Pod; `None` where it was not measured.
+    /// The usage of a node.
     #[must_use]
-    pub fn of_pod(&self, namespace: &str, name: &str) -> Option<&Resources<Option<Amount>>> {
+    pub fn node(&self, name: &str) -> Resources<Option<Measurement>> {
+        Resources::from_fn(|resource| self.nodes[resource].get(name).copied())
+    }
+
+    /// The usage of a Pod.
+    #[must_use]
+    pub fn pod(&self, name: &PodName) -> Resources<Option<Amount>> {
+        Resources::from_fn(|resource| self.pods[resource].get(name).copied())
+    }
+
+    /// The usage of one resource by a Pod whose name is in two parts.
+    #[must_use]
+    pub fn of_pod(&self, namespace: &str, name: &str, resource: Resource) -> Option<Amount> {
         let key: &dyn PodKey = &(namespace, name);
-        self.pods.get(key)
+        self.pods[resource].get(key).copied()
+    }
+
+    /// The names of all nodes of which anything was measured.
+    #[must_use]
+    pub fn node_names(&self) -> BTreeSet<&str> {
+        let columns = self.nodes.values().iter();
+        let names = columns.flat_map(|column| column.keys());
+        names.map(|name| &**name).collect()
+    }
+
+    /// Adds the usage of a node.
+    pub fn insert_node(
+        &mut self,
+        name: impl Into<Arc<str>>,
+        usage: &Resources<Option<Measurement>>,
+    ) {
+        let name = name.into();
+        for (resource, measured) in usage.iter() {
+            if let Some(measured) = measured {
+                let column = Arc::make_mut(&mut self.nodes[resource]);
+                column.insert(Arc::clone(&name), *measured);
+            }
+        }
+    }
+
+    /// Adds the usage of a Pod.
+    pub fn insert_pod(&mut self, name: &PodName, usage: &Resources<Option<Amount>>) {
+        for (resource, measured) in usage.iter() {
+            if let Some(measured) = measured {
+                Arc::make_mut(&mut self.pods[resource]).insert(name.clone(), *measured);
+            }
+        }
+    }
+
+    /// Adds the speed of a node's network interfaces.
+    pub fn insert_speed(&mut self, name: impl Into<Arc<str>>, speed: Amount) {
+        Arc::make_mut(&mut self.network_capacity).insert(name.into(), speed);
+    }
+
+    /// Shares the columns that `part` has, in place of the own ones.
+    pub fn share(&mut self, part: &Self) {
+        let Self {
+            nodes,
+            pods,
+            network_capacity,
+        } = part;
+        for resource in Resource::ALL {
+            if !nodes[resource].is_empty() {
+                self.nodes[resource] = Arc::clone(&nodes[resource]);
+            }
+            if !pods[resource].is_empty() {
+                self.pods[resource] = Arc::clone(&pods[resource]);
+            }
+        }
+        if !network_capacity.is_empty() {
+            self.network_capacity = Arc::clone(network_capacity);
+        }
     }
 }
 
@@ -102,13 +130,34 @@ mod tests {
 
     #[test]
     fn pods_are_found_by_borrowed_names() {
-        let row = Resources::from_fn(|_| Some(Amount::new(7)));
-        let sample = UsageSample {
-            pods: HashMap::from([(PodName::new("shop", "web"), row)]),
-            ..UsageSample::default()
+        let mut sample = UsageSample::default();
+        let mut used = Resources::default();
+        used[Resource::Memory] = Some(Amount::new(7));
+        sample.insert_pod(&PodName::new("shop", "web"), &used);
+        let memory = |namespace, name| sample.of_pod(namespace, name, Resource::Memory);
+        assert_eq!(memory("shop", "web"), Some(Amount::new(7)));
+        assert_eq!(memory("sho", "pweb"), None);
+        assert_eq!(memory("web", "shop"), None);
+        assert_eq!(sample.of_pod("shop", "web", Resource::Cpu), None);
+        assert_eq!(sample.pod(&PodName::new("shop", "web")), used);
+    }
+
+    #[test]
+    fn a_round_shares_the_columns_of_its_parts_and_keeps_what_they_have_not() {
+        let of = |resource: Resource, value: u64| {
+            let mut used = Resources::default();
+            used[resource] = Some(Amount::new(value));
+            let mut part = UsageSample::default();
+            part.insert_pod(&PodName::new("shop", "web"), &used);
+            part
         };
-        assert_eq!(sample.of_pod("shop", "web"), Some(&row));
-        assert_eq!(sample.of_pod("sho", "pweb"), None);
-        assert_eq!(sample.of_pod("web", "shop"), None);
+        let (cpu, memory) = (of(Resource::Cpu, 1), of(Resource::Memory, 2));
+        let mut round = UsageSample::default();
+        round.share(&cpu);
+        round.share(&memory);
+        for (part, resource) in [(&cpu, Resource::Cpu), (&memory, Resource::Memory)] {
+            assert!(Arc::ptr_eq(&round.pods[resource], &part.pods[resource]));
+        }
+        assert!(round.pods[Resource::Disk].is_empty());
     }
 }

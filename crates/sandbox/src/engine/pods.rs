@@ -67,10 +67,10 @@ pub(super) fn unknown_workload(bound: &BoundPod) -> Workload {
     let BoundPod {
         pod, app, demand, ..
     } = bound;
-    let name = if app.is_empty() { &*pod.name } else { app };
+    let name = if app.is_empty() { pod.name() } else { app };
     Workload {
         name: name.to_owned(),
-        namespace: pod.namespace.to_string(),
+        namespace: pod.namespace().to_owned(),
         arrival: SignedDuration::ZERO,
         replicas: 1,
         demand: *demand,

@@ -49,12 +49,12 @@ impl WantedPods {
 
     /// A node has taken on a Pod of a workload.
     pub(super) fn taken_on(&mut self, pod: &PodName, workload: &str, at: SignedDuration) {
-        let key = (pod.namespace.to_string(), workload.to_owned());
+        let key = (pod.namespace().to_owned(), workload.to_owned());
         let since = self.since.get_mut(&key).and_then(VecDeque::pop_front);
         let refused = self.refused.remove(pod);
         if let Some(since) = since.filter(|_| !refused) {
             let lag = at.saturating_sub(since).max(SignedDuration::ZERO);
-            self.lags.record(&pod.namespace, workload, lag);
+            self.lags.record(pod.namespace(), workload, lag);
         }
     }
 }

@@ -102,8 +102,8 @@ fn within_by_workload(query: &str) -> Option<&str> {
 fn sums(machines: &Machines) -> Sums {
     let mut sums = Sums::new();
     for (pod, sample) in machines.pod_samples() {
-        let workload = pod.name.rsplitn(3, '-').last().unwrap_or_default();
-        let name = (pod.namespace.to_string(), format!("Deployment/{workload}"));
+        let workload = pod.name().rsplitn(3, '-').last().unwrap_or_default();
+        let name = (pod.namespace().to_owned(), format!("Deployment/{workload}"));
         let sum = sums.entry(name).or_default();
         *sum = Resources::from_fn(|resource| sum[resource] + sample.used[resource]);
     }

@@ -179,7 +179,7 @@ fn seconds<S: Serializer>(at: &SignedDuration, serializer: S) -> Result<S::Ok, S
 }
 
 fn pod_name<S: Serializer>(pod: &PodName, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&format_args!("{}/{}", pod.namespace, pod.name))
+    serializer.collect_str(pod)
 }
 
 impl From<sandbox::Event> for Event {

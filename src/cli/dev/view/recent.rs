@@ -4,7 +4,7 @@ use super::size::WIDTH;
 use crate::cli::dev::canvas::{Canvas, Place, Tone};
 use crate::cli::dev::cluster::events::Event;
 use crate::cli::dev::cluster::events::TimedEvent;
-use crate::cli::dev::lines::{full, why};
+use crate::cli::dev::lines::why;
 use crate::cli::dev::model::Model;
 use crate::cli::dev::show::clock;
 
@@ -83,9 +83,9 @@ struct Line {
 /// The line of an event; `None` for events that have no line of their own.
 fn line(event: &Event) -> Option<Line> {
     let (name, tone, text) = match event {
-        Event::PodPlaced { pod, .. } => (full(pod), Tone::Plain, why(event)),
+        Event::PodPlaced { pod, .. } => (pod.to_string(), Tone::Plain, why(event)),
         Event::PodRefused { pod, message } => {
-            (full(pod), Tone::Alarm, format!("refused  {message}"))
+            (pod.to_string(), Tone::Alarm, format!("refused  {message}"))
         }
         Event::Scaled {
             namespace,

@@ -85,13 +85,13 @@ impl PodEntry {
         measured: &Resources<Option<Measurement>>,
         sample: &UsageSample,
     ) -> Resources<Amount> {
-        let shown = sample.pods.get(&self.name);
+        let shown = sample.pod(&self.name);
         Resources::from_fn(|resource| match &measured[resource] {
             Some(measurement) if !self.is_covered_by(measurement) => {
                 let in_it = self
                     .started()
                     .is_some_and(|started| started < measurement.at);
-                let shown = shown.filter(|_| in_it).and_then(|usage| usage[resource]);
+                let shown = shown[resource].filter(|_| in_it);
                 self.demand[resource].saturating_sub(shown.unwrap_or_default())
             }
             _ => Amount::ZERO,
@@ -105,13 +105,13 @@ pub(super) struct EndedPod {
     pub(super) name: PodName,
     pub(super) at: Timestamp,
     /// Its usage when it ended, where that was measured: no later sample holds more of it.
-    used: Option<Resources<Option<Amount>>>,
+    used: Resources<Option<Amount>>,
 }
 
 impl EndedPod {
     /// A Pod that ended at `at`, when `sample` was the newest.
     pub(super) fn new(name: PodName, at: Timestamp, sample: &UsageSample) -> Self {
-        let used = sample.pods.get(&name).copied();
+        let used = sample.pod(&name);
         Self { name, at, used }
     }
 
@@ -126,12 +126,11 @@ impl EndedPod {
         measured: &Resources<Option<Measurement>>,
         sample: &UsageSample,
     ) -> Resources<Amount> {
-        let shown = sample.pods.get(&self.name);
+        let shown = sample.pod(&self.name);
         Resources::from_fn(|resource| match &measured[resource] {
             Some(measurement) if !self.is_past(measurement) => {
-                let shown = shown.and_then(|usage| usage[resource]).unwrap_or_default();
-                let most = self.used.and_then(|used| used[resource]);
-                most.map_or(shown, |most| shown.min(most))
+                let shown = shown[resource].unwrap_or_default();
+                self.used[resource].map_or(shown, |most| shown.min(most))
             }
             _ => Amount::ZERO,
         })

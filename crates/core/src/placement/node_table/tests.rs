@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
@@ -52,17 +52,14 @@ fn sample(second: i64, nodes: &[(&str, u64)], pods: &[(&str, u64)]) -> Arc<Usage
         usage[Resource::Cpu] = Some(Amount::new(value));
         usage
     };
-    Arc::new(UsageSample {
-        nodes: nodes
-            .iter()
-            .map(|(name, value)| ((*name).into(), measurement(*value)))
-            .collect(),
-        pods: pods
-            .iter()
-            .map(|(name, value)| (PodName::new("default", name), shown(*value)))
-            .collect(),
-        network_capacity: HashMap::new(),
-    })
+    let mut sample = UsageSample::default();
+    for (name, value) in nodes {
+        sample.insert_node(*name, &measurement(*value));
+    }
+    for (name, value) in pods {
+        sample.insert_pod(&PodName::new("default", name), &shown(*value));
+    }
+    Arc::new(sample)
 }
 
 struct Pod {
@@ -419,8 +416,7 @@ fn a_resize_changes_the_load() {
 #[test]
 fn a_measured_interface_speed_replaces_a_default_and_no_annotation() {
     let mut fast = UsageSample::default();
-    fast.network_capacity
-        .insert("a".into(), Amount::new(125_000_000));
+    fast.insert_speed("a", Amount::new(125_000_000));
     let fast = Arc::new(fast);
     for (annotated, is_default, expected) in [
         (None, false, Some(125_000_000)),

@@ -48,9 +48,7 @@ fn snapshot(nodes: &[(&str, u64)]) -> Snapshot {
             at: NOW,
             window: SignedDuration::ZERO,
         };
-        sample
-            .nodes
-            .insert((*name).into(), Resources::new([Some(measured); 5]));
+        sample.insert_node(*name, &Resources::new([Some(measured); 5]));
     }
     table.apply_sample(Arc::new(sample), NOW);
     Snapshot {
@@ -314,9 +312,7 @@ fn while_bindings_are_outstanding_nearly_full_nodes_are_left_for_later() {
             at: NOW,
             window: SignedDuration::ZERO,
         };
-        sample
-            .nodes
-            .insert(name.into(), Resources::new([Some(measured); 5]));
+        sample.insert_node(name, &Resources::new([Some(measured); 5]));
     }
     table.apply_sample(Arc::new(sample), NOW);
     let of = |table: &NodeTable| Snapshot {
