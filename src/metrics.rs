@@ -1,12 +1,14 @@
 //! Sources of the measured load of nodes and Pods: Prometheus, the metrics API of the
 //! cluster, a written trace, or nowhere.
 //!
-//! A source answers one question, "what was used, as of when", for all nodes and Pods at once; it
-//! decides nothing. Rounds are asked for in the background and their answers kept in memory with
-//! their age, so that no request ever waits for the network. What a source could not tell is
-//! absent, never zero, and stands in the round's reports with a reason.
+//! A source answers a few queries of one kind, "what was used, as of when", each for all nodes or
+//! all Pods at once; it decides nothing. They are asked in rounds in the background, and each answer
+//! is kept in memory with its age, so that no request ever waits for the network. What a source
+//! could not tell is absent, never zero, and stands in the round's reports with a reason.
 
+mod answer;
 pub mod cache;
+mod dropped;
 mod error;
 pub mod exposition;
 mod instruments;
@@ -14,7 +16,7 @@ pub mod metrics_api;
 mod none;
 pub mod poller;
 pub mod prometheus;
-mod query_key;
+mod query;
 pub mod replay;
 mod round;
 pub mod self_check;
@@ -22,13 +24,15 @@ mod series;
 mod settings;
 mod source;
 
+pub use answer::{Answer, Answers, Content, Instances, SampleTimes};
 pub use cache::{Entry, MetricsCache};
+pub use dropped::{DropCause, Dropped};
 pub use error::MetricsError;
 pub use instruments::Metrics;
 pub use none::NoMetrics;
 pub use poller::{Poller, Update};
-pub use query_key::{QueryKey, Scope, Signals};
-pub use round::{DropCause, Dropped, Query, QueryReport, Round};
+pub use query::{Query, QueryKey};
+pub use round::{AnswerCache, QueryReport, Round};
 pub use series::LabelSet;
 pub(crate) use settings::BODY_LIMIT;
 pub use settings::{Settings, Source};

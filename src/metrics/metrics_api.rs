@@ -5,7 +5,7 @@
 //! both lists are read whole and parsed with borrowed text.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -15,11 +15,12 @@ use jiff::{SignedDuration, Timestamp};
 use kube::client::Body;
 use serde::Deserialize;
 
+use super::answer::{Answer, Answers, Content};
+use super::dropped::{DropCause, Dropped};
 use super::error::{MetricsError, excerpt};
-use super::round::{DropCause, Dropped, Query, QueryReport, Round};
+use super::query::Query;
 use super::source::MetricsSource;
-use evenkeel_clock as clock;
-use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
+use evenkeel_core::placement::usage::{Measurement, PodNames, UsageSample};
 use evenkeel_core::units::{Amount, Bytes, Quantity, Resource, Resources};
 
 /// Bounds of a call to the metrics API.
@@ -35,13 +36,19 @@ pub struct Settings {
 pub struct MetricsApiSource {
     client: kube::Client,
     settings: Settings,
+    /// The names of the Pods in the answers, so that all of them share each.
+    pod_names: Arc<Mutex<PodNames>>,
 }
 
 impl MetricsApiSource {
     /// A source that reads through `client`.
     #[must_use]
     pub fn new(client: kube::Client, settings: Settings) -> Self {
-        Self { client, settings }
+        Self {
+            client,
+            settings,
+            pod_names: Arc::default(),
+        }
     }
 
     async fn list(&self, path: &str) -> Result<Vec<u8>, MetricsError> {
@@ -84,37 +91,6 @@ impl MetricsApiSource {
             }),
         }
     }
-
-    /// Reads one list and has `absorb` take it into the sample.
-    async fn part(
-        &self,
-        query: Query,
-        path: &str,
-        mut usage: UsageSample,
-        absorb: fn(&mut UsageSample, &[u8]) -> Result<Dropped, MetricsError>,
-    ) -> Result<(UsageSample, QueryReport), MetricsError> {
-        let begun = clock::instant();
-        let (usage, outcome) = match self.list(path).await {
-            Ok(body) => tokio::task::spawn_blocking(move || {
-                let outcome = absorb(&mut usage, &body);
-                (usage, outcome)
-            })
-            .await
-            .map_err(|_| MetricsError::Aborted)?,
-            Err(error) => (usage, Err(error)),
-        };
-        let (dropped, error) = match outcome {
-            Ok(dropped) => (dropped, None),
-            Err(error) => (Dropped::default(), Some(error)),
-        };
-        let report = QueryReport {
-            query,
-            took: begun.elapsed(),
-            dropped,
-            error,
-        };
-        Ok((usage, report))
-    }
 }
 
 #[async_trait]
@@ -123,29 +99,34 @@ impl MetricsSource for MetricsApiSource {
         "metrics-api"
     }
 
-    /// # Errors
-    /// The nodes cannot be listed; without them the Pods' usage has no time.
-    async fn sample(&self, _now: Timestamp) -> Result<Round, MetricsError> {
-        const NODES: &str = "/apis/metrics.k8s.io/v1beta1/nodes";
-        const PODS: &str = "/apis/metrics.k8s.io/v1beta1/pods";
-        let (usage, mut nodes) = self
-            .part(
-                Query::NodeMetrics,
-                NODES,
-                UsageSample::default(),
-                absorb_nodes,
-            )
-            .await?;
-        if let Some(error) = nodes.error.take() {
-            return Err(error);
-        }
-        let (usage, pods) = self
-            .part(Query::PodMetrics, PODS, usage, absorb_pods)
-            .await?;
-        Ok(Round {
-            usage: Arc::new(usage),
-            reports: vec![nodes, pods],
+    fn queries(&self) -> &[Query] {
+        &[Query::NodeMetrics, Query::PodMetrics]
+    }
+
+    async fn fetch(
+        &self,
+        query: Query,
+        before: &Answers,
+        _now: Timestamp,
+    ) -> Result<Answer, MetricsError> {
+        let path = match query {
+            Query::NodeMetrics => "/apis/metrics.k8s.io/v1beta1/nodes",
+            // Without the nodes the Pods' usage has no time.
+            Query::PodMetrics if !before.hold(Query::NodeMetrics) => {
+                return Err(MetricsError::Skipped);
+            }
+            Query::PodMetrics => "/apis/metrics.k8s.io/v1beta1/pods",
+            _ => return Ok(Answer::default()),
+        };
+        let body = self.list(path).await?;
+        let names = Arc::clone(&self.pod_names);
+        // Megabytes of JSON would hold up the requests that share this thread.
+        tokio::task::spawn_blocking(move || match query {
+            Query::NodeMetrics => read_nodes(&body),
+            _ => read_pods(&body, &names),
         })
+        .await
+        .unwrap_or(Err(MetricsError::Aborted))
     }
 }
 
@@ -210,10 +191,10 @@ impl Usage<'_> {
     }
 }
 
-fn absorb_nodes(usage: &mut UsageSample, body: &[u8]) -> Result<Dropped, MetricsError> {
+fn read_nodes(body: &[u8]) -> Result<Answer, MetricsError> {
     let list: List<NodeMetrics<'_>> =
         serde_json::from_slice(body).map_err(|error| MetricsError::malformed(&error, body))?;
-    let mut dropped = Dropped::default();
+    let (mut usage, mut dropped) = (UsageSample::default(), Dropped::default());
     for node in list.items {
         let NodeMetrics {
             metadata,
@@ -235,13 +216,17 @@ fn absorb_nodes(usage: &mut UsageSample, body: &[u8]) -> Result<Dropped, Metrics
         });
         usage.insert_node(metadata.name, &row);
     }
-    Ok(dropped)
+    Ok(Answer {
+        content: Content::Usage(usage),
+        dropped,
+    })
 }
 
-fn absorb_pods(usage: &mut UsageSample, body: &[u8]) -> Result<Dropped, MetricsError> {
+fn read_pods(body: &[u8], names: &Mutex<PodNames>) -> Result<Answer, MetricsError> {
     let list: List<PodMetrics<'_>> =
         serde_json::from_slice(body).map_err(|error| MetricsError::malformed(&error, body))?;
-    let mut dropped = Dropped::default();
+    let (mut usage, mut dropped) = (UsageSample::default(), Dropped::default());
+    let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);
     for pod in list.items {
         let mut sums: Resources<Option<Amount>> = Resources::default();
         for container in &pod.containers {
@@ -252,10 +237,13 @@ fn absorb_pods(usage: &mut UsageSample, body: &[u8]) -> Result<Dropped, MetricsE
                 *sum = Some(sum.unwrap_or_default().saturating_add(*amount));
             }
         }
-        let name = PodName::new(&pod.metadata.namespace, &pod.metadata.name);
+        let name = names.get(&pod.metadata.namespace, &pod.metadata.name);
         usage.insert_pod(&name, &sums);
     }
-    Ok(dropped)
+    Ok(Answer {
+        content: Content::Usage(usage),
+        dropped,
+    })
 }
 
 #[cfg(test)]
@@ -263,6 +251,9 @@ mod tests {
     use std::convert::Infallible;
 
     use super::*;
+    use crate::metrics::cache::{self, MetricsCache};
+    use crate::metrics::round::Round;
+    use evenkeel_core::placement::usage::PodName;
 
     const NODES: &str = include_str!("../../tests/fixtures/metrics/node-metrics-list.json");
     const PODS: &str = include_str!("../../tests/fixtures/metrics/pod-metrics-list.json");
@@ -285,6 +276,15 @@ mod tests {
         MetricsApiSource::new(kube::Client::new(service, "default"), settings)
     }
 
+    async fn ask(source: &MetricsApiSource) -> Result<Round, Arc<MetricsError>> {
+        let cache = MetricsCache::new(&cache::Settings {
+            capacity: 2,
+            time_to_idle: None,
+            timeout: Duration::from_secs(60),
+        });
+        Round::ask(source, &cache, Timestamp::UNIX_EPOCH).await
+    }
+
     #[tokio::test]
     async fn nodes_and_pods_are_read_with_their_own_times() {
         let source = source(|path| match path {
@@ -292,7 +292,7 @@ mod tests {
             "/apis/metrics.k8s.io/v1beta1/pods" => (200, PODS),
             _ => (404, ""),
         });
-        let round = source.sample(Timestamp::UNIX_EPOCH).await.unwrap();
+        let round = ask(&source).await.unwrap();
         let node = round.usage.node("worker-1");
         let cpu = node[Resource::Cpu].unwrap();
         assert_eq!(cpu.value, Amount::new(157));
@@ -321,7 +321,7 @@ mod tests {
                 (503, "try later")
             }
         });
-        let round = source.sample(Timestamp::UNIX_EPOCH).await.unwrap();
+        let round = ask(&source).await.unwrap();
         assert_eq!(round.usage.node_names().len(), 2);
         let failures: Vec<_> = round
             .failures()
@@ -332,8 +332,8 @@ mod tests {
 
     #[tokio::test]
     async fn each_way_to_have_no_nodes_has_its_reason() {
-        type Answer = fn(&str) -> (u16, &'static str);
-        let cases: [(Answer, &str); 5] = [
+        type Reply = fn(&str) -> (u16, &'static str);
+        let cases: [(Reply, &str); 6] = [
             (|_| (404, "404 page not found"), "NotServed"),
             (
                 |_| (403, "nodes.metrics.k8s.io is forbidden"),
@@ -350,12 +350,19 @@ mod tests {
                 },
                 "Malformed",
             ),
+            (
+                |path| {
+                    if path.ends_with("/nodes") {
+                        (503, "try later")
+                    } else {
+                        (200, PODS)
+                    }
+                },
+                "HttpStatus",
+            ),
         ];
         for (answer, reason) in cases {
-            let error = source(answer)
-                .sample(Timestamp::UNIX_EPOCH)
-                .await
-                .unwrap_err();
+            let error = ask(&source(answer)).await.unwrap_err();
             assert_eq!(error.reason(), reason, "{error}");
         }
     }
@@ -364,7 +371,7 @@ mod tests {
     async fn an_answer_beyond_the_limit_is_not_read_whole() {
         let mut source = source(|_| (200, NODES));
         source.settings.body_limit = Bytes(16);
-        let error = source.sample(Timestamp::UNIX_EPOCH).await.unwrap_err();
+        let error = ask(&source).await.unwrap_err();
         assert_eq!(error.reason(), "TooLarge");
     }
 
@@ -372,9 +379,11 @@ mod tests {
     fn a_usage_that_is_no_quantity_is_dropped_and_counted() {
         let body = br#"{"items":[{"metadata":{"name":"a"},"timestamp":"2026-03-02T09:15:04Z",
             "window":"10s","usage":{"cpu":"lots","memory":"1Ki"}}]}"#;
-        let mut usage = UsageSample::default();
-        let dropped = absorb_nodes(&mut usage, body).unwrap();
-        assert_eq!(dropped.count(DropCause::NotANumber), 1);
+        let answer = read_nodes(body).unwrap();
+        assert_eq!(answer.dropped.count(DropCause::NotANumber), 1);
+        let Content::Usage(usage) = answer.content else {
+            panic!("a list tells usage");
+        };
         assert_eq!(usage.node("a")[Resource::Cpu], None);
         assert!(usage.node("a")[Resource::Memory].is_some());
     }

@@ -3,8 +3,9 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use super::answer::{Answer, Answers};
 use super::error::MetricsError;
-use super::round::Round;
+use super::query::Query;
 use super::source::MetricsSource;
 
 /// A source that measures nothing.
@@ -17,7 +18,16 @@ impl MetricsSource for NoMetrics {
         "none"
     }
 
-    async fn sample(&self, _now: Timestamp) -> Result<Round, MetricsError> {
-        Ok(Round::default())
+    fn queries(&self) -> &[Query] {
+        &[]
+    }
+
+    async fn fetch(
+        &self,
+        _query: Query,
+        _before: &Answers,
+        _now: Timestamp,
+    ) -> Result<Answer, MetricsError> {
+        Ok(Answer::default())
     }
 }

@@ -1,6 +1,6 @@
-//! The task that asks the source for a new round at each tick.
+//! The task that asks the source's queries at each tick.
 //!
-//! Ticks stand at fixed distances from the start; a round that takes longer swallows the ticks
+//! It is one for all sources: what they answer is kept here, by the key of each query. Ticks stand at fixed distances from the start; a round that takes longer swallows the ticks
 //! it overlaps, so that there are never two at once and a slow source is not asked more often
 //! than it can answer. A failing source is asked again at the next tick: rounds are few and
 //! small, so there is nothing to back off from.
@@ -12,11 +12,11 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
-use super::cache::{self, Entry, MetricsCache};
+use super::cache::{self, MetricsCache};
 use super::error::MetricsError;
 use super::instruments::Metrics;
-use super::query_key::QueryKey;
-use super::round::Round;
+use super::query::QueryKey;
+use super::round::{AnswerCache, Round};
 use super::source::MetricsSource;
 use evenkeel_clock::Clock;
 
@@ -46,7 +46,7 @@ pub struct Poller {
     source: Arc<dyn MetricsSource>,
     settings: Settings,
     clock: Clock,
-    cache: MetricsCache<QueryKey, Round>,
+    cache: AnswerCache,
     metrics: Metrics,
     fault_logged_at: Option<Timestamp>,
 }
@@ -61,7 +61,7 @@ impl Poller {
         metrics: Metrics,
     ) -> Self {
         let cache = MetricsCache::new(&cache::Settings {
-            capacity: 1,
+            capacity: u64::try_from(source.queries().len()).unwrap_or(u64::MAX),
             time_to_idle: None,
             timeout: settings.timeout,
         });
@@ -91,22 +91,30 @@ impl Poller {
         cancelled.run_until_cancelled(polling).await;
     }
 
-    /// One round at `now`.
+    /// One round at `now`; none where the whole of it takes longer than the timeout.
     pub async fn poll(&mut self, now: Timestamp) -> Update {
-        let key = QueryKey::round(self.source.name());
-        let outcome = self
-            .cache
-            .refresh(key.clone(), now, self.source.sample(now))
+        let asking = Round::ask(&*self.source, &self.cache, now);
+        let outcome = tokio::time::timeout(self.settings.timeout, asking)
             .await
-            .map(|entry| entry.value);
+            .unwrap_or_else(|_| Err(Arc::new(MetricsError::Timeout)))
+            .map(Arc::new);
         self.metrics
             .observe(outcome.as_deref().map_err(|error| &**error));
         self.log(&outcome, now);
-        let newest: Option<Entry<Round>> = self.cache.get(&key).await;
-        if let Some(newest) = &newest {
-            self.metrics.observe_age(&newest.value, now);
+        if let Some(newest) = self.newest().await {
+            self.metrics.observe_age(now.duration_since(newest));
         }
         Update { at: now, outcome }
+    }
+
+    /// The time of the newest measurement of any node, of this round or one before it.
+    async fn newest(&self) -> Option<Timestamp> {
+        let (mut newest, source) = (None, self.source.name());
+        for &query in self.source.queries() {
+            let kept = self.cache.get(&QueryKey { source, query }).await;
+            newest = newest.max(kept.and_then(|kept| kept.value.newest()));
+        }
+        newest
     }
 
     fn log(&mut self, outcome: &Result<Arc<Round>, Arc<MetricsError>>, now: Timestamp) {
@@ -139,15 +147,20 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
     use async_trait::async_trait;
+    use prometheus_client::registry::Registry;
     use tokio::sync::mpsc;
 
     use super::*;
+    use crate::metrics::answer::{Answer, Answers};
+    use crate::metrics::query::Query;
+    use evenkeel_core::placement::usage::{Measurement, UsageSample};
+    use evenkeel_core::units::{Amount, Resource, Resources};
 
-    /// Answers while `up`, and hangs where told to.
+    /// A source of two queries, each answered while it is `up` and after it took so long.
     #[derive(Default)]
     struct Fake {
         up: AtomicBool,
-        hangs: bool,
+        takes: Duration,
         running: AtomicU32,
         most_running: AtomicU32,
     }
@@ -158,26 +171,41 @@ mod tests {
             "fake"
         }
 
-        async fn sample(&self, _now: Timestamp) -> Result<Round, MetricsError> {
+        fn queries(&self) -> &[Query] {
+            &[Query::Node(Resource::Cpu), Query::Pod(Resource::Cpu)]
+        }
+
+        async fn fetch(
+            &self,
+            _query: Query,
+            _before: &Answers,
+            now: Timestamp,
+        ) -> Result<Answer, MetricsError> {
             let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
             self.most_running.fetch_max(running, Ordering::SeqCst);
-            if self.hangs {
-                tokio::time::sleep(Duration::from_secs(40)).await;
-            }
+            tokio::time::sleep(self.takes).await;
             self.running.fetch_sub(1, Ordering::SeqCst);
-            if self.up.load(Ordering::SeqCst) {
-                Ok(Round::default())
-            } else {
-                Err(MetricsError::Skipped)
+            if !self.up.load(Ordering::SeqCst) {
+                return Err(MetricsError::Skipped);
             }
+            let mut row = Resources::default();
+            row[Resource::Cpu] = Some(Measurement {
+                value: Amount::new(1),
+                at: now,
+                window: SignedDuration::ZERO,
+            });
+            let mut usage = UsageSample::default();
+            usage.insert_node("a", &row);
+            Ok(usage.into())
         }
     }
 
-    fn settings() -> Settings {
-        Settings {
+    fn poller(source: &Arc<Fake>, metrics: &Metrics) -> Poller {
+        let settings = Settings {
             interval: Duration::from_secs(15),
             timeout: Duration::from_secs(60),
-        }
+        };
+        Poller::new(source.clone(), settings, Clock::real(), metrics.clone())
     }
 
     fn second(second: i64) -> Timestamp {
@@ -185,34 +213,48 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_poll_tells_what_it_brought() {
-        let source = Arc::new(Fake::default());
-        let mut poller = Poller::new(
-            source.clone(),
-            settings(),
-            Clock::real(),
-            Metrics::default(),
-        );
-        for (at, up) in [(0, false), (15, true), (30, false), (45, true)] {
+    async fn each_poll_tells_what_it_brought_and_the_age_of_what_is_kept() {
+        let (source, metrics) = (Arc::new(Fake::default()), Metrics::default());
+        let mut registry = Registry::default();
+        metrics.register(&mut registry);
+        let mut poller = poller(&source, &metrics);
+        for (at, up, age) in [
+            (0, false, "0.0"),
+            (15, true, "0.0"),
+            (35, false, "20.0"),
+            (45, true, "0.0"),
+        ] {
             source.up.store(up, Ordering::SeqCst);
             let update = poller.poll(second(at)).await;
             assert_eq!(update.outcome.is_ok(), up, "{at}");
             assert_eq!(update.at, second(at));
+            let mut text = String::new();
+            prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
+            let line = format!("metrics_sample_age_seconds {age}\n");
+            assert!(text.contains(&line), "{line} at {at}\n{text}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_round_that_takes_longer_than_its_timeout_is_none_and_its_answers_are_kept() {
+        let source = Arc::new(Fake {
+            up: true.into(),
+            takes: Duration::from_secs(40),
+            ..Fake::default()
+        });
+        let mut poller = poller(&source, &Metrics::default());
+        let update = poller.poll(second(0)).await;
+        assert_eq!(update.outcome.unwrap_err().reason(), "Timeout");
+        assert_eq!(poller.newest().await, Some(second(0)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn rounds_never_overlap_and_end_when_cancelled() {
         let source = Arc::new(Fake {
-            hangs: true,
+            takes: Duration::from_secs(20),
             ..Fake::default()
         });
-        let poller = Poller::new(
-            source.clone(),
-            settings(),
-            Clock::real(),
-            Metrics::default(),
-        );
+        let poller = poller(&source, &Metrics::default());
         let (sender, mut updates) = mpsc::unbounded_channel();
         let cancelled = CancellationToken::new();
         let running = tokio::spawn(poller.run(cancelled.clone(), move |update| {

@@ -15,8 +15,9 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
 use self::trace::{Row, Subject};
+use super::answer::{Answer, Answers};
 use super::error::MetricsError;
-use super::round::Round;
+use super::query::Query;
 use super::source::MetricsSource;
 use evenkeel_core::placement::usage::{Measurement, UsageSample};
 use evenkeel_core::units::Ratio;
@@ -96,10 +97,19 @@ impl MetricsSource for ReplaySource {
         "replay"
     }
 
-    async fn sample(&self, now: Timestamp) -> Result<Round, MetricsError> {
-        Ok(Round {
-            usage: Arc::new(self.at(now)),
-            reports: Vec::new(),
+    fn queries(&self) -> &[Query] {
+        &[Query::Trace]
+    }
+
+    async fn fetch(
+        &self,
+        query: Query,
+        _before: &Answers,
+        now: Timestamp,
+    ) -> Result<Answer, MetricsError> {
+        Ok(match query {
+            Query::Trace => self.at(now).into(),
+            _ => Answer::default(),
         })
     }
 }

@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::round::{Query, Round};
+use super::query::Query;
+use super::round::Round;
 use super::series::{LabelSet, without_port};
 use evenkeel_core::units::Resource;
 

@@ -3,20 +3,29 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use super::answer::{Answer, Answers};
 use super::error::MetricsError;
-use super::round::Round;
+use super::query::Query;
 
-/// Something that measures all nodes and Pods at once.
+/// Something that answers a few queries, each for all nodes or all Pods at once.
 #[async_trait]
 pub trait MetricsSource: Send + Sync {
     /// The name in logs and metric labels, from a closed set.
     fn name(&self) -> &'static str;
 
-    /// One round: everything that the source can tell at `now`.
-    ///
-    /// A part that fails leaves what it measures absent and is named in the round's reports.
+    /// The queries of a round in the order in which they are to be asked: those that date others
+    /// come before these, and nodes before Pods.
+    fn queries(&self) -> &[Query];
+
+    /// Asks one of the queries at `now`; `before` are the answers that the round has had so far. A
+    /// query of another source has an empty answer.
     ///
     /// # Errors
-    /// Nothing at all could be learned; the first cause is given.
-    async fn sample(&self, now: Timestamp) -> Result<Round, MetricsError>;
+    /// The query has no answer; nothing of it is taken.
+    async fn fetch(
+        &self,
+        query: Query,
+        before: &Answers,
+        now: Timestamp,
+    ) -> Result<Answer, MetricsError>;
 }

@@ -12,7 +12,7 @@ use crate::support::metrics_stand_in::{Reply, StandIn, start, vector};
 use evenkeel::metrics::prometheus::{
     Connection, Grid, NodeLabel, PrometheusSource, Queries, Settings, WorkloadName,
 };
-use evenkeel::metrics::{DropCause, MetricsError, MetricsSource, Round};
+use evenkeel::metrics::{AnswerCache, DropCause, MetricsError, Round, cache};
 use evenkeel_clock as clock;
 use evenkeel_core::units::{Amount, Bytes, Resource};
 use jiff::SignedDuration;
@@ -41,11 +41,20 @@ fn settings(url: &evenkeel_http_client::Uri) -> Settings {
     }
 }
 
-async fn sample(stand_in: &StandIn, timeout: Duration) -> Result<Round, MetricsError> {
+async fn sample(stand_in: &StandIn, timeout: Duration) -> Result<Round, Arc<MetricsError>> {
     let mut settings = settings(&stand_in.url);
     settings.connection.timeout = timeout;
-    let source = PrometheusSource::new(settings);
-    source.sample(clock::now()).await
+    ask(&PrometheusSource::new(settings)).await
+}
+
+/// One round, with nothing kept of any before it.
+async fn ask(source: &PrometheusSource) -> Result<Round, Arc<MetricsError>> {
+    let cache = AnswerCache::new(&cache::Settings {
+        capacity: 20,
+        time_to_idle: None,
+        timeout: PATIENT,
+    });
+    Round::ask(source, &cache, clock::now()).await
 }
 
 /// One node, one Pod, and what else the form says, as a sound Prometheus would answer.
@@ -89,7 +98,7 @@ async fn a_server_behind_a_prefix_is_asked_there() {
     let stand_in = start(sound).await;
     let url = evenkeel_http_client::join(&stand_in.url, "prometheus/", &[]).unwrap();
     let source = PrometheusSource::new(settings(&url));
-    source.sample(clock::now()).await.unwrap();
+    ask(&source).await.unwrap();
     let heads = stand_in.asked.heads.lock().unwrap();
     assert_eq!(heads[0].0, "POST /prometheus/api/v1/query");
 }
@@ -143,7 +152,7 @@ async fn a_server_that_is_down_is_told_from_one_that_is_slow() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let source = PrometheusSource::new(settings(&url.parse().unwrap()));
-    let error = source.sample(clock::now()).await.unwrap_err();
+    let error = ask(&source).await.unwrap_err();
     assert_eq!(error.reason(), "Connect", "{error}");
 }
 
@@ -315,11 +324,11 @@ async fn the_token_is_read_anew_and_never_told() {
     let mut settings = settings(&stand_in.url);
     settings.connection.bearer_token_file = Some(file.clone());
     let source = PrometheusSource::new(settings);
-    let missing = source.sample(clock::now()).await.unwrap_err();
+    let missing = ask(&source).await.unwrap_err();
     assert_eq!(missing.reason(), "Credentials");
     for token in ["first", "second"] {
         std::fs::write(&file, format!("{token}\n")).unwrap();
-        let error = source.sample(clock::now()).await.unwrap_err();
+        let error = ask(&source).await.unwrap_err();
         assert!(!format!("{error:?} {error}").contains(token));
         let heads = stand_in.asked.heads.lock().unwrap();
         let sent = heads.last().unwrap().1.as_deref();
@@ -327,7 +336,7 @@ async fn the_token_is_read_anew_and_never_told() {
     }
     for unusable in ["", " \n", "two\nlines"] {
         std::fs::write(&file, unusable).unwrap();
-        let error = source.sample(clock::now()).await.unwrap_err();
+        let error = ask(&source).await.unwrap_err();
         assert_eq!(error.reason(), "Credentials", "{unusable:?}");
         assert!(!error.to_string().contains("lines"));
     }
@@ -348,8 +357,8 @@ async fn only_a_server_of_the_given_authority_is_believed_and_the_file_may_chang
         (bad.cert.pem(), Some("Connect")),
     ] {
         std::fs::write(&file, pem).unwrap();
-        let error = source.sample(clock::now()).await.err();
-        let reason = error.as_ref().map(MetricsError::reason);
+        let error = ask(&source).await.err();
+        let reason = error.as_ref().map(|error| error.reason());
         assert_eq!(reason, outcome, "{error:?}");
     }
 }

@@ -15,7 +15,7 @@ use evenkeel::metrics::prometheus::{
     Connection, Grid, NodeLabel, PrometheusSource, Queries, Settings, WorkloadName,
 };
 use evenkeel::metrics::self_check::{Finding, NodeIdentity};
-use evenkeel::metrics::{MetricsSource, Round};
+use evenkeel::metrics::{AnswerCache, Round, cache};
 use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Bytes, Resource, Resources};
@@ -94,8 +94,13 @@ async fn until(
     mut wanted: impl FnMut(&Round) -> Result<(), String>,
 ) -> Round {
     let begun = clock::instant();
+    let cache = AnswerCache::new(&cache::Settings {
+        capacity: 20,
+        time_to_idle: None,
+        timeout: PATIENCE,
+    });
     loop {
-        let missing = match source.sample(clock::now()).await {
+        let missing = match Round::ask(source, &cache, clock::now()).await {
             Ok(round) => match wanted(&round) {
                 Ok(()) => return round,
                 Err(missing) => missing,

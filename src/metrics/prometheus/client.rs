@@ -1,6 +1,6 @@
 //! HTTP to Prometheus: one query, one answer, with every way to fail told apart.
 //!
-//! The token and the CA are read anew for each round, since kubelet renews both in place.
+//! The token and the CA are read anew for each query, since kubelet renews both in place.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -25,10 +25,10 @@ const ERROR_BODY: Bytes = Bytes(64 * 1024);
 pub struct Connection {
     /// The base address; a path in it is kept, for servers behind a prefix.
     pub url: Uri,
-    /// A file with the bearer token, read anew for each round.
+    /// A file with the bearer token, read anew for each query.
     pub bearer_token_file: Option<PathBuf>,
     /// A PEM file with the certificate authorities to trust, instead of the system's; read anew
-    /// for each round.
+    /// for each query.
     pub ca_file: Option<PathBuf>,
     /// The longest that one query may take.
     pub timeout: Duration,
@@ -47,7 +47,7 @@ struct Built {
     http: http::Client,
 }
 
-/// The client as it is for one round.
+/// The client as it is for one query.
 pub(super) struct Session<'c> {
     connection: &'c Connection,
     http: http::Client,
@@ -62,7 +62,7 @@ impl Client {
         }
     }
 
-    /// Reads the files and gets the client ready for some queries.
+    /// Reads the files and gets the client ready.
     pub(super) async fn session(&self) -> Result<Session<'_>, MetricsError> {
         let ca = match &self.connection.ca_file {
             Some(path) => Some(read(path).await?),

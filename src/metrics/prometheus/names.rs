@@ -8,13 +8,13 @@
 //! Kubernetes nodes are lower case, host names need not be.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
 use jiff::Timestamp;
 
 use super::answer::Labels;
+use crate::metrics::answer::Instances;
 use crate::metrics::series::without_port;
 
 /// A label name of Prometheus.
@@ -65,38 +65,38 @@ impl NodeLabel {
     }
 }
 
-/// Finds the node of a series, having seen which `instance` is which node.
-#[derive(Debug, Default)]
-pub(super) struct NodeNames {
-    label: NodeLabel,
-    by_instance: HashMap<Box<str>, (Timestamp, Box<str>)>,
+/// Learns from a series read at `at` which node its `instance` is. The newest word counts, as
+/// addresses are given to other nodes in time.
+pub(super) fn learn(instances: &mut Instances, labels: &Labels<'_>, at: Timestamp) {
+    let named = labels.get("node").or_else(|| labels.get("nodename"));
+    let (Some(instance), Some(name)) = (labels.get("instance"), named) else {
+        return;
+    };
+    let known = instances.get(instance);
+    if known.is_none_or(|(learned_at, _)| *learned_at < at) {
+        instances.insert(instance.into(), (at, lower_case(name).into()));
+    }
 }
 
-impl NodeNames {
-    pub(super) fn new(label: NodeLabel) -> Self {
+/// Finds the node of a series by what was learned of instances.
+#[derive(Debug)]
+pub(super) struct NodeNames<'a> {
+    label: &'a NodeLabel,
+    /// In the order learned.
+    known: Vec<&'a Instances>,
+}
+
+impl<'a> NodeNames<'a> {
+    pub(super) fn new(label: &'a NodeLabel, known: impl Iterator<Item = &'a Instances>) -> Self {
         Self {
             label,
-            by_instance: HashMap::new(),
-        }
-    }
-
-    /// Learns from a series read at `at` which node its `instance` is. The newest word counts,
-    /// as addresses are given to other nodes in time.
-    pub(super) fn learn(&mut self, labels: &Labels<'_>, at: Timestamp) {
-        let named = labels.get("node").or_else(|| labels.get("nodename"));
-        let (Some(instance), Some(name)) = (labels.get("instance"), named) else {
-            return;
-        };
-        let known = self.by_instance.get(instance);
-        if known.is_none_or(|(learned_at, _)| *learned_at < at) {
-            self.by_instance
-                .insert(instance.into(), (at, lower_case(name).into()));
+            known: known.collect(),
         }
     }
 
     /// The node that the series belongs to.
     pub(super) fn of<'s>(&'s self, labels: &'s Labels<'_>) -> Option<Cow<'s, str>> {
-        match &self.label {
+        match self.label {
             NodeLabel::Named(label) => labels.get(&label.0).map(lower_case),
             NodeLabel::Automatic => labels
                 .get("node")
@@ -107,7 +107,10 @@ impl NodeNames {
     }
 
     fn of_instance<'s>(&'s self, instance: &'s str) -> Cow<'s, str> {
-        match self.by_instance.get(instance) {
+        let known = self.known.iter();
+        let named = known.filter_map(|instances| instances.get(instance));
+        let newest = named.reduce(|first, next| if first.0 < next.0 { next } else { first });
+        match newest {
             Some((_, name)) => (&**name).into(),
             None => lower_case(without_port(instance)),
         }
@@ -132,11 +135,13 @@ mod tests {
 
     #[test]
     fn the_node_is_found_as_the_usual_charts_label_it() {
-        let mut names = NodeNames::new(NodeLabel::Automatic);
-        names.learn(
+        let mut instances = Instances::new();
+        learn(
+            &mut instances,
             &Labels::of(&[("instance", "10.0.0.1:9100"), ("nodename", "Worker-1")]),
             second(1),
         );
+        let names = NodeNames::new(&NodeLabel::Automatic, [&instances].into_iter());
         for (labels, node) in [
             // kube-prometheus-stack, node_exporter
             (&[("instance", "10.0.0.1:9100")][..], Some("worker-1")),
@@ -165,22 +170,26 @@ mod tests {
 
     #[test]
     fn an_address_given_to_another_node_means_the_newer_one() {
-        let of = |order: [(&str, i64); 2]| {
-            let mut names = NodeNames::new(NodeLabel::Automatic);
-            for (node, at) in order {
+        let series = Labels::of(&[("instance", "10.0.0.1:9100")]);
+        for order in [[("old", 1), ("new", 2)], [("new", 2), ("old", 1)]] {
+            // In one answer, and in two.
+            let (mut one, mut two) = (Instances::new(), [Instances::new(), Instances::new()]);
+            for ((node, at), own) in order.into_iter().zip(&mut two) {
                 let labels = Labels::of(&[("instance", "10.0.0.1:9100"), ("nodename", node)]);
-                names.learn(&labels, second(at));
+                learn(&mut one, &labels, second(at));
+                learn(own, &labels, second(at));
             }
-            let series = Labels::of(&[("instance", "10.0.0.1:9100")]);
-            names.of(&series).unwrap().into_owned()
-        };
-        assert_eq!(of([("old", 1), ("new", 2)]), "new");
-        assert_eq!(of([("new", 2), ("old", 1)]), "new");
+            for known in [vec![&one], two.iter().collect()] {
+                let names = NodeNames::new(&NodeLabel::Automatic, known.into_iter());
+                assert_eq!(names.of(&series).as_deref(), Some("new"), "{order:?}");
+            }
+        }
     }
 
     #[test]
     fn a_configured_label_is_the_only_one_looked_at() {
-        let names = NodeNames::new(NodeLabel::Named("host".parse().unwrap()));
+        let label = NodeLabel::Named("host".parse().unwrap());
+        let names = NodeNames::new(&label, [].into_iter());
         let both = Labels::of(&[("host", "a"), ("node", "b")]);
         assert_eq!(names.of(&both).as_deref(), Some("a"));
         assert_eq!(names.of(&Labels::of(&[("node", "b")])), None);

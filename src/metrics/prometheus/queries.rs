@@ -10,7 +10,7 @@
 use jiff::SignedDuration;
 
 use super::names::NodeLabel;
-use crate::metrics::round::Query;
+use crate::metrics::query::Query;
 use evenkeel_core::units::{Resource, Resources};
 
 /// Network interfaces that are hardware, or that the hypervisor shows as such. Everything else
@@ -172,7 +172,7 @@ impl Queries {
             Query::Node(resource) => self.nodes[resource] = Some(NodeQuery::of(promql)),
             Query::Pod(resource) => self.pods[resource] = Some(promql.into()),
             Query::NetworkCapacity => self.network_capacity = Some(promql.into()),
-            Query::SampleTime(_) | Query::NodeMetrics | Query::PodMetrics => {}
+            Query::SampleTime(_) | Query::NodeMetrics | Query::PodMetrics | Query::Trace => {}
         }
     }
 }

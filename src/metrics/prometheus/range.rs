@@ -10,11 +10,12 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 
 use super::answer::{self, Point};
-use super::gather::load;
 use super::grid::Grid;
+use super::reader::load;
 use super::source::PrometheusSource;
+use crate::metrics::dropped::{DropCause, Dropped};
 use crate::metrics::error::MetricsError;
-use crate::metrics::round::{DropCause, Dropped};
+use crate::metrics::query::Query;
 use evenkeel_core::units::Resource;
 
 /// A workload as its Pods' names tell it.
@@ -77,7 +78,7 @@ impl PrometheusSource {
         namespaces: &[&str],
         grid: Grid,
     ) -> Option<Result<WorkloadSums, MetricsError>> {
-        let pods = self.pod_query(resource)?;
+        let pods = self.text(Query::Pod(resource))?;
         Some(
             self.sums(&by_workload(pods, namespaces), resource, grid)
                 .await,

@@ -1,42 +1,33 @@
-//! One round after another: the queries in their order, and what a failed one leaves out.
+//! A Prometheus as a source: its queries in their order, each sent and read.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::answer;
-use super::client::{Client, Session};
-use super::gather::Gathered;
-use super::names::NodeLabel;
+use super::client::Client;
 use super::queries::{self, NodeQuery, Queries};
+use super::reader::Reader;
 use super::settings::Settings;
+use crate::metrics::answer::{Answer, Answers};
 use crate::metrics::error::MetricsError;
-use crate::metrics::round::{Dropped, Query, QueryReport, Round};
+use crate::metrics::query::Query;
+use crate::metrics::round::Round;
 use crate::metrics::self_check::{self, Finding, NodeIdentity};
 use crate::metrics::series::LabelSet;
 use crate::metrics::source::MetricsSource;
-use evenkeel_clock as clock;
+use evenkeel_core::placement::usage::PodNames;
 use evenkeel_core::units::{Resource, Resources};
-
-/// So many queries in a row without any answer end a round; one alone may just be a heavy one.
-const UNREACHABLE_AFTER: u32 = 2;
 
 /// Usage from a Prometheus.
 pub struct PrometheusSource {
     pub(super) client: Client,
-    window: SignedDuration,
-    node_label: NodeLabel,
-    dated_by: Resources<Resource>,
-    steps: Vec<Step>,
+    /// The queries of a round, and the text of each.
+    queries: Vec<Query>,
+    texts: Vec<String>,
     probe: String,
-}
-
-/// A query ready to be sent.
-struct Step {
-    query: Query,
-    promql: String,
+    reader: Arc<Reader>,
 }
 
 impl PrometheusSource {
@@ -51,21 +42,28 @@ impl PrometheusSource {
         } = settings;
         let dated_by = dated_by(&queries.nodes);
         let render = |text: &str| queries::render(text, window, &node_label);
+        let probe = render(&queries.probe);
+        let (queries, texts) = steps(&queries, dated_by)
+            .map(|(query, text)| (query, render(text)))
+            .unzip();
         Self {
             client: Client::new(connection),
-            steps: steps(&queries, dated_by, render),
-            probe: render(&queries.probe),
-            dated_by,
-            window,
-            node_label,
+            queries,
+            texts,
+            probe,
+            reader: Arc::new(Reader {
+                window,
+                dated_by,
+                node_label,
+                pod_names: Mutex::new(PodNames::default()),
+            }),
         }
     }
 
-    /// The query of a round for this resource of the Pods.
-    pub(super) fn pod_query(&self, resource: Resource) -> Option<&str> {
-        let mut steps = self.steps.iter();
-        let step = steps.find(|step| step.query == Query::Pod(resource))?;
-        Some(&step.promql)
+    /// The text of a query; `None` where a round does not ask it.
+    pub(super) fn text(&self, query: Query) -> Option<&str> {
+        let at = self.queries.iter().position(|asked| *asked == query)?;
+        self.texts.get(at).map(String::as_str)
     }
 
     /// The label sets of series that should name nodes, for the self-check.
@@ -105,26 +103,6 @@ impl PrometheusSource {
         };
         Ok(self_check::check(nodes, round, &series))
     }
-
-    /// Asks one query and hands the gathered state back with the outcome.
-    async fn take(
-        &self,
-        session: &Session<'_>,
-        step: &Step,
-        mut gathered: Gathered,
-    ) -> (Option<Gathered>, Result<Dropped, MetricsError>) {
-        let body = match session.query(&step.promql).await {
-            Ok(body) => body,
-            Err(error) => return (Some(gathered), Err(error)),
-        };
-        let query = step.query;
-        // Tens of megabytes of JSON would hold up the requests that share this thread.
-        let parsed = tokio::task::spawn_blocking(move || {
-            let outcome = gathered.absorb(query, &body);
-            (Some(gathered), outcome)
-        });
-        parsed.await.unwrap_or((None, Err(MetricsError::Aborted)))
-    }
 }
 
 #[async_trait]
@@ -133,56 +111,25 @@ impl MetricsSource for PrometheusSource {
         "prometheus"
     }
 
-    async fn sample(&self, now: Timestamp) -> Result<Round, MetricsError> {
-        let session = self.client.session().await?;
-        let label = self.node_label.clone();
-        let mut gathered = Gathered::new(now, self.window, self.dated_by, label);
-        let mut reports = Vec::with_capacity(self.steps.len());
-        let mut unreachable = 0;
-        for step in &self.steps {
-            let begun = clock::instant();
-            let outcome = if unreachable < UNREACHABLE_AFTER {
-                let (kept, outcome) = self.take(&session, step, gathered).await;
-                gathered = kept.ok_or(MetricsError::Aborted)?;
-                outcome
-            } else {
-                Err(MetricsError::Skipped)
-            };
-            match &outcome {
-                Err(error) if error.is_unreachable() => unreachable += 1,
-                Err(MetricsError::Skipped) => {}
-                _ => unreachable = 0,
-            }
-            reports.push(report(step.query, begun.elapsed(), outcome));
-        }
-        finish(gathered, reports)
+    fn queries(&self) -> &[Query] {
+        &self.queries
     }
-}
 
-/// The round, unless not one query has brought an answer.
-fn finish(gathered: Gathered, mut reports: Vec<QueryReport>) -> Result<Round, MetricsError> {
-    if reports.iter().all(|report| report.error.is_some()) {
-        let first = reports.iter_mut().find_map(|report| report.error.take());
-        if let Some(error) = first {
-            return Err(error);
-        }
-    }
-    Ok(Round {
-        usage: Arc::new(gathered.usage),
-        reports,
-    })
-}
-
-fn report(query: Query, took: Duration, outcome: Result<Dropped, MetricsError>) -> QueryReport {
-    let (dropped, error) = match outcome {
-        Ok(dropped) => (dropped, None),
-        Err(error) => (Dropped::default(), Some(error)),
-    };
-    QueryReport {
-        query,
-        took,
-        dropped,
-        error,
+    async fn fetch(
+        &self,
+        query: Query,
+        before: &Answers,
+        now: Timestamp,
+    ) -> Result<Answer, MetricsError> {
+        let Some(text) = self.text(query) else {
+            return Ok(Answer::default());
+        };
+        let body = self.client.session().await?.query(text).await?;
+        let (reader, before) = (Arc::clone(&self.reader), before.clone());
+        // Tens of megabytes of JSON would hold up the requests that share this thread.
+        tokio::task::spawn_blocking(move || reader.read(query, &before, now, &body))
+            .await
+            .unwrap_or(Err(MetricsError::Aborted))
     }
 }
 
@@ -197,43 +144,29 @@ fn dated_by(nodes: &Resources<Option<NodeQuery>>) -> Resources<Resource> {
     })
 }
 
-/// The queries in the order asked: times before values, nodes before Pods.
-fn steps(
-    queries: &Queries,
-    dated_by: Resources<Resource>,
-    render: impl Fn(&str) -> String,
-) -> Vec<Step> {
+/// The queries in the order asked, times before values and nodes before Pods, as they are written.
+fn steps(queries: &Queries, dated_by: Resources<Resource>) -> impl Iterator<Item = (Query, &str)> {
     let Queries {
         nodes,
         pods,
         network_capacity,
         probe: _,
     } = queries;
-    let times = nodes.iter().filter_map(|(resource, query)| {
+    let times = nodes.iter().filter_map(move |(resource, query)| {
         let first = dated_by[resource] == resource;
-        Some((
-            Query::SampleTime(resource),
-            &query.as_ref().filter(|_| first)?.sampled,
-        ))
+        let query = query.as_ref().filter(|_| first)?;
+        Some((Query::SampleTime(resource), &*query.sampled))
     });
     let values = nodes
         .iter()
-        .filter_map(|(resource, query)| Some((Query::Node(resource), &query.as_ref()?.value)));
+        .filter_map(|(resource, query)| Some((Query::Node(resource), &*query.as_ref()?.value)));
     let capacity = network_capacity
         .iter()
-        .map(|text| (Query::NetworkCapacity, text));
+        .map(|text| (Query::NetworkCapacity, &**text));
     let pods = pods
         .iter()
-        .filter_map(|(resource, text)| Some((Query::Pod(resource), text.as_ref()?)));
-    times
-        .chain(values)
-        .chain(capacity)
-        .chain(pods)
-        .map(|(query, text)| Step {
-            query,
-            promql: render(text),
-        })
-        .collect()
+        .filter_map(|(resource, text)| Some((Query::Pod(resource), text.as_deref()?)));
+    times.chain(values).chain(capacity).chain(pods)
 }
 
 #[cfg(test)]
@@ -243,9 +176,8 @@ mod tests {
     #[test]
     fn a_round_is_thirteen_queries_times_first_whatever_the_cluster() {
         let queries = Queries::default();
-        let asked: Vec<&str> = steps(&queries, dated_by(&queries.nodes), str::to_owned)
-            .iter()
-            .map(|step| step.query.as_str())
+        let asked: Vec<&str> = steps(&queries, dated_by(&queries.nodes))
+            .map(|(query, _)| query.as_str())
             .collect();
         assert_eq!(asked.len(), 13);
         assert_eq!(asked[..3], ["sampleTimeCpu", "sampleTimeDisk", "nodeCpu"]);
@@ -257,9 +189,8 @@ mod tests {
         queries.nodes[Resource::Cpu] = None;
         queries.pods[Resource::Disk] = None;
         queries.network_capacity = None;
-        let asked: Vec<&str> = steps(&queries, dated_by(&queries.nodes), str::to_owned)
-            .iter()
-            .map(|step| step.query.as_str())
+        let asked: Vec<&str> = steps(&queries, dated_by(&queries.nodes))
+            .map(|(query, _)| query.as_str())
             .collect();
         assert_eq!(asked.len(), 10);
         assert_eq!(

@@ -1,0 +1,115 @@
+//! Answers to queries as they are kept, and those of one round put together.
+//!
+//! An answer is a part of the usage in columns, or the times by which other answers are dated. A
+//! round's usage shares the columns of its answers.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::dropped::Dropped;
+use super::query::Query;
+use evenkeel_core::placement::usage::UsageSample;
+use evenkeel_core::units::Resource;
+
+/// The answer to one query.
+#[derive(Debug, Default)]
+pub struct Answer {
+    pub content: Content,
+    /// Values that were not taken.
+    pub dropped: Dropped,
+}
+
+/// What an answer tells.
+#[derive(Debug)]
+pub enum Content {
+    /// A part of the usage; all else is empty.
+    Usage(UsageSample),
+    /// When exporters were read.
+    Times(SampleTimes),
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self::Usage(UsageSample::default())
+    }
+}
+
+/// The node that each `instance` is, with the time of the series that says so.
+pub type Instances = HashMap<Box<str>, (Timestamp, Arc<str>)>;
+
+/// When the exporters of the nodes were last read.
+#[derive(Debug, Default)]
+pub struct SampleTimes {
+    pub by_node: HashMap<Arc<str>, Timestamp>,
+    pub instances: Instances,
+}
+
+impl Answer {
+    /// The time of the newest measurement of any node.
+    pub(crate) fn newest(&self) -> Option<Timestamp> {
+        let Content::Usage(usage) = &self.content else {
+            return None;
+        };
+        let columns = usage.nodes.values().iter();
+        let measured = columns.flat_map(|column| column.values());
+        measured.map(|measurement| measurement.at).max()
+    }
+}
+
+impl From<UsageSample> for Answer {
+    fn from(usage: UsageSample) -> Self {
+        Self {
+            content: Content::Usage(usage),
+            dropped: Dropped::default(),
+        }
+    }
+}
+
+/// The answers that a round has had so far, in the order asked; clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Answers(Vec<(Query, Arc<Answer>)>);
+
+impl Answers {
+    pub(crate) fn push(&mut self, query: Query, answer: Arc<Answer>) {
+        self.0.push((query, answer));
+    }
+
+    /// True where the query has been answered in this round.
+    pub(crate) fn hold(&self, query: Query) -> bool {
+        self.0.iter().any(|(answered, _)| *answered == query)
+    }
+
+    /// The times of the exporters behind a resource of the nodes.
+    pub(crate) fn times(&self, resource: Resource) -> Option<&SampleTimes> {
+        let mut times = self.all_times();
+        let (_, times) = times.find(|(query, _)| *query == Query::SampleTime(resource))?;
+        Some(times)
+    }
+
+    /// All that says which instance is which node.
+    pub(crate) fn instances(&self) -> impl Iterator<Item = &Instances> {
+        self.all_times().map(|(_, times)| &times.instances)
+    }
+
+    /// The usage that the answers tell, in their own columns.
+    pub(crate) fn usage(&self) -> UsageSample {
+        let mut usage = UsageSample::default();
+        for (_, answer) in &self.0 {
+            if let Content::Usage(part) = &answer.content {
+                usage.share(part);
+            }
+        }
+        usage
+    }
+
+    fn all_times(&self) -> impl Iterator<Item = (Query, &SampleTimes)> {
+        self.0.iter().filter_map(|(query, answer)| {
+            let Content::Times(times) = &answer.content else {
+                return None;
+            };
+            Some((*query, times))
+        })
+    }
+}

@@ -1,0 +1,83 @@
+//! The queries that sources answer, and the keys that their answers are kept by.
+//!
+//! A query says which resource it reads, and of what: of all nodes, of all Pods, or of the exporters
+//! behind the nodes. With the name of its source that is all that tells its answer from others.
+
+use evenkeel_core::units::Resource;
+
+/// Key of an answer: two queries with equal keys read the same numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct QueryKey {
+    /// The name of the source, from the closed set of
+    /// [`MetricsSource::name`](super::MetricsSource::name).
+    pub source: &'static str,
+    pub query: Query,
+}
+
+/// Subject of a query; a closed set, since it is a metric label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Query {
+    /// Time at which the exporter behind this resource of the nodes was last read.
+    SampleTime(Resource),
+    /// Usage of each node.
+    Node(Resource),
+    /// Usage of each Pod.
+    Pod(Resource),
+    /// The speed of each node's network interfaces.
+    NetworkCapacity,
+    /// cpu and memory of all nodes in one list.
+    NodeMetrics,
+    /// cpu and memory of all Pods in one list.
+    PodMetrics,
+    /// Everything that a written trace holds.
+    Trace,
+}
+
+impl Query {
+    /// Queries that the configuration may replace, in the order in which it shows them.
+    pub const SETTABLE: [Self; 11] = [
+        Self::Node(Resource::Cpu),
+        Self::Node(Resource::Memory),
+        Self::Node(Resource::NetworkIo),
+        Self::Node(Resource::DiskIo),
+        Self::Node(Resource::Disk),
+        Self::Pod(Resource::Cpu),
+        Self::Pod(Resource::Memory),
+        Self::Pod(Resource::NetworkIo),
+        Self::Pod(Resource::DiskIo),
+        Self::Pod(Resource::Disk),
+        Self::NetworkCapacity,
+    ];
+
+    /// The name in metrics, logs and the configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SampleTime(resource) => match resource {
+                Resource::Cpu => "sampleTimeCpu",
+                Resource::Memory => "sampleTimeMemory",
+                Resource::NetworkIo => "sampleTimeNetworkIo",
+                Resource::DiskIo => "sampleTimeDiskIo",
+                Resource::Disk => "sampleTimeDisk",
+            },
+            Self::Node(resource) => match resource {
+                Resource::Cpu => "nodeCpu",
+                Resource::Memory => "nodeMemory",
+                Resource::NetworkIo => "nodeNetworkIo",
+                Resource::DiskIo => "nodeDiskIo",
+                Resource::Disk => "nodeDisk",
+            },
+            Self::Pod(resource) => match resource {
+                Resource::Cpu => "podCpu",
+                Resource::Memory => "podMemory",
+                Resource::NetworkIo => "podNetworkIo",
+                Resource::DiskIo => "podDiskIo",
+                Resource::Disk => "podDisk",
+            },
+            Self::NetworkCapacity => "networkCapacity",
+            Self::NodeMetrics => "nodeMetrics",
+            Self::PodMetrics => "podMetrics",
+            Self::Trace => "trace",
+        }
+    }
+}
