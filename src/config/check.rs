@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use super::value::{Count, Number, Text};
+use super::value::{Count, Number};
 use evenkeel_core::units::{Bytes, BytesPerSecond, Quantity, Ratio};
+use evenkeel_kubernetes::written::Text;
 
 /// A path and what is wrong there.
 #[derive(Debug)]

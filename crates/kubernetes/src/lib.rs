@@ -31,3 +31,4 @@ pub mod scaling_policy;
 pub mod snapshot;
 pub mod watched;
 pub mod workload;
+pub mod written;
