@@ -12,7 +12,7 @@ pub mod annotations;
 pub mod autoscaler;
 pub mod bounds_annotation;
 pub mod demand;
-mod duration;
+pub mod duration;
 pub mod extender;
 pub mod json;
 pub mod kinds;
