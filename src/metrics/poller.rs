@@ -1,9 +1,10 @@
 //! The task that asks the source's queries at each tick.
 //!
-//! It is one for all sources: what they answer is kept here, by the key of each query. Ticks stand at fixed distances from the start; a round that takes longer swallows the ticks
-//! it overlaps, so that there are never two at once and a slow source is not asked more often
-//! than it can answer. A failing source is asked again at the next tick: rounds are few and
-//! small, so there is nothing to back off from.
+//! It is one for all sources: what they answer is kept here, by the key of each query. Ticks stand
+//! at fixed distances from the start; a round that takes longer swallows the ticks it overlaps, so
+//! that there are never two at once and a slow source is not asked more often than it can answer. A
+//! failing source is asked again at the next tick: rounds are few and small, so there is nothing to
+//! back off from.
 
 use std::sync::Arc;
 use std::time::Duration;

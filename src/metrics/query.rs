@@ -1,7 +1,8 @@
 //! The queries that sources answer, and the keys that their answers are kept by.
 //!
-//! A query says which resource it reads, and of what: of all nodes, of all Pods, or of the exporters
-//! behind the nodes. With the name of its source that is all that tells its answer from others.
+//! A query says which resource it reads, and of what: of all nodes, of all Pods, or of the
+//! exporters behind the nodes. With the name of its source that is all that tells its answer from
+//! others.
 
 use evenkeel_core::units::Resource;
 
