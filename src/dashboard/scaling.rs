@@ -19,6 +19,7 @@ use crate::controller::scaling::trace::{Key, STEP, Traces};
 use crate::controller::scaling::{Board, BoardEntry};
 use crate::server::ApiError;
 use crate::server::handlers::json_body;
+use evenkeel_kubernetes::kinds::Kind;
 
 /// State that the scaling loop leaves behind at each tick.
 #[derive(Debug, Clone, Default)]
@@ -77,7 +78,7 @@ struct HistoryQuery {
 }
 
 fn autoscaler() -> String {
-    "HorizontalPodAutoscaler".to_owned()
+    Kind::HorizontalPodAutoscaler.as_str().to_owned()
 }
 
 fn cpu() -> String {

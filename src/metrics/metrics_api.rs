@@ -2,7 +2,7 @@
 //!
 //! It knows cpu and memory only; the other resources stay absent, and with them their rules fall
 //! back to estimates. Time and window are those that the objects carry. The API has no pages, so
-//! both lists are read whole and parsed with borrowed text.
+//! both lists are asked for whole.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,9 @@ use super::error::{MetricsError, excerpt};
 use super::query::Query;
 use super::source::MetricsSource;
 use evenkeel_core::placement::usage::{Measurement, PodNames, UsageSample};
+use evenkeel_core::scaling::signal::ResourceName;
 use evenkeel_core::units::{Amount, Bytes, Quantity, Resource, Resources};
+use evenkeel_kubernetes::pod_metrics::{self, PodUsage};
 
 /// Bounds of a call to the metrics API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,8 +141,6 @@ struct List<T> {
 struct Metadata<'a> {
     #[serde(borrow)]
     name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    namespace: Cow<'a, str>,
 }
 
 #[derive(Deserialize, Default)]
@@ -158,20 +158,6 @@ struct NodeMetrics<'a> {
     timestamp: Timestamp,
     window: SignedDuration,
     #[serde(borrow)]
-    usage: Usage<'a>,
-}
-
-#[derive(Deserialize)]
-struct PodMetrics<'a> {
-    #[serde(borrow)]
-    metadata: Metadata<'a>,
-    #[serde(borrow, default)]
-    containers: Vec<ContainerMetrics<'a>>,
-}
-
-#[derive(Deserialize)]
-struct ContainerMetrics<'a> {
-    #[serde(borrow, default)]
     usage: Usage<'a>,
 }
 
@@ -222,24 +208,35 @@ fn read_nodes(body: &[u8]) -> Result<Answer, MetricsError> {
     })
 }
 
+/// The usage of the Pods. One of which a container lacks a resource is not measured in it: the sum of
+/// the others would be taken for the whole.
 fn read_pods(body: &[u8], names: &Mutex<PodNames>) -> Result<Answer, MetricsError> {
-    let list: List<PodMetrics<'_>> =
-        serde_json::from_slice(body).map_err(|error| MetricsError::malformed(&error, body))?;
     let (mut usage, mut dropped) = (UsageSample::default(), Dropped::default());
     let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);
-    for pod in list.items {
-        let mut sums: Resources<Option<Amount>> = Resources::default();
-        for container in &pod.containers {
-            for (resource, amount) in container.usage.amounts(&mut dropped).iter() {
-                let (sum, Some(amount)) = (&mut sums[resource], amount) else {
-                    continue;
-                };
-                *sum = Some(sum.unwrap_or_default().saturating_add(*amount));
+    let read = pod_metrics::for_each(body, |pod| {
+        let PodUsage {
+            namespace,
+            metrics,
+            unreadable,
+        } = pod;
+        for _ in 0..unreadable {
+            dropped.add(DropCause::NotANumber);
+        }
+        let mut used: Resources<Option<Amount>> = Resources::default();
+        for (resource, name, unit) in [
+            (Resource::Cpu, ResourceName::Cpu, 1),
+            (Resource::Memory, ResourceName::Memory, 1000),
+        ] {
+            let measured = metrics.measurement(&name, None);
+            match measured.map(|measured| u64::try_from(measured.value)) {
+                Some(Ok(milli)) => used[resource] = Some(Amount::new(milli.div_ceil(unit))),
+                Some(Err(_)) => dropped.add(DropCause::Negative),
+                None => {}
             }
         }
-        let name = names.get(&pod.metadata.namespace, &pod.metadata.name);
-        usage.insert_pod(&name, &sums);
-    }
+        usage.insert_pod(&names.get(&namespace, &metrics.pod), &used);
+    });
+    read.map_err(|error| MetricsError::malformed(&error, body))?;
     Ok(Answer {
         content: Content::Usage(usage),
         dropped,
@@ -386,5 +383,25 @@ mod tests {
         };
         assert_eq!(usage.node("a")[Resource::Cpu], None);
         assert!(usage.node("a")[Resource::Memory].is_some());
+    }
+
+    #[test]
+    fn a_pod_with_a_container_that_was_not_measured_is_not_measured() {
+        let body = br#"{"items":[
+            {"metadata":{"name":"a","namespace":"shop"},"timestamp":"2026-03-02T09:15:04Z",
+             "window":"10s","containers":[{"name":"app","usage":{"memory":"1Ki"}},
+                {"name":"side","usage":{"cpu":"20m","memory":"1Ki"}}]},
+            {"metadata":{"name":"b","namespace":"shop"},"timestamp":"2026-03-02T09:15:04Z",
+             "window":"10s","containers":[{"name":"app","usage":{"cpu":"-1","memory":"500m"}}]}]}"#;
+        let answer = read_pods(body, &Mutex::default()).unwrap();
+        assert_eq!(answer.dropped.count(DropCause::Negative), 1);
+        let Content::Usage(usage) = answer.content else {
+            panic!("a list tells usage");
+        };
+        for (pod, memory) in [("a", 2048), ("b", 1)] {
+            let of = |resource| usage.of_pod("shop", pod, resource).map(Amount::get);
+            assert_eq!(of(Resource::Cpu), None, "{pod}");
+            assert_eq!(of(Resource::Memory), Some(memory), "{pod}");
+        }
     }
 }

@@ -20,6 +20,7 @@ use evenkeel_core::units::{Amount, Resources};
 use evenkeel_kubernetes::extender::REFUSAL;
 use jiff::SignedDuration;
 use proptest::prelude::*;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 const NAMESPACE: &str = "e2e-extender";
@@ -463,7 +464,8 @@ proptest! {
         prop_assert!(answer.status == StatusCode::OK || answer.status.is_client_error(), "{:?}", answer);
         prop_assert!(!answer.retry_after);
         if answer.status == StatusCode::OK {
-            prop_assert!(serde_json::from_slice::<Value>(&answer.body).is_ok());
+            // What is echoed is JSON as it came, half a surrogate pair included.
+            prop_assert!(serde_json::from_slice::<IgnoredAny>(&answer.body).is_ok());
         }
     }
 }

@@ -1,12 +1,17 @@
-//! The answer of `metrics.k8s.io/v1beta1` for Pods, as the HPA algorithm reads it.
+//! The answer of `metrics.k8s.io/v1beta1` for Pods: the usage of each container with its own time.
+//!
+//! For a namespace's Pods the list is kept; for all Pods of a cluster it is read one after another,
+//! since the texts of a hundred thousand of them would take more memory than all else.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use evenkeel_core::scaling::pod::Requests;
 use evenkeel_core::scaling::sample::{ContainerMetrics, PodMetrics};
 use evenkeel_core::units::Quantity;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::json::list;
 
@@ -17,10 +22,95 @@ pub struct PodMetricsList {
     items: Vec<Item>,
 }
 
+/// The usage of one Pod of a list.
+#[derive(Debug)]
+pub struct PodUsage {
+    pub namespace: String,
+    pub metrics: PodMetrics,
+    /// The amounts that are no quantity, and left out.
+    pub unreadable: usize,
+}
+
+/// Reads a `PodMetricsList` and hands over one Pod after another.
+///
+/// # Errors
+/// The body is no such list; what stands before the fault has been handed over.
+pub fn for_each(body: &[u8], take: impl FnMut(PodUsage)) -> serde_json::Result<()> {
+    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    List(take).deserialize(&mut deserializer)?;
+    deserializer.end()
+}
+
+struct List<F>(F);
+
+impl<'de, F: FnMut(PodUsage)> DeserializeSeed<'de> for List<F> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de, F: FnMut(PodUsage)> Visitor<'de> for List<F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a PodMetricsList")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some(field) = map.next_key::<String>()? {
+            if field == "items" {
+                map.next_value_seed(Items(&mut self.0))?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Items<'f, F>(&'f mut F);
+
+impl<'de, F: FnMut(PodUsage)> DeserializeSeed<'de> for Items<'_, F> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, F: FnMut(PodUsage)> Visitor<'de> for Items<'_, F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of PodMetrics")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while let Some(item) = items.next_element::<Item>()? {
+            let metrics = item.read();
+            let amounts = item.containers.iter().flat_map(|one| one.usage.values());
+            let unreadable = amounts.filter(|text| text.parse::<Quantity>().is_err());
+            (self.0)(PodUsage {
+                unreadable: unreadable.count(),
+                namespace: item.metadata.namespace,
+                metrics,
+            });
+        }
+        Ok(())
+    }
+}
+
 #[derive(Debug, Deserialize)]
 struct Item {
     metadata: Name,
-    timestamp: Timestamp,
+    timestamp: Option<Timestamp>,
+    #[serde(default)]
     window: String,
     #[serde(default, deserialize_with = "list")]
     containers: Vec<Container>,
@@ -52,12 +142,13 @@ impl PodMetricsList {
 }
 
 impl Item {
-    /// A window that does not parse is none: the usage is then that of one moment.
+    /// A window that does not parse is none: the usage is then that of one moment. A time that is not
+    /// given is long past, as Go has it.
     fn read(&self) -> PodMetrics {
         let window: Option<SignedDuration> = self.window.parse().ok();
         PodMetrics {
             pod: self.metadata.name.clone(),
-            timestamp: self.timestamp,
+            timestamp: self.timestamp.unwrap_or(Timestamp::MIN),
             window: window.unwrap_or_default(),
             containers: self.containers.iter().map(Container::read).collect(),
         }
@@ -113,6 +204,31 @@ mod tests {
                 value,
                 "{resource} {container:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_list_is_read_one_pod_after_another() {
+        let body = json!({"kind": "PodMetricsList", "items": [
+            {"metadata": {"name": "a", "namespace": "shop"}, "timestamp": null, "window": "10s",
+                "containers": [{"name": "app", "usage": {"cpu": "lots", "memory": "1Mi"}}]},
+            {"metadata": {"name": "b", "namespace": "shop"}, "timestamp": "2026-03-01T10:00:00Z",
+                "window": "10s", "containers": null}], "metadata": {}});
+        let mut found = Vec::new();
+        for_each(body.to_string().as_bytes(), |pod| found.push(pod)).unwrap();
+        let names: Vec<&str> = found.iter().map(|pod| &*pod.metrics.pod).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!(found[0].metrics.timestamp, Timestamp::MIN);
+        assert_eq!((found[0].unreadable, found[1].unreadable), (1, 0));
+        for (body, good) in [
+            (r#"{"items":null}"#, true),
+            (r"{}", true),
+            (r#"{"items":[{}]}"#, false),
+            (r#"{"items":5}"#, false),
+            ("[]", false),
+            (r#"{"items":[]} more"#, false),
+        ] {
+            assert_eq!(for_each(body.as_bytes(), |_| {}).is_ok(), good, "{body}");
         }
     }
 }

@@ -6,6 +6,7 @@
 use serde::Deserialize;
 
 use super::json::null_is_default;
+use super::kinds::Kind;
 use super::meta::Meta;
 
 const PAUSED: &str = "autoscaling.keda.sh/paused";
@@ -45,12 +46,10 @@ pub struct ScaledObjectTarget {
     pub name: String,
 }
 
-const DEPLOYMENT: &str = "Deployment";
-
 impl Default for ScaledObjectTarget {
     fn default() -> Self {
         Self {
-            kind: DEPLOYMENT.to_owned(),
+            kind: Kind::Deployment.as_str().to_owned(),
             name: String::new(),
         }
     }
@@ -60,7 +59,7 @@ fn kind<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::
     let given = Option::<String>::deserialize(deserializer)?;
     Ok(given
         .filter(|kind| !kind.is_empty())
-        .unwrap_or_else(|| DEPLOYMENT.to_owned()))
+        .unwrap_or_else(|| Kind::Deployment.as_str().to_owned()))
 }
 
 impl ScaledObject {

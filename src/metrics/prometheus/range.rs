@@ -17,6 +17,7 @@ use crate::metrics::dropped::{DropCause, Dropped};
 use crate::metrics::error::MetricsError;
 use crate::metrics::query::Query;
 use evenkeel_core::units::Resource;
+use evenkeel_kubernetes::kinds::Kind;
 
 /// A workload as its Pods' names tell it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -61,8 +62,8 @@ pub fn by_workload(pods: &str, namespaces: &[&str]) -> String {
     };
     let path = format!(r#"label_join({pods}, "pod_path", "/", "namespace", "pod")"#);
     // The second overwrites the first: five random digits are rarer than a StatefulSet of that size.
-    let stateful = named(&path, "StatefulSet", STATEFUL_SET);
-    let all = named(&stateful, "Deployment", DEPLOYMENT);
+    let stateful = named(&path, Kind::StatefulSet.as_str(), STATEFUL_SET);
+    let all = named(&stateful, Kind::Deployment.as_str(), DEPLOYMENT);
     format!("sum by (namespace, workload) ({all})")
 }
 
