@@ -35,8 +35,8 @@ const AFTER_HELP: &str = "\
 Exit codes: 0 the work is done, 1 it failed, 2 the call, an input file or the configuration is wrong.
 Tables have no colour when the output is not a terminal or NO_COLOR is set.";
 
-/// Keeps Kubernetes clusters on an even keel: classifies Pods at admission and places them by the
-/// real load of five resources.
+/// Keeps Kubernetes clusters on an even keel: classifies Pods at admission, places them by the real
+/// load of five resources, and scales workloads ahead of their load.
 #[derive(Debug, Parser)]
 #[command(
     name = "evenkeel",
