@@ -18,6 +18,10 @@ lint:
 test:
     cargo test --locked
 
+# The tests of what the image is built with: the service without the simulated cluster.
+test-image:
+    cargo test -p evenkeel --no-default-features --locked
+
 # The tests against a real control plane; KUBEBUILDER_ASSETS names the folder with its binaries.
 test-control-plane:
     cargo test --locked --test control_plane -- --nocapture

@@ -35,7 +35,6 @@ pub(crate) use check::Checker;
 pub(crate) use environment::local_time_zone;
 pub(crate) use environment::{environment, no_colour};
 pub(crate) use profiles::parse_judgement;
-pub(crate) use value::Text;
 
 pub use error::{ConfigError, Origin, Problem};
 pub use file::{API_VERSION, File, KIND, Writes};

@@ -12,13 +12,14 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::output::{self, Failure};
-use crate::config::{API_VERSION, Checker, Text, yaml};
+use crate::config::{API_VERSION, Checker, yaml};
 use evenkeel_core::placement::Policy;
 use evenkeel_core::placement::node_table::{NodeFacts, NodeTable, PodFacts, Settings};
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
-use evenkeel_core::units::{Amount, BytesPerSecond, Quantity, Resource, Resources};
+use evenkeel_core::units::{Amount, Resources};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::snapshot::{Namespaces, Snapshot};
+use evenkeel_kubernetes::written::{AmountTexts, Text};
 
 const KIND: &str = "ClusterSnapshot";
 
@@ -54,10 +55,10 @@ struct ClusterFile {
 )]
 struct NodeFile {
     name: String,
-    capacity: AmountsFile,
+    capacity: AmountTexts,
     /// Measured usage; without it the node's load is the sum of its Pods' demands.
     #[serde(default)]
-    usage: AmountsFile,
+    usage: AmountTexts,
     /// Age of the measurement.
     usage_age: Option<Text>,
     #[serde(default = "yes")]
@@ -80,25 +81,10 @@ struct PodFile {
     namespace: String,
     name: String,
     node: String,
-    demand: AmountsFile,
+    demand: AmountTexts,
     /// Since when its containers run; without it the Pod is still starting, in no measurement, and
     /// counted on top of them.
     running_for: Option<Text>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    deny_unknown_fields,
-    default,
-    expecting = "a mapping from resources to amounts"
-)]
-struct AmountsFile {
-    cpu: Option<Text>,
-    memory: Option<Text>,
-    network_io: Option<Text>,
-    disk_io: Option<Text>,
-    disk: Option<Text>,
 }
 
 /// A cluster that was read.
@@ -200,7 +186,7 @@ fn build(file: ClusterFile, policy: &Policy, check: &mut Checker) -> Cluster {
 
 impl NodeFile {
     fn facts(&self, path: &str, policy: &Policy, check: &mut Checker) -> NodeFacts {
-        let told = self.capacity.check(&format!("{path}.capacity"), check);
+        let told = amounts(&self.capacity, &format!("{path}.capacity"), check);
         let capacity = |resource| told[resource].or(policy.default_capacity[resource]);
         NodeFacts {
             tainted: false,
@@ -217,7 +203,7 @@ impl NodeFile {
             age.unwrap_or_default()
         });
         let at = NOW.checked_sub(age).unwrap_or(Timestamp::MIN);
-        let usage = self.usage.check(&format!("{path}.usage"), check);
+        let usage = amounts(&self.usage, &format!("{path}.usage"), check);
         let stated = usage.values().iter().any(Option::is_some);
         stated.then(|| {
             usage.map(|value| {
@@ -247,7 +233,7 @@ impl PodFile {
                 "the name of one of the nodes",
             );
         }
-        let demand = demand.check(&format!("{path}.demand"), check);
+        let demand = amounts(demand, &format!("{path}.demand"), check);
         let started = running_for.as_ref().and_then(|text| {
             let since = check.duration(&format!("{path}.runningFor"), text);
             NOW.checked_sub(since).ok()
@@ -263,48 +249,23 @@ impl PodFile {
     }
 }
 
-impl AmountsFile {
-    fn check(&self, path: &str, check: &mut Checker) -> Resources<Option<Amount>> {
-        let Self {
-            cpu,
-            memory,
-            network_io,
-            disk_io,
-            disk,
-        } = self;
-        let texts = Resources::new([cpu, memory, network_io, disk_io, disk]);
-        Resources::from_fn(|resource| {
-            let text = texts[resource].as_ref()?.as_ref();
-            match amount(resource, text) {
-                Ok(amount) => Some(amount),
-                Err(message) => {
-                    check.refuse(&format!("{path}.{resource}"), message);
-                    None
-                }
-            }
-        })
-    }
-}
-
-/// An amount as Kubernetes and Evenkeel's annotations write it.
-fn amount(resource: Resource, text: &str) -> Result<Amount, String> {
-    let quantity = || text.parse::<Quantity>().map_err(|error| error.to_string());
-    match resource {
-        Resource::Cpu => quantity().map(|quantity| Amount::new(quantity.milli_ceil())),
-        Resource::Memory | Resource::Disk => {
-            quantity().map(|quantity| Amount::new(quantity.ceil()))
+/// The amounts that are understood; the others are findings.
+fn amounts(texts: &AmountTexts, path: &str, check: &mut Checker) -> Resources<Option<Amount>> {
+    let parsed = texts.parse();
+    Resources::from_fn(|resource| match parsed[resource].as_ref()? {
+        Ok(amount) => Some(*amount),
+        Err((error, _)) => {
+            check.refuse(&format!("{path}.{resource}"), error);
+            None
         }
-        Resource::NetworkIo | Resource::DiskIo => text
-            .parse::<BytesPerSecond>()
-            .map(Amount::from)
-            .map_err(|error| error.to_string()),
-    }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::{Config, Sources};
+    use evenkeel_core::units::Resource;
     use evenkeel_kubernetes::snapshot::OptIn;
 
     const HEAD: &str = "apiVersion: config.evenkeel.dev/v1alpha1\nkind: ClusterSnapshot\n";

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
 use super::section::section;
-use super::value::Text;
 use crate::certificates::{FileSettings, Names, SelfManagedSettings, Serving, Settings};
 use crate::server::tls::ServerFiles;
+use evenkeel_kubernetes::written::Text;
 
 section! {
     /// `certificates` as it is written.

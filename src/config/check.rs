@@ -11,8 +11,10 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use super::value::{Count, Number, Text};
+use super::value::{Count, Number};
 use evenkeel_core::units::{Bytes, BytesPerSecond, Quantity, Ratio};
+use evenkeel_kubernetes::duration;
+use evenkeel_kubernetes::written::Text;
 
 /// A path and what is wrong there.
 #[derive(Debug)]
@@ -102,16 +104,11 @@ impl Checker {
 
     /// A duration above zero, or `None` where `0` is written.
     pub(crate) fn duration_or_never(&mut self, path: &str, text: &Text) -> Option<SignedDuration> {
-        if matches!(text.as_ref(), "0" | "0s") {
-            return None;
+        let parsed = duration::parse(text.as_ref());
+        if parsed.is_none() {
+            self.refuse_value(path, text.as_ref(), duration::ACCEPTED);
         }
-        match SignedDuration::from_str(text.as_ref()) {
-            Ok(duration) if duration.is_positive() => Some(duration),
-            _ => {
-                self.refuse_value(path, text.as_ref(), "a duration such as 5m, or 0 for never");
-                None
-            }
-        }
+        parsed.filter(SignedDuration::is_positive)
     }
 
     /// A size in bytes, above zero.

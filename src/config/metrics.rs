@@ -5,17 +5,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use evenkeel_core::units::Ratio;
-use evenkeel_http_client::Uri;
+use evenkeel_http_client::{AddressError, Uri};
 use jiff::SignedDuration;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::check::Checker;
 use super::section::section;
-use super::value::{Number, Text};
+use super::value::Number;
 use crate::metrics::prometheus::{Connection, NodeLabel, Queries};
 use crate::metrics::{BODY_LIMIT, Query, Settings, Source};
 use crate::metrics::{metrics_api, poller, prometheus, replay};
+use evenkeel_kubernetes::written::Text;
 
 section! {
     /// `metrics` as it is written.
@@ -97,7 +98,7 @@ impl MetricsSection {
                 interval: check.period("metrics.interval", interval),
                 // A round asks some ten questions, each with its own timeout; none may still be
                 // under way when its answer would be too old to be used.
-                timeout: (timeout * 4).min(max_age.unsigned_abs()),
+                timeout: timeout.saturating_mul(4).min(max_age.unsigned_abs()),
             },
         }
     }
@@ -140,23 +141,19 @@ impl PrometheusSection {
 /// Credentials are refused in a URL because the effective configuration and logs show it.
 fn check_url(check: &mut Checker, url: &str) -> Uri {
     const PATH: &str = "metrics.prometheus.url";
-    let parsed: Option<Uri> = url.parse().ok();
-    let authority = parsed.as_ref().and_then(Uri::authority);
-    if authority.is_some_and(|authority| authority.as_str().contains('@')) {
-        check.refuse(
-            PATH,
-            "a user name or password in the URL is not accepted: \
-             metrics.prometheus.bearerTokenFile names a file with a token",
-        );
-        return Uri::default();
-    }
-    let known = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https"));
-    parsed.filter(known).unwrap_or_else(|| {
-        check.refuse_value(
-            PATH,
-            url,
-            "an http or https URL, such as http://prometheus.monitoring.svc:9090",
-        );
+    evenkeel_http_client::server_address(url).unwrap_or_else(|error| {
+        match error {
+            AddressError::Credentials => check.refuse(
+                PATH,
+                format!("{error}: metrics.prometheus.bearerTokenFile names a file with a token"),
+            ),
+            AddressError::NotHttp => check.refuse_value(
+                PATH,
+                url,
+                "an http or https URL, such as http://prometheus.monitoring.svc:9090",
+            ),
+            AddressError::Port => check.refuse_value(PATH, url, "a port from 1 to 65535"),
+        }
         Uri::default()
     })
 }

@@ -7,9 +7,10 @@ use evenkeel_kubernetes::plan::wake;
 
 use super::check::{Checker, Named};
 use super::section::section;
-use super::value::{Count, Text};
+use super::value::Count;
 use crate::controller::{leadership, writer};
 use crate::telemetry::{LogFilter, LogFormat, LogSettings};
+use evenkeel_kubernetes::written::Text;
 
 section! {
     /// `leaderElection` as it is written.

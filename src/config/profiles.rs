@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
-use super::value::{Number, Text};
+use super::value::Number;
 use evenkeel_core::ahp::{JudgementMatrix, RandomIndex};
 use evenkeel_core::profile::{ProfileTable, Weights};
 use evenkeel_core::units::{Resource, Resources};
+use evenkeel_kubernetes::written::Text;
 
 /// One profile as it is written: either field, never both.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

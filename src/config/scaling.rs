@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use super::check::{Checker, Named};
 use super::section::section;
-use super::value::Text;
+use evenkeel_kubernetes::written::Text;
 
 section! {
     /// `scaling` as it is written.

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::check::Checker;
 use super::profiles::{self, ProfileSection};
 use super::section::section;
-use super::value::{Number, Text};
+use super::value::Number;
+use evenkeel_kubernetes::written::Text;
 
 section! {
     /// `scheduling` as it is written.

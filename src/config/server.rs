@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use super::check::Checker;
 use super::section::section;
-use super::value::{Count, Text};
+use super::value::Count;
 use crate::server::handlers;
 use crate::server::{DrainSettings, ListenerSettings, Settings};
+use evenkeel_kubernetes::written::Text;
 
 /// Between SIGTERM and the end of accepting: one answer more on each connection in use, which says
 /// that it closes.

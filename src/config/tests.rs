@@ -520,10 +520,27 @@ fn no_variable_can_be_taken_for_a_service_link() {
 
 #[test]
 fn credentials_in_a_url_are_refused_and_not_repeated() {
-    let refused = load("metrics: {prometheus: {url: 'http://me:hunter2@prom:9090'}}").unwrap_err();
-    let refused = refused.to_string();
-    assert!(refused.contains("bearerTokenFile"), "{refused}");
-    assert!(!refused.contains("hunter2"), "{refused}");
+    for password in ["hunter2", "hunter^2", "hunter|ü", "hunter{2}"] {
+        let url = format!("http://me:{password}@prom:9090");
+        let refused = load(&format!("metrics: {{prometheus: {{url: '{url}'}}}}")).unwrap_err();
+        let refused = refused.to_string();
+        assert!(refused.contains("bearerTokenFile"), "{refused}");
+        assert!(!refused.contains("hunter"), "{refused}");
+    }
+}
+
+#[test]
+fn a_port_that_is_none_is_refused_and_not_guessed() {
+    for url in [
+        "http://prom:99999",
+        "http://prom:9O90",
+        "https://prom:",
+        "http://prom:0",
+    ] {
+        let refused = load(&format!("metrics: {{prometheus: {{url: '{url}'}}}}")).unwrap_err();
+        let refused = refused.to_string();
+        assert!(refused.contains("a port from 1 to 65535"), "{refused}");
+    }
 }
 
 #[test]

@@ -7,55 +7,6 @@ use std::fmt;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 
-/// A text that may be written without quotes although it looks like a number.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub(crate) struct Text(pub(crate) String);
-
-impl From<&str> for Text {
-    fn from(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-}
-
-impl AsRef<str> for Text {
-    fn as_ref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextVisitor;
-
-        impl Visitor<'_> for TextVisitor {
-            type Value = Text;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text or a number")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Text, E> {
-                Ok(Text(text.to_owned()))
-            }
-
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Text, E> {
-                Ok(Text(number.to_string()))
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Text, E> {
-                Ok(Text(number.to_string()))
-            }
-
-            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Text, E> {
-                Ok(Text(number.to_string()))
-            }
-        }
-
-        deserializer.deserialize_any(TextVisitor)
-    }
-}
-
 /// A number, whole or not.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(transparent)]
@@ -127,19 +78,6 @@ mod tests {
     use serde_json::{from_value, json};
 
     use super::*;
-
-    #[test]
-    fn a_text_may_look_like_a_number() {
-        for (written, text) in [
-            (json!("3Mi"), "3Mi"),
-            (json!(3_145_728), "3145728"),
-            (json!(-1), "-1"),
-            (json!(0.5), "0.5"),
-        ] {
-            assert_eq!(from_value::<Text>(written).unwrap(), Text::from(text));
-        }
-        assert!(from_value::<Text>(json!([])).is_err());
-    }
 
     #[test]
     fn messages_say_what_is_accepted() {

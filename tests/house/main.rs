@@ -45,6 +45,42 @@ const PLACES: [(&[&str], &[&str], &str); 3] = [
     ),
 ];
 
+/// Paths, given by how they begin, that no file of these folders names but those of the others, and
+/// why.
+const FENCES: [Fence; 2] = [
+    Fence {
+        heads: &["std::fs", "std::net", "std::process", "std::thread"],
+        within: &["crates/core/", "crates/kubernetes/"],
+        but: &[],
+        why: "decisions do no I/O",
+    },
+    Fence {
+        heads: &["evenkeel_apiserver", "evenkeel_sandbox"],
+        within: &["src/"],
+        but: &["src/cli/dev.rs", "src/cli/dev/", "src/cli/forecast/"],
+        why: "the service knows of no simulated cluster",
+    },
+];
+
+struct Fence {
+    heads: &'static [&'static str],
+    within: &'static [&'static str],
+    but: &'static [&'static str],
+    why: &'static str,
+}
+
+impl Fence {
+    /// True where this file must not name this path.
+    fn stops(&self, file: &str, path: &str) -> bool {
+        let names_it = self.heads.iter().any(|head| {
+            let rest = path.strip_prefix(head);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        });
+        let begins = |folder: &&'static str| file.starts_with(folder);
+        names_it && self.within.iter().any(begins) && !self.but.iter().any(begins)
+    }
+}
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -118,7 +154,8 @@ fn every_file_keeps_the_rules_of_form() {
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
-/// Breaches of a file's form and of the places where clock, environment and arguments are read.
+/// Breaches of a file's form, of the places where clock, environment and arguments are read, and of
+/// the fences.
 fn breaches(source: &Source) -> Vec<String> {
     let path = &source.path;
     let mut found = Vec::new();
@@ -149,6 +186,11 @@ fn breaches(source: &Source) -> Vec<String> {
                 found.push(format!("{path}: `{shown}`: only in {places:?}: {why}"));
             }
         }
+    }
+    for named in &source.named {
+        let shown = named.join("::");
+        let stopping = FENCES.iter().filter(|fence| fence.stops(path, &shown));
+        found.extend(stopping.map(|fence| format!("{path}: `{shown}`: {}", fence.why)));
     }
     found
 }
@@ -281,4 +323,28 @@ fn breaches_of_form_that_are_planted_are_found() {
     }
     let bare = Source::read("evenkeel", "src/a.rs", "a.rs", "fn f() {}\n");
     assert!(breaches(&bare)[0].contains("begins without"));
+}
+
+#[test]
+fn paths_over_a_fence_are_found() {
+    for (path, text, stopped) in [
+        ("crates/core/src/a.rs", "use std::fs::read;", true),
+        (
+            "crates/kubernetes/src/a.rs",
+            "fn f() { std::thread::spawn(f); }",
+            true,
+        ),
+        ("crates/sandbox/src/a.rs", "use std::fs::read;", false),
+        ("src/service.rs", "use evenkeel_sandbox::engine;", true),
+        ("src/service.rs", "fn f() { evenkeel_apiserver::f() }", true),
+        ("src/cli/dev/a.rs", "use evenkeel_sandbox::engine;", false),
+        (
+            "src/service.rs",
+            "use evenkeel_sandbox_of_another::f;",
+            false,
+        ),
+    ] {
+        let source = Source::read("evenkeel", path, "a.rs", &format!("//! A file.\n{text}"));
+        assert_eq!(!breaches(&source).is_empty(), stopped, "{path}: {text}");
+    }
 }

@@ -14,4 +14,4 @@ pub use convert::{count_as_f64, i64_as_f64, i64_ceil, narrowed, replicas_ceil, w
 pub use evenkeel_quantity::{Quantity, QuantityError, QuantityFormat};
 pub use rate::RateError;
 pub use ratio::{Ratio, RatioError};
-pub use resource::{Resource, Resources, UnknownResource};
+pub use resource::{AmountError, Resource, Resources, UnknownResource};

@@ -13,7 +13,7 @@ pub use error::Error;
 pub use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 pub use response::Response;
 pub use tls::{Identity, TlsError, Trust, config as tls_config};
-pub use uri::{form, join};
+pub use uri::{AddressError, form, join, server_address};
 
 use std::time::Duration;
 

@@ -85,3 +85,32 @@ fn a_file_without_certificate_is_refused() {
         assert!(matches!(client, Err(TlsError::NoAuthority)));
     }
 }
+
+#[test]
+fn an_address_is_a_scheme_a_host_and_a_port_that_is_one() {
+    for good in [
+        "http://prom",
+        "https://prom:9090/p?q=1",
+        "http://[::1]:80",
+        "http://10.0.0.1:1/",
+    ] {
+        assert_eq!(
+            server_address(good).map(|uri| uri.to_string().starts_with(good)),
+            Ok(true)
+        );
+    }
+    for (bad, why) in [
+        ("prom:9090", AddressError::NotHttp),
+        ("ftp://prom", AddressError::NotHttp),
+        ("http://:9090", AddressError::NotHttp),
+        ("http://a b", AddressError::NotHttp),
+        ("http://me:secret@prom", AddressError::Credentials),
+        ("http://me:p^w@prom", AddressError::Credentials),
+        ("http://prom:99999", AddressError::Port),
+        ("http://prom:9O90", AddressError::Port),
+        ("http://prom:", AddressError::Port),
+        ("http://[::1]:0", AddressError::Port),
+    ] {
+        assert_eq!(server_address(bad), Err(why), "{bad}");
+    }
+}

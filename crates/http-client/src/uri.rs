@@ -1,7 +1,43 @@
-//! Addresses below a base address, and forms.
+//! Addresses as an operator writes them, addresses below a base address, and forms.
 
 use http::Uri;
 use http::uri::PathAndQuery;
+
+/// Why a text is not the address of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// It carries a user name or password. The text must not be repeated in a message.
+    #[error("a user name or password in the URL is not accepted")]
+    Credentials,
+    #[error("expected an http or https URL, such as http://prometheus.monitoring.svc:9090")]
+    NotHttp,
+    #[error("the port of the URL is not a number from 1 to 65535")]
+    Port,
+}
+
+/// The address of a server: `http` or `https`, a host, and a port that is one where it is given.
+///
+/// # Errors
+/// Whatever [`Uri`] would let pass and the connector would then guess, such as port 80 in place of
+/// one that is not a number.
+pub fn server_address(text: &str) -> Result<Uri, AddressError> {
+    let (_, rest) = text.split_once("://").ok_or(AddressError::NotHttp)?;
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    if authority.contains('@') {
+        return Err(AddressError::Credentials);
+    }
+    let uri: Uri = text.parse().map_err(|_| AddressError::NotHttp)?;
+    let host = uri.host().filter(|host| !host.is_empty());
+    let (Some("http" | "https"), Some(host)) = (uri.scheme_str(), host) else {
+        return Err(AddressError::NotHttp);
+    };
+    let port = authority.strip_prefix(host).ok_or(AddressError::NotHttp)?;
+    match port.strip_prefix(':').map(str::parse::<u16>) {
+        None if port.is_empty() => Ok(uri),
+        Some(Ok(1..)) => Ok(uri),
+        _ => Err(AddressError::Port),
+    }
+}
 
 /// The address of `path` below `base`, whose own path and query are kept, for servers behind a
 /// prefix.

@@ -34,9 +34,8 @@ pub(super) fn parse_output(text: &str) -> Result<Output, String> {
 }
 
 pub(super) fn parse_url(text: &str) -> Result<Uri, String> {
-    let url = text.parse::<Uri>().ok();
-    let absolute = url.filter(|url| matches!(url.scheme_str(), Some("http" | "https")));
-    absolute.ok_or_else(|| "accepted: an address such as http://127.0.0.1:8081".to_owned())
+    evenkeel_http_client::server_address(text)
+        .map_err(|_| "accepted: an address such as http://127.0.0.1:8081".to_owned())
 }
 
 pub(super) fn parse_zone(text: &str) -> Result<TimeZone, String> {

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::str::FromStr;
 
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::{Amount, BytesPerSecond, Quantity, Resource, Resources};
+use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// A text that is no trace, with the line and what is accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -138,7 +138,9 @@ fn parse_row(columns: &[Column], line: &str) -> Result<(Subject, Row), TraceErro
             Column::Node => name_once(&mut subject, Subject::Node(field.into()), field)?,
             Column::Pod => name_once(&mut subject, Subject::Pod(pod(field)?), field)?,
             Column::Use(resource) => row.amounts[*resource] = Some(amount(*resource, field)?),
-            Column::NetworkCapacity => row.network_capacity = Some(rate(field)?),
+            Column::NetworkCapacity => {
+                row.network_capacity = Some(amount(Resource::NetworkIo, field)?);
+            }
         }
     }
     subject
@@ -171,23 +173,8 @@ fn pod(field: &str) -> Result<PodName, TraceError> {
 }
 
 fn amount(resource: Resource, field: &str) -> Result<Amount, TraceError> {
-    let quantity = || -> Result<Quantity, TraceError> {
-        field
-            .parse()
-            .map_err(|_| refused(0, field, "a Kubernetes quantity such as 500m or 2Gi"))
-    };
-    Ok(match resource {
-        Resource::Cpu => Amount::new(quantity()?.milli_ceil()),
-        Resource::Memory | Resource::Disk => Amount::new(quantity()?.ceil()),
-        Resource::NetworkIo | Resource::DiskIo => rate(field)?,
-    })
-}
-
-fn rate(field: &str) -> Result<Amount, TraceError> {
-    field
-        .parse::<BytesPerSecond>()
-        .map(Amount::from)
-        .map_err(|_| refused(0, field, evenkeel_core::units::RateError::ACCEPTED))
+    let amount = resource.parse_amount(field);
+    amount.map_err(|error| refused(0, field, error.accepted()))
 }
 
 fn refused(line: usize, given: &str, accepted: &str) -> TraceError {

@@ -71,11 +71,6 @@ pub(crate) fn with_world(test: impl AsyncFnOnce(&World<'_>)) {
 
 /// The same on an API server that is set up in another way, by another clock.
 pub(crate) fn with_world_on(settings: Settings, clock: Clock, test: impl AsyncFnOnce(&World<'_>)) {
-    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    // Two worlds at a time would be too much for a small machine at this speed.
-    let _turn = TURN
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
     let settings = Settings {
         clock: Arc::new(move || clock.now()),
         ..settings

@@ -7,6 +7,10 @@ use std::fmt;
 use std::ops::{Index, IndexMut};
 use std::str::FromStr;
 
+use super::amount::{Amount, BytesPerSecond};
+use super::rate::RateError;
+use evenkeel_quantity::{Quantity, QuantityError};
+
 /// One of the resources that Evenkeel schedules by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resource {
@@ -44,6 +48,20 @@ impl Resource {
         }
     }
 
+    /// An amount of this resource as Kubernetes and the annotations write it: a quantity, or a rate
+    /// for I/O. What is finer than the unit is rounded up.
+    ///
+    /// # Errors
+    /// The text is no quantity, or no rate.
+    pub fn parse_amount(self, text: &str) -> Result<Amount, AmountError> {
+        let quantity = || text.parse::<Quantity>();
+        Ok(match self {
+            Self::Cpu => Amount::new(quantity()?.milli_ceil()),
+            Self::Memory | Self::Disk => Amount::new(quantity()?.ceil()),
+            Self::NetworkIo | Self::DiskIo => text.parse::<BytesPerSecond>()?.into(),
+        })
+    }
+
     const fn index(self) -> usize {
         match self {
             Self::Cpu => 0,
@@ -58,6 +76,26 @@ impl Resource {
 impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+/// A text that is no amount of a resource.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AmountError {
+    #[error(transparent)]
+    Quantity(#[from] QuantityError),
+    #[error(transparent)]
+    Rate(#[from] RateError),
+}
+
+impl AmountError {
+    /// The accepted forms, for messages.
+    #[must_use]
+    pub const fn accepted(&self) -> &'static str {
+        match self {
+            Self::Quantity(_) => "a Kubernetes quantity such as 500m or 2Gi",
+            Self::Rate(_) => RateError::ACCEPTED,
+        }
     }
 }
 

@@ -102,7 +102,7 @@ pub(crate) fn default_behavior(given: &BehaviorInOut, _: &BehaviorInOut) -> Beha
 
 #[derive(Deserialize)]
 pub(crate) struct TolerancesIn {
-    controller_tolerance: f64,
+    controller_tolerance: Float,
     configurable_tolerance_gate: bool,
     behavior: Option<Both>,
 }
@@ -115,7 +115,7 @@ pub(crate) struct Tolerances {
 
 pub(crate) fn tolerances(given: &TolerancesIn, _: &Tolerances) -> Tolerances {
     let settings = Settings {
-        tolerance: given.controller_tolerance,
+        tolerance: given.controller_tolerance.0,
         ..Settings::default()
     };
     let gates = FeatureGates {

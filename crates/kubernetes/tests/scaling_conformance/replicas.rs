@@ -46,8 +46,8 @@ pub(crate) struct ReplicasIn {
 
 #[derive(Deserialize)]
 struct Tolerances {
-    up: f64,
-    down: f64,
+    up: Float,
+    down: Float,
 }
 
 #[derive(Deserialize)]
@@ -185,8 +185,8 @@ pub(crate) fn check(given: &ReplicasIn, _: &ReplicasOut) -> ReplicasOut {
     let calculator = ReplicaCalculator {
         controller: &controller,
         tolerances: hpa::Tolerances {
-            up: given.tolerance.up,
-            down: given.tolerance.down,
+            up: given.tolerance.up.0,
+            down: given.tolerance.down.0,
         },
         namespace: "test-namespace",
         spec_replicas: given.spec_replicas,

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, Visitor};
 
 use super::model::{NodeShape, Scale, Scenario, ScenarioError, Startup, Traffic, Usage, Workload};
 use crate::scenario::trace::Trace;
-use evenkeel_core::units::{Amount, BytesPerSecond, Quantity, Ratio, Resources};
+use evenkeel_core::units::{Amount, Ratio, Resources};
+use evenkeel_kubernetes::written::{AmountTexts, Text};
 
 const PODS: u32 = 110;
 
@@ -30,7 +30,7 @@ struct ScenarioFile {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct NodeFile {
     name: String,
-    capacity: AmountsFile,
+    capacity: AmountTexts,
     #[serde(default)]
     pods: Option<u32>,
 }
@@ -43,7 +43,7 @@ struct WorkloadFile {
     #[serde(default)]
     arrival: Option<Text>,
     replicas: u32,
-    demand: AmountsFile,
+    demand: AmountTexts,
     usage: UsageFile,
     startup: StartupFile,
     #[serde(default)]
@@ -55,9 +55,9 @@ struct WorkloadFile {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct UsageFile {
-    idle: AmountsFile,
+    idle: AmountTexts,
     #[serde(default)]
-    per_request: AmountsFile,
+    per_request: AmountTexts,
     #[serde(default)]
     noise: f64,
 }
@@ -87,50 +87,6 @@ struct ScaleFile {
     cpu: Text,
     #[serde(default)]
     annotations: BTreeMap<String, String>,
-}
-
-/// Amounts as Kubernetes and the annotations write them; what is left out is zero.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-struct AmountsFile {
-    cpu: Option<Text>,
-    memory: Option<Text>,
-    network_io: Option<Text>,
-    disk_io: Option<Text>,
-    disk: Option<Text>,
-}
-
-/// A text, or a number as its text: YAML makes a number of `cpu: 4`.
-struct Text(String);
-
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Scalar;
-        impl Visitor<'_> for Scalar {
-            type Value = Text;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text or a number")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Text, E> {
-                Ok(Text(text.to_owned()))
-            }
-
-            fn visit_u64<E: Error>(self, number: u64) -> Result<Text, E> {
-                Ok(Text(number.to_string()))
-            }
-
-            fn visit_i64<E: Error>(self, number: i64) -> Result<Text, E> {
-                Ok(Text(number.to_string()))
-            }
-
-            fn visit_f64<E: Error>(self, number: f64) -> Result<Text, E> {
-                Ok(Text(number.to_string()))
-            }
-        }
-        deserializer.deserialize_any(Scalar)
-    }
 }
 
 /// Gives the text of a file that a scenario names.
@@ -186,7 +142,7 @@ impl NodeFile {
             capacity,
             pods,
         } = self;
-        let capacity = capacity.check(&format!("{path}.capacity"))?;
+        let capacity = amounts(&capacity, &format!("{path}.capacity"))?;
         if capacity.values().contains(&Amount::ZERO) {
             let accepted = "an amount above zero of each of the five resources";
             return Err(refused(&format!("{path}.capacity"), "0", accepted));
@@ -221,7 +177,7 @@ impl WorkloadFile {
             namespace,
             arrival: optional(&below("arrival"), arrival)?,
             replicas,
-            demand: demand.check(&below("demand"))?,
+            demand: amounts(&demand, &below("demand"))?,
             usage: usage.check(&below("usage"))?,
             startup: startup.check(&below("startup"))?,
             traffic: traffic.transpose()?,
@@ -242,8 +198,8 @@ impl UsageFile {
         let share = share.and_then(|share| Ratio::new(share).ok());
         let accepted = "a share from 0 to 1";
         Ok(Usage {
-            idle: idle.check(&format!("{path}.idle"))?,
-            per_request: per_request.check(&format!("{path}.perRequest"))?,
+            idle: amounts(&idle, &format!("{path}.idle"))?,
+            per_request: amounts(&per_request, &format!("{path}.perRequest"))?,
             noise: share.ok_or_else(|| refused(&format!("{path}.noise"), noise, accepted))?,
         })
     }
@@ -325,41 +281,19 @@ impl ScaleFile {
     }
 }
 
-impl AmountsFile {
-    fn check(self, path: &str) -> Result<Resources<Amount>, ScenarioError> {
-        let Self {
-            cpu,
-            memory,
-            network_io,
-            disk_io,
-            disk,
-        } = self;
-        let at = |field: &str| format!("{path}.{field}");
-        let bytes = |quantity: Quantity| Amount::new(quantity.ceil());
-        let cores = |quantity: Quantity| Amount::new(quantity.milli_ceil());
-        let rate = |rate: BytesPerSecond| Amount::from(rate);
-        Ok(Resources::new([
-            amount(&at("cpu"), cpu, cores)?,
-            amount(&at("memory"), memory, bytes)?,
-            amount(&at("networkIo"), network_io, rate)?,
-            amount(&at("diskIo"), disk_io, rate)?,
-            amount(&at("disk"), disk, bytes)?,
-        ]))
+/// The amounts; what is left out is zero.
+fn amounts(texts: &AmountTexts, path: &str) -> Result<Resources<Amount>, ScenarioError> {
+    let mut amounts = Resources::default();
+    for (resource, parsed) in texts.parse().iter() {
+        amounts[resource] = match parsed {
+            None => Amount::ZERO,
+            Some(Ok(amount)) => *amount,
+            Some(Err((error, text))) => {
+                return Err(refused(&format!("{path}.{resource}"), text, error));
+            }
+        };
     }
-}
-
-fn amount<T: FromStr<Err: fmt::Display>>(
-    path: &str,
-    text: Option<Text>,
-    to_amount: impl Fn(T) -> Amount,
-) -> Result<Amount, ScenarioError> {
-    let Some(Text(text)) = text else {
-        return Ok(Amount::ZERO);
-    };
-    let parsed = text.parse::<T>();
-    parsed
-        .map(to_amount)
-        .map_err(|error| refused(path, &text, error))
+    Ok(amounts)
 }
 
 fn optional(path: &str, text: Option<Text>) -> Result<SignedDuration, ScenarioError> {

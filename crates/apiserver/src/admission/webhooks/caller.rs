@@ -34,13 +34,18 @@ struct Destination {
 /// Where the webhook cannot be reached in time or answers with an error.
 pub(super) async fn call(api: &Api, webhook: &Webhook, body: &str) -> Result<Bytes, Failure> {
     let seconds = webhook.value["timeoutSeconds"].as_u64().unwrap_or(10);
-    let destination = destination(&api.store, &webhook.value["clientConfig"], seconds).await?;
     let deadline = clock::instant() + Duration::from_secs(seconds);
+    let exceeded = || "context deadline exceeded".to_owned();
+    let destination = destination(&api.store, &webhook.value["clientConfig"], seconds);
+    // A name that is looked up slowly uses up the same time as a server that answers slowly.
+    let destination = tokio::time::timeout_at(deadline.into(), destination)
+        .await
+        .map_err(|_| Failure(exceeded()))??;
     let calls = calls(&api.client, &destination, body);
     let failed = |why: String| Failure(format!("Post \"{}\": {why}", destination.url));
     match tokio::time::timeout_at(deadline.into(), calls).await {
         Ok(answer) => answer.map_err(failed),
-        Err(_) => Err(failed("context deadline exceeded".to_owned())),
+        Err(_) => Err(failed(exceeded())),
     }
 }
 

@@ -1,4 +1,7 @@
 //! How far one step may go: by the policies of `behavior`, or by the older limit without it.
+//!
+//! Rules without any policy, which no API server admits, limit as Kubernetes has it: `Min` not at
+//! all, `Max` to nothing.
 
 use jiff::Timestamp;
 
@@ -20,13 +23,18 @@ pub fn scale_up_limit(
         let start = events.period_start(current, policy.period_seconds, now);
         (policy.most_from(start), Some(*policy))
     });
-    let chosen = match rules.select_policy {
-        SelectPolicy::Disabled => None,
+    match rules.select_policy {
+        SelectPolicy::Disabled => (current, None),
         // `min_by_key` takes the first of equals; so must the other, for the policy to be steady.
-        SelectPolicy::Min => limits.min_by_key(|(limit, _)| *limit),
-        SelectPolicy::Max => limits.rev().max_by_key(|(limit, _)| *limit),
-    };
-    chosen.unwrap_or((current, None))
+        SelectPolicy::Min => {
+            let least = limits.min_by_key(|(limit, _)| *limit);
+            least.unwrap_or((i32::MAX, None))
+        }
+        SelectPolicy::Max => {
+            let most = limits.rev().max_by_key(|(limit, _)| *limit);
+            most.unwrap_or((i32::MIN, None))
+        }
+    }
 }
 
 /// The fewest replicas that the scaleDown `rules` allow to follow on `current`, which may be more
@@ -41,12 +49,11 @@ pub fn scale_down_limit(
         let start = events.period_start(current, policy.period_seconds, now);
         policy.least_from(start)
     });
-    let chosen = match rules.select_policy {
-        SelectPolicy::Disabled => None,
-        SelectPolicy::Min => limits.max(),
-        SelectPolicy::Max => limits.min(),
-    };
-    chosen.unwrap_or(current)
+    match rules.select_policy {
+        SelectPolicy::Disabled => current,
+        SelectPolicy::Min => limits.max().unwrap_or(i32::MIN),
+        SelectPolicy::Max => limits.min().unwrap_or(i32::MAX),
+    }
 }
 
 /// The most replicas that may follow on `current` without `behavior`: with the usual settings

