@@ -83,7 +83,7 @@ fn record() -> String {
     let mut annotation = BoundsAnnotation::of_user(user);
     annotation.record.contribute(floor, now);
     annotation.settle(now);
-    annotation.to_text().unwrap()
+    annotation.to_text().unwrap().unwrap()
 }
 
 fn autoscaler(name: &str, record: &str) -> Value {

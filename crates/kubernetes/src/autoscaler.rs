@@ -6,18 +6,17 @@ mod metrics;
 mod signal;
 pub mod status;
 
-use jiff::Timestamp;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
-use super::json::{lenient, lenient_time, list, null_is_default};
+use super::json::null_is_default;
 use super::kinds::Kind;
 use super::meta::Meta;
-use super::pod::Condition;
 use evenkeel_core::scaling::hpa::{self, Behavior};
 use evenkeel_core::scaling::signal::ObjectReference;
 
 pub(crate) use metrics::OBSERVED;
 pub use metrics::{Metrics, ObservedMetric};
+pub use status::AutoscalerStatus;
 
 /// A HorizontalPodAutoscaler.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -67,36 +66,6 @@ pub struct ScaleTarget {
     /// The name.
     #[serde(deserialize_with = "null_is_default")]
     pub name: String,
-}
-
-/// The `status` of an autoscaler.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct AutoscalerStatus {
-    /// The replicas that it found when it looked last.
-    #[serde(deserialize_with = "lenient")]
-    pub current_replicas: Option<i32>,
-    /// The replicas that it then asked for.
-    #[serde(deserialize_with = "lenient")]
-    pub desired_replicas: Option<i32>,
-    /// True where it can read its metrics and scales; `None` while it does not say.
-    #[serde(rename = "conditions", deserialize_with = "scaling_active")]
-    pub scaling_active: Option<bool>,
-    /// When it last changed the replicas.
-    #[serde(deserialize_with = "lenient_time")]
-    pub last_scale_time: Option<Timestamp>,
-}
-
-fn scaling_active<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
-    let conditions: Vec<Condition> = list(deserializer)?;
-    let active = conditions
-        .iter()
-        .find(|condition| condition.kind == "ScalingActive");
-    Ok(active.and_then(|active| match active.status.as_str() {
-        "True" => Some(true),
-        "False" => Some(false),
-        _ => None,
-    }))
 }
 
 impl AutoscalerSpec {

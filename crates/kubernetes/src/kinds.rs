@@ -1,5 +1,5 @@
 //! The one table of kinds: the names by which the API server serves each kind of object that is
-//! read, written or granted, and the fields in which some of them keep bounds and replicas.
+//! read, written or granted, and the fields in which some of them keep bounds.
 //!
 //! Watches, plans, rights, the clean-up and the checks all take a [`Kind`] from here, so that no
 //! name is spelled twice.
@@ -41,27 +41,20 @@ struct Row {
     version: &'static str,
     kind: &'static str,
     plural: &'static str,
-    namespaced: bool,
-    scale_path: Option<&'static str>,
     bounds: Option<BoundsFields>,
 }
 
 impl Row {
-    const fn scaled(mut self, path: &'static str) -> Self {
-        self.scale_path = Some(path);
-        self
-    }
-
     const fn bounded(mut self, fields: BoundsFields) -> Self {
         self.bounds = Some(fields);
         self
     }
 }
 
-/// A row an item: group, version, kind and plural, after the kind's own name and its scope, and
-/// before what else is known of it.
+/// A row an item: group, version, kind and plural, after the kind's own name and before what else is
+/// known of it.
 macro_rules! kinds {
-    ($($name:ident = $scope:ident $group:literal $version:literal $kind:literal $plural:literal
+    ($($name:ident = $group:literal $version:literal $kind:literal $plural:literal
         $(. $more:ident ($value:expr))*;)*) => {
         /// A kind of object in the Kubernetes API.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -83,8 +76,6 @@ macro_rules! kinds {
                         version: $version,
                         kind: $kind,
                         plural: $plural,
-                        namespaced: $scope,
-                        scale_path: None,
                         bounds: None,
                     }$(.$more($value))*,)*
                 }
@@ -93,41 +84,37 @@ macro_rules! kinds {
     };
 }
 
-const CLUSTER: bool = false;
-const NAMESPACE: bool = true;
-const REPLICAS: &str = "/spec/replicas";
-
 kinds! {
-    Node = CLUSTER "" "v1" "Node" "nodes";
-    Namespace = CLUSTER "" "v1" "Namespace" "namespaces";
-    Pod = NAMESPACE "" "v1" "Pod" "pods";
-    Service = NAMESPACE "" "v1" "Service" "services";
-    ConfigMap = NAMESPACE "" "v1" "ConfigMap" "configmaps";
-    Secret = NAMESPACE "" "v1" "Secret" "secrets";
-    ServiceAccount = NAMESPACE "" "v1" "ServiceAccount" "serviceaccounts";
-    Deployment = NAMESPACE "apps" "v1" "Deployment" "deployments".scaled(REPLICAS);
-    StatefulSet = NAMESPACE "apps" "v1" "StatefulSet" "statefulsets".scaled(REPLICAS);
-    ReplicaSet = NAMESPACE "apps" "v1" "ReplicaSet" "replicasets".scaled(REPLICAS);
-    Job = NAMESPACE "batch" "v1" "Job" "jobs";
-    HorizontalPodAutoscaler = NAMESPACE "autoscaling" "v2" "HorizontalPodAutoscaler" "horizontalpodautoscalers".bounded(HPA);
-    ScaledObject = NAMESPACE "keda.sh" "v1alpha1" "ScaledObject" "scaledobjects".bounded(KEDA);
-    NodeMetrics = CLUSTER "metrics.k8s.io" "v1beta1" "NodeMetrics" "nodes";
-    PodMetrics = NAMESPACE "metrics.k8s.io" "v1beta1" "PodMetrics" "pods";
-    Event = NAMESPACE "events.k8s.io" "v1" "Event" "events";
-    Lease = NAMESPACE "coordination.k8s.io" "v1" "Lease" "leases";
-    PodDisruptionBudget = NAMESPACE "policy" "v1" "PodDisruptionBudget" "poddisruptionbudgets";
-    NetworkPolicy = NAMESPACE "networking.k8s.io" "v1" "NetworkPolicy" "networkpolicies";
-    Role = NAMESPACE "rbac.authorization.k8s.io" "v1" "Role" "roles";
-    RoleBinding = NAMESPACE "rbac.authorization.k8s.io" "v1" "RoleBinding" "rolebindings";
-    ClusterRole = CLUSTER "rbac.authorization.k8s.io" "v1" "ClusterRole" "clusterroles";
-    ClusterRoleBinding = CLUSTER "rbac.authorization.k8s.io" "v1" "ClusterRoleBinding" "clusterrolebindings";
-    MutatingWebhookConfiguration = CLUSTER "admissionregistration.k8s.io" "v1" "MutatingWebhookConfiguration" "mutatingwebhookconfigurations";
-    ValidatingAdmissionPolicy = CLUSTER "admissionregistration.k8s.io" "v1" "ValidatingAdmissionPolicy" "validatingadmissionpolicies";
-    ValidatingAdmissionPolicyBinding = CLUSTER "admissionregistration.k8s.io" "v1" "ValidatingAdmissionPolicyBinding" "validatingadmissionpolicybindings";
-    ApiService = CLUSTER "apiregistration.k8s.io" "v1" "APIService" "apiservices";
-    ServiceMonitor = NAMESPACE "monitoring.coreos.com" "v1" "ServiceMonitor" "servicemonitors";
-    Certificate = NAMESPACE "cert-manager.io" "v1" "Certificate" "certificates";
-    Issuer = NAMESPACE "cert-manager.io" "v1" "Issuer" "issuers";
+    Node = "" "v1" "Node" "nodes";
+    Namespace = "" "v1" "Namespace" "namespaces";
+    Pod = "" "v1" "Pod" "pods";
+    Service = "" "v1" "Service" "services";
+    ConfigMap = "" "v1" "ConfigMap" "configmaps";
+    Secret = "" "v1" "Secret" "secrets";
+    ServiceAccount = "" "v1" "ServiceAccount" "serviceaccounts";
+    Deployment = "apps" "v1" "Deployment" "deployments";
+    StatefulSet = "apps" "v1" "StatefulSet" "statefulsets";
+    ReplicaSet = "apps" "v1" "ReplicaSet" "replicasets";
+    Job = "batch" "v1" "Job" "jobs";
+    HorizontalPodAutoscaler = "autoscaling" "v2" "HorizontalPodAutoscaler" "horizontalpodautoscalers".bounded(HPA);
+    ScaledObject = "keda.sh" "v1alpha1" "ScaledObject" "scaledobjects".bounded(KEDA);
+    NodeMetrics = "metrics.k8s.io" "v1beta1" "NodeMetrics" "nodes";
+    PodMetrics = "metrics.k8s.io" "v1beta1" "PodMetrics" "pods";
+    Event = "events.k8s.io" "v1" "Event" "events";
+    Lease = "coordination.k8s.io" "v1" "Lease" "leases";
+    PodDisruptionBudget = "policy" "v1" "PodDisruptionBudget" "poddisruptionbudgets";
+    NetworkPolicy = "networking.k8s.io" "v1" "NetworkPolicy" "networkpolicies";
+    Role = "rbac.authorization.k8s.io" "v1" "Role" "roles";
+    RoleBinding = "rbac.authorization.k8s.io" "v1" "RoleBinding" "rolebindings";
+    ClusterRole = "rbac.authorization.k8s.io" "v1" "ClusterRole" "clusterroles";
+    ClusterRoleBinding = "rbac.authorization.k8s.io" "v1" "ClusterRoleBinding" "clusterrolebindings";
+    MutatingWebhookConfiguration = "admissionregistration.k8s.io" "v1" "MutatingWebhookConfiguration" "mutatingwebhookconfigurations";
+    ValidatingAdmissionPolicy = "admissionregistration.k8s.io" "v1" "ValidatingAdmissionPolicy" "validatingadmissionpolicies";
+    ValidatingAdmissionPolicyBinding = "admissionregistration.k8s.io" "v1" "ValidatingAdmissionPolicyBinding" "validatingadmissionpolicybindings";
+    ApiService = "apiregistration.k8s.io" "v1" "APIService" "apiservices";
+    ServiceMonitor = "monitoring.coreos.com" "v1" "ServiceMonitor" "servicemonitors";
+    Certificate = "cert-manager.io" "v1" "Certificate" "certificates";
+    Issuer = "cert-manager.io" "v1" "Issuer" "issuers";
 }
 
 impl Kind {
@@ -162,18 +149,6 @@ impl Kind {
     #[must_use]
     pub fn singular(self) -> String {
         self.as_str().to_ascii_lowercase()
-    }
-
-    /// True for objects that stand in a namespace.
-    #[must_use]
-    pub const fn is_namespaced(self) -> bool {
-        self.row().namespaced
-    }
-
-    /// The JSON pointer of the wanted replicas, for kinds with the subresource `scale`.
-    #[must_use]
-    pub const fn scale_path(self) -> Option<&'static str> {
-        self.row().scale_path
     }
 
     /// The fields of the bounds, for kinds that scale others between a minimum and a maximum.
@@ -236,10 +211,8 @@ mod tests {
     fn is<K: Resource<DynamicType = ()>>(kind: Kind) {
         let resource = kind.api_resource();
         assert_eq!(resource, ApiResource::erase::<K>(&()), "{kind:?}");
-        let path = K::url_path(&(), kind.is_namespaced().then_some("a"));
+        let path = K::url_path(&(), None);
         assert!(path.ends_with(kind.plural()), "{path}");
-        let within = path.contains("/namespaces/a/");
-        assert_eq!(within, kind.is_namespaced(), "{path}");
     }
 
     #[test]
@@ -288,12 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_and_replicas_have_fields() {
-        assert!(
-            Kind::WORKLOADS
-                .into_iter()
-                .all(|kind| kind.scale_path().is_some())
-        );
+    fn bounds_have_fields() {
         let bounded = |kind: &&Kind| kind.bounds_fields().is_some();
         let bounded: Vec<_> = Kind::ALL.iter().filter(bounded).collect();
         assert_eq!(

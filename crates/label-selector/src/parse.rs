@@ -4,30 +4,33 @@
 
 use std::collections::BTreeSet;
 
-use kube_core::Expression;
-
-use super::requirement::Requirement;
-
-/// Text that is no selector.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unable to parse requirement: found '{found}', expected: {expected}")]
-pub struct SelectorError {
-    /// The token that stands where another should.
-    pub found: String,
-    /// The tokens that may stand there.
-    pub expected: &'static str,
-}
+use crate::check;
+use crate::error::SelectorError;
+use crate::operator::Operator;
+use crate::requirement::Requirement;
 
 /// The requirements of a text.
-pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, SelectorError> {
+pub(crate) fn requirements(text: &str) -> Result<Vec<Requirement>, SelectorError> {
     let mut tokens = Tokens(text);
     let mut requirements = Vec::new();
-    while tokens.peek().is_some() {
-        requirements.push(requirement(&mut tokens)?);
+    let begins = |token: &str| is_word(token) || token == "!";
+    while let Some(first) = tokens.peek() {
+        if !begins(first) {
+            let wanted = ", expected: !, identifier, or 'end of string'";
+            return Err(unexpected(Some(first), wanted));
+        }
+        let one = requirement(&mut tokens);
+        requirements.push(one.map_err(|error| SelectorError::Requirement(Box::new(error)))?);
         match tokens.next() {
             None => break,
-            Some(",") if tokens.peek().is_some() => {}
-            found => return Err(unexpected(found, "',' or 'end of string'")),
+            Some(",") if tokens.peek().is_some_and(begins) => {}
+            Some(",") => {
+                return Err(unexpected(
+                    tokens.peek(),
+                    ", expected: identifier after ','",
+                ));
+            }
+            other => return Err(unexpected(other, ", expected: ',' or 'end of string'")),
         }
     }
     Ok(requirements)
@@ -37,10 +40,11 @@ pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, SelectorError
 struct Tokens<'a>(&'a str);
 
 const MARKS: [char; 7] = ['(', ')', ',', '!', '=', '<', '>'];
+const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
 impl<'a> Tokens<'a> {
     fn peek(&self) -> Option<&'a str> {
-        let text = self.0.trim_start();
+        let text = self.0.trim_start_matches(SPACE);
         let first = text.chars().next()?;
         if matches!(first, '=' | '!') && text[1..].starts_with('=') {
             return Some(&text[..2]);
@@ -48,32 +52,32 @@ impl<'a> Tokens<'a> {
         if MARKS.contains(&first) {
             return Some(&text[..1]);
         }
-        let end = text.find(|c: char| c.is_whitespace() || MARKS.contains(&c));
+        let end = text.find(|c: char| SPACE.contains(&c) || MARKS.contains(&c));
         Some(&text[..end.unwrap_or(text.len())])
     }
 
     fn next(&mut self) -> Option<&'a str> {
         let token = self.peek()?;
-        self.0 = &self.0.trim_start()[token.len()..];
+        self.0 = &self.0.trim_start_matches(SPACE)[token.len()..];
         Some(token)
     }
 
-    /// The next token where it is a word; an empty word where a mark or nothing follows.
-    fn word(&mut self) -> &'a str {
-        match self.peek() {
-            Some(token) if !token.starts_with(MARKS) => {
-                self.next();
-                token
-            }
-            _ => "",
-        }
+    /// The next token, which has to be a word.
+    fn word(&mut self) -> Result<&'a str, SelectorError> {
+        let token = self.next();
+        let word = token.filter(|token| is_word(token));
+        word.ok_or_else(|| unexpected(token, ", expected: identifier"))
     }
 }
 
-fn unexpected(found: Option<&str>, expected: &'static str) -> SelectorError {
-    SelectorError {
+fn is_word(token: &str) -> bool {
+    !token.starts_with(MARKS)
+}
+
+fn unexpected(found: Option<&str>, wanted: &'static str) -> SelectorError {
+    SelectorError::Unexpected {
         found: found.unwrap_or_default().to_owned(),
-        expected,
+        wanted,
     }
 }
 
@@ -82,77 +86,77 @@ fn requirement(tokens: &mut Tokens<'_>) -> Result<Requirement, SelectorError> {
     if is_absent {
         tokens.next();
     }
-    let label = tokens.word().to_owned();
-    if label.is_empty() {
-        return Err(unexpected(
-            tokens.peek(),
-            "!, identifier, or 'end of string'",
-        ));
+    let key = tokens.word()?;
+    // Kubernetes has no name for what is wrong here.
+    check::key("<nil>", key).map_err(SelectorError::Invalid)?;
+    if is_absent {
+        return Requirement::new(key, Operator::DoesNotExist, &[]);
     }
-    match tokens.peek() {
-        None | Some(",") if is_absent => Ok(Expression::DoesNotExist(label).into()),
-        None | Some(",") => Ok(Expression::Exists(label).into()),
-        found if is_absent => Err(unexpected(found, "',' or 'end of string'")),
-        Some(_) => with_value(label, tokens),
+    if tokens.peek().is_none_or(|token| token == ",") {
+        return Requirement::new(key, Operator::Exists, &[]);
     }
+    let operator = operator(tokens)?;
+    let values = match operator {
+        Operator::In | Operator::NotIn => set(tokens)?,
+        _ => BTreeSet::from([value(tokens)?]),
+    };
+    let values: Vec<&str> = values.into_iter().collect();
+    Requirement::new(key, operator, &values)
 }
 
-fn with_value(label: String, tokens: &mut Tokens<'_>) -> Result<Requirement, SelectorError> {
+fn operator(tokens: &mut Tokens<'_>) -> Result<Operator, SelectorError> {
     Ok(match tokens.next() {
-        Some("=" | "==") => Expression::Equal(label, tokens.word().to_owned()).into(),
-        Some("!=") => Expression::NotEqual(label, tokens.word().to_owned()).into(),
-        Some("in") => Expression::In(label, set(tokens)?).into(),
-        Some("notin") => Expression::NotIn(label, set(tokens)?).into(),
-        Some(">" | "gt") => Requirement::GreaterThan(label, number(tokens)?),
-        Some("<" | "lt") => Requirement::LessThan(label, number(tokens)?),
-        found => return Err(unexpected(found, "in, notin, =, ==, !=, gt, lt")),
+        Some("=" | "==") => Operator::Equals,
+        Some("!=") => Operator::NotEquals,
+        Some("in") => Operator::In,
+        Some("notin") => Operator::NotIn,
+        Some(">") => Operator::GreaterThan,
+        Some("<") => Operator::LessThan,
+        other => {
+            let wanted = ", expected: in, notin, =, ==, !=, gt, lt";
+            return Err(unexpected(other, wanted));
+        }
     })
 }
 
-fn number(tokens: &mut Tokens<'_>) -> Result<i64, SelectorError> {
-    let word = tokens.word();
-    let number = word.parse();
-    number.map_err(|_| unexpected(Some(word), "an integer for 'Gt', 'Lt' operators"))
+/// One value; an empty one where none stands.
+fn value<'a>(tokens: &mut Tokens<'a>) -> Result<&'a str, SelectorError> {
+    match tokens.peek() {
+        None | Some(",") => Ok(""),
+        Some(_) => tokens.word(),
+    }
 }
 
-fn set(tokens: &mut Tokens<'_>) -> Result<BTreeSet<String>, SelectorError> {
-    match tokens.next() {
-        Some("(") => {}
-        found => return Err(unexpected(found, "'('")),
+fn set<'a>(tokens: &mut Tokens<'a>) -> Result<BTreeSet<&'a str>, SelectorError> {
+    let open = tokens.next();
+    if open != Some("(") {
+        return Err(unexpected(open, " expected: '('"));
     }
-    let mut values = BTreeSet::from([tokens.word().to_owned()]);
+    match tokens.peek() {
+        Some(token) if is_word(token) || token == "," => {}
+        Some(")") => {
+            tokens.next();
+            return Ok(BTreeSet::from([""]));
+        }
+        other => return Err(unexpected(other, ", expected: ',', ')' or identifier")),
+    }
+    let mut values = BTreeSet::new();
     loop {
         match tokens.next() {
+            Some(word) if is_word(word) => {
+                values.insert(word);
+                if !matches!(tokens.peek(), Some("," | ")")) {
+                    return Err(unexpected(tokens.peek(), ", expected: ',' or ')'"));
+                }
+            }
             Some(",") => {
-                values.insert(tokens.word().to_owned());
+                let is_first = values.is_empty();
+                if is_first || matches!(tokens.peek(), Some("," | ")")) {
+                    values.insert("");
+                }
             }
             Some(")") => return Ok(values),
-            found => return Err(unexpected(found, "',', or ')'")),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_that_is_no_selector_is_refused() {
-        let error = requirements("cheddar cheese").unwrap_err();
-        let expected = "unable to parse requirement: found 'cheese', expected: in, notin, =, ==, \
-            !=, gt, lt";
-        assert_eq!(error.to_string(), expected);
-        for wrong in [
-            "app in web",
-            "=x",
-            "app in (a",
-            "n>x",
-            "a,",
-            ",a",
-            "!a=b",
-            "a=b c",
-        ] {
-            assert!(requirements(wrong).is_err(), "{wrong}");
+            other => return Err(unexpected(other, ", expected: ',', or identifier")),
         }
     }
 }

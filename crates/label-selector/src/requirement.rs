@@ -1,73 +1,92 @@
 //! One requirement on one label.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
-use kube_core::{Expression, ParseExpressionError, SelectorExt as _};
+use crate::check;
+use crate::error::SelectorError;
+use crate::operator::Operator;
 
 /// A requirement on one label.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Requirement {
-    /// A requirement on the presence or the value of the label.
-    Expression(Expression),
-    /// The label is a whole number above the bound.
-    GreaterThan(String, i64),
-    /// The label is a whole number below the bound.
-    LessThan(String, i64),
-}
-
-impl From<Expression> for Requirement {
-    fn from(expression: Expression) -> Self {
-        Self::Expression(expression)
-    }
+pub struct Requirement {
+    pub(crate) key: String,
+    operator: Operator,
+    values: BTreeSet<String>,
 }
 
 impl Requirement {
-    /// The requirement that a node selector spells with key, operator and values.
+    /// The requirement, as it is.
+    pub(crate) fn unchecked<'a>(
+        key: &str,
+        operator: Operator,
+        values: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        Self {
+            key: key.to_owned(),
+            operator,
+            values: values.into_iter().map(str::to_owned).collect(),
+        }
+    }
+
+    /// The requirement, once it is checked; errors tell of values by their places.
     ///
     /// # Errors
-    /// An operator that Kubernetes does not know, values that it needs and that are absent, or a
-    /// bound that is no whole number.
-    pub fn of_node(
-        key: String,
-        operator: &str,
-        values: Option<Vec<String>>,
-    ) -> Result<Self, ParseExpressionError> {
-        let bound = || {
-            let bound = values
-                .as_ref()
-                .and_then(|values| values.first()?.parse().ok());
-            bound.ok_or_else(|| ParseExpressionError(format!("Expected a number for {operator}")))
+    /// Everything that is wrong with it.
+    pub(crate) fn new(
+        key: &str,
+        operator: Operator,
+        values: &[&str],
+    ) -> Result<Self, SelectorError> {
+        check::requirement(key, operator, values)?;
+        Ok(Self::unchecked(key, operator, values.iter().copied()))
+    }
+
+    /// The requirement that a node selector spells with key, operator and values. It may be one on a
+    /// field of the node, whose name follows other rules than labels: neither is checked.
+    ///
+    /// # Errors
+    /// An operator that Kubernetes does not know, a wrong number of values, or a bound that is no
+    /// whole number.
+    pub fn of_node(key: &str, operator: &str, values: &[String]) -> Result<Self, SelectorError> {
+        let operator = match operator {
+            "In" => Operator::In,
+            "NotIn" => Operator::NotIn,
+            "Exists" => Operator::Exists,
+            "DoesNotExist" => Operator::DoesNotExist,
+            "Gt" => Operator::GreaterThan,
+            "Lt" => Operator::LessThan,
+            other => return Err(SelectorError::UnknownOperator(other.to_owned())),
         };
-        Ok(match operator {
-            "Gt" => Self::GreaterThan(key, bound()?),
-            "Lt" => Self::LessThan(key, bound()?),
-            _ => Self::Expression(Expression::try_from(LabelSelectorRequirement {
-                key,
-                operator: operator.to_owned(),
-                values,
-            })?),
-        })
+        let values: Vec<&str> = values.iter().map(String::as_str).collect();
+        check::values(operator, &values)?;
+        Ok(Self::unchecked(key, operator, values))
     }
 
     /// True where the labels fulfil the requirement.
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
-        let number = |key| labels.get(key).and_then(|value| value.parse::<i64>().ok());
-        match self {
-            Self::Expression(expression) => expression.matches(labels),
-            Self::GreaterThan(key, bound) => number(key).is_some_and(|number| number > *bound),
-            Self::LessThan(key, bound) => number(key).is_some_and(|number| number < *bound),
+        let value = labels.get(&self.key);
+        let has = || value.is_some_and(|value| self.values.contains(value));
+        let compare = || {
+            let number = value?.parse::<i64>().ok()?;
+            let bound = self.values.first()?.parse().ok()?;
+            Some(number.cmp(&bound))
+        };
+        match self.operator {
+            Operator::Equals | Operator::In => has(),
+            Operator::NotEquals | Operator::NotIn => !has(),
+            Operator::Exists => value.is_some(),
+            Operator::DoesNotExist => value.is_none(),
+            Operator::GreaterThan => compare().is_some_and(std::cmp::Ordering::is_gt),
+            Operator::LessThan => compare().is_some_and(std::cmp::Ordering::is_lt),
         }
     }
 }
 
 impl fmt::Display for Requirement {
+    /// The form of queries, such as `tier in (a,b)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Expression(expression) => expression.fmt(f),
-            Self::GreaterThan(key, bound) => write!(f, "{key}>{bound}"),
-            Self::LessThan(key, bound) => write!(f, "{key}<{bound}"),
-        }
+        let values = self.values.iter().map(String::as_str);
+        self.operator.write(f, &self.key, values)
     }
 }

@@ -16,6 +16,18 @@ pub struct ObjectBounds {
     pub max: i32,
 }
 
+impl ObjectBounds {
+    /// The bounds with a least that does not pass the most.
+    #[must_use]
+    pub fn with_min_within_max(self) -> Self {
+        let Self { min, max } = self;
+        Self {
+            min: min.map(|min| min.min(max)),
+            max,
+        }
+    }
+}
+
 /// Bounds that no target can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{min} to {max} replicas are not accepted: at least 0 to at least 1, in this order")]

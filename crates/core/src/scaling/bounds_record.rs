@@ -79,18 +79,12 @@ impl BoundsRecord {
 
     /// Takes note of the bounds that the object has at `now`.
     pub fn observe(&mut self, found: ObjectBounds, now: Timestamp) -> BoundsChange {
-        if found == self.written {
+        let undone = found == self.user;
+        let before = std::mem::replace(&mut self.written, found);
+        self.take_edits(before);
+        if found == before {
             return BoundsChange::None;
         }
-        let undone = found == self.user;
-        let ObjectBounds { min, max } = found;
-        if min != self.written.min {
-            self.user.min = min;
-        }
-        if max != self.written.max {
-            self.user.max = max;
-        }
-        self.written = found;
         if !undone {
             self.end_contest();
             return BoundsChange::Edited;
@@ -139,6 +133,25 @@ impl BoundsRecord {
     pub fn effective(&self, now: Timestamp) -> ObjectBounds {
         let counting = self.contributions.iter().filter(|_| !self.contested);
         merge(self.user, counting, now).bounds
+    }
+
+    /// Takes the fields that differ from those written `before` as the user's. An edit of one field
+    /// was made beside the other as it was written, not as the user once had it: where the two do
+    /// not fit, the one that was edited is the user's last word.
+    fn take_edits(&mut self, before: ObjectBounds) {
+        let ObjectBounds { min, max } = self.written;
+        if max != before.max {
+            self.user.max = max;
+        }
+        if min != before.min {
+            self.user.min = min;
+            if let Some(min) = min.filter(|&min| min <= max) {
+                self.user.max = self.user.max.max(min);
+            }
+        }
+        if self.user != self.written {
+            self.user = self.user.with_min_within_max();
+        }
     }
 
     const fn end_contest(&mut self) {
@@ -249,6 +262,34 @@ mod tests {
         assert_eq!(record.observe(bounds(3, 10), at(410)), BoundsChange::Edited);
         assert!(!record.contested);
         assert_eq!(record.settle(at(410)), bounds(6, 10));
+    }
+
+    #[test]
+    fn an_edit_that_only_meets_what_was_written_leaves_the_user_bounds_in_order() {
+        let night = |max| {
+            let mut record = BoundsRecord::of_user(bounds(8, 10));
+            record.contribute(cron("night", 4, max, 600), at(0));
+            record.settle(at(0));
+            record
+        };
+        for (max, found, user) in [
+            (None, bounds(4, 5), bounds(5, 5)),
+            (Some(12), bounds(11, 12), bounds(11, 11)),
+            (Some(12), bounds(7, 7), bounds(7, 7)),
+        ] {
+            let mut record = night(max);
+            assert_eq!(record.observe(found, at(10)), BoundsChange::Edited);
+            assert_eq!(record.user, user, "{found:?}");
+            assert_eq!(record.restore(), user);
+        }
+        let mut record = night(None);
+        record.user = bounds(8, 5); // as an earlier version wrote it
+        record.observe(record.written, at(10));
+        assert_eq!(record.restore(), bounds(5, 5));
+        let odd = bounds(8, 5);
+        let mut record = BoundsRecord::of_user(odd);
+        record.observe(odd, at(10));
+        assert_eq!(record.settle(at(10)), odd, "it is the user's own");
     }
 
     #[test]

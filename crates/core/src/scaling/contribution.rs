@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::bounds::ObjectBounds;
 
@@ -22,6 +22,13 @@ pub enum Contributor {
     /// A contributor of another version of the program, by the name that it goes by.
     Other(String),
 }
+
+/// The longest time for which a contribution stands without being renewed.
+///
+/// Whoever asks for longer renews. One that nobody renews belongs to somebody who is gone, such as a
+/// later version before a rollback: six hours leave a working day's shift to go forward again
+/// without a change of bounds, and whatever was asked for is over the next morning.
+const LONGEST: SignedDuration = SignedDuration::from_hours(6);
 
 const PREDICTION: &str = "prediction";
 const CRON: &str = "cron/";
@@ -93,6 +100,18 @@ impl Contribution {
         now < self.until
     }
 
+    /// True where this contribution may stay in place of `new` by the same contributor: it asks for
+    /// the same, and more than half of the time to the new end is left of its own.
+    ///
+    /// An end that has come nearer is a change, as of a schedule whose window was cut short.
+    /// Prediction has no such ends: it withdraws what it no longer wants, and who takes over from
+    /// another leader may know an end that this one has moved since.
+    fn stands_for(&self, new: &Self, now: Timestamp) -> bool {
+        let left = self.until.duration_since(now);
+        let shortened = new.until < self.until && new.who != Contributor::Prediction;
+        self.asks_as(new) && !shortened && left > new.until.duration_since(now) / 2
+    }
+
     /// True where both ask for the same, whatever their ends.
     fn asks_as(&self, other: &Self) -> bool {
         let until = self.until;
@@ -117,7 +136,9 @@ pub struct Merged {
 /// ended.
 ///
 /// The most is the largest of the user's and the contributed. A least of priority 1 or more stands
-/// in for the user's; one of priority 0 raises what is there, but not above the most.
+/// in for the user's; one of priority 0 raises what is there. Neither passes the most: the user may
+/// have lowered it since, and bounds that cross are refused by the API server. Bounds that nobody
+/// changes are the user's as they are, crossed or not.
 #[must_use]
 pub fn merge<'a>(
     user: ObjectBounds,
@@ -136,10 +157,13 @@ pub fn merge<'a>(
         }
     }
     let base = base.map(|(_, min)| min).or(user.min);
+    let min = base.max(floor.map(|floor| floor.min(max)));
+    let changed = ObjectBounds { min, max };
     Merged {
-        bounds: ObjectBounds {
-            min: base.max(floor.map(|floor| floor.min(max))),
-            max,
+        bounds: if changed == user {
+            user
+        } else {
+            changed.with_min_within_max()
         },
         replicas: replicas.map(|(_, count)| count),
     }
@@ -167,14 +191,12 @@ impl Contributions {
     }
 
     /// Takes a contribution in place of the contributor's former one. The same again moves the end
-    /// only once half of the time to the new one is gone, so that a contributor who asks for the
-    /// same at every tick does not cause a write at every tick.
-    pub fn contribute(&mut self, new: Contribution, now: Timestamp) {
-        let stands = self.0.get(&new.who).is_some_and(|old| {
-            let left = old.until.duration_since(now);
-            old.asks_as(&new) && left > new.until.duration_since(now) / 2
-        });
-        if !stands {
+    /// back only once half of the time to the new one is gone, so that a contributor who asks for
+    /// the same at every tick does not cause a write at every tick.
+    pub fn contribute(&mut self, mut new: Contribution, now: Timestamp) {
+        new.until = new.until.min(latest_end(now));
+        let old = self.0.get(&new.who);
+        if !old.is_some_and(|old| old.stands_for(&new, now)) {
             self.0.insert(new.who.clone(), new);
         }
     }
@@ -184,9 +206,13 @@ impl Contributions {
         self.0.remove(who);
     }
 
-    /// Removes the contributions that have ended at `now`.
+    /// Removes the contributions that have ended at `now`, and brings ends that are too far away
+    /// nearer: whoever wrote them renews them, or is gone.
     pub fn expire(&mut self, now: Timestamp) {
         self.0.retain(|_, contribution| contribution.counts(now));
+        for contribution in self.0.values_mut() {
+            contribution.until = contribution.until.min(latest_end(now));
+        }
     }
 
     /// True where both ask for the same and differ at most in their ends.
@@ -194,6 +220,11 @@ impl Contributions {
         let pairs = self.iter().zip(other.iter());
         self.0.len() == other.0.len() && pairs.into_iter().all(|(a, b)| a.asks_as(b))
     }
+}
+
+/// The latest end that a contribution may have at `now`.
+fn latest_end(now: Timestamp) -> Timestamp {
+    now.checked_add(LONGEST).unwrap_or(Timestamp::MAX)
 }
 
 impl FromIterator<Contribution> for Contributions {

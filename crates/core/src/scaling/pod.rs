@@ -1,6 +1,6 @@
 //! The facts of a Pod that scaling reads: its life, and the requests of its containers.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::signal::ResourceName;
 
@@ -148,12 +148,5 @@ impl PodFacts {
     pub fn is_ready(&self) -> bool {
         self.ready
             .is_some_and(|ready| ready.status == ConditionStatus::True)
-    }
-
-    /// True where the Pod started less than `period` before `now`; `None` where it has no start
-    /// time.
-    pub fn started_within(&self, period: SignedDuration, now: Timestamp) -> Option<bool> {
-        let start_time = self.start_time?;
-        Some(now.duration_since(start_time) < period)
     }
 }

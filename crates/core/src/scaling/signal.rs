@@ -5,16 +5,12 @@
 //! same numbers. Its name, from `Display`, is stable, so that histories, metric labels and
 //! annotations may hold it.
 
-mod label_selector;
-
 use std::fmt;
 use std::sync::Arc;
 
-use crate::units::Resource;
+use evenkeel_label_selector::LabelSelector;
 
-pub use label_selector::{
-    LabelOperator, LabelSelector, LabelSelectorRequirement, SelectorError, go_syntax,
-};
+use crate::units::Resource;
 
 /// The name of a resource as Pods request it, such as `cpu`, `memory` or `nvidia.com/gpu`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

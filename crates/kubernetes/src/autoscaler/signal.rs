@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_core::scaling::signal::{
-    LabelSelector, LabelSelectorRequirement, MetricIdentifier, ObjectReference, Signal,
-};
+use evenkeel_core::scaling::signal::{MetricIdentifier, ObjectReference, Signal};
+use evenkeel_label_selector::{LabelSelector, LabelSelectorRequirement};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -8,36 +8,59 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::signal::{self, Metric, Values};
-use crate::json::{lenient, lenient_time, list, null_is_default};
+use crate::json::{lenient, lenient_time, list};
+use crate::pod;
 
+/// The part of a status that says what its controller found and asked for.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Written {
+struct Reported {
     #[serde(default, deserialize_with = "lenient")]
     current_replicas: Option<i32>,
     #[serde(default, deserialize_with = "lenient")]
     desired_replicas: Option<i32>,
+    #[serde(default, deserialize_with = "list")]
+    conditions: Vec<pod::Condition>,
+}
+
+/// A status with what the HPA algorithm reads beside that.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Written {
+    #[serde(flatten)]
+    reported: Reported,
     #[serde(default, deserialize_with = "lenient_time")]
     last_scale_time: Option<Timestamp>,
     #[serde(default, deserialize_with = "metrics")]
     current_metrics: Vec<MetricStatus>,
-    #[serde(default, deserialize_with = "list")]
-    conditions: Vec<WrittenCondition>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WrittenCondition {
-    #[serde(rename = "type")]
-    condition_type: String,
-    #[serde(default, deserialize_with = "null_is_default")]
-    status: String,
-    #[serde(default, deserialize_with = "null_is_default")]
-    reason: String,
-    #[serde(default, deserialize_with = "null_is_default")]
-    message: String,
-    #[serde(default, deserialize_with = "lenient_time")]
-    last_transition_time: Option<Timestamp>,
+/// The `status` of an autoscaler, as far as those that watch it read it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "Reported")]
+pub struct AutoscalerStatus {
+    /// The replicas that it found when it looked last.
+    pub current_replicas: Option<i32>,
+    /// The replicas that it then asked for.
+    pub desired_replicas: Option<i32>,
+    /// True where it can read its metrics and scales; `None` while it does not say.
+    pub scaling_active: Option<bool>,
+}
+
+impl From<Reported> for AutoscalerStatus {
+    fn from(reported: Reported) -> Self {
+        let mut conditions = reported.conditions.iter();
+        let active = conditions.find(|condition| condition.kind == "ScalingActive");
+        Self {
+            current_replicas: reported.current_replicas,
+            desired_replicas: reported.desired_replicas,
+            scaling_active: active.and_then(|active| match active.status.as_str() {
+                "True" => Some(true),
+                "False" => Some(false),
+                _ => None,
+            }),
+        }
+    }
 }
 
 fn metrics<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<MetricStatus>, D::Error> {
@@ -72,19 +95,24 @@ pub fn read(status: Value) -> Status {
     let Ok(written) = Written::deserialize(status) else {
         return Status::default();
     };
-    let condition = |written: WrittenCondition| Condition {
-        condition_type: written.condition_type.as_str().into(),
+    let Reported {
+        current_replicas,
+        desired_replicas,
+        conditions,
+    } = written.reported;
+    let condition = |written: pod::Condition| Condition {
+        condition_type: written.kind.as_str().into(),
         status: written.status.as_str().into(),
         reason: Cow::Owned(written.reason),
         message: Cow::Owned(written.message),
         last_transition_time: written.last_transition_time,
     };
     Status {
-        current_replicas: written.current_replicas.unwrap_or_default(),
-        desired_replicas: written.desired_replicas.unwrap_or_default(),
+        current_replicas: current_replicas.unwrap_or_default(),
+        desired_replicas: desired_replicas.unwrap_or_default(),
         last_scale_time: written.last_scale_time,
         current_metrics: written.current_metrics,
-        conditions: written.conditions.into_iter().map(condition).collect(),
+        conditions: conditions.into_iter().map(condition).collect(),
     }
 }
 

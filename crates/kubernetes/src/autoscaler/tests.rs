@@ -59,7 +59,6 @@ fn an_object_of_the_api_server_is_read() {
         current_replicas: Some(5),
         desired_replicas: Some(6),
         scaling_active: Some(true),
-        last_scale_time: "2026-03-02T09:30:25Z".parse().ok(),
     };
     assert_eq!(status, expected);
 }

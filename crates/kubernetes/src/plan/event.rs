@@ -141,7 +141,7 @@ mod tests {
     fn regarding(kind: Kind) -> Regarding {
         Regarding {
             kind,
-            namespace: kind.is_namespaced().then(|| "shop".to_owned()),
+            namespace: (kind != Kind::Namespace).then(|| "shop".to_owned()),
             name: "web".to_owned(),
             uid: "1".to_owned(),
         }

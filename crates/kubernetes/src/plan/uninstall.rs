@@ -173,7 +173,7 @@ mod tests {
         let floor = Contribution::of_prediction(6, until);
         annotation.record.contribute(floor, Timestamp::UNIX_EPOCH);
         annotation.settle(Timestamp::UNIX_EPOCH);
-        annotation.to_text().unwrap()
+        annotation.to_text().unwrap().unwrap()
     }
 
     fn metadata(annotations: &[(&str, &str)], labels: &[&str]) -> ObjectMeta {

@@ -8,8 +8,9 @@ use evenkeel_core::scaling::hpa::{
 };
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::signal::{
-    LabelSelector, MetricIdentifier, ObjectReference, ResourceName, Signal, Target,
+    MetricIdentifier, ObjectReference, ResourceName, Signal, Target,
 };
+use evenkeel_label_selector::LabelSelector;
 use serde::Deserialize;
 
 use crate::cases::{Float, now, relative};

@@ -8,7 +8,6 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::{Patch, PatchParams};
-use kube::core::{Selector, SelectorExt as _};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 use tracing::debug;
@@ -18,6 +17,7 @@ use super::turns::Turns;
 use crate::objects::{condition_since, stamp};
 use crate::store::Stores;
 use evenkeel_clock::Clock;
+use evenkeel_label_selector::Selector;
 
 /// An eviction that was allowed and has not shown this long did not happen.
 const DISRUPTED: SignedDuration = SignedDuration::from_mins(2);

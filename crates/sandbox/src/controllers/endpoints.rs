@@ -6,7 +6,6 @@ use k8s_openapi::api::core::v1::{Pod, Service, ServicePort};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::{Patch, PatchParams, PostParams};
-use kube::core::{Selector, SelectorExt as _};
 use kube::{Api, Client, Resource as _, ResourceExt as _};
 use serde_json::{Value, json};
 use tracing::debug;
@@ -15,6 +14,7 @@ use super::replica_set::is_ready;
 use super::turns::Turns;
 use crate::objects::typed;
 use crate::store::Stores;
+use evenkeel_label_selector::Selector;
 
 const MANAGER: &str = "endpointslice-controller.k8s.io";
 
@@ -36,7 +36,7 @@ async fn reconcile(client: &Client, stores: &Stores, service: &Service) -> kube:
     let Some(labels) = selector.filter(|labels| !labels.is_empty()) else {
         return Ok(());
     };
-    let selector: Selector = labels.into_iter().collect();
+    let selector = Selector::from_labels(&labels);
     let mut pods = stores.pods.list();
     pods.retain(|pod| pod.namespace() == service.namespace() && selector.matches(pod.labels()));
     let namespace = service.namespace().unwrap_or_default();

@@ -87,6 +87,76 @@ fn asking_for_the_same_is_seldom_a_change() {
 }
 
 #[test]
+fn an_end_may_come_earlier_and_nobody_renews_by_asking_for_the_same() {
+    let mut all = Contributions::default();
+    for (second, until, held) in [
+        (0, 3600, 3600),
+        (10, 1800, 1800), // the schedule's window was cut short
+        (20, 1800, 1800),
+        (30, 2000, 1800), // a later end waits until half of the time is gone
+        (40, 30, 30),     // over at once
+    ] {
+        all.contribute(one("cron/day", Some(6), None, until), at(second));
+        let found = all.of(&Contributor::Cron("day".to_owned())).unwrap();
+        assert_eq!(found.until, at(held), "{second}");
+    }
+    // A prediction follows a floor of another leader, who has renewed it meanwhile.
+    all.contribute(Contribution::of_prediction(6, at(600)), at(0));
+    all.contribute(Contribution::of_prediction(6, at(400)), at(200));
+    let held = all.of(&Contributor::Prediction).unwrap();
+    assert_eq!(
+        held.until,
+        at(600),
+        "what is withdrawn needs no earlier end"
+    );
+}
+
+#[test]
+fn nothing_stands_for_longer_than_its_contributor_may_be_away() {
+    let later = i64::MAX / 1_000_000_000_000;
+    let mut all: Contributions = ["prediction", "cron/day", "portrait/web"]
+        .map(|who| one(who, Some(6), None, later))
+        .into_iter()
+        .collect();
+    let most = at(0).checked_add(LONGEST).unwrap();
+    all.expire(at(0));
+    assert!(all.iter().all(|one| one.until == most));
+    let before = all.clone();
+    all.expire(at(600));
+    assert_eq!(all, before, "it does not move along");
+    all.expire(most);
+    assert!(all.is_empty());
+    // Whoever asks for longer renews, once half of the time is gone.
+    let hours = |hours: i64| at(hours * 3600);
+    for (now, until) in [(0, 6), (2, 6), (4, 10)] {
+        all.contribute(one("cron/week", Some(6), None, later), hours(now));
+        let found = all.of(&Contributor::Cron("week".to_owned())).unwrap();
+        assert_eq!(found.until, hours(until), "{now}");
+    }
+}
+
+#[test]
+fn an_edit_below_a_contribution_takes_the_contribution_with_it() {
+    let day = [one("cron/day", Some(8), None, 9)];
+    assert_eq!(
+        merge(bounds(Some(2), 5), &day, at(0)).bounds,
+        bounds(Some(5), 5)
+    );
+    let raised = [one("cron/day", Some(8), Some(8), 9)];
+    assert_eq!(
+        merge(bounds(Some(2), 5), &raised, at(0)).bounds,
+        bounds(Some(8), 8),
+        "a schedule may raise the most"
+    );
+    let odd = bounds(Some(9), 5);
+    assert_eq!(
+        merge(odd, &[], at(0)).bounds,
+        odd,
+        "what only the user says is the user's"
+    );
+}
+
+#[test]
 fn contributors_are_read_as_they_are_written() {
     for name in ["prediction", "cron/a/b", "portrait/web", ""] {
         assert_eq!(Contributor::from(name).to_string(), name);
@@ -117,7 +187,10 @@ fn contribution() -> impl Strategy<Value = Contribution> {
 }
 
 fn user() -> impl Strategy<Value = ObjectBounds> {
-    (prop::option::of(0..10_i32), 1..20_i32).prop_map(|(min, max)| ObjectBounds { min, max })
+    (prop::option::of(0..10_i32), 1..20_i32).prop_map(|(min, max)| ObjectBounds {
+        min: min.map(|min| min.min(max)),
+        max,
+    })
 }
 
 proptest! {
@@ -168,6 +241,17 @@ proptest! {
     }
 
     #[test]
+    fn the_least_never_passes_the_most(
+        user in user(),
+        all in prop::collection::vec(contribution(), 0..8),
+        now in 0..100_i64,
+    ) {
+        let merged = merge(user, &all, at(now)).bounds;
+        prop_assert!(merged.min.is_none_or(|min| min <= merged.max), "{merged:?}");
+        prop_assert!(merged.max >= user.max);
+    }
+
+    #[test]
     fn the_most_only_rises_and_a_floor_stays_below_it(
         user in user(),
         all in prop::collection::vec(contribution(), 0..8),
@@ -179,6 +263,6 @@ proptest! {
         let merged = merge(user, &floors, at(0)).bounds;
         prop_assert!(merged.max >= user.max);
         prop_assert!(merged.min >= user.min);
-        prop_assert!(merged.min <= user.min.max(Some(merged.max)));
+        prop_assert!(merged.min <= Some(merged.max));
     }
 }

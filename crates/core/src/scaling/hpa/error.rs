@@ -1,6 +1,8 @@
 //! Why a metric gives no replica count, in the words of Kubernetes.
 
-use crate::scaling::signal::{ObjectReference, ResourceName, SelectorError, Signal, go_syntax};
+use evenkeel_label_selector::{SelectorError, go_syntax};
+
+use crate::scaling::signal::{ObjectReference, ResourceName, Signal};
 
 /// The API that serves a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

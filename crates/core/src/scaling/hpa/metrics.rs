@@ -1,10 +1,12 @@
 //! The wish of all metrics of one HPA together: the most that any of them asks for.
 
+use evenkeel_label_selector::go_syntax;
+
 use super::error::ReplicasError;
 use super::replicas::{Proposal, ReplicaCalculator};
 use super::spec::MetricSpec;
 use super::status::{CurrentValue, MetricStatus};
-use crate::scaling::signal::{ResourceName, Signal, Target, go_syntax};
+use crate::scaling::signal::{ResourceName, Signal, Target};
 use crate::units::{Quantity, QuantityFormat};
 
 /// The proposals of the metrics.

@@ -3,6 +3,7 @@
 mod pods;
 mod totals;
 
+use evenkeel_label_selector::LabelSelector;
 use jiff::Timestamp;
 
 pub use self::pods::{Usage, metric_usage, resource_utilization};
@@ -103,6 +104,6 @@ impl<'a> ReplicaCalculator<'a> {
     }
 }
 
-fn check(selector: Option<&crate::scaling::signal::LabelSelector>) -> Result<(), ReplicasError> {
+fn check(selector: Option<&LabelSelector>) -> Result<(), ReplicasError> {
     selector.map_or(Ok(()), |selector| Ok(selector.check()?))
 }

@@ -2,6 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use evenkeel_label_selector::LabelSelector;
+
 use super::*;
 use crate::scaling::pod::{ContainerFacts, PodFacts, PodPhase, ReadyCondition, Requests};
 use crate::scaling::sample::{ContainerMetrics, PodMetrics, ValueSample};
@@ -115,6 +117,21 @@ fn usage_over_its_target_adds_replicas() {
         let utilization = found.status.current_metrics[0].current.average_utilization;
         assert_eq!(utilization.map(i64::from), Some(milli / 10));
     }
+}
+
+#[test]
+fn a_selector_that_no_label_can_meet_fails_its_metric() {
+    let signal = Signal::External(MetricIdentifier {
+        name: "queue".to_owned(),
+        selector: Some(LabelSelector::from_labels([("queue", "a b")])),
+    });
+    let wrong = MetricSpec::new(signal, Target::AverageValue(1000));
+    let found = outcome(&hpa(vec![wrong]), scale(&pods(4), &[]), &usage(4, 100));
+    let active = found.status.condition(&ConditionType::ScalingActive);
+    let active = active.unwrap();
+    assert_eq!(active.reason, "FailedGetExternalMetric");
+    let why = "values[0][queue]: Invalid value: \"a b\": a valid label must be an empty string or";
+    assert!(active.message.contains(why), "{}", active.message);
 }
 
 #[test]

@@ -2,8 +2,14 @@
 //!
 //! The record lives in the cluster, so that whoever leads reads the same. It is written together
 //! with the bounds or not at all. A record that cannot be read says nothing of the user's values:
-//! the bounds as they are count as the user's from then on. A record that is gone although it was
-//! there a moment ago was removed by somebody who replaces the whole object; it still holds.
+//! the bounds as they are count as the user's from then on.
+//!
+//! A record that is gone although it was there a moment ago was removed by somebody who replaces the
+//! whole object, or by a user who wants to be rid of what it holds. Nobody can tell the two apart, so
+//! both get what they may expect: the user's bounds in it still count, and so does prediction, which
+//! asks anew at every tick anyway; whatever else it held is forgotten, and whoever still wants that
+//! contributes anew. To end prediction as well takes the word for it, `off` or opting out: after that
+//! nothing is remembered.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
@@ -14,7 +20,8 @@ use crate::kinds::BoundsFields;
 use evenkeel_core::scaling::contribution::{Contribution, Contributor};
 use evenkeel_core::scaling::{Floor, ObjectBounds};
 
-/// The time for which a record that has gone from its object still counts.
+/// The longest pause between two plans over which the memory of the former counts, such as that of a
+/// record that has gone from its object since.
 pub(super) const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
 
 /// The number of characters of a parse error that are shown: it quotes the record, which anybody
@@ -47,11 +54,15 @@ impl ObservedBounds {
             Some(Ok(written)) => (Some(written), None),
             Some(Err(error)) => (None, Some(error.to_string().chars().take(QUOTED).collect())),
         };
-        let known = match (&written, remembered) {
-            (Some(written), _) => Some(written),
-            (None, remembered) => remembered.filter(|_| damaged.is_none()),
+        let mut annotation = match (&written, remembered.filter(|_| damaged.is_none())) {
+            (Some(written), _) => written.clone(),
+            (None, Some(remembered)) => {
+                let mut annotation = remembered.clone();
+                annotation.forget_others();
+                annotation
+            }
+            (None, None) => BoundsAnnotation::of_user(found),
         };
-        let mut annotation = known.map_or_else(|| BoundsAnnotation::of_user(found), Clone::clone);
         annotation.record.observe(found, now);
         Some(Self {
             found,
@@ -102,16 +113,20 @@ impl ObservedBounds {
         if self.damaged.is_some() {
             return self.withdraw(now);
         }
-        let mut annotation = self.annotation.clone();
-        match by.filter(|_| !self.is_contested()) {
-            Some(by) => annotation.record.contribute(by.clone(), now),
+        let with = by.filter(|_| !self.is_contested()).and_then(|by| {
+            let mut annotation = self.annotation.clone();
+            annotation.record.contribute(by.clone(), now);
+            // The others may have left no room for it.
+            Settled::new(annotation, now)
+        });
+        let settled = with.or_else(|| {
+            let mut annotation = self.annotation.clone();
             // Prediction still takes part: a contest goes on.
-            None => annotation
-                .record
-                .contributions
-                .withdraw(&Contributor::Prediction),
-        }
-        self.update(annotation, now)
+            let contributions = &mut annotation.record.contributions;
+            contributions.withdraw(&Contributor::Prediction);
+            Settled::new(annotation, now)
+        });
+        self.update(settled)
     }
 
     /// The bounds once prediction no longer takes part: the user's own, and the contributions of all
@@ -120,12 +135,22 @@ impl ObservedBounds {
     pub(super) fn withdraw(&self, now: Timestamp) -> BoundsUpdate {
         let mut annotation = self.annotation.clone();
         annotation.record.withdraw(&Contributor::Prediction);
-        self.update(annotation, now)
+        self.update(Settled::new(annotation, now))
     }
 
-    fn update(&self, mut annotation: BoundsAnnotation, now: Timestamp) -> BoundsUpdate {
-        let bounds = annotation.settle(now);
-        let text = annotation.to_text();
+    /// The user's own bounds and no record, whoever contributes.
+    #[must_use]
+    pub(super) fn restore(&self) -> BoundsUpdate {
+        self.update(None)
+    }
+
+    /// The change to what is settled; without that, to the user's own bounds and no record.
+    fn update(&self, settled: Option<Settled>) -> BoundsUpdate {
+        let Settled {
+            annotation,
+            bounds,
+            text,
+        } = settled.unwrap_or_else(|| Settled::of_user(self.user()));
         let same_but_for_time = |written: &BoundsAnnotation| {
             text.is_some() && bounds == self.found && written.differs_in_time_only(&annotation)
         };
@@ -139,6 +164,35 @@ impl ObservedBounds {
             bounds,
             annotation: (!unchanged || self.damaged.is_some()).then(|| Value::from(text)),
             only_renews,
+        }
+    }
+}
+
+/// A record with the bounds that follow from it.
+struct Settled {
+    annotation: BoundsAnnotation,
+    bounds: ObjectBounds,
+    /// The text of the annotation; `None` where it goes.
+    text: Option<String>,
+}
+
+impl Settled {
+    /// The bounds of a record at `now`; `None` where the record would not be read again.
+    fn new(mut annotation: BoundsAnnotation, now: Timestamp) -> Option<Self> {
+        let bounds = annotation.settle(now);
+        let text = annotation.to_text().ok()?;
+        Some(Self {
+            annotation,
+            bounds,
+            text,
+        })
+    }
+
+    fn of_user(user: ObjectBounds) -> Self {
+        Self {
+            annotation: BoundsAnnotation::of_user(user),
+            bounds: user,
+            text: None,
         }
     }
 }

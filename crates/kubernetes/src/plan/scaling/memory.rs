@@ -21,7 +21,7 @@ pub struct PlanMemory {
     first: Option<Timestamp>,
     /// The time of the last plan.
     last: Option<Timestamp>,
-    /// The record that the object had at the last plan.
+    /// The record that the object had when it last had one, as far as it still counts.
     pub(super) record: Option<BoundsAnnotation>,
     /// The status of the last plan.
     pub(super) status: Option<TargetStatus>,
@@ -74,12 +74,9 @@ impl PlanMemory {
             .map_or(SignedDuration::ZERO, |first| now.duration_since(first))
     }
 
-    /// Takes the record that the object has now; a contest that is over has no contester.
-    pub(super) fn see(&mut self, record: Option<&BoundsAnnotation>, contested: bool) {
-        self.record = record.cloned();
-        if !contested {
-            self.contester = None;
-        }
+    /// Forgets who contests the bounds, as nobody does any more.
+    pub(super) fn forget_contester(&mut self) {
+        self.contester = None;
     }
 
     /// True where an Event of `reason` may be written at `now`, which is then noted.

@@ -52,6 +52,16 @@ impl RequestedPolicy {
         if !observed.namespace_policy.enabled || !has_owner || !scaled {
             return Mode::Off;
         }
+        self.word(observed, settings)
+    }
+
+    /// True where the user wants no scaling: the namespace has not opted in, or the word is `off`.
+    pub(super) fn declines(&self, observed: &Observed, settings: &Settings) -> bool {
+        !observed.namespace_policy.enabled || self.word(observed, settings) == Mode::Off
+    }
+
+    /// The nearest word on the mode.
+    fn word(&self, observed: &Observed, settings: &Settings) -> Mode {
         let requested = self.policy.scaling.or(observed.namespace_policy.scaling);
         requested.unwrap_or(settings.mode)
     }

@@ -2,7 +2,8 @@
 //! the reason why it is refused.
 //!
 //! Nothing is a target in a namespace that has not opted in. A refusal is shown, and the floor of
-//! prediction is withdrawn.
+//! prediction is withdrawn; other contributors may have other grounds to stay. Only where the user
+//! wants no scaling at all, everybody's contribution goes.
 
 use jiff::Timestamp;
 
@@ -30,6 +31,8 @@ use evenkeel_core::units::{Amount, Ratio};
 pub struct Resolved {
     /// The mode in effect; off where the objects make no target.
     pub mode: Mode,
+    /// True where the user wants no scaling of it: then nobody's contribution to its bounds stands.
+    pub is_declined: bool,
     /// The target; `None` where there is none or it is refused.
     pub target: Option<Target>,
     /// The reasons for a refusal, and problems that do not stop the target.
@@ -126,6 +129,7 @@ pub fn resolve(
     let mode = requested.mode(observed, settings, owner.is_some());
     let mut resolved = Resolved {
         mode,
+        is_declined: requested.declines(observed, settings),
         target: None,
         problems: Vec::new(),
         bounds,

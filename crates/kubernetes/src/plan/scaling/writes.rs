@@ -41,11 +41,7 @@ pub fn plan(
         return Vec::new();
     }
     let plan = TargetPlan::new(owner, resolved, report, context.now);
-    let record = resolved.bounds.as_ref().and_then(ObservedBounds::written);
-    memory.see(
-        record.filter(|_| !plan.removes_record()),
-        resolved.is_contested(),
-    );
+    plan.remember_record(memory);
     let held = plan.sink.read(owner.metadata);
     let previous = memory.status.take().or_else(|| held.clone());
     let status = plan.status(previous.as_ref(), memory);
@@ -100,6 +96,7 @@ impl<'a> TargetPlan<'a> {
         let wanted = resolved.mode == Mode::Floor && resolved.target.is_some();
         let update = |bounds: &ObservedBounds| match report.filter(|_| wanted) {
             Some(report) => bounds.contribute(report.contribution.as_ref(), now),
+            None if resolved.is_declined => bounds.restore(),
             None => bounds.withdraw(now),
         };
         Self {
@@ -112,10 +109,20 @@ impl<'a> TargetPlan<'a> {
         }
     }
 
-    fn removes_record(&self) -> bool {
-        self.update
-            .as_ref()
-            .is_some_and(BoundsUpdate::removes_record)
+    /// Remembers the record that the object has, unless it is about to go. One that has gone from
+    /// the object stays remembered until the object is as it follows from it: a write may be lost.
+    fn remember_record(&self, memory: &mut PlanMemory) {
+        let bounds = self.resolved.bounds.as_ref();
+        let written = bounds.and_then(ObservedBounds::written);
+        let update = self.update.as_ref();
+        let goes = update.is_some_and(BoundsUpdate::removes_record);
+        let changes = update.is_some_and(BoundsUpdate::changes);
+        if written.is_some() || goes || !changes {
+            memory.record = written.filter(|_| !goes).cloned();
+        }
+        if !self.resolved.is_contested() {
+            memory.forget_contester();
+        }
     }
 
     /// The status of this tick; `None` where scaling is off.

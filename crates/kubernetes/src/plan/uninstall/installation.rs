@@ -105,12 +105,4 @@ mod tests {
         let unlabelled = |(_, kind): &(Place, Kind)| label_selector(*kind).is_none();
         assert_eq!(KINDS.iter().filter(|one| unlabelled(one)).count(), 2);
     }
-
-    #[test]
-    fn a_kind_stands_where_its_scope_allows() {
-        for (place, kind) in KINDS {
-            let namespace = place.namespace("keel");
-            assert_eq!(namespace.is_some(), kind.is_namespaced(), "{kind:?}");
-        }
-    }
 }

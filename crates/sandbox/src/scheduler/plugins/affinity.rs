@@ -57,8 +57,8 @@ fn meets(requirement: &NodeSelectorRequirement, labels: &BTreeMap<String, String
         operator,
         values,
     } = requirement;
-    Requirement::of_node(key.clone(), operator, values.clone())
-        .is_ok_and(|requirement| requirement.matches(labels))
+    let values = values.as_deref().unwrap_or_default();
+    Requirement::of_node(key, operator, values).is_ok_and(|requirement| requirement.matches(labels))
 }
 
 #[cfg(test)]

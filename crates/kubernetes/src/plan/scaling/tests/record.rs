@@ -110,6 +110,122 @@ fn everything_is_put_back_however_it_ends() {
     }
 }
 
+/// A record with contributors that nobody renews: a schedule, and one of a later version.
+fn held_by_others(world: &mut World) {
+    world.hpa()["spec"]["minReplicas"] = json!(8);
+    world.annotate(
+        BOUNDS,
+        json!(
+            json!({
+                "user": {"min": 2, "max": 10}, "written": {"min": 8, "max": 10},
+                "contributions": {
+                    "cron/day": {"min": 8, "until": "2027-01-15T09:00:00Z"},
+                    "plan/x": {"how": [1, 2]},
+                    "portrait/web": {"min": 7, "until": "2027-01-15T09:00:00Z"},
+                },
+                "version": 2,
+            })
+            .to_string()
+        ),
+    );
+}
+
+#[test]
+fn off_gives_the_bounds_back_whoever_else_holds_them() {
+    for (end, change) in &ENDS[..7] {
+        let mut world = World::new();
+        held_by_others(&mut world);
+        world.tick(Some(9), 0);
+        assert_eq!(world.bounds(), (Some(9), 10), "{end}");
+        change(&mut world);
+        world.tick(None, 15);
+        let off = ["off", "opted out"].contains(end);
+        let least = if off { 2 } else { 8 };
+        assert_eq!(world.bounds(), (Some(least), 10), "{end}");
+        assert_eq!(world.has_record(), !off, "{end}");
+        world.tick(None, 30);
+        assert_eq!(world.bounds(), (Some(least), 10), "{end}: it stays so");
+        assert_eq!(world.has_record(), !off, "{end}");
+    }
+}
+
+#[test]
+fn a_record_that_is_taken_away_alone_forgets_who_else_contributed() {
+    for off in [false, true] {
+        let mut world = World::new();
+        held_by_others(&mut world);
+        world.tick(Some(4), 0);
+        assert_eq!(world.bounds(), (Some(8), 10));
+        world.annotate(BOUNDS, json!(null));
+        if off {
+            world.namespace.clear();
+        }
+        world.tick(Some(4), 15);
+        let least = if off { 2 } else { 4 };
+        assert_eq!((world.bounds().0, world.has_record()), (Some(least), !off));
+        world.tick(Some(4), 30);
+        assert_eq!(world.bounds().0, Some(least));
+    }
+}
+
+#[test]
+fn a_record_is_remembered_until_its_bounds_are_back() {
+    let mut world = World::new();
+    world.tick(Some(6), 0);
+    world.annotate(BOUNDS, json!(null));
+    world.annotate(SCALING, json!("off"));
+    let lost = world.plan(None, at(15));
+    assert_eq!(lost.len(), 2, "bounds, and an Event: {lost:?}");
+    world.tick(None, 30);
+    assert_eq!(world.bounds(), (Some(2), 10));
+    world.annotate(SCALING, json!("floor"));
+    world.hpa()["spec"]["minReplicas"] = json!(6);
+    world.tick(None, 45);
+    assert_eq!(world.bounds(), (Some(6), 10), "and no longer");
+}
+
+#[test]
+fn a_forged_record_is_refused_and_said() {
+    let mut world = World::new();
+    let many: Vec<_> = (0..20_000).map(|n| format!(r#""x{n}":{{}}"#)).collect();
+    let bounds = r#"{"min":2,"max":10}"#;
+    let record = format!(
+        r#"{{"user":{bounds},"written":{bounds},"contributions":{{{}}}}}"#,
+        many.join(",")
+    );
+    world.annotate(BOUNDS, json!(record));
+    let report = report(Some(6), 0);
+    let writes = world.plan(Some(&report), at(0));
+    world.apply(&writes);
+    assert_eq!(
+        world.holds("BoundsRecordDamaged"),
+        Some(ConditionStatus::True)
+    );
+    assert_eq!(world.reasons(), ["BoundsRecordDamaged"]);
+    assert_eq!((world.bounds(), world.has_record()), ((Some(2), 10), false));
+    world.tick(Some(6), 15);
+    assert_eq!(world.bounds(), (Some(6), 10), "it begins anew");
+}
+
+#[test]
+fn a_floor_that_its_record_has_no_room_for_is_not_raised() {
+    let user = r#"{"min":2,"max":10}"#;
+    let until = r#""until":"2027-01-15T09:00:00Z""#;
+    let by_count: Vec<_> = (0..16)
+        .map(|n| format!(r#""x{n:02}":{{"min":3,{until}}}"#))
+        .collect();
+    let by_length = format!(r#""x":{{"min":3,{until},"y":"{}"}}"#, "z".repeat(3900));
+    for contributions in [by_count.join(","), by_length] {
+        let mut world = World::new();
+        let record =
+            format!(r#"{{"user":{user},"written":{user},"contributions":{{{contributions}}}}}"#);
+        world.annotate(BOUNDS, json!(record));
+        world.tick(Some(6), 0);
+        assert_eq!((world.bounds(), world.has_record()), ((Some(3), 10), true));
+        assert_eq!(world.holds("BoundsRecordDamaged"), None);
+    }
+}
+
 #[test]
 fn a_floor_lapses_for_a_tracker_that_says_nothing_of_it() {
     let mut world = World::new();

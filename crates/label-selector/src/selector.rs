@@ -1,0 +1,84 @@
+//! Selectors that have been checked and are held against labels.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::error::SelectorError;
+use crate::object::LabelSelector;
+use crate::operator::Operator;
+use crate::parse;
+use crate::requirement::Requirement;
+
+/// A selector over labels: every requirement has to hold. They stand in the order of their labels.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Selector {
+    requirements: Vec<Requirement>,
+    /// True where no labels match, whatever is required.
+    is_nothing: bool,
+}
+
+impl Selector {
+    /// Reads the text form, such as `app=web,tier in (a,b),!old`; the empty text selects everything.
+    ///
+    /// # Errors
+    /// Text that is no selector, in the words of Kubernetes.
+    pub fn parse(text: &str) -> Result<Self, SelectorError> {
+        parse::requirements(text).map(Self::of)
+    }
+
+    /// The selector that no labels match.
+    pub const fn nothing() -> Self {
+        Self {
+            requirements: Vec::new(),
+            is_nothing: true,
+        }
+    }
+
+    /// The selector of labels that have exactly these values. What no label can be is no error here:
+    /// it matches nothing.
+    pub fn from_labels(labels: &BTreeMap<String, String>) -> Self {
+        let requirements = labels
+            .iter()
+            .map(|(key, value)| Requirement::unchecked(key, Operator::Equals, [value.as_str()]));
+        Self::of(requirements.collect())
+    }
+
+    /// True where everything is selected.
+    pub const fn is_empty(&self) -> bool {
+        self.requirements.is_empty() && !self.is_nothing
+    }
+
+    /// True where the labels fulfil every requirement.
+    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        let mut requirements = self.requirements.iter();
+        !self.is_nothing && requirements.all(|requirement| requirement.matches(labels))
+    }
+
+    fn of(mut requirements: Vec<Requirement>) -> Self {
+        requirements.sort_by(|a, b| a.key.cmp(&b.key));
+        Self {
+            requirements,
+            is_nothing: false,
+        }
+    }
+}
+
+impl TryFrom<&LabelSelector> for Selector {
+    type Error = SelectorError;
+
+    fn try_from(object: &LabelSelector) -> Result<Self, Self::Error> {
+        object.check()?;
+        Ok(Self::of(object.requirements().collect()))
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for requirement in &self.requirements {
+            write!(f, "{separator}{requirement}")?;
+            separator = ",";
+        }
+        Ok(())
+    }
+}
