@@ -1,6 +1,7 @@
 //! `scaling`: how targets are scaled that do not say it themselves, and how often they are looked
 //! at.
 
+use evenkeel_core::max_age;
 use evenkeel_core::scaling::Mode;
 use evenkeel_kubernetes::plan::scaling::Settings;
 use evenkeel_kubernetes::scaling_policy::Predict;
@@ -13,9 +14,9 @@ use super::value::Text;
 section! {
     /// `scaling` as it is written.
     ScalingSection {
-        mode: Text = Mode::default().as_str().into(),
-        predict: Text = Predict::default().as_str().into(),
-        interval: Text = "15s".into(),
+        mode: Text = Settings::default().mode.as_str().into(),
+        predict: Text = Settings::default().predict.as_str().into(),
+        interval: Text = Settings::default().interval.into(),
         max_age: Option<Text> = None,
     }
 }
@@ -25,8 +26,7 @@ const INTERVALS: std::ops::RangeInclusive<SignedDuration> =
     SignedDuration::from_secs(1)..=SignedDuration::from_secs(60);
 
 impl ScalingSection {
-    /// `metrics_age` is how long measurements count elsewhere. Half of the age that a measurement
-    /// may have is left to it for being scraped and asked for; the other half it may stand.
+    /// `metrics_age` is how long measurements count elsewhere.
     pub(super) fn check(&self, metrics_age: SignedDuration, check: &mut Checker) -> Settings {
         let Self {
             mode,
@@ -52,7 +52,7 @@ impl ScalingSection {
                 Predict::default(),
             ),
             interval,
-            max_age: max_age.duration / 2,
+            max_age: max_age::standing(max_age.duration),
         }
     }
 }

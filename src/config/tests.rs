@@ -63,6 +63,7 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
         max_age: config.policy.max_age / 2,
     };
     assert_eq!(config.scaling, scaling);
+    assert_eq!(scaling, plan::scaling::Settings::default());
     assert_eq!(config.policy.default_capacity, Resources::default());
     assert_eq!(config.leader_election.timing, Timing::default());
     assert_eq!(config.writer, writer::Settings::default());

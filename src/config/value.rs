@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use jiff::SignedDuration;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,12 @@ pub(crate) struct Text(pub(crate) String);
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
         Self(text.to_owned())
+    }
+}
+
+impl From<SignedDuration> for Text {
+    fn from(duration: SignedDuration) -> Self {
+        Self(format!("{duration:#}"))
     }
 }
 
