@@ -1,6 +1,7 @@
 //! The cost of predicting: one S-HPA forecast, and one tick of 10,000 targets.
 
 use std::hint::black_box;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
@@ -148,7 +149,8 @@ fn forecasting(criterion: &mut Criterion) {
         });
     });
     criterion.bench_function("s-hpa update and forecast with intervals", |bencher| {
-        let mut model = Rolling::new(SHpa::default(), STEPS);
+        let steps = NonZeroUsize::new(STEPS).expect("there are steps");
+        let mut model = Rolling::towards(SHpa::default(), steps);
         let (history, shared) = (History::default(), Shared::default());
         let mut context = ForecastContext {
             history: &history,

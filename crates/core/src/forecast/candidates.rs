@@ -11,48 +11,17 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::accuracy::{Accuracy, Scorecard};
 use super::context::Context;
-use super::daily::DailySeasonalNaive;
 use super::model::Model;
+use super::model_set::ModelSet;
 use super::not_ready::NotReady;
 use super::prediction::Forecast;
-use super::rolling::Rolling;
 use super::series::Series;
-use super::smoothing::{Alpha, SHpa, Tes, Variant};
 use super::trust::Trust;
 
 /// The time for which a choice stands while its model is trusted.
 const STANDS: SignedDuration = SignedDuration::from_hours(1);
 /// Another model is taken when its error is below this share of the present one's.
 const BETTER: f64 = 0.95;
-
-/// The models that a load is forecast with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ModelSet {
-    /// All of them, the best in use.
-    #[default]
-    Auto,
-    /// The model `s-hpa` alone.
-    SHpa,
-}
-
-impl ModelSet {
-    /// Models that have seen nothing, scored `horizon` steps ahead; of equals the first is preferred.
-    fn models(self, horizon: NonZeroUsize) -> Vec<Box<dyn Model>> {
-        let s_hpa = Rolling::towards(SHpa::default(), horizon);
-        match self {
-            Self::SHpa => vec![Box::new(s_hpa)],
-            Self::Auto => {
-                // Triple smoothing by 0.2 weighs the last four minutes of 15-second steps.
-                let tes = Tes::new(Alpha::clamped(0.2), Variant::Brown);
-                vec![
-                    Box::new(s_hpa),
-                    Box::new(Rolling::towards(tes, horizon)),
-                    Box::new(DailySeasonalNaive::towards(horizon)),
-                ]
-            }
-        }
-    }
-}
 
 /// The models of one load, with their scores.
 #[derive(Debug)]

@@ -23,6 +23,9 @@ pub(super) struct DailySeasonalNaive {
 }
 
 impl DailySeasonalNaive {
+    /// The name of the model.
+    pub(super) const NAME: &str = "seasonal-naive";
+
     /// Learns its errors `horizon` steps ahead, and below that of powers of two.
     #[must_use]
     pub(super) fn towards(horizon: NonZeroUsize) -> Self {
@@ -34,7 +37,7 @@ impl DailySeasonalNaive {
 
 impl Model for DailySeasonalNaive {
     fn name(&self) -> &'static str {
-        "seasonal-naive"
+        Self::NAME
     }
 
     fn observe(&mut self, observation: Option<f64>, context: &Context<'_>) {

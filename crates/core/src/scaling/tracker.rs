@@ -172,7 +172,7 @@ fn strategy(models: Option<ModelSet>, loads: &[CurrentLoad]) -> Strategy {
         None => Strategy::Off,
         Some(ModelSet::SHpa) => Strategy::DsHpa,
         Some(ModelSet::Auto) if loads.iter().any(s_hpa) => Strategy::DsHpa,
-        Some(ModelSet::Auto) => Strategy::Forecast,
+        Some(_) => Strategy::Forecast,
     }
 }
 

@@ -107,9 +107,10 @@ struct Outcome {
 
 fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
     let (policy, mut hpa) = (policy(strategy), PlainHpa::default());
-    let mut model = Rolling::new(SHpa::default(), 12);
+    let horizon = NonZeroUsize::new(5).expect("not zero");
+    let mut model = Rolling::towards(SHpa::default(), horizon);
     let (history, shared) = (History::default(), Shared::default());
-    let mut scores = Scorecard::new(NonZeroUsize::new(5).expect("not zero"));
+    let mut scores = Scorecard::new(horizon);
     let (mut state, mut recent, mut current) = (State::default(), Vec::new(), 1);
     let mut outcome = Outcome {
         replicas: Vec::new(),
