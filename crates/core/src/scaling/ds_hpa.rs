@@ -10,13 +10,14 @@
 
 use jiff::Timestamp;
 
-use super::hpa_aware::{PodCapacity, within};
+use super::hpa::Tolerances;
+use super::hpa_aware::PodCapacity;
 use super::input::{DecisionInput, Prediction, SignalLoad};
 use super::mode::ScaleDown;
 use super::policy::{Policy, Strategy};
 use super::signal::Signal;
 use crate::forecast::{Forecast, SHpa};
-use crate::units::{Ratio, count_as_f64, replicas_ceil};
+use crate::units::{count_as_f64, replicas_ceil};
 
 /// D-HPA's target and the figures that it follows from (`DS-HPA` (11), (12)).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,9 +57,9 @@ impl DynamicThreshold {
     /// The count that D-HPA wants: `ceil(CR x / T_down)` outside of the tolerance, and no more than
     /// CR while the load falls.
     #[must_use]
-    pub fn desired(&self, current: i32, tolerance: Ratio) -> i32 {
+    pub fn desired(&self, current: i32, tolerances: Tolerances) -> i32 {
         let ratio = self.last / self.target;
-        if within(ratio, tolerance) {
+        if tolerances.contain(ratio) {
             return current;
         }
         let desired = replicas_ceil(f64::from(current) * ratio);
@@ -137,7 +138,7 @@ pub(super) fn propose(
     let loads = input.loads.iter().filter(|_| reactive);
     let thresholds = loads.filter_map(|load| {
         load.fresh(now, policy.max_age)?;
-        dynamic_threshold(load, input.current, policy.tolerance)
+        dynamic_threshold(load, input.current, policy.tolerances)
     });
     let all = forecast.into_iter().chain(thresholds);
     all.reduce(|most, next| {
@@ -195,11 +196,15 @@ fn trusted<'a>(load: &SignalLoad<'a>, policy: &Policy, now: Timestamp) -> Option
         .filter(|prediction| enough && prediction.trust.is_trusted())
 }
 
-fn dynamic_threshold(load: &SignalLoad<'_>, current: i32, tolerance: Ratio) -> Option<Proposal> {
+fn dynamic_threshold(
+    load: &SignalLoad<'_>,
+    current: i32,
+    tolerances: Tolerances,
+) -> Option<Proposal> {
     let threshold = DynamicThreshold::of(load.recent, current, load.capacity)?;
     let used = load.recent.last()?;
-    let replicas = threshold.desired(current, tolerance);
-    (replicas > load.capacity.reactive(current, *used, tolerance)).then(|| Proposal {
+    let replicas = threshold.desired(current, tolerances);
+    (replicas > load.capacity.reactive(current, *used, tolerances)).then(|| Proposal {
         replicas,
         basis: Basis::DynamicThreshold(load.signal.clone(), threshold),
     })
@@ -218,7 +223,7 @@ pub(super) fn early(policy: &Policy, input: &DecisionInput<'_>) -> Option<i32> {
         let used = load.fresh(input.now, policy.max_age)?;
         let now = load
             .capacity
-            .reactive(input.current, used, policy.tolerance);
+            .reactive(input.current, used, policy.tolerances);
         Some(load.capacity.desired_for_sum(upper).max(now))
     });
     upper.collect::<Option<Vec<_>>>()?.into_iter().max()

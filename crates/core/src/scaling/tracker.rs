@@ -185,7 +185,7 @@ fn reactive(policy: &Policy, input: &TickInput<'_>, loads: &[SignalLoad<'_>]) ->
     let fresh = |load: &SignalLoad<'_>| load.fresh(input.now, policy.max_age);
     let count = |load: &SignalLoad<'_>| {
         let capacity = load.capacity;
-        Some(capacity.reactive(input.current, fresh(load)?, policy.tolerance))
+        Some(capacity.reactive(input.current, fresh(load)?, policy.tolerances))
     };
     let asked = loads.iter().filter_map(count).max()?;
     let blind = loads.iter().any(|load| fresh(load).is_none());

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
 use evenkeel_core::forecast::{Context, History, Model, Rolling, SHpa, Scorecard, Shared};
-use evenkeel_core::scaling::hpa::{BehaviorSpec, ScaleEvents};
+use evenkeel_core::scaling::hpa::{BehaviorSpec, ScaleEvents, Tolerances};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::scale_up_limit;
 use evenkeel_core::scaling::signal::Signal;
@@ -44,7 +44,7 @@ fn policy(strategy: Strategy) -> Policy {
         mode: Mode::Direct,
         bounds: Bounds::new(1, 60).expect("in order"),
         behavior: Some(BehaviorSpec::default().defaulted()),
-        tolerance: Ratio::new(0.1).expect("finite"),
+        tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
         strategy,
         horizon: SignedDuration::from_secs(75),
@@ -66,7 +66,7 @@ impl PlainHpa {
         if let Some(last) = self.last.replace(current).filter(|&last| last != current) {
             self.events.record(behavior, last, current, now);
         }
-        let desired = capacity().reactive(current, load, policy.tolerance);
+        let desired = capacity().reactive(current, load, policy.tolerances);
         self.recommendations.push_back(desired);
         if self.recommendations.len() > 20 {
             self.recommendations.pop_front();

@@ -8,11 +8,10 @@ use std::collections::VecDeque;
 use super::settings::{Expected, Forecasts, GRID, Target};
 use super::tick::{TickDecision, TickObservation};
 use evenkeel_core::forecast::{Distrust, ModelSet, Shared, Trust};
-use evenkeel_core::scaling::hpa_aware::TOLERANCE;
+use evenkeel_core::scaling::hpa::Tolerances;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput, Tracker};
 use evenkeel_core::scaling::{Mode, Policy, ScaleDown, Strategy};
-use evenkeel_core::units::Ratio;
 use evenkeel_kubernetes::plan::scaling::Settings;
 
 pub(super) struct FloorForecaster {
@@ -150,7 +149,7 @@ fn policy(target: &Target) -> Policy {
         mode: Mode::Floor,
         bounds: target.bounds,
         behavior: None,
-        tolerance: Ratio::new(TOLERANCE).expect("a tenth is finite"),
+        tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
         strategy: Strategy::Off,
         horizon: target.horizon(),

@@ -6,7 +6,7 @@ use proptest::strategy::Strategy;
 use super::*;
 use crate::forecast::{Distrust, Forecast, Interval, Step, Trust};
 use crate::scaling::hpa::{
-    BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, SelectPolicy, Settings,
+    BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, SelectPolicy, Settings, Tolerances,
     legacy_scale_up_limit,
 };
 use crate::scaling::hpa_aware::PodCapacity;
@@ -26,7 +26,7 @@ fn policy() -> Policy {
         mode: Mode::Floor,
         bounds: Bounds::new(4, 10).unwrap(),
         behavior: None,
-        tolerance: Ratio::new(0.1).unwrap(),
+        tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
         strategy: crate::scaling::Strategy::DsHpa,
         horizon: SignedDuration::from_secs(75),

@@ -6,7 +6,7 @@ use proptest::strategy::Strategy;
 
 use super::*;
 use crate::forecast::Shared;
-use crate::scaling::hpa::{ScaleEvents, Settings, legacy_scale_up_limit};
+use crate::scaling::hpa::{ScaleEvents, Settings, Tolerances, legacy_scale_up_limit};
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::scale_up_limit;
 use crate::scaling::{Bounds, Grounds, LimitedBy, ScaleDown, Strategy as Prediction};
@@ -23,7 +23,7 @@ fn policy() -> Policy {
         mode: Mode::Floor,
         bounds: Bounds::new(2, 40).unwrap(),
         behavior: None,
-        tolerance: Ratio::new(0.1).unwrap(),
+        tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
         strategy: Prediction::Off,
         horizon: SignedDuration::from_secs(60),
