@@ -219,7 +219,6 @@ mod tests {
             origin: Timestamp::UNIX_EPOCH,
             step: SignedDuration::from_secs(15),
             steps: vec![step; 2],
-            largest: Vec::new(),
             clamped: 0,
         }
     }

@@ -92,7 +92,6 @@ impl<M: PointModel> Model for Rolling<M> {
             origin: context.origin,
             step: context.step,
             steps: steps.collect::<Option<_>>().ok_or(not_enough)?,
-            largest: Vec::new(),
             clamped,
         })
     }
@@ -123,7 +122,6 @@ mod tests {
     use crate::forecast::baseline::Naive;
     use crate::forecast::context::Shared;
     use crate::forecast::history::History;
-    use crate::forecast::model::Request;
     use crate::forecast::smoothing::{Alpha, SHpa, Tes, Variant};
 
     const HORIZON: NonZeroUsize = NonZeroUsize::new(4).unwrap();
@@ -219,29 +217,6 @@ mod tests {
         let forecast = followed.forecast(4).unwrap();
         assert_eq!(forecast.clamped, 4);
         assert!(forecast.steps.iter().all(|step| step.mean == 0.0));
-    }
-
-    #[test]
-    fn many_targets_are_forecast_as_each_alone() {
-        let (history, shared) = (History::default(), Shared::default());
-        let model = |level: f64| {
-            let mut model = Rolling::towards(Naive::default(), HORIZON);
-            for step in 0..3 {
-                model.observe(Some(level), &context(step, &history, &shared));
-            }
-            model
-        };
-        let models = [
-            model(5.0),
-            Rolling::towards(Naive::default(), HORIZON),
-            model(7.0),
-        ];
-        let context = context(2, &history, &shared);
-        let requests = models.each_ref().map(|model| Request { model, context });
-        let alone = models.iter().map(|model| model.forecast(2, &context));
-        let alone: Vec<_> = alone.collect();
-        assert!(alone[0].is_ok() && alone[1].is_err() && alone[0] != alone[2]);
-        assert_eq!(Model::forecast_many(&requests, 2), alone);
     }
 
     fn loads() -> impl Strategy<Value = Vec<Option<f64>>> {

@@ -127,14 +127,14 @@ pub(super) fn propose(
         .take()
         .filter(|forecast| stands(forecast, policy, input));
     let between = active.is_some();
-    if !between || policy.strategy == Strategy::Forecast {
+    if !between || input.strategy == Strategy::Forecast {
         *active = forecast(policy, input).or(active.take());
     }
     let forecast = active.as_ref().map(|forecast| Proposal {
         replicas: forecast.replicas,
         basis: Basis::Forecast(forecast.clone()),
     });
-    let reactive = (between || forecast.is_none()) && policy.strategy == Strategy::DsHpa;
+    let reactive = (between || forecast.is_none()) && input.strategy == Strategy::DsHpa;
     let loads = input.loads.iter().filter(|_| reactive);
     let thresholds = loads.filter_map(|load| {
         load.fresh(now, policy.max_age)?;
@@ -161,16 +161,16 @@ fn stands(forecast: &ActiveForecast, policy: &Policy, input: &DecisionInput<'_>)
         of_signal.any(|load| load.prediction.is_some_and(|one| !one.trust.is_trusted()));
     let from = forecast.until.checked_sub(policy.horizon);
     let begun = from.is_ok_and(|from| from <= input.now);
-    policy.strategy != Strategy::Off && begun && input.now < forecast.until && !distrusted
+    input.strategy != Strategy::Off && begun && input.now < forecast.until && !distrusted
 }
 
 fn forecast(policy: &Policy, input: &DecisionInput<'_>) -> Option<ActiveForecast> {
-    if policy.strategy == Strategy::Off {
+    if input.strategy == Strategy::Off {
         return None;
     }
     let until = input.now.checked_add(policy.horizon).ok()?;
     let counts = input.loads.iter().filter_map(|load| {
-        let prediction = trusted(load, policy, input.now)?;
+        let prediction = trusted(load, policy, input)?;
         let mean = prediction.forecast.at(until)?.mean;
         Some(ActiveForecast {
             replicas: load.capacity.desired_for_sum(mean),
@@ -189,9 +189,13 @@ fn forecast(policy: &Policy, input: &DecisionInput<'_>) -> Option<ActiveForecast
     })
 }
 
-fn trusted<'a>(load: &SignalLoad<'a>, policy: &Policy, now: Timestamp) -> Option<Prediction<'a>> {
-    load.fresh(now, policy.max_age)?;
-    let enough = load.recent.len() >= SHpa::NEED || policy.strategy != Strategy::DsHpa;
+fn trusted<'a>(
+    load: &SignalLoad<'a>,
+    policy: &Policy,
+    input: &DecisionInput<'_>,
+) -> Option<Prediction<'a>> {
+    load.fresh(input.now, policy.max_age)?;
+    let enough = load.recent.len() >= SHpa::NEED || input.strategy != Strategy::DsHpa;
     load.prediction
         .filter(|prediction| enough && prediction.trust.is_trusted())
 }
@@ -213,12 +217,12 @@ fn dynamic_threshold(
 /// The count that carries every load as it is now and the upper 95 % bound of its forecast; `None`
 /// unless scaling in ahead is allowed and each load has a fresh measurement and a trusted forecast.
 pub(super) fn early(policy: &Policy, input: &DecisionInput<'_>) -> Option<i32> {
-    if policy.scale_down != ScaleDown::Early || policy.strategy == Strategy::Off {
+    if policy.scale_down != ScaleDown::Early || input.strategy == Strategy::Off {
         return None;
     }
     let until = input.now.checked_add(policy.horizon).ok()?;
     let upper = input.loads.iter().map(|load| {
-        let prediction = trusted(load, policy, input.now)?;
+        let prediction = trusted(load, policy, input)?;
         let upper = highest(prediction.forecast, until)?;
         let used = load.fresh(input.now, policy.max_age)?;
         let now = load

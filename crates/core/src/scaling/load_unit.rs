@@ -38,11 +38,9 @@ impl LoadUnit {
     /// The unit of a name that [`Self::as_str`] gave; a name that is not known tells of no unit.
     #[must_use]
     pub fn named(name: &str) -> Self {
-        let known = [Self::Millicores, Self::Bytes].into_iter();
-        known
-            .filter(|unit| unit.as_str() == name)
-            .last()
-            .unwrap_or(Self::One)
+        let mut known = [Self::Millicores, Self::Bytes].into_iter();
+        let found = known.find(|unit| unit.as_str() == name);
+        found.unwrap_or(Self::One)
     }
 
     /// Its name; empty for what the metric counts.

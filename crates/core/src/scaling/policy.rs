@@ -32,8 +32,6 @@ pub struct Policy {
     pub tolerances: Tolerances,
     /// The right of a forecast to take replicas away.
     pub scale_down: ScaleDown,
-    /// The method that predicts the load.
-    pub strategy: Strategy,
     /// The time that is predicted ahead, for which a forecast also stands.
     pub horizon: SignedDuration,
     /// The age from which a measurement no longer counts.

@@ -39,14 +39,13 @@ fn time(tick: u32) -> Timestamp {
     Timestamp::UNIX_EPOCH + TICK * i32::try_from(tick).expect("a day has few ticks")
 }
 
-fn policy(strategy: Strategy) -> Policy {
+fn policy() -> Policy {
     Policy {
         mode: Mode::Direct,
         bounds: Bounds::new(1, 60).expect("in order"),
         behavior: Some(BehaviorSpec::default().defaulted()),
         tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
-        strategy,
         horizon: SignedDuration::from_secs(75),
         max_age: SignedDuration::from_mins(3),
     }
@@ -106,7 +105,7 @@ struct Outcome {
 }
 
 fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
-    let (policy, mut hpa) = (policy(strategy), PlainHpa::default());
+    let (policy, mut hpa) = (policy(), PlainHpa::default());
     let horizon = NonZeroUsize::new(5).expect("not zero");
     let mut model = Rolling::towards(SHpa::default(), horizon);
     let (history, shared) = (History::default(), Shared::default());
@@ -148,6 +147,7 @@ fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
         let input = DecisionInput {
             now,
             current,
+            strategy,
             reactive: Some(hpa.wants(current, load, &policy, now)),
             loads: &loads,
         };

@@ -11,7 +11,7 @@ use evenkeel_core::forecast::{Distrust, ModelSet, Shared, Trust};
 use evenkeel_core::scaling::hpa::Tolerances;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput, Tracker};
-use evenkeel_core::scaling::{Mode, Policy, ScaleDown, Strategy};
+use evenkeel_core::scaling::{Mode, Policy, ScaleDown};
 use evenkeel_kubernetes::plan::scaling::Settings;
 
 pub(super) struct FloorForecaster {
@@ -151,7 +151,6 @@ fn policy(target: &Target) -> Policy {
         behavior: None,
         tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
-        strategy: Strategy::Off,
         horizon: target.horizon(),
         max_age: Settings::default().max_age,
     }

@@ -20,9 +20,7 @@ use crate::scaling_policy::Predict;
 use evenkeel_core::forecast::{ModelSet, Shared};
 use evenkeel_core::scaling::hpa::{Controller, Tolerances};
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput};
-use evenkeel_core::scaling::{
-    Bounds, Floor, Mode, ObjectBounds, Policy, ScaleDown, Strategy, horizon,
-};
+use evenkeel_core::scaling::{Bounds, Floor, Mode, ObjectBounds, Policy, ScaleDown, horizon};
 
 /// Everything that follows from the observed objects of one target.
 #[derive(Debug, Clone, PartialEq)]
@@ -230,7 +228,6 @@ impl Rules<'_> {
                 .policy
                 .scale_down
                 .unwrap_or(ScaleDown::Reactive),
-            strategy: Strategy::Off,
             horizon: horizon::horizon(&mut start_to_ready, self.settings.interval),
             max_age: self.settings.max_age,
         }
