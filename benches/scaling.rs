@@ -1,6 +1,7 @@
 //! The cost of predicting: one S-HPA forecast, and one tick of 10,000 targets.
 
 use std::hint::black_box;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
@@ -10,10 +11,10 @@ use evenkeel_core::forecast::{
 use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::tracker::Tracker;
+use evenkeel_core::scaling::tracker::{TargetTick, Tracker, tick_together};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::scaling::{
-    Context, Observed, PlanMemory, Pods, Settings, TargetRef, plan, resolve,
+    Context, Observed, PlanMemory, Pods, Resolved, Settings, TargetRef, plan, resolve,
 };
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::scaling_policy::Predict;
@@ -57,30 +58,51 @@ impl Target {
         }
     }
 
-    /// Everything that one tick does for one target: measurements, models, decision, writes.
-    fn tick(&mut self, loads: [(Signal, f64); 2], now: Timestamp, shared: &Shared) -> usize {
+    /// Takes the measurements of a tick, and looks at the objects.
+    fn begin(&mut self, loads: &[(Signal, f64); 2], now: Timestamp) -> Resolved {
         for (signal, value) in loads {
-            let _ = self.tracker.measure(&signal, now, value, now);
+            let _ = self.tracker.measure(signal, now, *value, now);
         }
-        let resolved = resolve(
-            &self.observed,
-            false,
-            &SETTINGS,
-            self.memory.record(now),
-            now,
-        );
-        let report = resolved.target.as_ref().map(|target| {
-            let input = target.input(now, shared);
-            self.tracker.tick(&target.policy, &input)
-        });
-        let context = Context {
-            now,
-            reporter: "bench",
-        };
-        let memory = &mut self.memory;
-        plan(&self.observed, &resolved, report.as_ref(), memory, &context).len()
+        let record = self.memory.record(now);
+        resolve(&self.observed, false, &SETTINGS, record, now)
     }
 }
+
+/// Everything that one tick does for targets that forecast together: measurements, models,
+/// decisions, writes.
+fn tick(
+    targets: &mut [Target],
+    loads: &[[(Signal, f64); 2]],
+    now: Timestamp,
+    shared: &Shared,
+) -> usize {
+    let begun = targets.iter_mut().zip(loads);
+    let resolved: Vec<_> = begun
+        .map(|(target, loads)| target.begin(loads, now))
+        .collect();
+    let ticks = targets.iter_mut().zip(&resolved).map(|(target, resolved)| {
+        let resolved = resolved.target.as_ref().expect("it is a target");
+        TargetTick {
+            tracker: &mut target.tracker,
+            policy: &resolved.policy,
+            input: resolved.input(now, shared),
+        }
+    });
+    let reports = tick_together(&mut ticks.collect::<Vec<_>>());
+    let context = Context {
+        now,
+        reporter: "bench",
+    };
+    let decided = targets.iter_mut().zip(&resolved).zip(&reports);
+    let writes = decided.map(|((target, resolved), report)| {
+        let memory = &mut target.memory;
+        plan(&target.observed, resolved, Some(report), memory, &context).len()
+    });
+    writes.sum()
+}
+
+/// As many targets forecast together as in the service.
+const TOGETHER: usize = 256;
 
 const SETTINGS: Settings = Settings {
     mode: Mode::Floor,
@@ -148,7 +170,8 @@ fn forecasting(criterion: &mut Criterion) {
         });
     });
     criterion.bench_function("s-hpa update and forecast with intervals", |bencher| {
-        let mut model = Rolling::new(SHpa::default(), STEPS);
+        let steps = NonZeroUsize::new(STEPS).expect("there are steps");
+        let mut model = Rolling::towards(SHpa::default(), steps);
         let (history, shared) = (History::default(), Shared::default());
         let mut context = ForecastContext {
             history: &history,
@@ -175,11 +198,14 @@ fn ticking(criterion: &mut Criterion) {
     group.sample_size(10);
     group.bench_function("10,000 targets of two loads, all models", |bencher| {
         let mut targets: Vec<Target> = (0..TARGETS).map(Target::new).collect();
-        let mut tick = 120;
-        let (now, shared) = (time(tick), Shared::default());
-        for (target, index) in targets.iter_mut().zip(0..) {
-            black_box(target.tick(loads(index, tick), now, &shared));
-        }
+        let (mut at, shared) = (120, Shared::default());
+        let all = |at| (0..TARGETS).map(|target| loads(target, at)).collect();
+        let all_tick = |targets: &mut [Target], loads: Vec<_>, now| {
+            let together = targets.chunks_mut(TOGETHER).zip(loads.chunks(TOGETHER));
+            let ticked = together.map(|(targets, loads)| tick(targets, loads, now, &shared));
+            ticked.sum::<usize>()
+        };
+        black_box(all_tick(&mut targets, all(at), time(at)));
         let bytes: usize = targets.iter().map(|target| target.tracker.bytes()).sum();
         #[allow(clippy::print_stdout)] // where criterion prints its own figures
         {
@@ -187,16 +213,10 @@ fn ticking(criterion: &mut Criterion) {
         }
         bencher.iter_batched(
             || {
-                tick += 1;
-                let all: Vec<_> = (0..TARGETS).map(|target| loads(target, tick)).collect();
-                (all, time(tick))
+                at += 1;
+                (all(at), time(at))
             },
-            |(all, now)| {
-                let ticked = targets.iter_mut().zip(all);
-                ticked
-                    .map(|(target, loads)| target.tick(loads, now, &shared))
-                    .sum::<usize>()
-            },
+            |(loads, now)| all_tick(&mut targets, loads, now),
             BatchSize::LargeInput,
         );
     });

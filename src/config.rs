@@ -24,6 +24,7 @@ pub(crate) mod yaml;
 
 use std::path::PathBuf;
 
+use evenkeel_core::forecast::Calendar;
 use evenkeel_core::placement::node_table;
 use evenkeel_kubernetes::plan;
 use jiff::SignedDuration;
@@ -64,6 +65,8 @@ pub struct Config {
     /// Ages and capacities that the record of the cluster goes by.
     pub cluster: cluster::Settings,
     pub scaling: plan::scaling::Settings,
+    /// The calendar that loads live by.
+    pub calendar: Calendar,
     pub metrics: crate::metrics::Settings,
     pub leader_election: leadership::Settings,
     pub writer: writer::Settings,
@@ -188,6 +191,7 @@ impl Config {
             handlers,
             certificates: certificates.check(check),
             scaling: scaling.check(max_age, check),
+            calendar: scaling.calendar(check),
             cluster: cluster_settings(&policy, &metrics, scheduling.in_flight_timeout(check)),
             policy,
             metrics,

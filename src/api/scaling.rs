@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 #[cfg(test)]
 pub(crate) mod sample;
 
+pub use evenkeel_kubernetes::plan::scaling::refill::RefillState;
+
 /// A word of a closed set that a later version may extend.
 pub type Word = Cow<'static, str>;
 
@@ -50,6 +52,7 @@ pub struct TargetStatus {
     /// Source that the decision rests on: `forecast`, `d-hpa`, `reaction`, `last-known` or
     /// `nothing`.
     pub grounds: Word,
+    /// Progress of reading its past from Prometheus.
     pub refill: RefillState,
     /// Loads that the target scales by.
     #[serde(default)]
@@ -67,25 +70,14 @@ pub struct ObjectName {
     pub name: Box<str>,
 }
 
-/// Progress of reading the past of a target from Prometheus.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum RefillState {
-    /// The past is being asked for.
-    Running,
-    /// All that Prometheus has is read.
-    Done,
-    /// No Prometheus is configured.
-    NoPrometheus,
-    /// The names of the Pods do not tell which workload they belong to.
-    NotByName,
-}
-
-/// One load that a target scales by, in the base unit of its resource (millicores or bytes).
+/// One load that a target scales by, in its base unit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoadStatus {
     pub resource: Word,
+    /// Base unit: `millicores`, `bytes`, or empty where the metric counts what it counts.
+    #[serde(default)]
+    pub unit: Word,
     /// Newest sum over all Pods.
     pub now: Option<f64>,
     pub measured_at: Option<Timestamp>,

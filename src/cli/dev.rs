@@ -10,6 +10,7 @@ mod objects;
 mod picture;
 mod run;
 mod show;
+mod shown_load;
 mod terminal;
 mod thinned;
 mod view;
@@ -54,9 +55,9 @@ FROM and UNTIL are times of the scenario, such as 90s or 1h30m; --duration is of
 service lives in the time of the scenario: what it writes, in annotations and Events, and its API name
 times of it, while the ages that kubectl shows are of the clock.
 
-The view has, of a workload that scales, the requests so far, its load in cores, the forecast of it with
-the model and its error as a share of the naive forecast's (below 1 is better; unused: not trusted),
-the HPA's minReplicas while Evenkeel raises it (floor), and what the same HPA would have without.";
+The view has, of a workload that scales, the requests so far, its load, the forecast of it with the
+model and its error as a share of the naive forecast's (below 1 is better; unused: not trusted), the
+HPA's minReplicas while Evenkeel raises it (floor), and what the same HPA would have without.";
 
 /// Run a whole cluster on this machine, with Evenkeel in it, and watch
 #[derive(Debug, clap::Args)]

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use evenkeel_core::max_age;
 use evenkeel_core::units::Ratio;
 use evenkeel_http_client::{AddressError, Uri};
 use jiff::SignedDuration;
@@ -23,7 +24,7 @@ section! {
     MetricsSection {
         source: SourceName = SourceName::default(),
         interval: Text = "15s".into(),
-        max_age: Text = "3m".into(),
+        max_age: Text = max_age::DEFAULT.into(),
         timeout: Text = "10s".into(),
         prometheus: PrometheusSection = PrometheusSection::default(),
         replay: ReplaySection = ReplaySection::default(),

@@ -1,10 +1,13 @@
 //! `scaling`: how targets are scaled that do not say it themselves, and how often they are looked
 //! at.
 
+use evenkeel_core::forecast::Calendar;
+use evenkeel_core::max_age;
 use evenkeel_core::scaling::Mode;
 use evenkeel_kubernetes::plan::scaling::Settings;
 use evenkeel_kubernetes::scaling_policy::Predict;
 use jiff::SignedDuration;
+use jiff::tz::TimeZone;
 
 use super::check::{Checker, Named};
 use super::section::section;
@@ -13,10 +16,11 @@ use evenkeel_kubernetes::written::Text;
 section! {
     /// `scaling` as it is written.
     ScalingSection {
-        mode: Text = Mode::default().as_str().into(),
-        predict: Text = Predict::default().as_str().into(),
-        interval: Text = "15s".into(),
+        mode: Text = Settings::default().mode.as_str().into(),
+        predict: Text = Settings::default().predict.as_str().into(),
+        interval: Text = Settings::default().interval.into(),
         max_age: Option<Text> = None,
+        time_zone: Text = "UTC".into(),
     }
 }
 
@@ -25,14 +29,25 @@ const INTERVALS: std::ops::RangeInclusive<SignedDuration> =
     SignedDuration::from_secs(1)..=SignedDuration::from_secs(60);
 
 impl ScalingSection {
-    /// `metrics_age` is how long measurements count elsewhere. Half of the age that a measurement
-    /// may have is left to it for being scraped and asked for; the other half it may stand.
+    /// The calendar that loads live by.
+    pub(super) fn calendar(&self, check: &mut Checker) -> Calendar {
+        let name = self.time_zone.as_ref();
+        let Ok(zone) = TimeZone::get(name) else {
+            let accepted = "a name of the time zone database, such as UTC or Europe/Berlin";
+            check.refuse_value("scaling.timeZone", name, accepted);
+            return Calendar::default();
+        };
+        Calendar::new(zone)
+    }
+
+    /// The section without the time zone. `metrics_age` is how long measurements count elsewhere.
     pub(super) fn check(&self, metrics_age: SignedDuration, check: &mut Checker) -> Settings {
         let Self {
             mode,
             predict,
             interval: given,
             max_age,
+            time_zone: _,
         } = self;
         let interval = check.duration("scaling.interval", given);
         if interval.is_positive() && !INTERVALS.contains(&interval) {
@@ -52,7 +67,7 @@ impl ScalingSection {
                 Predict::default(),
             ),
             interval,
-            max_age: max_age.duration / 2,
+            max_age: max_age::standing(max_age.duration),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use evenkeel_kubernetes::plan::election::Timing;
+use jiff::tz::TimeZone;
 
 use super::*;
 use evenkeel_core::placement::NoHeadroom;
@@ -63,6 +64,8 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
         max_age: config.policy.max_age / 2,
     };
     assert_eq!(config.scaling, scaling);
+    assert_eq!(scaling, plan::scaling::Settings::default());
+    assert_eq!(config.calendar, Calendar::default());
     assert_eq!(config.policy.default_capacity, Resources::default());
     assert_eq!(config.leader_election.timing, Timing::default());
     assert_eq!(config.writer, writer::Settings::default());
@@ -90,6 +93,8 @@ fn every_field_of_the_complete_example_is_read() {
         max_age: SignedDuration::from_mins(1),
     };
     assert_eq!(config.scaling, scaling);
+    let berlin = TimeZone::get("Europe/Berlin").unwrap();
+    assert_eq!(config.calendar, Calendar::new(berlin));
     assert_eq!(
         config.policy.default_capacity[Resource::NetworkIo],
         Some(Amount::new(1_250_000_000))
@@ -154,6 +159,11 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "less than metrics.maxAge",
     ),
     ("scaling: {maxAge: never}", "scaling.maxAge", "above zero"),
+    (
+        "scaling: {timeZone: Mars/Phobos}",
+        "scaling.timeZone",
+        "Europe/Berlin",
+    ),
     ("scaling: {enabled: true}", "scaling.enabled", "`mode`"),
     ("shceduling: {}", "shceduling", "`scheduling`"),
     (

@@ -149,7 +149,6 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
-    use jiff::SignedDuration;
     use serde_json::json;
 
     use super::*;
@@ -157,6 +156,7 @@ mod tests {
     use crate::controller::fake_api::FakeApi;
     use crate::controller::switch::WriteSwitch;
     use crate::controller::writer::{self, Writer};
+    use evenkeel_core::max_age;
     use evenkeel_core::placement::balance::Normalization;
     use evenkeel_core::placement::{NoHeadroom, node_table};
     use evenkeel_core::profile::ProfileTable;
@@ -177,7 +177,7 @@ mod tests {
             caps_as_demand: false,
             default_capacity: Resources::default(),
             scheduler_name: None,
-            max_age: SignedDuration::from_mins(3),
+            max_age: max_age::DEFAULT,
         }
     }
 

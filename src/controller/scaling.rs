@@ -33,6 +33,7 @@ use super::leadership::Leadership;
 use super::queue::WriteQueue;
 use crate::cluster::ClusterState;
 use evenkeel_clock as clock;
+use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::tick_schedule::TickSchedule;
 use evenkeel_kubernetes::plan::scaling::Settings as PlanSettings;
 
@@ -67,6 +68,8 @@ pub struct Scaling {
     pub metrics: Metrics,
     /// The recent past of each target.
     pub traces: Traces,
+    /// What the models of all targets share.
+    pub shared: Arc<Shared>,
 }
 
 impl Scaling {
@@ -128,8 +131,8 @@ impl Scaling {
         let sample = sample.filter(|sample| now.duration_since(sample.at) <= settings.hold);
         let leads = leads.then(|| self.identity.clone());
         let (has_past, traces) = (self.past.is_some(), self.traces.clone());
+        let shared = Arc::clone(&self.shared);
         let worked = work(targets, move |targets| {
-            let shared = Arc::clone(&targets.shared);
             let tick = Tick {
                 now,
                 settings: settings.plan,

@@ -15,6 +15,7 @@ use crate::config::{Config, Writes};
 use crate::controller::scaling::{self, Past, Scaling};
 use crate::controller::{Elector, Leadership, Rounds, WriteQueue, WriteSwitch, Writer};
 use evenkeel_clock as clock;
+use evenkeel_core::forecast::Shared;
 
 /// Pause between two looks at the configuration file: kubelet itself takes up to a minute to bring
 /// a changed ConfigMap, and the kill switch should not add to that.
@@ -61,6 +62,9 @@ pub(super) fn start(
         identity: parts.replica.identity.clone(),
         metrics: parts.instruments.scaling.clone(),
         traces: parts.scaling.traces.clone(),
+        shared: Arc::new(Shared {
+            calendar: config.calendar.clone(),
+        }),
     };
     tasks.spawn(finish(scaling.run(cancel.clone())));
     tasks.spawn(finish(reload(

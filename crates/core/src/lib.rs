@@ -8,6 +8,7 @@
 
 pub mod ahp;
 pub mod forecast;
+pub mod max_age;
 pub mod placement;
 pub mod profile;
 pub mod scaling;

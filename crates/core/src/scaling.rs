@@ -21,6 +21,7 @@ pub mod hpa;
 pub mod hpa_aware;
 mod input;
 mod limit;
+pub mod load_unit;
 mod mode;
 pub mod observation;
 pub mod pod;

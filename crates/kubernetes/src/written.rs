@@ -6,6 +6,7 @@
 use std::fmt;
 
 use evenkeel_core::units::{Amount, AmountError, Resource, Resources};
+use jiff::SignedDuration;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,12 @@ pub struct Text(pub String);
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
         Self(text.to_owned())
+    }
+}
+
+impl From<SignedDuration> for Text {
+    fn from(duration: SignedDuration) -> Self {
+        Self(format!("{duration:#}"))
     }
 }
 

@@ -3,23 +3,20 @@
 //!
 //! Both sides have the same load, the same HPA, Pods that take the same time to be ready, and
 //! metrics that lag as an exporter's do; they differ in the floor only. The floor comes from
-//! [`evenkeel_core::scaling::decide`], which the service runs too, and the HPA looks at it one tick
+//! [`evenkeel_core::scaling::tracker`], which the service runs too, and the HPA looks at it one tick
 //! after it was decided. The load is shared by the Pods that are ready, whatever they request.
 
 mod forecasting;
-mod model;
 mod replicas;
 mod settings;
-mod single;
 mod tick;
 
-pub use model::{Model, UnknownModel};
 pub use replicas::Cost;
 pub use settings::{Expected, Forecasts, GRID, Target};
 
 use jiff::{SignedDuration, Timestamp};
 
-use evenkeel_core::forecast::Series;
+use evenkeel_core::forecast::{ModelSet, Series};
 use evenkeel_core::units::count_as_f64;
 use forecasting::FloorForecaster;
 use replicas::ScaledPods;
@@ -55,13 +52,18 @@ pub struct Outcome {
 /// Runs both sides through `load`, whose steps are those of [`GRID`], and tells `progress` the
 /// share that is done now and then.
 #[must_use]
-pub fn run(target: &Target, model: Model, load: &Series, progress: &mut dyn FnMut(f64)) -> Outcome {
+pub fn run(
+    target: &Target,
+    models: ModelSet,
+    load: &Series,
+    progress: &mut dyn FnMut(f64),
+) -> Outcome {
     let initial = target.initial(load);
     let (mut evenkeel, mut plain) = (
         ScaledPods::new(target, initial),
         ScaledPods::new(target, initial),
     );
-    let mut forecaster = FloorForecaster::new(target, model);
+    let mut forecaster = FloorForecaster::new(target, models);
     let mut floor = target.bounds.min();
     let mut points = Vec::with_capacity(load.values().len());
     for (now, value) in ticks(load, progress) {

@@ -45,6 +45,7 @@ pub(crate) fn status() -> TargetStatus {
 fn cpu() -> LoadStatus {
     LoadStatus {
         resource: "cpu".into(),
+        unit: "millicores".into(),
         now: Some(4100.0),
         measured_at: Some(Timestamp::UNIX_EPOCH),
         request: 1000.0,

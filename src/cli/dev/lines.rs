@@ -6,10 +6,12 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use super::show::{Show, Started, clock};
+use super::shown_load::ShownLoad;
 use super::thinned::Thinned;
+use crate::api::scaling::TargetStatus;
 use crate::cli::dev::cluster::events::Event;
 use crate::cli::dev::cluster::events::{
-    NodeLoads, Notice, PlainReplicas, Target, TimedEvent, Trust, WorkloadLoad,
+    NodeLoads, Notice, PlainReplicas, TimedEvent, WorkloadLoad,
 };
 use crate::cli::figures;
 use crate::cli::output::{Failure, percent};
@@ -150,7 +152,7 @@ fn told_of_service(event: &Event) -> (&'static str, String) {
             ..
         } => ("event", format!("{reason} {regarding}: {note}")),
         Event::Scaling { targets } => {
-            let targets: Vec<String> = targets.iter().map(target).collect();
+            let targets: Vec<String> = targets.iter().map(|one| target(one)).collect();
             ("scaling", targets.join(", "))
         }
         Event::Plain { replicas } => {
@@ -178,52 +180,24 @@ pub(super) fn notices(on: &[Notice]) -> String {
 }
 
 /// Load, forecast and floor of one target, as far as they are known.
-fn target(target: &Target) -> String {
-    let name = format!("{}/{}", target.namespace, target.workload);
-    let load = target.load.map(|load| format!("{load:.1} cores now"));
+fn target(target: &TargetStatus) -> String {
+    let name = format!("{}/{}", target.namespace, target.workload.name);
+    let load = ShownLoad::of(target);
+    let load = load.as_ref();
     let parts = [
-        load,
-        to_come(target),
+        load.and_then(|load| Some(format!("{} now", load.now()?))),
+        load.and_then(ShownLoad::to_come),
         target
-            .wanted
+            .decided
             .map(|wanted| format!("{wanted} replicas wanted")),
-        target.floor.map(|floor| format!("floor {floor}")),
         target
-            .grounds
-            .as_ref()
-            .map(|grounds| format!("by {grounds}")),
+            .floor
+            .map(|floor| format!("floor {}", floor.replicas)),
+        Some(format!("by {}", target.grounds)),
     ];
     let known: Vec<String> = parts.into_iter().flatten().collect();
     format!("{name} {}", known.join(", "))
 }
-
-/// A forecast with its model and how it compares with a naive one.
-fn to_come(target: &Target) -> Option<String> {
-    let mean = target.forecast?;
-    let model = target.model.as_deref().unwrap_or("a forecast");
-    let trust = match target.trust {
-        Some(Trust {
-            trusted: true,
-            ratio,
-        }) => ratio.map_or(String::new(), |ratio| {
-            format!(" (error {ratio:.2} of naive)")
-        }),
-        Some(_) | None => " (not trusted)".to_owned(),
-    };
-    Some(format!("{mean:.1} to come by {model}{trust}"))
-}
-
-/// A forecast in a column; `unused` where it is not trusted.
-pub(super) fn forecast(target: &Target) -> Option<String> {
-    let mean = target.forecast?;
-    let model = target.model.as_deref().unwrap_or_default();
-    let trust = match target.trust {
-        Some(Trust { trusted: false, .. }) | None => "unused".to_owned(),
-        Some(Trust { ratio, .. }) => ratio.map_or(String::new(), |ratio| format!("{ratio:.2}")),
-    };
-    Some(format!("{mean:.1} {model} {trust}").trim_end().to_owned())
-}
-
 /// Reason for a Pod's node.
 pub(super) fn why(event: &Event) -> String {
     match event {
@@ -261,7 +235,10 @@ fn loads(nodes: &[NodeLoads], workloads: &[WorkloadLoad]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::api::scaling::sample;
     use evenkeel_core::placement::usage::PodName;
     use evenkeel_core::units::Resources;
 
@@ -308,20 +285,7 @@ mod tests {
                 }],
             },
             Event::Scaling {
-                targets: vec![Target {
-                    namespace: "shop".to_owned(),
-                    workload: "web".to_owned(),
-                    load: Some(4.1),
-                    forecast: Some(7.2),
-                    model: Some("s-hpa".to_owned()),
-                    trust: Some(Trust {
-                        trusted: true,
-                        ratio: Some(0.83),
-                    }),
-                    wanted: Some(6),
-                    floor: Some(5),
-                    ..Target::default()
-                }],
+                targets: vec![Arc::new(sample::status())],
             },
         ]
     }

@@ -1,12 +1,14 @@
 //! Model of the view: the newest loads, the last events, and the faults that are on.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 
 use super::show::Started;
+use crate::api::scaling::TargetStatus;
 use crate::cli::dev::cluster::events::Event;
-use crate::cli::dev::cluster::events::{NodeLoads, Notice, Target, TimedEvent, WorkloadLoad};
+use crate::cli::dev::cluster::events::{NodeLoads, Notice, TimedEvent, WorkloadLoad};
 
 /// More than any screen shows.
 const KEPT: usize = 100;
@@ -43,7 +45,7 @@ pub(super) struct Model {
     /// Notices of the service about faults that it sees.
     pub(super) notices: Vec<Notice>,
     /// Targets of the service's scaling, by namespace and name.
-    pub(super) targets: BTreeMap<(String, String), Target>,
+    pub(super) targets: BTreeMap<(String, String), Arc<TargetStatus>>,
     /// Replicas that a plain HPA would have, likewise.
     pub(super) plain: BTreeMap<(String, String), u32>,
     pub(super) missed: u64,
@@ -90,9 +92,9 @@ impl Model {
             Event::FailedOpen { .. } => self.failed_open += 1,
             Event::Notices { on } => self.notices.clone_from(on),
             Event::Scaling { targets } => {
-                let named = |target: &Target| {
-                    let name = (target.namespace.clone(), target.workload.clone());
-                    (name, target.clone())
+                let named = |target: &Arc<TargetStatus>| {
+                    let name = target.workload.name.to_string();
+                    ((target.namespace.to_string(), name), Arc::clone(target))
                 };
                 self.targets = targets.iter().map(named).collect();
             }

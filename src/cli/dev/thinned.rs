@@ -5,8 +5,9 @@
 
 use std::time::{Duration, Instant};
 
+use super::shown_load::ShownLoad;
+use crate::api::scaling::{TargetStatus, Word};
 use crate::cli::dev::cluster::events::Event;
-use crate::cli::dev::cluster::events::Target;
 
 /// Last events that were let through.
 #[derive(Debug)]
@@ -21,9 +22,9 @@ pub(super) struct Thinned {
 #[derive(Debug, PartialEq, Eq)]
 struct News {
     workload: String,
-    wanted: Option<u32>,
-    floor: Option<u32>,
-    grounds: Option<String>,
+    wanted: Option<i32>,
+    floor: Option<i32>,
+    grounds: Word,
     trusted: Option<bool>,
 }
 
@@ -55,8 +56,10 @@ impl Thinned {
                 before != self.notices
             }
             Event::Scaling { targets } => {
-                let before =
-                    std::mem::replace(&mut self.targets, targets.iter().map(news).collect());
+                let before = std::mem::replace(
+                    &mut self.targets,
+                    targets.iter().map(|one| news(one)).collect(),
+                );
                 before != self.targets
             }
             _ => true,
@@ -64,12 +67,12 @@ impl Thinned {
     }
 }
 
-fn news(target: &Target) -> News {
+fn news(target: &TargetStatus) -> News {
     News {
-        workload: format!("{}/{}", target.namespace, target.workload),
-        wanted: target.wanted,
-        floor: target.floor,
+        workload: format!("{}/{}", target.namespace, target.workload.name),
+        wanted: target.decided,
+        floor: target.floor.map(|floor| floor.replicas),
         grounds: target.grounds.clone(),
-        trusted: target.trust.map(|trust| trust.trusted),
+        trusted: ShownLoad::of(target).and_then(|load| load.is_trusted()),
     }
 }

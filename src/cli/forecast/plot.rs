@@ -16,11 +16,12 @@ use super::values::{
 };
 use super::{picture, service};
 use crate::cli::output::{self, Failure};
+use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::{Quantity, Ratio, Resource, count_as_f64};
 use evenkeel_sandbox::scrape::Timing;
-use evenkeel_sandbox::target::{self, GRID, Model, Outcome, Target};
+use evenkeel_sandbox::target::{self, GRID, Outcome, Target};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -115,7 +116,7 @@ struct File {
     /// Model of the forecasts: auto and s-hpa as the service uses them; tes, naive or
     /// seasonal-naive alone
     #[arg(long, value_name = "NAME", default_value_t)]
-    model: Model,
+    model: ModelSet,
 
     /// Unit of the values; needed where it is in doubt
     #[arg(long, value_enum, value_name = "UNIT")]
@@ -314,8 +315,8 @@ fn report(args: &Args, target: &Target, gridded: &Gridded, outcome: &Outcome) ->
 }
 
 /// The model; with `auto` also the one that it came to.
-fn named(model: Model, last: Option<&str>) -> String {
-    match last.filter(|_| model == Model::Auto) {
+fn named(model: ModelSet, last: Option<&str>) -> String {
+    match last.filter(|_| model == ModelSet::Auto) {
         Some(last) => format!("auto (at the end {last})"),
         None => model.to_string(),
     }

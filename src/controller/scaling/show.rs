@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 
 use crate::api::scaling::{
-    Condition, Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName,
-    RefillState as ShownRefill, TargetStatus, Word,
+    Condition, Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, TargetStatus, Word,
 };
+use evenkeel_core::scaling::load_unit::LoadUnit;
 use evenkeel_core::scaling::tracker::{LoadReport, TickReport};
 use evenkeel_core::scaling::{Bounds, Grounds, LimitedBy};
 use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
@@ -66,7 +66,7 @@ pub(super) fn shown(picture: &Picture<'_>) -> Option<TargetStatus> {
             .map_or(Grounds::Nothing, |decision| decision.grounds)
             .as_str()
             .into(),
-        refill: shown_refill(picture.refill.unwrap_or(RefillState::Running)),
+        refill: picture.refill.unwrap_or(RefillState::Running),
         loads: report
             .iter()
             .flat_map(|report| {
@@ -88,15 +88,6 @@ pub(super) fn shown(picture: &Picture<'_>) -> Option<TargetStatus> {
     })
 }
 
-fn shown_refill(state: RefillState) -> ShownRefill {
-    match state {
-        RefillState::Running => ShownRefill::Running,
-        RefillState::Done => ShownRefill::Done,
-        RefillState::NoPrometheus => ShownRefill::NoPrometheus,
-        RefillState::NotByName => ShownRefill::NotByName,
-    }
-}
-
 fn refusal(resolved: &Resolved) -> String {
     let problems: Vec<String> = resolved.problems.iter().map(ToString::to_string).collect();
     problems.join("; ")
@@ -106,6 +97,7 @@ fn shown_load(load: &LoadReport, report: &TickReport, now: Timestamp) -> LoadSta
     let at = now.checked_add(report.horizon).unwrap_or(Timestamp::MAX);
     LoadStatus {
         resource: load.signal.to_string().into(),
+        unit: LoadUnit::of(&load.signal).as_str().into(),
         now: load.now,
         measured_at: load.measured,
         request: load.capacity.request(),

@@ -18,7 +18,7 @@ use crate::api::scaling::{ObjectName, TargetStatus};
 use crate::metrics::prometheus::WorkloadName;
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::LimitedBy;
-use evenkeel_core::scaling::tracker::{TickReport, Tracker};
+use evenkeel_core::scaling::tracker::{TargetTick, TickReport, Tracker, tick_together};
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
@@ -27,6 +27,10 @@ use evenkeel_kubernetes::plan::scaling::refill::{self, RefillState};
 use evenkeel_kubernetes::plan::scaling::{
     self, Context, Observed, PlanMemory, Resolved, Settings, TargetRef, conflicts, take_turns,
 };
+
+/// The number of targets whose models forecast together: more than a model needs that is faster at
+/// many, and few enough that their forecasts take no memory to speak of.
+const TOGETHER: usize = 256;
 
 /// The identity of a target as long as it lasts, whichever object carries its bounds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -63,17 +67,15 @@ struct TargetState {
 /// The state of all targets.
 #[derive(Debug, Default)]
 pub(super) struct Targets {
-    states: HashMap<Key, TargetState>,
+    states: HashMap<Key, Box<TargetState>>,
     tick: u64,
-    /// The parameters that the models of all targets share.
-    pub(super) shared: Arc<Shared>,
 }
 
 /// Everything that one tick reads.
 pub(super) struct Tick<'a> {
     pub(super) now: Timestamp,
     pub(super) settings: Settings,
-    /// The parameters that the models of all targets share.
+    /// What the models of all targets share.
     pub(super) shared: &'a Shared,
     /// The newest round of measurements, unless it is too old to hold.
     pub(super) sample: Option<&'a Sample>,
@@ -100,11 +102,11 @@ pub(super) struct Ticked {
 }
 
 /// One target at one tick.
-#[derive(Clone, Copy)]
-struct TargetView<'a> {
-    key: &'a Key,
+struct TickingTarget<'a> {
+    key: Key,
+    state: Box<TargetState>,
     observed: &'a Observed,
-    resolved: &'a Resolved,
+    resolved: Resolved,
 }
 
 /// A target whose bounds somebody contests.
@@ -119,27 +121,24 @@ impl Targets {
     pub(super) fn tick(&mut self, observed: &[Observed], tick: &Tick<'_>) -> Ticked {
         self.tick += 1;
         let mut ticked = Ticked::default();
-        for (observed, conflict) in observed.iter().zip(conflicts(observed)) {
-            let key = Key::of(observed);
-            let state = self.states.entry(key.clone()).or_default();
-            state.tick = self.tick;
-            let resolved = scaling::resolve(
-                observed,
-                conflict,
-                &tick.settings,
-                state.plans.record(tick.now),
-                tick.now,
-            );
-            let target = TargetView {
-                key: &key,
-                observed,
-                resolved: &resolved,
+        let conflicts = conflicts(observed);
+        let together = observed.chunks(TOGETHER).zip(conflicts.chunks(TOGETHER));
+        for (observed, conflicts) in together {
+            let mut targets: Vec<_> = observed
+                .iter()
+                .zip(conflicts)
+                .map(|(observed, &conflict)| self.begin(observed, conflict, tick, &mut ticked.past))
+                .collect();
+            let reports = if tick.decides {
+                decisions(&mut targets, tick)
+            } else {
+                Vec::new()
             };
-            state.ask_for_past(target, tick, &mut ticked.past);
-            state.measure(target, tick);
-            if tick.decides {
-                state.decide(target, tick, &mut ticked);
+            for (target, report) in targets.iter_mut().zip(reports) {
+                target.tell(report.as_ref(), tick, &mut ticked);
             }
+            let states = targets.into_iter().map(|target| (target.key, target.state));
+            self.states.extend(states);
         }
         take_turns(&mut ticked.writes, self.tick);
         let newest = self.tick;
@@ -156,6 +155,29 @@ impl Targets {
         let states = self.states.values().map(|state| state.tracker.bytes());
         ticked.bytes = states.chain(traces.values().map(Trace::bytes)).sum();
         ticked
+    }
+
+    /// Begins the tick of one target, whose state is the tick's until it is over.
+    fn begin<'a>(
+        &mut self,
+        observed: &'a Observed,
+        conflict: bool,
+        tick: &Tick<'_>,
+        past: &mut Asked,
+    ) -> TickingTarget<'a> {
+        let key = Key::of(observed);
+        let mut state = self.states.remove(&key).unwrap_or_default();
+        state.tick = self.tick;
+        let remembered = state.plans.record(tick.now);
+        let resolved = scaling::resolve(observed, conflict, &tick.settings, remembered, tick.now);
+        state.ask_for_past(observed, &resolved, tick, past);
+        state.measure(observed, &resolved, tick);
+        TickingTarget {
+            key,
+            state,
+            observed,
+            resolved,
+        }
     }
 
     /// Takes a part of the past.
@@ -204,10 +226,13 @@ impl Targets {
 
 impl TargetState {
     /// Sees to it that the past of a new target is asked for, where there is one to be had.
-    fn ask_for_past(&mut self, target: TargetView<'_>, tick: &Tick<'_>, past: &mut Asked) {
-        let TargetView {
-            observed, resolved, ..
-        } = target;
+    fn ask_for_past(
+        &mut self,
+        observed: &Observed,
+        resolved: &Resolved,
+        tick: &Tick<'_>,
+        past: &mut Asked,
+    ) {
         if self.refill.is_some() || resolved.target.is_none() {
             return;
         }
@@ -223,10 +248,7 @@ impl TargetState {
     ///
     /// Half of the age that a measurement may have is left to it for being scraped and asked for;
     /// the tracker lets it stand for the other half.
-    fn measure(&mut self, target: TargetView<'_>, tick: &Tick<'_>) {
-        let TargetView {
-            observed, resolved, ..
-        } = target;
+    fn measure(&mut self, observed: &Observed, resolved: &Resolved, tick: &Tick<'_>) {
         let Some((target, sample)) = resolved.target.as_ref().zip(tick.sample) else {
             return;
         };
@@ -243,46 +265,61 @@ impl TargetState {
             }
         }
     }
+}
 
-    fn decide(&mut self, target: TargetView<'_>, tick: &Tick<'_>, ticked: &mut Ticked) {
-        let TargetView {
-            observed, resolved, ..
+/// The decisions of targets, whose models forecast together; `None` for one that is none.
+fn decisions(targets: &mut [TickingTarget<'_>], tick: &Tick<'_>) -> Vec<Option<TickReport>> {
+    let decides = |target: &TickingTarget<'_>| target.resolved.target.is_some();
+    let deciding: Vec<bool> = targets.iter().map(decides).collect();
+    let ticks = targets.iter_mut().filter_map(|target| {
+        let TickingTarget {
+            state, resolved, ..
         } = target;
+        let resolved = resolved.target.as_ref()?;
+        Some(TargetTick {
+            tracker: &mut state.tracker,
+            policy: &resolved.policy,
+            input: resolved.input(tick.now, tick.shared),
+        })
+    });
+    let mut ticks: Vec<_> = ticks.collect();
+    let mut reports = tick_together(&mut ticks).into_iter();
+    let reports = deciding
+        .into_iter()
+        .map(|decides| decides.then(|| reports.next()).flatten());
+    reports.collect()
+}
+
+impl TickingTarget<'_> {
+    /// Plans and shows what was decided.
+    fn tell(&mut self, report: Option<&TickReport>, tick: &Tick<'_>, ticked: &mut Ticked) {
         let now = tick.now;
-        let report = resolved.target.as_ref().map(|target| {
-            self.tracker
-                .tick(&target.policy, &target.input(now, tick.shared))
-        });
-        if let Some(report) = &report {
+        if let Some(report) = report {
             let limit = report.decision.limited_by.map_or("none", LimitedBy::reason);
-            *self.decisions.entry(limit).or_default() += 1;
+            *self.state.decisions.entry(limit).or_default() += 1;
         }
         if let Some(reporter) = tick.leads
-            && !self.waits_for_contester(target, ticked)
+            && !self.waits_for_contester(ticked)
         {
             let context = Context { now, reporter };
-            let writes = scaling::plan(
-                observed,
-                resolved,
-                report.as_ref(),
-                &mut self.plans,
-                &context,
-            );
+            let plans = &mut self.state.plans;
+            let writes = scaling::plan(self.observed, &self.resolved, report, plans, &context);
             ticked.writes.extend(writes);
         }
         let picture = Picture {
-            observed,
-            resolved,
-            report: report.as_ref(),
-            status: self.plans.status(),
-            refill: self.refill,
+            observed: self.observed,
+            resolved: &self.resolved,
+            report,
+            status: self.state.plans.status(),
+            refill: self.state.refill,
             now,
         };
         if let Some(status) = show::shown(&picture) {
-            if let Some(report) = &report {
+            if let Some(report) = report {
                 draw(&status, report, tick);
             }
-            let decisions = self.decisions.iter().map(|(by, count)| (*by, *count));
+            let decisions = &self.state.decisions;
+            let decisions = decisions.iter().map(|(by, count)| (*by, *count));
             ticked.shown.push(BoardEntry {
                 status: Arc::new(status),
                 decisions: decisions.collect(),
@@ -292,25 +329,21 @@ impl TargetState {
 
     /// True while planning waits for the name of the other writer of contested bounds, which Event
     /// and condition are to name.
-    fn waits_for_contester(&mut self, target: TargetView<'_>, ticked: &mut Ticked) -> bool {
-        let TargetView {
-            key,
-            observed,
-            resolved,
-        } = target;
-        let object = Owner::of(observed).and_then(|owner| owner.object(&observed.namespace));
-        let before = self.contest;
-        self.contest = before.next(resolved.is_contested(), object.is_some());
+    fn waits_for_contester(&mut self, ticked: &mut Ticked) -> bool {
+        let owner = Owner::of(self.observed);
+        let object = owner.and_then(|owner| owner.object(&self.observed.namespace));
+        let before = self.state.contest;
+        self.state.contest = before.next(self.resolved.is_contested(), object.is_some());
         if let Some(object) = object
             && before == ContestInquiry::None
-            && self.contest == ContestInquiry::Asked
+            && self.state.contest == ContestInquiry::Asked
         {
             ticked.contested.push(Contested {
-                key: key.clone(),
+                key: self.key.clone(),
                 object,
             });
         }
-        self.contest == ContestInquiry::Asked
+        self.state.contest == ContestInquiry::Asked
     }
 }
 

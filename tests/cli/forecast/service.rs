@@ -61,6 +61,7 @@ fn web() -> TargetStatus {
 fn cpu() -> LoadStatus {
     LoadStatus {
         resource: "cpu".into(),
+        unit: "millicores".into(),
         now: Some(4300.0),
         measured_at: Some(at(110)),
         request: 500.0,

@@ -219,7 +219,6 @@ mod tests {
             origin: Timestamp::UNIX_EPOCH,
             step: SignedDuration::from_secs(15),
             steps: vec![step; 2],
-            largest: Vec::new(),
             clamped: 0,
         }
     }
@@ -298,8 +297,9 @@ mod tests {
     }
 
     fn ratio<M: PointModel>(model: M, load: impl Fn(u32) -> f64) -> f64 {
-        let mut model = Rolling::new(model, 4);
-        let mut card = Scorecard::new(NonZeroUsize::new(4).unwrap());
+        let horizon = NonZeroUsize::new(4).unwrap();
+        let mut model = Rolling::towards(model, horizon);
+        let mut card = Scorecard::new(horizon);
         let (history, shared) = (History::default(), Shared::default());
         for i in 0..900 {
             let context = Context {

@@ -1,25 +1,14 @@
-//! Times of day and of the week, by which loads repeat.
+//! The calendar that loads live by: people work by local time.
 //!
-//! People work by local time, so the time zone is part of the calendar. On days on which clocks
-//! change, the local time is what counts: 09:00 stays 09:00.
+//! On days on which clocks change, the local time is what counts: 09:00 stays 09:00.
 
-use jiff::Timestamp;
-use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
 
 /// The calendar of one time zone.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Calendar {
     zone: TimeZone,
-}
-
-/// Where a time stands in its day and week.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CalendarTime {
-    /// Seconds on the local clock since it showed 00:00:00: from 0 to 86,399.
-    pub second_of_day: u32,
-    /// Local day of the week.
-    pub weekday: Weekday,
 }
 
 impl Calendar {
@@ -29,16 +18,10 @@ impl Calendar {
         Self { zone }
     }
 
-    /// Time of day and of the week at `time`.
-    #[must_use]
-    pub fn at(&self, time: Timestamp) -> CalendarTime {
-        let local = self.zone.to_datetime(time);
-        let [hour, minute, second] = [local.hour(), local.minute(), local.second()]
-            .map(|part| u32::from(part.unsigned_abs()));
-        CalendarTime {
-            second_of_day: (hour * 60 + minute) * 60 + second,
-            weekday: local.weekday(),
-        }
+    /// The same time of the day before; `None` before [`Timestamp::MIN`].
+    pub(super) fn day_before(&self, time: Timestamp) -> Option<Timestamp> {
+        let local = self.zone.to_datetime(time).checked_sub(1.day()).ok()?;
+        self.zone.to_timestamp(local).ok()
     }
 }
 
@@ -51,27 +34,26 @@ impl Default for Calendar {
 
 #[cfg(test)]
 mod tests {
-    use jiff::tz::Offset;
-
     use super::*;
 
     #[test]
-    fn the_same_instant_is_another_day_elsewhere() {
-        let friday_evening: Timestamp = "2027-01-15T20:30:05Z".parse().unwrap();
-        let tokyo = Calendar::new(TimeZone::fixed(Offset::constant(9)));
-        for (calendar, second_of_day, weekday) in [
+    fn a_day_is_as_long_as_the_clocks_of_its_zone_make_it() {
+        // Clocks go forward on the 28th at 02:00 and back on the 31st of October at 03:00.
+        let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        let berlin = Calendar::new(berlin);
+        for (calendar, time, before) in [
             (
-                Calendar::default(),
-                20 * 3600 + 30 * 60 + 5,
-                Weekday::Friday,
+                &Calendar::default(),
+                "2027-03-28T07:00:05Z",
+                "2027-03-27T07:00:05Z",
             ),
-            (tokyo, 5 * 3600 + 30 * 60 + 5, Weekday::Saturday),
+            (&berlin, "2027-03-27T08:00:05Z", "2027-03-26T08:00:05Z"),
+            (&berlin, "2027-03-28T07:00:05Z", "2027-03-27T08:00:05Z"),
+            (&berlin, "2027-10-31T08:00:05Z", "2027-10-30T07:00:05Z"),
         ] {
-            let expected = CalendarTime {
-                second_of_day,
-                weekday,
-            };
-            assert_eq!(calendar.at(friday_evening), expected);
+            let found = calendar.day_before(time.parse().unwrap());
+            assert_eq!(found, before.parse().ok(), "{time}");
         }
+        assert_eq!(berlin.day_before(Timestamp::MIN), None);
     }
 }

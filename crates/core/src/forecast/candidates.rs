@@ -11,48 +11,17 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::accuracy::{Accuracy, Scorecard};
 use super::context::Context;
-use super::daily::DailySeasonalNaive;
-use super::model::Model;
+use super::model::{Model, NotEnoughHistory, Request, forecast_together};
+use super::model_set::ModelSet;
 use super::not_ready::NotReady;
 use super::prediction::Forecast;
-use super::rolling::Rolling;
 use super::series::Series;
-use super::smoothing::{Alpha, SHpa, Tes, Variant};
 use super::trust::Trust;
 
 /// The time for which a choice stands while its model is trusted.
 const STANDS: SignedDuration = SignedDuration::from_hours(1);
 /// Another model is taken when its error is below this share of the present one's.
 const BETTER: f64 = 0.95;
-
-/// The models that a load is forecast with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ModelSet {
-    /// All of them, the best in use.
-    #[default]
-    Auto,
-    /// The model `s-hpa` alone.
-    SHpa,
-}
-
-impl ModelSet {
-    /// Models that have seen nothing, scored `horizon` steps ahead; of equals the first is preferred.
-    fn models(self, horizon: NonZeroUsize) -> Vec<Box<dyn Model>> {
-        let s_hpa = Rolling::towards(SHpa::default(), horizon);
-        match self {
-            Self::SHpa => vec![Box::new(s_hpa)],
-            Self::Auto => {
-                // Triple smoothing by 0.2 weighs the last four minutes of 15-second steps.
-                let tes = Tes::new(Alpha::clamped(0.2), Variant::Brown);
-                vec![
-                    Box::new(s_hpa),
-                    Box::new(Rolling::towards(tes, horizon)),
-                    Box::new(DailySeasonalNaive::towards(horizon)),
-                ]
-            }
-        }
-    }
-}
 
 /// The models of one load, with their scores.
 #[derive(Debug)]
@@ -61,6 +30,15 @@ pub(crate) struct Candidates {
     horizon: NonZeroUsize,
     members: Box<[Candidate]>,
     chosen: Option<Choice>,
+    /// The newest observation, until the forecasts on it are there.
+    unscored: Option<Observation>,
+}
+
+/// An observation of the step at `origin`.
+#[derive(Debug, Clone, Copy)]
+struct Observation {
+    origin: Timestamp,
+    value: Option<f64>,
 }
 
 #[derive(Debug)]
@@ -86,6 +64,8 @@ pub(crate) struct Selected {
     pub(crate) trust: Trust,
     /// The figures behind that.
     pub(crate) accuracy: Accuracy,
+    /// The models that cannot forecast yet.
+    pub(crate) lacking: Vec<NotReady>,
 }
 
 impl Candidates {
@@ -100,6 +80,7 @@ impl Candidates {
             horizon,
             members: set.models(horizon).into_iter().map(candidate).collect(),
             chosen: None,
+            unscored: None,
         }
     }
 
@@ -133,18 +114,55 @@ impl Candidates {
         }
     }
 
-    /// Takes the observation of the step at `context.origin`, `None` where it is missing, and scores
-    /// the forecasts of it.
-    pub(crate) fn observe(&mut self, observation: Option<f64>, context: &Context<'_>) {
-        for Candidate { model, card } in &mut self.members {
-            model.observe(observation, context);
-            let forecast = model.forecast(self.horizon.get(), context);
-            card.record(observation, forecast.ok().as_ref());
+    /// Takes the observation of the step at `context.origin`, `None` where it is missing. The
+    /// forecasts on it are scored once they have been asked for, at the latest before the next one.
+    pub(crate) fn observe(&mut self, value: Option<f64>, context: &Context<'_>) {
+        if let Some(Observation { origin, .. }) = self.unscored {
+            let context = Context { origin, ..*context };
+            let requests: Vec<_> = self.requests(self.horizon.get(), context).collect();
+            let forecasts = forecast_together(&requests);
+            self.score(&forecasts);
+        }
+        for Candidate { model, .. } in &mut self.members {
+            model.observe(value, context);
+        }
+        self.unscored = Some(Observation {
+            origin: context.origin,
+            value,
+        });
+    }
+
+    /// The requests for a forecast of every model, for so many `steps` or as many as are scored.
+    pub(crate) fn requests<'a>(
+        &'a self,
+        steps: usize,
+        context: Context<'a>,
+    ) -> impl Iterator<Item = Request<'a>> {
+        let horizon = steps.max(self.horizon.get());
+        self.members.iter().map(move |candidate| Request {
+            model: &*candidate.model,
+            horizon,
+            context,
+        })
+    }
+
+    /// The number of [`Self::requests`].
+    pub(crate) const fn count(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Scores the forecasts on the newest observation, unless they have been.
+    fn score(&mut self, forecasts: &[Result<Forecast, NotEnoughHistory>]) {
+        let Some(Observation { value, .. }) = self.unscored.take() else {
+            return;
+        };
+        for (Candidate { card, .. }, forecast) in self.members.iter_mut().zip(forecasts) {
+            card.record(value, forecast.as_ref().ok());
         }
     }
 
     /// Chooses the model to use from now on, where it is time to.
-    pub(crate) fn choose(&mut self, now: Timestamp) {
+    fn choose(&mut self, now: Timestamp) {
         let trusted = |index: &usize| self.accuracy(*index).trust().is_trusted();
         let present = self.chosen.filter(|choice| trusted(&choice.index));
         if present.is_some_and(|choice| now.duration_since(choice.at) < STANDS) {
@@ -159,27 +177,39 @@ impl Candidates {
         self.chosen = index.map(|index| Choice { index, at: now });
     }
 
-    /// The chosen model; while none is, the one with the lowest error so far.
-    pub(crate) fn selected(&self, steps: usize, context: &Context<'_>) -> Selected {
+    /// Takes the answers to [`Self::requests`] in their order, and returns that of the chosen model;
+    /// while none is, of the one with the lowest error so far.
+    pub(crate) fn select(
+        &mut self,
+        mut forecasts: Vec<Result<Forecast, NotEnoughHistory>>,
+        step: SignedDuration,
+        now: Timestamp,
+    ) -> Selected {
+        self.score(&forecasts);
+        self.choose(now);
         let nearest = || {
             let scored = self.best(|index| self.accuracy(*index).scored > 0);
             scored.unwrap_or_default()
         };
         let index = self.chosen.map_or_else(nearest, |choice| choice.index);
+        let not_ready = |candidate: &Candidate, history: NotEnoughHistory| {
+            NotReady::new(candidate.model.name(), history, step)
+        };
+        let answers = self.members.iter().zip(&forecasts);
+        let lacking = answers.filter_map(|(candidate, answer)| {
+            Some(not_ready(candidate, answer.as_ref().err().copied()?))
+        });
+        let lacking = lacking.collect();
         let candidate = &self.members[index];
         let accuracy = candidate.card.accuracy();
+        let forecast = forecasts.swap_remove(index);
         Selected {
             model: candidate.model.name(),
-            forecast: candidate.forecast(steps, context),
+            forecast: forecast.map_err(|history| not_ready(candidate, history)),
             trust: accuracy.trust(),
             accuracy,
+            lacking,
         }
-    }
-
-    /// The models that cannot forecast yet.
-    pub(crate) fn not_ready(&self, context: &Context<'_>) -> Vec<NotReady> {
-        let forecasts = self.members.iter().map(|one| one.forecast(1, context));
-        forecasts.filter_map(Result::err).collect()
     }
 
     /// The memory of the models in bytes, themselves included.
@@ -202,13 +232,6 @@ impl Candidates {
     /// The error to choose by; without one a model comes last.
     fn mase(&self, index: usize) -> f64 {
         self.accuracy(index).mase.unwrap_or(f64::INFINITY)
-    }
-}
-
-impl Candidate {
-    fn forecast(&self, steps: usize, context: &Context<'_>) -> Result<Forecast, NotReady> {
-        let forecast = self.model.forecast(steps, context);
-        forecast.map_err(|history| NotReady::new(self.model.name(), history, context.step))
     }
 }
 

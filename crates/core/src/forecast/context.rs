@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::calendar::{Calendar, CalendarTime};
+use super::calendar::Calendar;
 use super::history::History;
 
 /// The past of one load, its place in time, and what the models of all targets share.
@@ -15,23 +15,16 @@ pub struct Context<'a> {
     pub origin: Timestamp,
     /// The distance of the steps of that grid; above zero.
     pub step: SignedDuration,
-    /// Calendar and parameters that are the same for all targets.
+    /// What is the same for all targets.
     pub shared: &'a Shared,
 }
 
-/// Calendar and parameters that the models of all targets share.
+/// What the models of all targets share.
 #[derive(Debug, Default)]
 pub struct Shared {
     /// The calendar that the loads live by.
     pub calendar: Calendar,
-    /// A model trained across many targets, if there is one.
-    pub global: Option<GlobalModel>,
 }
-
-/// The parameters of a model that was trained across many targets. No such model exists yet, so
-/// this type has no value.
-#[derive(Debug)]
-pub enum GlobalModel {}
 
 impl Context<'_> {
     /// The time of the step `ahead` steps after the origin; `None` beyond [`Timestamp::MAX`].
@@ -40,18 +33,10 @@ impl Context<'_> {
         let distance = self.step.checked_mul(i32::try_from(ahead).ok()?)?;
         self.origin.checked_add(distance).ok()
     }
-
-    /// Time of day and of the week of that step.
-    #[must_use]
-    pub fn calendar_time_of(&self, ahead: usize) -> Option<CalendarTime> {
-        Some(self.shared.calendar.at(self.time_of(ahead)?))
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use jiff::civil::Weekday;
-
     use super::*;
 
     #[test]
@@ -63,8 +48,7 @@ mod tests {
             step: SignedDuration::from_secs(15),
             shared: &shared,
         };
-        let time = context.calendar_time_of(3).unwrap();
-        assert_eq!((time.second_of_day, time.weekday), (15, Weekday::Saturday));
+        assert_eq!(context.time_of(3), "2027-01-16T00:00:15Z".parse().ok());
         assert_eq!(context.time_of(usize::MAX), None);
     }
 }

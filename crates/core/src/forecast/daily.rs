@@ -2,7 +2,7 @@
 //!
 //! A day in steps of 15 s would be 5,760 values a series; the history has it on a coarser grid
 //! already. Such a forecast does not rest on the last observation, so a missing one takes nothing
-//! from it.
+//! from it. A day is one of the calendar, which has 23 or 25 hours where clocks change.
 
 use std::num::NonZeroUsize;
 
@@ -13,7 +13,7 @@ use super::model::{Model, NotEnoughHistory};
 use super::prediction::Forecast;
 use super::widths::Widths;
 
-/// The length of the season.
+/// The length of most days.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// `seasonal-naive`: every step will be as it was at the same time of the day before.
@@ -23,6 +23,9 @@ pub(super) struct DailySeasonalNaive {
 }
 
 impl DailySeasonalNaive {
+    /// The name of the model.
+    pub(super) const NAME: &str = "seasonal-naive";
+
     /// Learns its errors `horizon` steps ahead, and below that of powers of two.
     #[must_use]
     pub(super) fn towards(horizon: NonZeroUsize) -> Self {
@@ -34,7 +37,7 @@ impl DailySeasonalNaive {
 
 impl Model for DailySeasonalNaive {
     fn name(&self) -> &'static str {
-        "seasonal-naive"
+        Self::NAME
     }
 
     fn observe(&mut self, observation: Option<f64>, context: &Context<'_>) {
@@ -42,9 +45,10 @@ impl Model for DailySeasonalNaive {
             self.widths.score(value);
         }
         let mut known = true;
+        let before = DayBefore::new(context);
         self.widths.issue(|means| {
             for (mean, ahead) in means.iter_mut().zip(1..) {
-                let value = day_before(context, ahead);
+                let value = before.and_then(|before| before.load(ahead));
                 known &= value.is_some();
                 *mean = value.unwrap_or(0.0);
             }
@@ -59,8 +63,9 @@ impl Model for DailySeasonalNaive {
         horizon: usize,
         context: &Context<'_>,
     ) -> Result<Forecast, NotEnoughHistory> {
+        let before = DayBefore::new(context);
         let steps = (1..).take(horizon).map(|ahead| {
-            let mean = day_before(context, ahead)?;
+            let mean = before?.load(ahead)?;
             self.widths.step(mean, ahead)
         });
         let steps = steps.collect::<Option<_>>();
@@ -68,7 +73,6 @@ impl Model for DailySeasonalNaive {
             origin: context.origin,
             step: context.step,
             steps: steps.ok_or_else(|| not_enough(context))?,
-            largest: Vec::new(),
             clamped: 0,
         })
     }
@@ -78,18 +82,36 @@ impl Model for DailySeasonalNaive {
     }
 }
 
-/// The load one day before the step `ahead`.
-fn day_before(context: &Context<'_>, ahead: usize) -> Option<f64> {
-    context.history.at(time_before(context, ahead)?)
+/// The past as far before a context as its day is long.
+#[derive(Clone, Copy)]
+struct DayBefore<'a> {
+    context: &'a Context<'a>,
+    day: SignedDuration,
 }
 
-fn time_before(context: &Context<'_>, ahead: usize) -> Option<Timestamp> {
-    context.time_of(ahead)?.checked_sub(DAY).ok()
+impl<'a> DayBefore<'a> {
+    fn new(context: &'a Context<'_>) -> Option<Self> {
+        let before = context.shared.calendar.day_before(context.origin)?;
+        Some(Self {
+            context,
+            day: context.origin.duration_since(before),
+        })
+    }
+
+    /// The time one day before the step `ahead`.
+    fn time(self, ahead: usize) -> Option<Timestamp> {
+        self.context.time_of(ahead)?.checked_sub(self.day).ok()
+    }
+
+    /// The load at that time.
+    fn load(self, ahead: usize) -> Option<f64> {
+        self.context.history.at(self.time(ahead)?)
+    }
 }
 
 /// The steps of a day, and those of them that have passed since the load is known.
 fn not_enough(context: &Context<'_>) -> NotEnoughHistory {
-    let first = time_before(context, 1);
+    let first = DayBefore::new(context).and_then(|before| before.time(1));
     let known = first.and_then(|time| Some((time, context.history.known_from(time)?)));
     let wait = known.map_or(DAY, |(first, known)| known.duration_since(first));
     // One step more, since an interval takes one error.
@@ -107,7 +129,10 @@ fn not_enough(context: &Context<'_>) -> NotEnoughHistory {
 
 #[cfg(test)]
 mod tests {
+    use jiff::tz::TimeZone;
+
     use super::*;
+    use crate::forecast::calendar::Calendar;
     use crate::forecast::context::Shared;
     use crate::forecast::history::{History, Resolution};
     use crate::forecast::not_ready::NotReady;
@@ -156,6 +181,22 @@ mod tests {
             assert!((step.mean - second).abs() < 1e-9);
             assert!(step.interval80.contains(second + 7.0) && step.interval95.lower >= 0.0);
         }
+    }
+
+    #[test]
+    fn the_day_is_that_of_the_calendar() {
+        let history = known(0..24);
+        let zone = TimeZone::posix("CET-1CEST,M1.1.6/1,M10.5.0/3").unwrap();
+        let shared = Shared {
+            calendar: Calendar::new(zone),
+        };
+        // The clocks went forward by an hour on the first Saturday of 1970, the third of January.
+        let context = Context {
+            origin: time(2 * 86_400 + 3600),
+            ..context(&history, &shared, 0)
+        };
+        let before = DayBefore::new(&context).unwrap();
+        assert_eq!(before.time(1), Some(time(86_400 + 2 * 3600 + 15)));
     }
 
     #[test]

@@ -23,30 +23,40 @@ pub trait Model: fmt::Debug + Send + Sync {
     fn forecast(&self, horizon: usize, context: &Context<'_>)
     -> Result<Forecast, NotEnoughHistory>;
 
-    /// Forecasts many targets at once; one by one, unless a model can do better.
-    fn forecast_many(
-        requests: &[Request<'_, Self>],
-        horizon: usize,
-    ) -> Vec<Result<Forecast, NotEnoughHistory>>
-    where
-        Self: Sized,
-    {
-        let answers = requests.iter().map(|request| {
-            let Request { model, context } = request;
-            model.forecast(horizon, context)
-        });
-        answers.collect()
+    /// Forecasts many loads at once, in the order of `requests`: one answer for each. All of them are
+    /// of models of this name, this one among them. One by one, unless the family can do better, as
+    /// one whose parameters all loads share.
+    fn forecast_batch(&self, requests: &[Request<'_>]) -> Vec<Result<Forecast, NotEnoughHistory>> {
+        let alone = |one: &Request<'_>| one.model.forecast(one.horizon, &one.context);
+        requests.iter().map(alone).collect()
     }
 
     /// The memory of the model in bytes, itself included.
     fn bytes(&self) -> usize;
 }
 
-/// One target of [`Model::forecast_many`].
-#[derive(Debug)]
-pub struct Request<'a, M> {
-    pub model: &'a M,
+/// A forecast that is asked of the model of one load.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    pub model: &'a dyn Model,
+    /// The number of steps.
+    pub horizon: usize,
+    /// The context of that load.
     pub context: Context<'a>,
+}
+
+/// The answers to `requests` in their order, those of the models of one name in one batch.
+pub(crate) fn forecast_together(
+    requests: &[Request<'_>],
+) -> Vec<Result<Forecast, NotEnoughHistory>> {
+    let mut order: Vec<usize> = (0..requests.len()).collect();
+    order.sort_by_key(|&index| requests[index].model.name());
+    let by_name: Vec<Request<'_>> = order.iter().map(|&index| requests[index]).collect();
+    let batches = by_name.chunk_by(|one, next| one.model.name() == next.model.name());
+    let answers = batches.flat_map(|batch| batch[0].model.forecast_batch(batch));
+    let mut answered: Vec<_> = order.into_iter().zip(answers).collect();
+    answered.sort_unstable_by_key(|(index, _)| *index);
+    answered.into_iter().map(|(_, answer)| answer).collect()
 }
 
 /// A model that has too little history to forecast.
@@ -57,4 +67,80 @@ pub struct NotEnoughHistory {
     pub need: usize,
     /// The steps that there are, fewer than `need`.
     pub have: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use jiff::{SignedDuration, Timestamp};
+
+    use super::*;
+    use crate::forecast::context::Shared;
+    use crate::forecast::history::History;
+
+    /// A model that knows nothing and tells of its family's batches.
+    #[derive(Debug)]
+    struct Told<'a> {
+        name: &'static str,
+        batches: &'a Mutex<Vec<(&'static str, Vec<usize>)>>,
+    }
+
+    impl Model for Told<'_> {
+        fn name(&self) -> &'static str {
+            self.name
+        }
+
+        fn observe(&mut self, _: Option<f64>, _: &Context<'_>) {}
+
+        fn forecast(&self, _: usize, _: &Context<'_>) -> Result<Forecast, NotEnoughHistory> {
+            unreachable!("they are asked together")
+        }
+
+        fn forecast_batch(
+            &self,
+            requests: &[Request<'_>],
+        ) -> Vec<Result<Forecast, NotEnoughHistory>> {
+            let horizons = requests.iter().map(|one| one.horizon).collect();
+            self.batches.lock().unwrap().push((self.name, horizons));
+            let answer = |one: &Request<'_>| NotEnoughHistory {
+                need: one.horizon,
+                have: 0,
+            };
+            requests.iter().map(|one| Err(answer(one))).collect()
+        }
+
+        fn bytes(&self) -> usize {
+            0
+        }
+    }
+
+    #[test]
+    fn models_of_one_name_are_asked_in_one_batch() {
+        let (history, shared, batches) = (History::default(), Shared::default(), Mutex::default());
+        let told = |name| Told {
+            name,
+            batches: &batches,
+        };
+        let models = ["net", "tes", "net", "net", "tes"].map(told);
+        let requests = models.iter().zip(1..).map(|(model, horizon)| Request {
+            model,
+            horizon,
+            context: Context {
+                history: &history,
+                origin: Timestamp::UNIX_EPOCH,
+                step: SignedDuration::from_secs(15),
+                shared: &shared,
+            },
+        });
+        let answers = forecast_together(&requests.collect::<Vec<_>>());
+        let needs: Vec<_> = answers
+            .into_iter()
+            .map(|one| one.unwrap_err().need)
+            .collect();
+        assert_eq!(needs, [1, 2, 3, 4, 5]);
+        let asked = batches.lock().unwrap().clone();
+        assert_eq!(asked, [("net", vec![1, 3, 4]), ("tes", vec![2, 5])]);
+        assert!(forecast_together(&[]).is_empty());
+    }
 }

@@ -1,4 +1,4 @@
-//! A forecast: means and intervals by step, and quantiles of the largest value.
+//! A forecast: means and intervals by step.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -30,15 +30,6 @@ pub struct Step {
     pub interval95: Interval,
 }
 
-/// A value that is not exceeded with a stated probability, in the unit of the load.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Quantile {
-    /// Above 0 and below 1.
-    pub probability: f64,
-    /// Finite and not negative.
-    pub value: f64,
-}
-
 /// A forecast of consecutive steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
@@ -48,9 +39,6 @@ pub struct Forecast {
     pub step: SignedDuration,
     /// All steps asked for, the nearest first.
     pub steps: Vec<Step>,
-    /// Quantiles of the largest value of all steps together, which lie above the quantiles of each
-    /// step; by rising probability. Empty where the model knows its steps only one by one.
-    pub largest: Vec<Quantile>,
     /// The number of means that were below zero or not finite and were replaced.
     pub clamped: usize,
 }
@@ -72,26 +60,6 @@ impl Forecast {
             return None;
         }
         usize::try_from((ahead - 1) / step).ok()
-    }
-
-    /// The value that the largest of all steps does not exceed with `probability`, from the nearest
-    /// quantile at or above it; `None` beyond the highest quantile that is known.
-    ///
-    /// Without [`Self::largest`] it is the largest of the steps' own quantiles (of their means and
-    /// upper bounds), which the true one is not below.
-    #[must_use]
-    pub fn largest_at(&self, probability: f64) -> Option<f64> {
-        let known = |quantile: &&Quantile| quantile.probability >= probability;
-        if !self.largest.is_empty() {
-            return Some(self.largest.iter().find(known)?.value);
-        }
-        let of_step: fn(&Step) -> f64 = match probability {
-            ..=0.5 => |step| step.mean,
-            ..=0.9 => |step| step.interval80.upper,
-            ..=0.975 => |step| step.interval95.upper,
-            _ => return None,
-        };
-        self.steps.iter().map(of_step).max_by(f64::total_cmp)
     }
 }
 
@@ -115,7 +83,6 @@ mod tests {
             origin: Timestamp::UNIX_EPOCH,
             step: SignedDuration::from_secs(15),
             steps: steps.collect(),
-            largest: Vec::new(),
             clamped: 0,
         }
     }
@@ -135,20 +102,5 @@ mod tests {
             let found = forecast().at(time).map(|step| step.mean);
             assert_eq!(found, mean, "{second}");
         }
-    }
-
-    #[test]
-    fn the_largest_value_is_known_as_far_as_the_model_knows_it() {
-        let mut forecast = forecast();
-        let quantiles = [0.2, 0.5, 0.9, 0.95, 0.975, 0.99];
-        let steps_alone = [3.0, 3.0, 5.0, 9.0, 9.0].map(Some);
-        let found = quantiles.map(|probability| forecast.largest_at(probability));
-        assert_eq!(found[..5], steps_alone);
-        assert_eq!(found[5], None);
-        let quantile = |probability, value| Quantile { probability, value };
-        forecast.largest = vec![quantile(0.5, 4.0), quantile(0.9, 6.5)];
-        let found = quantiles.map(|probability| forecast.largest_at(probability));
-        let together = [Some(4.0), Some(4.0), Some(6.5), None, None, None];
-        assert_eq!(found, together);
     }
 }

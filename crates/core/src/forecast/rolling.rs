@@ -21,24 +21,14 @@ pub struct Rolling<M> {
 }
 
 impl<M: PointModel> Rolling<M> {
-    /// Learns the errors of the next `horizons` steps. A forecast may reach further, with intervals
-    /// that widen as those of a random walk.
-    #[must_use]
-    pub fn new(model: M, horizons: usize) -> Self {
-        Self::with(model, Widths::up_to(horizons))
-    }
-
     /// Learns the errors of `horizon` steps and, below, of powers of two: enough for one horizon,
-    /// in little memory.
+    /// in little memory. A forecast may reach further, with intervals that widen as those of a
+    /// random walk.
     #[must_use]
-    pub(super) fn towards(model: M, horizon: NonZeroUsize) -> Self {
-        Self::with(model, Widths::towards(horizon))
-    }
-
-    fn with(model: M, widths: Widths) -> Self {
+    pub fn towards(model: M, horizon: NonZeroUsize) -> Self {
         Self {
             model,
-            widths,
+            widths: Widths::towards(horizon),
             filler: Filler::default(),
             have: 0,
             last: 0.0,
@@ -102,7 +92,6 @@ impl<M: PointModel> Model for Rolling<M> {
             origin: context.origin,
             step: context.step,
             steps: steps.collect::<Option<_>>().ok_or(not_enough)?,
-            largest: Vec::new(),
             clamped,
         })
     }
@@ -130,11 +119,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::forecast::baseline::{Naive, SeasonalNaive};
+    use crate::forecast::baseline::Naive;
     use crate::forecast::context::Shared;
     use crate::forecast::history::History;
-    use crate::forecast::model::Request;
     use crate::forecast::smoothing::{Alpha, SHpa, Tes, Variant};
+
+    const HORIZON: NonZeroUsize = NonZeroUsize::new(4).unwrap();
 
     /// A model on a grid of 15 seconds that begins 15 seconds after the epoch.
     struct Followed {
@@ -179,22 +169,18 @@ mod tests {
     }
 
     fn models() -> Vec<Followed> {
-        let season = SeasonalNaive::new(NonZeroUsize::new(6).unwrap());
         let tes = |variant| Tes::new(Alpha::new(0.3).unwrap(), variant);
-        let horizon = NonZeroUsize::new(6).unwrap();
         vec![
-            Followed::new(Rolling::new(Naive::default(), 4)),
-            Followed::new(Rolling::new(season, 4)),
-            Followed::new(Rolling::new(tes(Variant::Brown), 4)),
-            Followed::new(Rolling::new(tes(Variant::Paper), 4)),
-            Followed::new(Rolling::new(SHpa::default(), 4)),
-            Followed::new(Rolling::towards(SHpa::default(), horizon)),
+            Followed::new(Rolling::towards(Naive::default(), HORIZON)),
+            Followed::new(Rolling::towards(tes(Variant::Brown), HORIZON)),
+            Followed::new(Rolling::towards(tes(Variant::Paper), HORIZON)),
+            Followed::new(Rolling::towards(SHpa::default(), HORIZON)),
         ]
     }
 
     #[test]
     fn a_model_needs_a_history_without_a_gap() {
-        for (mut followed, need) in models().into_iter().zip([2, 7, 4, 4, 20, 20]) {
+        for (mut followed, need) in models().into_iter().zip([2, 4, 4, 20]) {
             let name = followed.model.name();
             for have in 0..need {
                 let not_enough = NotEnoughHistory { need, have };
@@ -211,7 +197,7 @@ mod tests {
     #[test]
     fn steps_count_from_the_last_step_of_the_grid_even_if_it_is_missing() {
         let tes = Tes::new(Alpha::EVEN, Variant::Brown);
-        let mut followed = Followed::new(Rolling::new(tes, 4));
+        let mut followed = Followed::new(Rolling::towards(tes, HORIZON));
         (0..200).for_each(|i| followed.observe(Some(f64::from(i))));
         followed.observe(None);
         followed.observe(None);
@@ -224,32 +210,13 @@ mod tests {
     #[test]
     fn a_fall_below_zero_is_clamped_and_counted() {
         let tes = Tes::new(Alpha::EVEN, Variant::Brown);
-        let mut followed = Followed::new(Rolling::new(tes, 4));
+        let mut followed = Followed::new(Rolling::towards(tes, HORIZON));
         (0..50)
             .rev()
             .for_each(|i| followed.observe(Some(f64::from(i))));
         let forecast = followed.forecast(4).unwrap();
         assert_eq!(forecast.clamped, 4);
         assert!(forecast.steps.iter().all(|step| step.mean == 0.0));
-    }
-
-    #[test]
-    fn many_targets_are_forecast_as_each_alone() {
-        let (history, shared) = (History::default(), Shared::default());
-        let model = |level: f64| {
-            let mut model = Rolling::new(Naive::default(), 4);
-            for step in 0..3 {
-                model.observe(Some(level), &context(step, &history, &shared));
-            }
-            model
-        };
-        let models = [model(5.0), Rolling::new(Naive::default(), 4), model(7.0)];
-        let context = context(2, &history, &shared);
-        let requests = models.each_ref().map(|model| Request { model, context });
-        let alone = models.iter().map(|model| model.forecast(2, &context));
-        let alone: Vec<_> = alone.collect();
-        assert!(alone[0].is_ok() && alone[1].is_err() && alone[0] != alone[2]);
-        assert_eq!(Model::forecast_many(&requests, 2), alone);
     }
 
     fn loads() -> impl Strategy<Value = Vec<Option<f64>>> {

@@ -85,20 +85,12 @@ pub(super) struct Widths {
 }
 
 impl Widths {
-    /// Widths of all horizons up to `horizons` steps; at least one.
-    pub(super) fn up_to(horizons: usize) -> Self {
-        Self::of(1..=horizons.max(1))
-    }
-
     /// Widths of the horizon `horizon`, and below it of the powers of two, in between which the
     /// nearer one is stretched.
     pub(super) fn towards(horizon: NonZeroUsize) -> Self {
         let powers = std::iter::successors(Some(1), |power: &usize| power.checked_mul(2));
         let below = powers.take_while(|&power| power < horizon.get());
-        Self::of(below.chain([horizon.get()]))
-    }
-
-    fn of(horizons: impl Iterator<Item = usize>) -> Self {
+        let horizons = below.chain([horizon.get()]);
         let ahead = horizons.map(|ahead| u32::try_from(ahead).unwrap_or(u32::MAX));
         let by_horizon: Box<[Width]> = ahead.map(Width::normal).collect();
         let issued = by_horizon.iter().map(|width| steps(width.ahead)).sum();
@@ -184,7 +176,7 @@ mod tests {
     }
 
     fn coverage(mut error: impl FnMut(f64) -> f64) -> [f64; 2] {
-        let mut widths = Widths::up_to(1);
+        let mut widths = Widths::towards(NonZeroUsize::MIN);
         let (mut next, mut inside) = (noise(7), [0_u32; 2]);
         widths.issue(|means| means.fill(1e6));
         for _ in 0..4000 {
@@ -213,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_horizon_without_errors_widens_the_longest_that_has_some() {
-        let mut widths = Widths::up_to(4);
+        let mut widths = Widths::towards(NonZeroUsize::new(4).unwrap());
         assert_eq!(widths.step(5.0, 1), None);
         widths.issue(|means| means.fill(50.0));
         widths.score(51.0);

@@ -173,7 +173,7 @@ impl Tick<'_> {
             let fresh = load.fresh(now, self.policy.max_age).is_some();
             fresh && load.prediction.is_some_and(|one| !unproven(&one))
         });
-        let stands = !judged && self.policy.strategy != Strategy::Off;
+        let stands = !judged && self.input.strategy != Strategy::Off;
         self.state
             .adopted
             .filter(|floor| stands && now < floor.until)

@@ -10,13 +10,14 @@
 
 use jiff::Timestamp;
 
-use super::hpa_aware::{PodCapacity, within};
+use super::hpa::Tolerances;
+use super::hpa_aware::PodCapacity;
 use super::input::{DecisionInput, Prediction, SignalLoad};
 use super::mode::ScaleDown;
 use super::policy::{Policy, Strategy};
 use super::signal::Signal;
 use crate::forecast::{Forecast, SHpa};
-use crate::units::{Ratio, count_as_f64, replicas_ceil};
+use crate::units::{count_as_f64, replicas_ceil};
 
 /// D-HPA's target and the figures that it follows from (`DS-HPA` (11), (12)).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,9 +57,9 @@ impl DynamicThreshold {
     /// The count that D-HPA wants: `ceil(CR x / T_down)` outside of the tolerance, and no more than
     /// CR while the load falls.
     #[must_use]
-    pub fn desired(&self, current: i32, tolerance: Ratio) -> i32 {
+    pub fn desired(&self, current: i32, tolerances: Tolerances) -> i32 {
         let ratio = self.last / self.target;
-        if within(ratio, tolerance) {
+        if tolerances.contain(ratio) {
             return current;
         }
         let desired = replicas_ceil(f64::from(current) * ratio);
@@ -126,18 +127,18 @@ pub(super) fn propose(
         .take()
         .filter(|forecast| stands(forecast, policy, input));
     let between = active.is_some();
-    if !between || policy.strategy == Strategy::Forecast {
+    if !between || input.strategy == Strategy::Forecast {
         *active = forecast(policy, input).or(active.take());
     }
     let forecast = active.as_ref().map(|forecast| Proposal {
         replicas: forecast.replicas,
         basis: Basis::Forecast(forecast.clone()),
     });
-    let reactive = (between || forecast.is_none()) && policy.strategy == Strategy::DsHpa;
+    let reactive = (between || forecast.is_none()) && input.strategy == Strategy::DsHpa;
     let loads = input.loads.iter().filter(|_| reactive);
     let thresholds = loads.filter_map(|load| {
         load.fresh(now, policy.max_age)?;
-        dynamic_threshold(load, input.current, policy.tolerance)
+        dynamic_threshold(load, input.current, policy.tolerances)
     });
     let all = forecast.into_iter().chain(thresholds);
     all.reduce(|most, next| {
@@ -160,16 +161,16 @@ fn stands(forecast: &ActiveForecast, policy: &Policy, input: &DecisionInput<'_>)
         of_signal.any(|load| load.prediction.is_some_and(|one| !one.trust.is_trusted()));
     let from = forecast.until.checked_sub(policy.horizon);
     let begun = from.is_ok_and(|from| from <= input.now);
-    policy.strategy != Strategy::Off && begun && input.now < forecast.until && !distrusted
+    input.strategy != Strategy::Off && begun && input.now < forecast.until && !distrusted
 }
 
 fn forecast(policy: &Policy, input: &DecisionInput<'_>) -> Option<ActiveForecast> {
-    if policy.strategy == Strategy::Off {
+    if input.strategy == Strategy::Off {
         return None;
     }
     let until = input.now.checked_add(policy.horizon).ok()?;
     let counts = input.loads.iter().filter_map(|load| {
-        let prediction = trusted(load, policy, input.now)?;
+        let prediction = trusted(load, policy, input)?;
         let mean = prediction.forecast.at(until)?.mean;
         Some(ActiveForecast {
             replicas: load.capacity.desired_for_sum(mean),
@@ -188,18 +189,26 @@ fn forecast(policy: &Policy, input: &DecisionInput<'_>) -> Option<ActiveForecast
     })
 }
 
-fn trusted<'a>(load: &SignalLoad<'a>, policy: &Policy, now: Timestamp) -> Option<Prediction<'a>> {
-    load.fresh(now, policy.max_age)?;
-    let enough = load.recent.len() >= SHpa::NEED || policy.strategy != Strategy::DsHpa;
+fn trusted<'a>(
+    load: &SignalLoad<'a>,
+    policy: &Policy,
+    input: &DecisionInput<'_>,
+) -> Option<Prediction<'a>> {
+    load.fresh(input.now, policy.max_age)?;
+    let enough = load.recent.len() >= SHpa::NEED || input.strategy != Strategy::DsHpa;
     load.prediction
         .filter(|prediction| enough && prediction.trust.is_trusted())
 }
 
-fn dynamic_threshold(load: &SignalLoad<'_>, current: i32, tolerance: Ratio) -> Option<Proposal> {
+fn dynamic_threshold(
+    load: &SignalLoad<'_>,
+    current: i32,
+    tolerances: Tolerances,
+) -> Option<Proposal> {
     let threshold = DynamicThreshold::of(load.recent, current, load.capacity)?;
     let used = load.recent.last()?;
-    let replicas = threshold.desired(current, tolerance);
-    (replicas > load.capacity.reactive(current, *used, tolerance)).then(|| Proposal {
+    let replicas = threshold.desired(current, tolerances);
+    (replicas > load.capacity.reactive(current, *used, tolerances)).then(|| Proposal {
         replicas,
         basis: Basis::DynamicThreshold(load.signal.clone(), threshold),
     })
@@ -208,17 +217,17 @@ fn dynamic_threshold(load: &SignalLoad<'_>, current: i32, tolerance: Ratio) -> O
 /// The count that carries every load as it is now and the upper 95 % bound of its forecast; `None`
 /// unless scaling in ahead is allowed and each load has a fresh measurement and a trusted forecast.
 pub(super) fn early(policy: &Policy, input: &DecisionInput<'_>) -> Option<i32> {
-    if policy.scale_down != ScaleDown::Early || policy.strategy == Strategy::Off {
+    if policy.scale_down != ScaleDown::Early || input.strategy == Strategy::Off {
         return None;
     }
     let until = input.now.checked_add(policy.horizon).ok()?;
     let upper = input.loads.iter().map(|load| {
-        let prediction = trusted(load, policy, input.now)?;
+        let prediction = trusted(load, policy, input)?;
         let upper = highest(prediction.forecast, until)?;
         let used = load.fresh(input.now, policy.max_age)?;
         let now = load
             .capacity
-            .reactive(input.current, used, policy.tolerance);
+            .reactive(input.current, used, policy.tolerances);
         Some(load.capacity.desired_for_sum(upper).max(now))
     });
     upper.collect::<Option<Vec<_>>>()?.into_iter().max()

@@ -4,10 +4,11 @@
 //! result is the HPA's own, and a target of 1 gives the paper's formula.
 
 use super::bounds::Bounds;
+use super::hpa::{Settings, Tolerances};
 use crate::units::{Ratio, replicas_ceil};
 
 /// t of `CLBP` (3.17), the HPA's default tolerance.
-pub const TOLERANCE: f64 = 0.1;
+const TOLERANCE: f64 = Settings::DEFAULT.tolerance;
 
 /// The load that one Pod is to carry: its request, and the share of it that is to be used.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -75,19 +76,14 @@ impl PodCapacity {
     /// The HPA's own count for the `sum` of the usage of `current` Pods: `CLBP` (3.16) outside of
     /// the tolerance, and `current` inside.
     #[must_use]
-    pub fn reactive(self, current: i32, sum: f64, tolerance: Ratio) -> i32 {
+    pub fn reactive(self, current: i32, sum: f64, tolerances: Tolerances) -> i32 {
         let ratio = sum / (f64::from(current) * self.request * self.target);
-        if within(ratio, tolerance) {
+        if tolerances.contain(ratio) {
             current
         } else {
             self.desired_for_sum(sum)
         }
     }
-}
-
-/// True for a ratio that is too near 1 to act on, the ends of the band included.
-pub(super) fn within(ratio: f64, tolerance: Ratio) -> bool {
-    (1.0 - tolerance.get()..=1.0 + tolerance.get()).contains(&ratio)
 }
 
 /// maxR and minR of `CLBP` (3.17).
@@ -149,7 +145,7 @@ mod tests {
     #[test]
     fn the_tolerance_includes_its_ends() {
         let capacity = PodCapacity::new(100.0, Ratio::new(1.0).unwrap()).unwrap();
-        let tolerance = Ratio::new(TOLERANCE).unwrap();
+        let tolerances = Tolerances::default();
         for (sum, replicas) in [
             (1100.0, 10),
             (1101.0, 12),
@@ -157,7 +153,7 @@ mod tests {
             (899.0, 9),
             (0.0, 0),
         ] {
-            assert_eq!(capacity.reactive(10, sum, tolerance), replicas, "{sum}");
+            assert_eq!(capacity.reactive(10, sum, tolerances), replicas, "{sum}");
         }
     }
 

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::hpa_aware::PodCapacity;
+use super::policy::Strategy;
 use super::signal::Signal;
 use crate::forecast::{Forecast, NotReady, Trust};
 
@@ -13,6 +14,8 @@ pub struct DecisionInput<'a> {
     pub now: Timestamp,
     /// CR: the `spec.replicas` of the target.
     pub current: i32,
+    /// The method that predicts the load.
+    pub strategy: Strategy,
     /// The replicas that the load as it is now asks for, all rules of the HPA applied; `None` where
     /// its metrics are missing.
     pub reactive: Option<i32>,

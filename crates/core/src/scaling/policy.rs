@@ -3,9 +3,8 @@
 use jiff::SignedDuration;
 
 use super::bounds::Bounds;
-use super::hpa::Behavior;
+use super::hpa::{Behavior, Tolerances};
 use super::mode::{Mode, ScaleDown};
-use crate::units::Ratio;
 
 /// The method that predicts a target's load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,12 +28,10 @@ pub struct Policy {
     pub bounds: Bounds,
     /// `spec.behavior` of the target's HPA; `None` where it has none.
     pub behavior: Option<Behavior>,
-    /// The distance of a usage ratio from 1 that is too small to act on.
-    pub tolerance: Ratio,
+    /// The distances of a usage ratio from 1 that are too small to act on.
+    pub tolerances: Tolerances,
     /// The right of a forecast to take replicas away.
     pub scale_down: ScaleDown,
-    /// The method that predicts the load.
-    pub strategy: Strategy,
     /// The time that is predicted ahead, for which a forecast also stands.
     pub horizon: SignedDuration,
     /// The age from which a measurement no longer counts.

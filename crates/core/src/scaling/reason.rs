@@ -7,6 +7,7 @@ use super::decision::Floor;
 use super::ds_hpa::{ActiveForecast, Basis, DynamicThreshold, Proposal};
 use super::input::{DecisionInput, SignalLoad};
 use super::limit::LimitedBy;
+use super::load_unit::LoadUnit;
 use super::mode::Mode;
 use super::policy::Policy;
 use super::signal::Signal;
@@ -75,15 +76,14 @@ impl Reason<'_> {
     fn forecast(&self, f: &mut fmt::Formatter<'_>, forecast: &ActiveForecast) -> fmt::Result {
         let now = self.input.now;
         let ahead = forecast.until.duration_since(now).as_secs();
-        let mean = LoadInWords(&forecast.signal, forecast.mean);
-        write!(f, "forecast {mean} in {ahead} s")?;
+        let unit = LoadUnit::of(&forecast.signal).readable(forecast.mean);
+        write!(f, "forecast {} in {ahead} s", unit.amount(forecast.mean))?;
         let mut loads = self.input.loads.iter();
         let Some(load) = loads.find(|load| *load.signal == forecast.signal) else {
             return write!(f, ", {}", forecast.model);
         };
         if let Some(used) = load.fresh(now, self.policy.max_age) {
-            let unit = Unit::of(&forecast.signal, forecast.mean);
-            write!(f, " against {} now", Number(used / unit.size))?;
+            write!(f, " against {} now", unit.number(used))?;
         }
         match load.prediction {
             Some(prediction) => write!(f, ", {} {}", forecast.model, prediction.trust),
@@ -133,74 +133,4 @@ fn threshold_in_words(
         f,
         "{signal} {way} {by:.0} % to {last:.0} % of its request, d-hpa target {target:.0} %"
     )
-}
-
-/// A load of a signal, in the unit that people use for it.
-struct LoadInWords<'a>(&'a Signal, f64);
-
-impl fmt::Display for LoadInWords<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(signal, value) = *self;
-        let Unit { size, name } = Unit::of(signal, value);
-        write!(f, "{}{name}", Number(value / size))
-    }
-}
-
-/// A number with the digits that matter.
-struct Number(f64);
-
-impl fmt::Display for Number {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = if self.0 < 1.0 {
-            2
-        } else {
-            usize::from(self.0 < 100.0)
-        };
-        write!(f, "{:.digits$}", self.0)
-    }
-}
-
-/// The unit in which people are told a load.
-struct Unit {
-    /// The number of base units of the signal in it.
-    size: f64,
-    /// The name after a space; empty for what has no unit.
-    name: &'static str,
-}
-
-impl Unit {
-    /// The unit for values of the size of `value`.
-    fn of(signal: &Signal, value: f64) -> Self {
-        const KI: f64 = 1024.0;
-        let (size, name) = if signal.is_cpu() {
-            (1000.0, " cores")
-        } else if signal.is_conserved() {
-            (1.0, "")
-        } else if value >= KI * KI * KI {
-            (KI * KI * KI, " GiB")
-        } else {
-            (KI * KI, " MiB")
-        };
-        Self { size, name }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn loads_are_told_in_the_units_of_people() {
-        const MI: f64 = 1024.0 * 1024.0;
-        for (signal, value, told) in [
-            (Signal::CPU, 7200.0, "7.2 cores"),
-            (Signal::CPU, 250.0, "0.25 cores"),
-            (Signal::CPU, 123_456.0, "123 cores"),
-            (Signal::MEMORY, 700.0 * MI, "700 MiB"),
-            (Signal::MEMORY, 3.1 * 1024.0 * MI, "3.1 GiB"),
-            (Signal::PromQl("sum(up)".to_owned()), 12.5, "12.5"),
-        ] {
-            assert_eq!(LoadInWords(&signal, value).to_string(), told);
-        }
-    }
 }

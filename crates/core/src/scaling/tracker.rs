@@ -21,7 +21,10 @@ use super::input::{DecisionInput, SignalLoad};
 use super::mode::Mode;
 use super::policy::{Policy, Strategy};
 use super::signal::Signal;
-use crate::forecast::{ModelSet, PointModel as _, Resolution, SHpa, SampleError};
+use crate::forecast::{
+    Forecast, ModelSet, NotEnoughHistory, PointModel as _, Request, Resolution, SHpa, SampleError,
+    forecast_together,
+};
 
 /// The time for which a floor stands once it has been written, and may outlive everyone who could
 /// renew it or put it back.
@@ -33,6 +36,14 @@ pub struct Tracker {
     loads: Vec<TrackedLoad>,
     state: State,
     begun: bool,
+}
+
+/// One target at a tick that many targets have together.
+#[derive(Debug)]
+pub struct TargetTick<'a> {
+    pub tracker: &'a mut Tracker,
+    pub policy: &'a Policy,
+    pub input: TickInput<'a>,
 }
 
 impl Tracker {
@@ -74,32 +85,59 @@ impl Tracker {
         self.load_of(signal).measure(at, sum, now)
     }
 
-    /// Decides how many replicas the target is to have now. `policy.strategy` is overruled by the
-    /// models in use: D-HPA stands in only for `s-hpa` (`DS-HPA`).
+    /// Decides how many replicas the target is to have now: [`tick_together`] for it alone.
     pub fn tick(&mut self, policy: &Policy, input: &TickInput<'_>) -> TickReport {
-        let now = input.now;
+        self.follow(policy, input);
+        let forecasts = forecast_together(&self.requests(policy, input).collect::<Vec<_>>());
+        self.decide(policy, input, &mut forecasts.into_iter())
+    }
+
+    /// Leads the models of all loads up to now.
+    fn follow(&mut self, policy: &Policy, input: &TickInput<'_>) {
         self.adopt(input.recorded);
         for load in &mut self.loads {
             load.follow(policy.horizon, input);
         }
+    }
+
+    /// The forecasts that the decision needs.
+    fn requests<'a>(
+        &'a self,
+        policy: &Policy,
+        input: &TickInput<'a>,
+    ) -> impl Iterator<Item = Request<'a>> {
         let steps = horizon::steps(policy.horizon, policy.max_age, Resolution::Fine.step());
+        let shared = input.shared;
+        let loads = self.loads.iter();
+        loads.flat_map(move |load| load.requests(steps, shared))
+    }
+
+    /// Decides on the answers to [`Self::requests`], which come next in `forecasts`.
+    fn decide(
+        &mut self,
+        policy: &Policy,
+        input: &TickInput<'_>,
+        forecasts: &mut impl Iterator<Item = Result<Forecast, NotEnoughHistory>>,
+    ) -> TickReport {
+        let now = input.now;
+        let loads = self.loads.iter_mut();
+        let selected: Vec<_> = loads.map(|load| load.select(forecasts, now)).collect();
         let current = input.signals.iter().map(|scaled| {
-            let tracked = self.loads.iter().find(|load| load.signal == scaled.signal);
-            CurrentLoad::new(scaled, tracked, steps, input.shared)
+            let mut known = self.loads.iter().zip(&selected);
+            let found = known.find(|(load, _)| load.signal == scaled.signal);
+            let (tracked, selected) = found.unzip();
+            CurrentLoad::new(scaled, tracked, selected.and_then(Option::as_ref))
         });
         let current: Vec<_> = current.collect();
         let loads: Vec<_> = current.iter().map(CurrentLoad::signal_load).collect();
-        let policy = Policy {
-            strategy: strategy(input.models, &current),
-            ..policy.clone()
-        };
         let decision_input = DecisionInput {
             now,
             current: input.current,
-            reactive: reactive(&policy, input, &loads),
+            strategy: strategy(input.models, &current),
+            reactive: reactive(policy, input, &loads),
             loads: &loads,
         };
-        let (decision, state) = decide(&policy, std::mem::take(&mut self.state), &decision_input);
+        let (decision, state) = decide(policy, std::mem::take(&mut self.state), &decision_input);
         self.state = state;
         let fresh = loads
             .iter()
@@ -113,7 +151,7 @@ impl Tracker {
                 .map(|(load, fresh)| load.report(at, fresh))
                 .collect(),
             horizon: policy.horizon,
-            contribution: self.contribution(&policy, now),
+            contribution: self.contribution(policy, now),
         }
     }
 
@@ -161,18 +199,50 @@ impl Tracker {
     }
 }
 
+/// Decides how many replicas each of the targets is to have now, in their order. Models of one name
+/// make their forecasts of all loads together.
+pub fn tick_together(targets: &mut [TargetTick<'_>]) -> Vec<TickReport> {
+    for TargetTick {
+        tracker,
+        policy,
+        input,
+    } in &mut *targets
+    {
+        tracker.follow(policy, input);
+    }
+    let requests = targets.iter().flat_map(|target| {
+        let TargetTick {
+            tracker,
+            policy,
+            input,
+        } = target;
+        tracker.requests(policy, input)
+    });
+    let forecasts = forecast_together(&requests.collect::<Vec<_>>());
+    let mut forecasts = forecasts.into_iter();
+    let reports = targets.iter_mut().map(|target| {
+        let TargetTick {
+            tracker,
+            policy,
+            input,
+        } = target;
+        tracker.decide(policy, input, &mut forecasts)
+    });
+    reports.collect()
+}
+
 /// The strategy of the models in use: D-HPA belongs to `s-hpa` (`DS-HPA`), the forecasts of other
 /// models count by themselves.
 fn strategy(models: Option<ModelSet>, loads: &[CurrentLoad]) -> Strategy {
     let s_hpa = |load: &CurrentLoad| {
-        let selected = load.selected.as_ref();
+        let selected = load.selected;
         selected.is_some_and(|selected| selected.model == SHpa::NAME && selected.trust.is_trusted())
     };
     match models {
         None => Strategy::Off,
         Some(ModelSet::SHpa) => Strategy::DsHpa,
         Some(ModelSet::Auto) if loads.iter().any(s_hpa) => Strategy::DsHpa,
-        Some(ModelSet::Auto) => Strategy::Forecast,
+        Some(_) => Strategy::Forecast,
     }
 }
 
@@ -185,7 +255,7 @@ fn reactive(policy: &Policy, input: &TickInput<'_>, loads: &[SignalLoad<'_>]) ->
     let fresh = |load: &SignalLoad<'_>| load.fresh(input.now, policy.max_age);
     let count = |load: &SignalLoad<'_>| {
         let capacity = load.capacity;
-        Some(capacity.reactive(input.current, fresh(load)?, policy.tolerance))
+        Some(capacity.reactive(input.current, fresh(load)?, policy.tolerances))
     };
     let asked = loads.iter().filter_map(count).max()?;
     let blind = loads.iter().any(|load| fresh(load).is_none());

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
 use evenkeel_core::forecast::{Context, History, Model, Rolling, SHpa, Scorecard, Shared};
-use evenkeel_core::scaling::hpa::{BehaviorSpec, ScaleEvents};
+use evenkeel_core::scaling::hpa::{BehaviorSpec, ScaleEvents, Tolerances};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::scale_up_limit;
 use evenkeel_core::scaling::signal::Signal;
@@ -39,14 +39,13 @@ fn time(tick: u32) -> Timestamp {
     Timestamp::UNIX_EPOCH + TICK * i32::try_from(tick).expect("a day has few ticks")
 }
 
-fn policy(strategy: Strategy) -> Policy {
+fn policy() -> Policy {
     Policy {
         mode: Mode::Direct,
         bounds: Bounds::new(1, 60).expect("in order"),
         behavior: Some(BehaviorSpec::default().defaulted()),
-        tolerance: Ratio::new(0.1).expect("finite"),
+        tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
-        strategy,
         horizon: SignedDuration::from_secs(75),
         max_age: SignedDuration::from_mins(3),
     }
@@ -66,7 +65,7 @@ impl PlainHpa {
         if let Some(last) = self.last.replace(current).filter(|&last| last != current) {
             self.events.record(behavior, last, current, now);
         }
-        let desired = capacity().reactive(current, load, policy.tolerance);
+        let desired = capacity().reactive(current, load, policy.tolerances);
         self.recommendations.push_back(desired);
         if self.recommendations.len() > 20 {
             self.recommendations.pop_front();
@@ -106,10 +105,11 @@ struct Outcome {
 }
 
 fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
-    let (policy, mut hpa) = (policy(strategy), PlainHpa::default());
-    let mut model = Rolling::new(SHpa::default(), 12);
+    let (policy, mut hpa) = (policy(), PlainHpa::default());
+    let horizon = NonZeroUsize::new(5).expect("not zero");
+    let mut model = Rolling::towards(SHpa::default(), horizon);
     let (history, shared) = (History::default(), Shared::default());
-    let mut scores = Scorecard::new(NonZeroUsize::new(5).expect("not zero"));
+    let mut scores = Scorecard::new(horizon);
     let (mut state, mut recent, mut current) = (State::default(), Vec::new(), 1);
     let mut outcome = Outcome {
         replicas: Vec::new(),
@@ -147,6 +147,7 @@ fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
         let input = DecisionInput {
             now,
             current,
+            strategy,
             reactive: Some(hpa.wants(current, load, &policy, now)),
             loads: &loads,
         };

@@ -3,6 +3,7 @@
 use evenkeel_core::forecast::{AdaptiveAlpha, Alpha, Coefficients, PointModel, Tes, Variant};
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::ds_hpa::DynamicThreshold;
+use evenkeel_core::scaling::hpa::Tolerances;
 use evenkeel_core::scaling::hpa_aware::{PodCapacity, Thresholds, replicas};
 use evenkeel_core::units::Ratio;
 use serde::Deserialize;
@@ -103,7 +104,7 @@ struct ThresholdCase {
 
 #[test]
 fn d_hpa_lowers_its_target_as_expected() {
-    let tolerance = Ratio::new(0.1).expect("finite");
+    let tolerances = Tolerances::default();
     for case in files::cases::<ThresholdCase>("forecast/dhpa_threshold") {
         let what = format!("{} at {}", case.name, case.target);
         let target = Ratio::new(case.target).expect(&what);
@@ -113,7 +114,7 @@ fn d_hpa_lowers_its_target_as_expected() {
         assert_close(of_one_pod.growth, case.growth, 1e-12, &what);
         assert_close(of_one_pod.target, case.t_down, 1e-12, &what);
         assert_eq!(
-            of_one_pod.desired(case.current, tolerance),
+            of_one_pod.desired(case.current, tolerances),
             case.desired,
             "{what}"
         );

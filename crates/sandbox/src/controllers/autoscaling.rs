@@ -91,9 +91,10 @@ impl Autoscaling {
             usage,
             now,
         } = turn;
-        let hpa = observation::autoscaler(object);
+        let spec = observation::spec(object);
+        let hpa = observation::autoscaler(object, &spec);
         let targets = Targets::new(&self.stores, &hpa.namespace);
-        let found = targets.of(&hpa.spec.scale_target);
+        let found = targets.of(&spec);
         let observation = observation::Observation::new(&hpa, found.as_ref(), &targets, usage);
         let observed = Observed {
             scale: found.as_ref().map(|target| observation.scale(target)),

@@ -1,30 +1,25 @@
 //! The floor of each tick, from a forecast, and how good the forecasts turned out.
 //!
-//! `auto` and `s-hpa` are the service's own memory of a target, as `predict: auto` and
-//! `predict: ds-hpa` have it; any other model follows the load alone, for a comparison.
+//! It is the service's own memory of a target. With `auto` and `s-hpa` it has the models that
+//! `predict: auto` and `predict: ds-hpa` have; any other model is for a comparison.
 
 use std::collections::VecDeque;
 
-use super::model::Model;
 use super::settings::{Expected, Forecasts, GRID, Target};
-use super::single::{ModelKind, SingleModel};
-use super::tick::{MAX_AGE, TickDecision, TickObservation};
+use super::tick::{TickDecision, TickObservation};
 use evenkeel_core::forecast::{Distrust, ModelSet, Shared, Trust};
-use evenkeel_core::scaling::hpa_aware::TOLERANCE;
+use evenkeel_core::scaling::hpa::Tolerances;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput, Tracker};
-use evenkeel_core::scaling::{Mode, Policy, ScaleDown, Strategy};
-use evenkeel_core::units::Ratio;
-
-enum Source {
-    Tracker(Box<Tracker>, ModelSet),
-    SingleModel(Box<SingleModel>),
-}
+use evenkeel_core::scaling::{Mode, Policy, ScaleDown};
+use evenkeel_kubernetes::plan::scaling::Settings;
 
 pub(super) struct FloorForecaster {
     policy: Policy,
-    target: Target,
-    source: Source,
+    signals: [ScaledSignal; 1],
+    tracker: Tracker,
+    models: ModelSet,
+    shared: Shared,
     last: Option<TickDecision>,
     issued: VecDeque<Option<Issued>>,
     tally: Tally,
@@ -49,21 +44,18 @@ struct Tally {
 }
 
 impl FloorForecaster {
-    pub(super) fn new(target: &Target, model: Model) -> Self {
-        let single = |kind| Source::SingleModel(Box::new(SingleModel::new(target, kind)));
-        let source = match model {
-            Model::Auto => Source::Tracker(Box::default(), ModelSet::Auto),
-            Model::SHpa => Source::Tracker(Box::default(), ModelSet::SHpa),
-            Model::Tes => single(ModelKind::Tes),
-            Model::Naive => single(ModelKind::Naive),
-            Model::SeasonalNaive => single(ModelKind::SeasonalNaive),
-        };
+    pub(super) fn new(target: &Target, models: ModelSet) -> Self {
         // As many ticks as a horizon takes are between a forecast and its time.
         let ticks = (target.horizon().as_secs() + GRID.as_secs() - 1) / GRID.as_secs();
         Self {
             policy: policy(target),
-            target: *target,
-            source,
+            signals: [ScaledSignal {
+                signal: Signal::from(target.resource),
+                capacity: target.capacity,
+            }],
+            tracker: Tracker::default(),
+            models,
+            shared: Shared::default(),
             last: None,
             issued: (0..ticks).map(|_| None).collect(),
             tally: Tally::default(),
@@ -77,10 +69,7 @@ impl FloorForecaster {
 
     /// Takes a tick's measurement and decides the floor that follows.
     pub(super) fn decide(&mut self, seen: &TickObservation) -> i32 {
-        let answer = match &mut self.source {
-            Source::Tracker(tracker, models) => tracked(tracker, *models, &self.target, seen),
-            Source::SingleModel(single) => single.decide(&self.policy, seen),
-        };
+        let answer = self.tick(seen);
         let due = self.issued.pop_front().flatten();
         self.tally.count(seen.measured, due, answer.trust);
         let issued = answer.ahead.zip(seen.measured).map(|(step, naive)| Issued {
@@ -93,6 +82,33 @@ impl FloorForecaster {
         self.issued.push_back(issued);
         self.last = Some(answer);
         answer.floor
+    }
+
+    fn tick(&mut self, seen: &TickObservation) -> TickDecision {
+        if let Some(sum) = seen.measured {
+            let [ScaledSignal { signal, .. }] = &self.signals;
+            // Refused is what is no load, and a load has been checked.
+            let _ = self.tracker.measure(signal, seen.now, sum, seen.now);
+        }
+        let input = TickInput {
+            now: seen.now,
+            current: seen.current,
+            reaction: Reaction::Autoscaler(seen.reactive),
+            models: Some(self.models),
+            signals: &self.signals,
+            recorded: None,
+            shared: &self.shared,
+        };
+        let report = self.tracker.tick(&self.policy, &input);
+        let model = report.loads.first().and_then(|load| load.model);
+        let unproven = Trust::Untrusted(Distrust::Unproven { scored: 0 });
+        TickDecision {
+            floor: report.decision.replicas,
+            ahead: model.and_then(|model| model.at_horizon),
+            model: model.map_or("none", |model| model.name),
+            trust: model.map_or(unproven, |model| model.trust),
+            accuracy: model.map(|model| model.accuracy),
+        }
     }
 
     pub(super) fn forecasts(&self) -> Forecasts {
@@ -128,53 +144,14 @@ impl Tally {
     }
 }
 
-/// A tick of the service's own memory.
-fn tracked(
-    tracker: &mut Tracker,
-    models: ModelSet,
-    target: &Target,
-    seen: &TickObservation,
-) -> TickDecision {
-    let signal = Signal::from(target.resource);
-    if let Some(sum) = seen.measured {
-        // Refused is what is no load, and a load has been checked.
-        let _ = tracker.measure(&signal, seen.now, sum, seen.now);
-    }
-    let report = tracker.tick(
-        &policy(target),
-        &TickInput {
-            now: seen.now,
-            current: seen.current,
-            reaction: Reaction::Autoscaler(seen.reactive),
-            models: Some(models),
-            signals: &[ScaledSignal {
-                signal,
-                capacity: target.capacity,
-            }],
-            recorded: None,
-            shared: &Shared::default(),
-        },
-    );
-    let model = report.loads.first().and_then(|load| load.model);
-    let unproven = Trust::Untrusted(Distrust::Unproven { scored: 0 });
-    TickDecision {
-        floor: report.decision.replicas,
-        ahead: model.and_then(|model| model.at_horizon),
-        model: model.map_or("none", |model| model.name),
-        trust: model.map_or(unproven, |model| model.trust),
-        accuracy: model.map(|model| model.accuracy),
-    }
-}
-
 fn policy(target: &Target) -> Policy {
     Policy {
         mode: Mode::Floor,
         bounds: target.bounds,
         behavior: None,
-        tolerance: Ratio::new(TOLERANCE).expect("a tenth is finite"),
+        tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
-        strategy: Strategy::Forecast,
         horizon: target.horizon(),
-        max_age: MAX_AGE,
+        max_age: Settings::default().max_age,
     }
 }

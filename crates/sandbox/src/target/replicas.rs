@@ -7,8 +7,7 @@ use super::settings::{GRID, Target};
 use crate::autoscaler::{self, Autoscaler, Life};
 use crate::load::Used;
 use crate::scrape::{Sample, Scraper};
-use evenkeel_core::scaling::hpa::MetricSpec;
-use evenkeel_core::scaling::hpa_aware::TOLERANCE;
+use evenkeel_core::scaling::hpa::{MetricSpec, Tolerances};
 use evenkeel_core::scaling::pod::{PodFacts, Requests};
 use evenkeel_core::scaling::sample::PodMetrics;
 use evenkeel_core::scaling::signal::{ResourceName, Signal, Target as Wanted};
@@ -221,7 +220,7 @@ impl ScaledPods {
         let capacity = self.target.capacity;
         let requested = f64::from(self.ready(at)) * capacity.request();
         let Some(load) = load else { return };
-        if load > requested * capacity.target() * (1.0 + TOLERANCE) {
+        if load > requested * capacity.target() * (1.0 + Tolerances::default().up) {
             self.cost.under_provisioned_seconds += seconds;
         }
         if load > requested {

@@ -1,11 +1,8 @@
 //! The input and the decision of one tick.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use evenkeel_core::forecast::{Accuracy, Step, Trust};
-
-/// Measurements older than this are no data.
-pub(super) const MAX_AGE: SignedDuration = SignedDuration::from_mins(3);
 
 /// The load and the replicas at a tick.
 #[derive(Debug, Clone, Copy)]

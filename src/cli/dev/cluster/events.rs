@@ -3,10 +3,13 @@
 //!
 //! Events go to every subscriber; one that falls behind loses the oldest and is told how many.
 
+use std::sync::Arc;
+
 use jiff::SignedDuration;
 use serde::{Serialize, Serializer};
 use tokio::sync::broadcast;
 
+use crate::api::scaling::TargetStatus;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes::annotations::PROFILE;
 use evenkeel_sandbox::engine::Loads;
@@ -103,8 +106,8 @@ pub enum Event {
     },
     /// The state of the workloads that the service scales.
     Scaling {
-        /// By namespace and name.
-        targets: Vec<Target>,
+        /// As the service's API tells them, in its order.
+        targets: Vec<Arc<TargetStatus>>,
     },
     /// The replicas that a plain HPA would have now, without Evenkeel.
     Plain {
@@ -125,44 +128,6 @@ pub struct Notice {
     pub about: &'static str,
     /// The fault, and how the service helps itself.
     pub text: String,
-}
-
-/// One workload as the service that scales it sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Default)]
-#[serde(rename_all = "camelCase")]
-pub struct Target {
-    pub namespace: String,
-    pub workload: String,
-    /// `off`, `recommend` or `floor`.
-    pub mode: Option<String>,
-    /// Replicas that it has.
-    pub current: Option<u32>,
-    /// Replicas that it should have.
-    pub wanted: Option<u32>,
-    /// Source that this rests on: `forecast`, `d-hpa`, `reaction`, `last-known` or `nothing`.
-    pub grounds: Option<String>,
-    pub reason: Option<String>,
-    /// The fewest that the user lets the HPA go to.
-    pub min: Option<u32>,
-    /// Where the service holds that bound.
-    pub floor: Option<u32>,
-    /// The load now, of cpu in cores.
-    pub load: Option<f64>,
-    /// The load at the horizon.
-    pub forecast: Option<f64>,
-    /// The model that forecast it.
-    pub model: Option<String>,
-    /// The trust in the forecast.
-    pub trust: Option<Trust>,
-}
-
-/// How good forecasts have been.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Trust {
-    /// Forecasts are acted on.
-    pub trusted: bool,
-    /// Their error as a share of that of a naive forecast.
-    pub ratio: Option<f64>,
 }
 
 /// The replicas that a plain HPA would have.

@@ -17,6 +17,7 @@ use super::addresses::Addresses;
 use super::installation::NAMESPACE;
 use super::{Options, StartError, annotated};
 use evenkeel_clock::Clock;
+use evenkeel_core::max_age;
 use evenkeel_core::units::Resource;
 use evenkeel_sandbox::machines::Machines;
 use evenkeel_sandbox::prometheus::{NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
@@ -29,9 +30,6 @@ const WEBHOOK: &str = include_str!("../../../../webhook-config/mutating-webhook.
 
 /// When what the API server did not take is tried again, and the least time between two wakings.
 const LEAST: Duration = Duration::from_millis(200);
-
-/// How long measurements count as fresh, in the scenario: the service's own default.
-const MAX_AGE: SignedDuration = SignedDuration::from_mins(3);
 
 /// A sample older than this is stale however fast the scenario runs: a busy machine may take a
 /// second for a round.
@@ -102,10 +100,10 @@ pub(super) fn fields(
             "scheduling.inFlightTimeout",
             span(SignedDuration::ZERO, LEAST_IN_FLIGHT),
         ),
-        ("scaling.maxAge", span(MAX_AGE, LEAST_MAX_AGE)),
+        ("scaling.maxAge", span(max_age::DEFAULT, LEAST_MAX_AGE)),
         ("metrics.source", "prometheus".to_owned()),
         ("metrics.interval", span(timing.interval, Duration::ZERO)),
-        ("metrics.maxAge", span(MAX_AGE, LEAST_MAX_AGE)),
+        ("metrics.maxAge", span(max_age::DEFAULT, LEAST_MAX_AGE)),
         ("metrics.timeout", "1s".to_owned()),
         ("metrics.prometheus.url", format!("http://{prometheus}")),
         (

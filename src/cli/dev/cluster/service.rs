@@ -4,7 +4,6 @@
 //! Only what it says counts here: a fault that it has not noticed is no notice.
 
 mod notices;
-mod scaling;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,6 +11,7 @@ use std::time::Duration;
 use self::notices::Notices;
 use super::events::{Event, Events};
 use crate::api;
+use crate::api::scaling::TargetList;
 use crate::metrics::exposition::Exposition;
 use evenkeel_http_client::Client;
 use evenkeel_sandbox::Timeline;
@@ -61,7 +61,8 @@ pub(super) async fn watch(addresses: Addresses, timeline: Timeline, events: Even
             events.tell(at, Event::Notices { on: on.clone() });
             told = on;
         }
-        if let Some(targets) = targets.as_deref().and_then(scaling::read) {
+        let list = targets.and_then(|text| serde_json::from_str::<TargetList>(&text).ok());
+        if let Some(TargetList { targets }) = list {
             events.tell(at, Event::Scaling { targets });
         }
     }

@@ -1,13 +1,15 @@
 //! The picture as text: what stands in `tests/fixtures/dev` is what a terminal shows.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 
 use super::*;
+use crate::api::scaling::{TargetStatus, sample};
 use crate::cli::dev::cluster::events::Event;
 use crate::cli::dev::cluster::events::{
-    NodeLoads, Notice, PlainReplicas, Target, TimedEvent, Trust, WorkloadLoad,
+    NodeLoads, Notice, PlainReplicas, TimedEvent, WorkloadLoad,
 };
 use crate::cli::dev::show::Started;
 use evenkeel_core::placement::usage::PodName;
@@ -216,25 +218,13 @@ fn of_forty_nodes_the_fullest_are_shown_and_the_others_counted() {
 }
 
 /// A target whose load rises.
-fn web() -> Target {
-    Target {
-        namespace: "shop".to_owned(),
-        workload: "web".to_owned(),
-        mode: Some("floor".to_owned()),
-        current: Some(5),
-        wanted: Some(6),
-        min: Some(2),
-        grounds: Some("forecast".to_owned()),
-        reason: None,
-        floor: Some(6),
-        load: Some(2.14),
-        forecast: Some(3.31),
-        model: Some("s-hpa".to_owned()),
-        trust: Some(Trust {
-            trusted: true,
-            ratio: Some(0.834),
-        }),
-    }
+fn web() -> TargetStatus {
+    let mut web = sample::status();
+    let load = &mut web.loads[0];
+    load.now = Some(2140.0);
+    load.forecast.as_mut().unwrap().mean = 3310.0;
+    web.floor.as_mut().unwrap().replicas = 6;
+    web
 }
 
 #[test]
@@ -251,7 +241,7 @@ fn a_scaled_workload_shows_what_the_service_foresees_and_what_it_does() {
     for minute in 0..20 {
         loads(&mut model, minute * 120, nodes(), workloads());
     }
-    let targets = vec![web()];
+    let targets = vec![Arc::new(web())];
     take(&mut model, 2300, Event::Scaling { targets });
     let replicas = vec![PlainReplicas {
         namespace: "shop".to_owned(),

@@ -2,10 +2,11 @@
 //! and floor, and what a plain HPA would have.
 
 use super::bar;
+use crate::api::scaling::TargetStatus;
 use crate::cli::dev::canvas::{Canvas, Place, Tone};
-use crate::cli::dev::cluster::events::{Target, WorkloadLoad};
-use crate::cli::dev::lines::forecast;
+use crate::cli::dev::cluster::events::WorkloadLoad;
 use crate::cli::dev::model::Model;
+use crate::cli::dev::shown_load::ShownLoad;
 
 /// The least room for a name.
 const NAME: usize = 14;
@@ -40,9 +41,9 @@ impl Column {
 
     const fn width(self) -> usize {
         match self {
-            Self::Ready | Self::Plain => 9,
+            Self::Ready | Self::Load | Self::Plain => 9,
             Self::Requests => 8,
-            Self::Lost | Self::Floor | Self::Load => 6,
+            Self::Lost | Self::Floor => 6,
             Self::History => 12,
             Self::Forecast => 17,
         }
@@ -54,7 +55,7 @@ impl Column {
             Self::Requests => "req/s",
             Self::Lost => "lost/s",
             Self::History => "so far",
-            Self::Load => "cores",
+            Self::Load => "load",
             Self::Forecast => "forecast",
             Self::Floor => "floor",
             Self::Plain => "plain HPA",
@@ -165,7 +166,7 @@ fn draw_workload(
     let full = format!("{}/{}", workload.namespace, workload.name);
     canvas.field(Place::new(row, 0), layout.name, &full, Tone::Plain);
     let key = (workload.namespace.clone(), workload.name.clone());
-    let target = model.targets.get(&key);
+    let target = model.targets.get(&key).map(|target| &**target);
     for placed in &layout.columns {
         let shown = match placed.column {
             Column::Plain => model
@@ -188,8 +189,10 @@ fn draw_workload(
 }
 
 /// Replicas that serve of those that there are, or are wanted where these are more.
-fn replicas(workload: &WorkloadLoad, target: Option<&Target>) -> String {
-    let wanted = target.and_then(|target| target.wanted).unwrap_or(0);
+fn replicas(workload: &WorkloadLoad, target: Option<&TargetStatus>) -> String {
+    let wanted = target.and_then(|target| target.decided);
+    let wanted = wanted.and_then(|wanted| u32::try_from(wanted).ok());
+    let wanted = wanted.unwrap_or(0);
     format!("{}/{}", workload.ready, workload.replicas.max(wanted))
 }
 
@@ -216,10 +219,11 @@ fn requests(model: &Model, workload: &WorkloadLoad, column: Column) -> Option<(S
 }
 
 /// A figure of what the service knows of a target, and whether it is an alarm.
-fn scaling(target: &Target, column: Column) -> Option<(String, bool)> {
-    match column {
-        Column::Load => target.load.map(|load| (format!("{load:.1}"), false)),
-        Column::Floor => target.floor.map(|floor| (floor.to_string(), false)),
-        _ => forecast(target).map(|text| (text, false)),
-    }
+fn scaling(target: &TargetStatus, column: Column) -> Option<(String, bool)> {
+    let text = match column {
+        Column::Load => ShownLoad::of(target)?.now(),
+        Column::Floor => target.floor.map(|floor| floor.replicas.to_string()),
+        _ => ShownLoad::of(target)?.forecast(),
+    };
+    text.map(|text| (text, false))
 }

@@ -12,13 +12,14 @@ fn key(name: &str) -> Key {
 
 #[test]
 fn a_target_that_comes_while_its_namespace_is_filled_is_filled_after() {
-    let running = |asked| TargetState {
-        refill: Some(RefillState::Running),
-        asked,
-        ..TargetState::default()
+    let running = |asked| {
+        Box::new(TargetState {
+            refill: Some(RefillState::Running),
+            asked,
+            ..TargetState::default()
+        })
     };
     let mut targets = Targets {
-        shared: Arc::default(),
         states: HashMap::from([(key("early"), running(3)), (key("late"), running(4))]),
         tick: 5,
     };

@@ -67,12 +67,15 @@ impl Load {
         for slot in slots {
             let context = context(&self.history, &self.shared, slot);
             self.candidates.observe(Some(load(slot)), &context);
-            self.candidates.choose(at(slot));
+            self.selected(1, slot);
         }
     }
 
-    fn selected(&self, steps: usize, slot: i64) -> Selected {
-        self.candidates.selected(steps, &self.context(slot))
+    fn selected(&mut self, steps: usize, slot: i64) -> Selected {
+        let context = context(&self.history, &self.shared, slot);
+        let requests: Vec<_> = self.candidates.requests(steps, context).collect();
+        let forecasts = forecast_together(&requests);
+        self.candidates.select(forecasts, STEP, at(slot))
     }
 }
 
@@ -107,8 +110,8 @@ fn s_hpa_alone_has_no_company() {
     let past = zigzag();
     let mut load = Load::new(ModelSet::SHpa, past.clone());
     load.follow(0..200, repeated(&past));
-    assert_eq!(load.selected(8, 199).model, "s-hpa");
-    assert_eq!(load.candidates.not_ready(&load.context(199)), []);
+    let selected = load.selected(8, 199);
+    assert_eq!((selected.model, selected.lacking), ("s-hpa", Vec::new()));
     assert!(load.candidates.are(ModelSet::SHpa, HORIZON));
     assert!(!load.candidates.are(ModelSet::Auto, HORIZON));
 }
@@ -135,17 +138,13 @@ fn a_choice_is_kept_where_its_model_is_there() {
 fn models_that_are_not_ready_say_when_they_will_be() {
     let mut load = Load::new(ModelSet::Auto, History::default());
     load.follow(0..8, hill);
-    let told: Vec<_> = load
-        .candidates
-        .not_ready(&load.context(7))
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let selected = load.selected(8, 7);
+    let told: Vec<_> = selected.lacking.iter().map(ToString::to_string).collect();
     assert_eq!(
         told,
         ["s-hpa ready in 3 min", "seasonal-naive ready in 24 h"]
     );
-    assert_eq!(load.selected(8, 7).trust.reason(), "Unproven");
+    assert_eq!(selected.trust.reason(), "Unproven");
 }
 
 /// Made-up scores: each model errs by a constant share of the naive one's error.
@@ -168,7 +167,6 @@ fn scored(errors: [f64; 3]) -> Load {
                 origin: at(0),
                 step: STEP,
                 steps: vec![step],
-                largest: Vec::new(),
                 clamped: 0,
             };
             card.record(Some(f64::from(now)), Some(&forecast));
@@ -198,7 +196,6 @@ fn a_choice_stands_an_hour_and_moves_for_five_percent() {
         assert_eq!(first.selected(1, 0).model, "s-hpa");
         let mut then = scored(after);
         then.candidates.chosen = first.candidates.chosen;
-        then.candidates.choose(at(slots));
         let selected = then.selected(1, slots);
         assert_eq!(
             selected.model, model,
@@ -217,9 +214,10 @@ fn with_another_horizon_all_is_scored_anew_on_the_past() {
     let mut anew = Candidates::new(ModelSet::Auto, longer);
     anew.keep_choice_of(&load.candidates);
     anew.learn(&series, &load.context(0));
-    assert!(anew.are(ModelSet::Auto, longer));
+    assert!(anew.are(ModelSet::Auto, longer) && !load.candidates.are(ModelSet::Auto, longer));
     let before = load.selected(10, 119);
-    let after = anew.selected(10, &load.context(119));
+    load.candidates = anew;
+    let after = load.selected(10, 119);
     assert_eq!(after.model, before.model, "the choice stands");
     let means = |selected: &Selected| -> Vec<u64> {
         let steps = &selected.forecast.as_ref().unwrap().steps;

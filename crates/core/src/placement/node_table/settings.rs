@@ -2,6 +2,8 @@
 
 use jiff::SignedDuration;
 
+use crate::max_age;
+
 /// The times for which measurements and reservations count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
@@ -15,7 +17,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            max_age: SignedDuration::from_mins(3),
+            max_age: max_age::DEFAULT,
             provisional: SignedDuration::from_secs(10),
         }
     }

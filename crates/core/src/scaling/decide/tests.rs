@@ -6,11 +6,11 @@ use proptest::strategy::Strategy;
 use super::*;
 use crate::forecast::{Distrust, Forecast, Interval, Step, Trust};
 use crate::scaling::hpa::{
-    BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, SelectPolicy, Settings,
+    BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, SelectPolicy, Settings, Tolerances,
     legacy_scale_up_limit,
 };
 use crate::scaling::hpa_aware::PodCapacity;
-use crate::scaling::{Bounds, ScaleDown, SignalLoad};
+use crate::scaling::{Bounds, ScaleDown, SignalLoad, Strategy as Method};
 use crate::units::Ratio;
 
 const TRUSTED: Trust = Trust::Trusted { ratio: 0.83 };
@@ -26,9 +26,8 @@ fn policy() -> Policy {
         mode: Mode::Floor,
         bounds: Bounds::new(4, 10).unwrap(),
         behavior: None,
-        tolerance: Ratio::new(0.1).unwrap(),
+        tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
-        strategy: crate::scaling::Strategy::DsHpa,
         horizon: SignedDuration::from_secs(75),
         max_age: SignedDuration::from_mins(3),
     }
@@ -74,7 +73,6 @@ fn forecast(now: Timestamp, mean: f64) -> Forecast {
         origin: now,
         step: SignedDuration::from_secs(15),
         steps: vec![step; 12],
-        largest: Vec::new(),
         clamped: 0,
     }
 }
@@ -89,6 +87,7 @@ struct Told {
     age: i64,
     mean: Option<f64>,
     trust: Trust,
+    strategy: Method,
 }
 
 impl Told {
@@ -101,6 +100,7 @@ impl Told {
             age: 5,
             mean: Some(mean),
             trust: TRUSTED,
+            strategy: Method::DsHpa,
         }
     }
 
@@ -122,6 +122,7 @@ impl Told {
         let input = DecisionInput {
             now,
             current: self.current,
+            strategy: self.strategy,
             reactive: self.reactive,
             loads: &[load],
         };
@@ -249,10 +250,6 @@ fn a_forecast_that_loses_its_trust_stops_to_stand() {
 
 #[test]
 fn a_floor_stands_for_its_horizon_whatever_the_next_ticks_say() {
-    let policy = Policy {
-        strategy: crate::scaling::Strategy::Forecast,
-        ..policy()
-    };
     let mut state = State::default();
     for (second, mean, replicas) in [
         (0, 7200.0, 6),
@@ -261,8 +258,9 @@ fn a_floor_stands_for_its_horizon_whatever_the_next_ticks_say() {
         (90, 6000.0, 7),
         (105, 6000.0, 5),
     ] {
-        let told = Told::new(second, 7, 4100.0, mean);
-        let (decision, next) = told.decide(&policy, state);
+        let mut told = Told::new(second, 7, 4100.0, mean);
+        told.strategy = Method::Forecast;
+        let (decision, next) = told.decide(&policy(), state);
         assert_eq!(decision.replicas, replicas, "{second}: {decision:?}");
         state = next;
     }
@@ -371,21 +369,13 @@ fn behaviors() -> impl Strategy<Value = Option<Behavior>> {
 fn policies() -> impl Strategy<Value = Policy> {
     let bounds = (0..8_i32, 1..30_i32).prop_map(|(min, more)| Bounds::new(min, min + more));
     let early = prop_oneof![Just(ScaleDown::Reactive), Just(ScaleDown::Early)];
-    let strategy = prop_oneof![
-        Just(crate::scaling::Strategy::DsHpa),
-        Just(crate::scaling::Strategy::Forecast),
-        Just(crate::scaling::Strategy::Off)
-    ];
-    (modes(), bounds, behaviors(), early, strategy).prop_map(
-        |(mode, bounds, behavior, scale_down, strategy)| Policy {
-            mode,
-            bounds: bounds.unwrap(),
-            behavior,
-            scale_down,
-            strategy,
-            ..policy()
-        },
-    )
+    (modes(), bounds, behaviors(), early).prop_map(|(mode, bounds, behavior, scale_down)| Policy {
+        mode,
+        bounds: bounds.unwrap(),
+        behavior,
+        scale_down,
+        ..policy()
+    })
 }
 
 prop_compose! {
@@ -398,12 +388,15 @@ prop_compose! {
             prop_oneof![4 => 0..180_i64, 1 => 181..900_i64],
             prop::option::of(0.0..60_000.0_f64),
             prop_oneof![3 => Just(TRUSTED), 1 => Just(DISTRUSTED)],
-        ), 1..25)
+        ), 1..25),
+        strategy in prop_oneof![
+            Just(Method::DsHpa), Just(Method::Forecast), Just(Method::Off)
+        ],
     ) -> Vec<Told> {
         let mut second = 0;
         let ticks = told.into_iter().map(|(after, current, reactive, recent, age, mean, trust)| {
             second += after;
-            Told { second, current, reactive, recent, age, mean, trust }
+            Told { second, current, reactive, recent, age, mean, trust, strategy }
         });
         ticks.collect()
     }

@@ -4,6 +4,7 @@ use super::behavior::Behavior;
 use super::settings::{FeatureGates, Settings};
 use super::status::Status;
 use crate::scaling::signal::{ObjectReference, Signal, Target};
+use crate::units::Quantity;
 
 /// An HPA, with the defaults of Kubernetes filled in.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,16 +67,7 @@ impl Spec {
 
     /// How far usage may be from its target in each direction.
     pub fn tolerances(&self, settings: &Settings, feature_gates: FeatureGates) -> Tolerances {
-        let usual = settings.tolerance;
-        let behavior = self.behavior.as_ref();
-        let rules = behavior.filter(|_| feature_gates.hpa_configurable_tolerance);
-        let own = |tolerance: Option<crate::units::Quantity>| {
-            tolerance.map_or(usual, crate::units::Quantity::approximate_f64)
-        };
-        Tolerances {
-            up: own(rules.and_then(|rules| rules.scale_up.tolerance)),
-            down: own(rules.and_then(|rules| rules.scale_down.tolerance)),
-        }
+        Tolerances::new(self.behavior.as_ref(), settings, feature_gates)
     }
 }
 
@@ -88,7 +80,31 @@ pub struct Tolerances {
     pub down: f64,
 }
 
+impl Default for Tolerances {
+    /// The tolerances of an HPA that has none of its own, by the controller's defaults.
+    fn default() -> Self {
+        Self::new(None, &Settings::DEFAULT, FeatureGates::default())
+    }
+}
+
 impl Tolerances {
+    /// The tolerances of an HPA with this `behavior`, which overrules those of the controller.
+    #[must_use]
+    pub fn new(
+        behavior: Option<&Behavior>,
+        settings: &Settings,
+        feature_gates: FeatureGates,
+    ) -> Self {
+        let rules = behavior.filter(|_| feature_gates.hpa_configurable_tolerance);
+        let own = |tolerance: Option<Quantity>| {
+            tolerance.map_or(settings.tolerance, Quantity::approximate_f64)
+        };
+        Self {
+            up: own(rules.and_then(|rules| rules.scale_up.tolerance)),
+            down: own(rules.and_then(|rules| rules.scale_down.tolerance)),
+        }
+    }
+
     /// True where a ratio has no effect. The bounds are computed in floats, as Kubernetes does:
     /// with 0.1 the ratio 1.1 is inside.
     pub fn contain(self, ratio: f64) -> bool {

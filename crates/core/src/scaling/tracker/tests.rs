@@ -6,10 +6,10 @@ use proptest::strategy::Strategy;
 
 use super::*;
 use crate::forecast::Shared;
-use crate::scaling::hpa::{ScaleEvents, Settings, legacy_scale_up_limit};
+use crate::scaling::hpa::{ScaleEvents, Settings, Tolerances, legacy_scale_up_limit};
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::scale_up_limit;
-use crate::scaling::{Bounds, Grounds, LimitedBy, ScaleDown, Strategy as Prediction};
+use crate::scaling::{Bounds, Grounds, LimitedBy, ScaleDown};
 use crate::units::Ratio;
 
 const START: i64 = 1_800_000_000;
@@ -23,9 +23,8 @@ fn policy() -> Policy {
         mode: Mode::Floor,
         bounds: Bounds::new(2, 40).unwrap(),
         behavior: None,
-        tolerance: Ratio::new(0.1).unwrap(),
+        tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
-        strategy: Prediction::Off,
         horizon: SignedDuration::from_secs(60),
         max_age: SignedDuration::from_mins(3),
     }
@@ -127,6 +126,49 @@ fn a_hill_is_climbed_ahead_of_its_load() {
             "{models:?}: {forecast}, {ahead}"
         );
     }
+}
+
+#[test]
+fn targets_that_tick_together_decide_as_each_alone() {
+    let runs = || {
+        let runs = [
+            Some(ModelSet::Auto),
+            None,
+            Some(ModelSet::SHpa),
+            Some(ModelSet::Auto),
+        ];
+        runs.map(Run::new)
+    };
+    let (mut together, mut alone) = (runs(), runs());
+    let mut forecasts = 0;
+    for tick in 0..120 {
+        let loads = [hill(tick), 2000.0, slow_hill(tick), 12_000.0 - hill(tick)];
+        let alone = alone.iter_mut().zip(loads);
+        let alone: Vec<_> = alone.map(|(run, load)| run.measured(tick, load)).collect();
+        let at = time(tick);
+        for (run, load) in together.iter_mut().zip(loads) {
+            run.tracker.measure(&Signal::CPU, at, load, at).unwrap();
+        }
+        let (signals, shared) = (signals(), Shared::default());
+        let targets = together.iter_mut().map(|run| TargetTick {
+            tracker: &mut run.tracker,
+            policy: &run.policy,
+            input: TickInput {
+                now: at,
+                current: run.current,
+                reaction: Reaction::Autoscaler(Some(run.current)),
+                models: run.models,
+                signals: &signals,
+                recorded: None,
+                shared: &shared,
+            },
+        });
+        let reports = tick_together(&mut targets.collect::<Vec<_>>());
+        assert_eq!(reports, alone, "{tick}");
+        let of_forecast = |one: &&TickReport| one.decision.grounds == Grounds::Forecast;
+        forecasts += reports.iter().filter(of_forecast).count();
+    }
+    assert!(forecasts > 100, "{forecasts}");
 }
 
 #[test]

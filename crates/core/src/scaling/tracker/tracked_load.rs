@@ -6,7 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::tick::{LoadReport, ModelReport, ScaledSignal, TickInput};
 use crate::forecast::{
-    Candidates, Context, History, NotReady, Resolution, SampleError, Selected, Series, Shared,
+    Candidates, Context, Forecast, History, NotEnoughHistory, Request, Resolution, SampleError,
+    Selected, Series, Shared,
 };
 use crate::scaling::horizon;
 use crate::scaling::input::{Prediction, SignalLoad};
@@ -100,9 +101,30 @@ impl TrackedLoad {
             learnt.learn(&series, &context(newest));
             (*candidates, *taken) = (Some(learnt), Some(newest));
         }
-        if let Some(candidates) = candidates {
-            candidates.choose(input.now);
-        }
+    }
+
+    /// The forecasts of so many `steps` that its models are to make for a tick; none where there are
+    /// no models.
+    pub(super) fn requests<'a>(
+        &'a self,
+        steps: usize,
+        shared: &'a Shared,
+    ) -> impl Iterator<Item = Request<'a>> {
+        let models = self.candidates.as_ref().zip(self.taken);
+        models.into_iter().flat_map(move |(candidates, taken)| {
+            candidates.requests(steps, context(&self.history, taken, shared))
+        })
+    }
+
+    /// Takes the answers to [`Self::requests`] from `forecasts`, and chooses among the models.
+    pub(super) fn select(
+        &mut self,
+        forecasts: &mut impl Iterator<Item = Result<Forecast, NotEnoughHistory>>,
+        now: Timestamp,
+    ) -> Option<Selected> {
+        let (candidates, _) = self.candidates.as_mut().zip(self.taken)?;
+        let answers = forecasts.take(candidates.count()).collect();
+        Some(candidates.select(answers, STEP, now))
     }
 
     /// The newest step that is over and before which, or in which, something was measured.
@@ -151,37 +173,28 @@ pub(super) struct CurrentLoad<'a> {
     scaled: &'a ScaledSignal,
     recent: Vec<f64>,
     measured: Option<Timestamp>,
-    pub(super) selected: Option<Selected>,
-    lacking: Vec<NotReady>,
+    pub(super) selected: Option<&'a Selected>,
 }
 
 impl<'a> CurrentLoad<'a> {
-    /// The load of a signal with the forecasts of its models for so many `steps`; empty where it was
-    /// never measured.
+    /// The load of a signal with the forecast of its model; empty where it was never measured.
     pub(super) fn new(
         scaled: &'a ScaledSignal,
         tracked: Option<&TrackedLoad>,
-        steps: usize,
-        shared: &Shared,
+        selected: Option<&'a Selected>,
     ) -> Self {
         let series = tracked.and_then(|load| load.history.series(Resolution::Fine));
-        let models = tracked.and_then(|load| {
-            let context = context(&load.history, load.taken?, shared);
-            Some((load.candidates.as_ref()?, context))
-        });
         Self {
             scaled,
             recent: series.map_or_else(Vec::new, |series| series.usable().values),
             measured: tracked.and_then(|load| load.measured),
-            selected: models.map(|(models, context)| models.selected(steps, &context)),
-            lacking: models.map_or_else(Vec::new, |(models, context)| models.not_ready(&context)),
+            selected,
         }
     }
 
     pub(super) fn signal_load(&self) -> SignalLoad<'_> {
         let forecast = self
             .selected
-            .as_ref()
             .map(|selected| (selected, selected.forecast.as_ref()));
         SignalLoad {
             signal: &self.scaled.signal,
@@ -205,6 +218,7 @@ impl<'a> CurrentLoad<'a> {
             name: selected.model,
             at_horizon: selected
                 .forecast
+                .as_ref()
                 .ok()
                 .and_then(|forecast| forecast.at(at).copied()),
             trust: selected.trust,
@@ -217,7 +231,9 @@ impl<'a> CurrentLoad<'a> {
             fresh,
             capacity: self.scaled.capacity,
             model,
-            lacking: self.lacking,
+            lacking: self
+                .selected
+                .map_or_else(Vec::new, |selected| selected.lacking.clone()),
         }
     }
 }

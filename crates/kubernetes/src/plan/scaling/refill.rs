@@ -1,5 +1,7 @@
 //! The refill of a target's past from a database: who can have one, and who has it.
 
+use serde::{Deserialize, Serialize};
+
 use super::target_ref::TargetRef;
 use crate::kinds::Kind;
 
@@ -10,7 +12,8 @@ const NAMED_BY_WORKLOAD: [Kind; 2] = [Kind::Deployment, Kind::StatefulSet];
 const LONGEST_NAME: usize = 46;
 
 /// The state of the refill of a target's past.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum RefillState {
     /// The past is being asked for.
     Running,

@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 
 use crate::scaling_policy::Predict;
+use evenkeel_core::max_age;
 use evenkeel_core::scaling::Mode;
 
 /// The settings that count where neither a target nor its namespace says anything.
@@ -14,6 +15,18 @@ pub struct Settings {
     pub predict: Predict,
     /// The time between two ticks.
     pub interval: SignedDuration,
-    /// The age from which a measurement no longer counts.
+    /// The age from which a load that was taken no longer counts.
     pub max_age: SignedDuration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mode: Mode::default(),
+            predict: Predict::default(),
+            // As the HPA controller looks at its objects.
+            interval: SignedDuration::from_secs(15),
+            max_age: max_age::standing(max_age::DEFAULT),
+        }
+    }
 }

@@ -19,12 +19,9 @@ use crate::autoscaler::Autoscaler;
 use crate::bounds_annotation::BoundsAnnotation;
 use crate::scaling_policy::Predict;
 use evenkeel_core::forecast::{ModelSet, Shared};
-use evenkeel_core::scaling::hpa_aware::TOLERANCE;
+use evenkeel_core::scaling::hpa::{Controller, Tolerances};
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput};
-use evenkeel_core::scaling::{
-    Bounds, Floor, Mode, ObjectBounds, Policy, ScaleDown, Strategy, horizon,
-};
-use evenkeel_core::units::{Amount, Ratio};
+use evenkeel_core::scaling::{Bounds, Floor, Mode, ObjectBounds, Policy, ScaleDown, horizon};
 
 /// Everything that follows from the observed objects of one target.
 #[derive(Debug, Clone, PartialEq)]
@@ -220,24 +217,21 @@ impl Rules<'_> {
     fn policy(&self, mode: Mode, bounds: Bounds) -> Policy {
         let behavior = self.observed.autoscaler.as_ref();
         let behavior = behavior.and_then(|autoscaler| autoscaler.spec.behavior.clone());
-        let own = behavior
-            .as_ref()
-            .and_then(|behavior| behavior.scale_up.tolerance);
-        let own =
-            own.and_then(|own| Ratio::new(Amount::new(own.milli_ceil()).as_f64() / 1000.0).ok());
-        let usual = Ratio::new(TOLERANCE).expect("the HPA's tolerance is finite");
+        let Controller {
+            settings,
+            feature_gates,
+        } = Controller::default();
         let mut start_to_ready = self.observed.pods.start_to_ready.clone();
         Policy {
             mode,
             bounds,
+            tolerances: Tolerances::new(behavior.as_ref(), &settings, feature_gates),
             behavior,
-            tolerance: own.unwrap_or(usual),
             scale_down: self
                 .requested
                 .policy
                 .scale_down
                 .unwrap_or(ScaleDown::Reactive),
-            strategy: Strategy::Off,
             horizon: horizon::horizon(&mut start_to_ready, self.settings.interval),
             max_age: self.settings.max_age,
         }

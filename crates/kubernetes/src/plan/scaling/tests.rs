@@ -317,6 +317,20 @@ fn a_target_has_what_its_objects_say() {
 type Change = fn(&mut World);
 
 #[test]
+fn a_target_has_the_tolerances_of_its_hpa() {
+    let mut world = World::new();
+    let found = |world: &World| {
+        let tolerances = world.resolve(at(0)).target.unwrap().policy.tolerances;
+        (tolerances.up, tolerances.down)
+    };
+    assert_eq!(found(&world), (0.1, 0.1));
+    world.hpa()["spec"]["behavior"] = json!({"scaleUp": {"tolerance": "500u"}});
+    assert_eq!(found(&world), (0.0005, 0.1));
+    world.hpa()["spec"]["behavior"] = json!({"scaleDown": {"tolerance": "20m"}});
+    assert_eq!(found(&world), (0.1, 0.02));
+}
+
+#[test]
 fn what_is_wrong_is_told_and_nothing_is_raised() {
     let cases: [(Change, &str); 5] = [
         (|world| world.conflict = true, "TargetConflict"),

@@ -19,10 +19,14 @@ use evenkeel_kubernetes::autoscaler::{AutoscalerSpec, status};
 use evenkeel_kubernetes::pod_facts::pod_facts;
 use evenkeel_kubernetes::pod_metrics::PodMetricsList;
 
-/// An HPA as the algorithm reads it. A part that does not parse is as in an object that is empty; the
-/// API server has refused it before.
-pub(super) fn autoscaler(object: &Object) -> HorizontalPodAutoscaler {
-    let spec: AutoscalerSpec = serde_json::from_value(json!(object.spec)).unwrap_or_default();
+/// The spec of an HPA. A part that does not parse is as in an object that is empty; the API server
+/// has refused it before.
+pub(super) fn spec(object: &Object) -> AutoscalerSpec {
+    serde_json::from_value(json!(object.spec)).unwrap_or_default()
+}
+
+/// An HPA as the algorithm reads it.
+pub(super) fn autoscaler(object: &Object, spec: &AutoscalerSpec) -> HorizontalPodAutoscaler {
     HorizontalPodAutoscaler {
         namespace: object.namespace().unwrap_or_default(),
         name: object.name_any(),
@@ -45,7 +49,8 @@ impl Observation {
         targets: &Targets<'_>,
         usage: &Result<PodMetricsList, String>,
     ) -> Self {
-        let selected = target.map_or(&[][..], |target| &target.pods);
+        let selected = target.ok().and_then(|target| target.pods.as_deref().ok());
+        let selected = selected.unwrap_or_default();
         let pods: Vec<_> = selected.iter().map(|pod| pod_facts(pod)).collect();
         let is_selected = |name: &str| pods.iter().any(|pod| pod.name == name);
         let usage = usage
@@ -68,7 +73,10 @@ impl Observation {
             spec_replicas: target.spec_replicas,
             status_replicas: target.status_replicas,
             selector: &target.selector,
-            pods: Ok(&self.pods),
+            pods: match &target.pods {
+                Ok(_) => Ok(&self.pods),
+                Err(error) => Err(error),
+            },
             autoscalers: &self.autoscalers,
         }
     }
@@ -104,7 +112,7 @@ mod tests {
                 {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}]},
         }))
         .unwrap();
-        let hpa = autoscaler(&object);
+        let hpa = autoscaler(&object, &spec(&object));
         assert_eq!((hpa.namespace.as_str(), hpa.name.as_str()), ("shop", "web"));
         assert_eq!((hpa.spec.min_replicas, hpa.spec.max_replicas), (1, 9));
         assert_eq!(

@@ -6,13 +6,15 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
-use kube::core::{Selector, SelectorExt as _};
 
 use crate::store::Stores;
 use evenkeel_core::scaling::hpa::ScaleError;
-use evenkeel_core::scaling::signal::ObjectReference;
+use evenkeel_kubernetes::autoscaler::AutoscalerSpec;
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_label_selector::Selector;
 
-const KIND: &str = "Deployment";
+/// The text of a selector that is none, as Kubernetes writes it.
+const NO_SELECTOR: &str = "<error>";
 
 /// The targets of the HPAs of one namespace.
 pub(super) struct Targets<'a> {
@@ -25,7 +27,8 @@ pub(super) struct Target {
     pub(super) spec_replicas: i32,
     pub(super) status_replicas: i32,
     pub(super) selector: String,
-    pub(super) pods: Vec<Arc<Pod>>,
+    /// The Pods that the selector selects, or why it is none.
+    pub(super) pods: Result<Vec<Arc<Pod>>, String>,
 }
 
 impl<'a> Targets<'a> {
@@ -37,48 +40,25 @@ impl<'a> Targets<'a> {
     ///
     /// # Errors
     /// The target is of a kind that is not scaled here, or there is none.
-    pub(super) fn of(&self, target: &ObjectReference) -> Result<Target, ScaleError> {
-        if target.kind != KIND {
-            let group = target
-                .api_version
-                .split_once('/')
-                .map_or("", |(group, _)| group);
-            return Err(ScaleError::NoMatch {
-                group: group.to_owned(),
-                kind: target.kind.clone(),
-            });
-        }
-        let name = &target.name;
+    pub(super) fn of(&self, autoscaler: &AutoscalerSpec) -> Result<Target, ScaleError> {
+        let name = name_of_deployment(autoscaler)?;
         let found = self.stores.deployments.get(self.namespace, name);
         let deployment =
             found.ok_or_else(|| ScaleError::Get(format!("deployments.apps {name:?} not found")))?;
-        Ok(self.target(&deployment))
-    }
-
-    fn target(&self, deployment: &Deployment) -> Target {
-        let spec = deployment.spec.as_ref();
-        let status = deployment.status.as_ref();
-        let selector = selector(deployment);
         let mut pods = self.stores.pods.list();
-        pods.retain(|pod| {
-            let is_ours = pod.namespace().as_deref() == Some(self.namespace);
-            is_ours && selector.as_ref().is_some_and(|by| by.matches(pod.labels()))
-        });
-        Target {
-            spec_replicas: spec.and_then(|spec| spec.replicas).unwrap_or(1),
-            status_replicas: status.and_then(|status| status.replicas).unwrap_or(0),
-            selector: selector.map_or(String::new(), |selector| selector.to_string()),
-            pods,
-        }
+        pods.retain(|pod| pod.namespace().as_deref() == Some(self.namespace));
+        Ok(target(&deployment, pods))
     }
 
     /// The HPAs whose targets select any of these Pods, as `namespace/name`.
     pub(super) fn autoscalers(&self, pods: &[Arc<Pod>]) -> Vec<String> {
         let selects_any = |hpa: &HorizontalPodAutoscaler| {
-            let target = hpa.spec.as_ref().map(|spec| &spec.scale_target_ref);
-            let target = target.filter(|target| target.kind == KIND)?;
+            let target = &hpa.spec.as_ref()?.scale_target_ref;
+            let version = target.api_version.as_deref().unwrap_or_default();
+            let kind = Kind::of(version, &target.kind);
+            kind.filter(|kind| *kind == Kind::Deployment)?;
             let deployment = self.stores.deployments.get(self.namespace, &target.name)?;
-            let selector = selector(&deployment)?;
+            let selector = selector(&deployment).ok()?;
             let mut pods = pods.iter();
             pods.any(|pod| selector.matches(pod.labels())).then_some(())
         };
@@ -93,7 +73,105 @@ impl<'a> Targets<'a> {
     }
 }
 
-fn selector(deployment: &Deployment) -> Option<Selector> {
-    let spec = deployment.spec.as_ref()?;
-    Selector::try_from(spec.selector.clone()).ok()
+/// The name of the Deployment that an HPA scales.
+///
+/// # Errors
+/// It scales something else.
+fn name_of_deployment(autoscaler: &AutoscalerSpec) -> Result<&str, ScaleError> {
+    let group = autoscaler.scale_target_group()?;
+    let target = &autoscaler.scale_target_ref;
+    if Kind::of(&target.api_version, &target.kind) == Some(Kind::Deployment) {
+        return Ok(&target.name);
+    }
+    Err(ScaleError::NoMatch {
+        group: group.to_owned(),
+        kind: target.kind.clone(),
+    })
+}
+
+/// A Deployment as the target of an HPA, with those of the Pods of its namespace that it selects.
+fn target(deployment: &Deployment, mut pods: Vec<Arc<Pod>>) -> Target {
+    let spec = deployment.spec.as_ref();
+    let status = deployment.status.as_ref();
+    let selector = selector(deployment);
+    Target {
+        spec_replicas: spec.and_then(|spec| spec.replicas).unwrap_or(1),
+        status_replicas: status.and_then(|status| status.replicas).unwrap_or(0),
+        selector: selector
+            .as_ref()
+            .map_or_else(|_| NO_SELECTOR.to_owned(), Selector::to_string),
+        pods: selector.map(|selector| {
+            pods.retain(|pod| selector.matches(pod.labels()));
+            pods
+        }),
+    }
+}
+
+fn selector(deployment: &Deployment) -> Result<Selector, String> {
+    let spec = deployment.spec.as_ref();
+    let object = spec.map(|spec| spec.selector.clone()).unwrap_or_default();
+    Selector::try_from(object).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::objects::typed;
+
+    fn refused(api_version: &str, kind: &str) -> String {
+        let target = json!({"apiVersion": api_version, "kind": kind, "name": "web"});
+        let spec = json!({"maxReplicas": 3, "scaleTargetRef": target});
+        let spec: AutoscalerSpec = serde_json::from_value(spec).unwrap();
+        name_of_deployment(&spec).map_or_else(|error| error.to_string(), str::to_owned)
+    }
+
+    #[test]
+    fn a_target_that_is_not_scaled_is_refused_as_kubernetes_does() {
+        for (api_version, kind, told) in [
+            ("apps/v1", "Deployment", "web"),
+            (
+                "apps/v1",
+                "CronJob",
+                "no matches for kind \"CronJob\" in group \"apps\"",
+            ),
+            (
+                "v1",
+                "Deployment",
+                "no matches for kind \"Deployment\" in group \"\"",
+            ),
+            ("a/b/c", "Widget", "unexpected GroupVersion string: a/b/c"),
+        ] {
+            assert_eq!(refused(api_version, kind), told);
+        }
+    }
+
+    fn web(selector: &Value) -> Deployment {
+        let spec = json!({"replicas": 3, "selector": selector, "template": {}});
+        typed(json!({"metadata": {"name": "web"}, "spec": spec}))
+    }
+
+    #[test]
+    fn a_selector_that_is_none_is_no_missing_one() {
+        let pods = ["web", "db"].map(|app| {
+            let labels = json!({"app": app});
+            Arc::new(typed(json!({"metadata": {"name": app, "labels": labels}})))
+        });
+        let good = target(&web(&json!({"matchLabels": {"app": "web"}})), pods.to_vec());
+        assert_eq!(good.selector, "app=web");
+        let names: Vec<_> = good
+            .pods
+            .unwrap()
+            .iter()
+            .map(|pod| pod.name_any())
+            .collect();
+        assert_eq!(names, ["web"]);
+
+        let like = json!({"matchExpressions": [{"key": "app", "operator": "Like"}]});
+        let like = target(&web(&like), pods.to_vec());
+        assert!(!like.selector.is_empty(), "an empty one is missing");
+        let error = like.pods.unwrap_err();
+        assert!(error.contains("operator"), "{error}");
+    }
 }

@@ -1,0 +1,111 @@
+//! The units of loads: the base unit that they are kept in, and the one in which people are told
+//! them.
+
+use super::signal::Signal;
+
+/// The base unit of the loads of a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadUnit {
+    /// Thousandths of a core.
+    Millicores,
+    Bytes,
+    /// Whatever the metric counts, such as requests or messages.
+    One,
+}
+
+/// A unit in which people are told loads.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReadableUnit {
+    /// The number of base units in it.
+    size: f64,
+    /// The name after a space; empty for what has no unit.
+    name: &'static str,
+}
+
+impl LoadUnit {
+    /// The unit of the loads of `signal`.
+    #[must_use]
+    pub fn of(signal: &Signal) -> Self {
+        if signal.is_cpu() {
+            Self::Millicores
+        } else if signal.is_conserved() {
+            Self::One
+        } else {
+            Self::Bytes
+        }
+    }
+
+    /// The unit of a name that [`Self::as_str`] gave; a name that is not known tells of no unit.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        let mut known = [Self::Millicores, Self::Bytes].into_iter();
+        let found = known.find(|unit| unit.as_str() == name);
+        found.unwrap_or(Self::One)
+    }
+
+    /// Its name; empty for what the metric counts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Millicores => "millicores",
+            Self::Bytes => "bytes",
+            Self::One => "",
+        }
+    }
+
+    /// The unit in which people are told loads of the size of `value`.
+    #[must_use]
+    pub fn readable(self, value: f64) -> ReadableUnit {
+        const KI: f64 = 1024.0;
+        let (size, name) = match self {
+            Self::Millicores => (1000.0, " cores"),
+            Self::One => (1.0, ""),
+            Self::Bytes if value >= KI * KI * KI => (KI * KI * KI, " GiB"),
+            Self::Bytes => (KI * KI, " MiB"),
+        };
+        ReadableUnit { size, name }
+    }
+}
+
+impl ReadableUnit {
+    /// A load with the unit, such as `7.2 cores`.
+    #[must_use]
+    pub fn amount(self, value: f64) -> String {
+        format!("{}{}", self.number(value), self.name)
+    }
+
+    /// A load with the digits that matter, without the unit.
+    #[must_use]
+    pub fn number(self, value: f64) -> String {
+        let value = value / self.size;
+        let digits = if value < 1.0 {
+            2
+        } else {
+            usize::from(value < 100.0)
+        };
+        format!("{value:.digits$}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_are_told_in_the_units_of_people() {
+        const MI: f64 = 1024.0 * 1024.0;
+        for (signal, value, told) in [
+            (Signal::CPU, 7200.0, "7.2 cores"),
+            (Signal::CPU, 250.0, "0.25 cores"),
+            (Signal::CPU, 123_456.0, "123 cores"),
+            (Signal::MEMORY, 700.0 * MI, "700 MiB"),
+            (Signal::MEMORY, 3.1 * 1024.0 * MI, "3.1 GiB"),
+            (Signal::PromQl("sum(up)".to_owned()), 12.5, "12.5"),
+        ] {
+            let unit = LoadUnit::of(&signal);
+            assert_eq!(unit.readable(value).amount(value), told);
+            assert_eq!(LoadUnit::named(unit.as_str()), unit);
+        }
+        assert_eq!(LoadUnit::named("furlongs"), LoadUnit::One);
+    }
+}
