@@ -102,7 +102,7 @@ fn tick(
 }
 
 /// As many targets forecast together as in the service.
-const TOGETHER: usize = 256;
+const TOGETHER: usize = 64;
 
 const SETTINGS: Settings = Settings {
     mode: Mode::Floor,

@@ -28,9 +28,9 @@ use evenkeel_kubernetes::plan::scaling::{
     self, Context, Observed, PlanMemory, Resolved, Settings, TargetRef, conflicts, take_turns,
 };
 
-/// The number of targets whose models forecast together: more than a model needs that is faster at
-/// many, and few enough that their forecasts take no memory to speak of.
-const TOGETHER: usize = 256;
+/// The number of targets whose models forecast together: as many as a model wants that is faster at
+/// many, and so few that all of it stays near the processor.
+const TOGETHER: usize = 64;
 
 /// The identity of a target as long as it lasts, whichever object carries its bounds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

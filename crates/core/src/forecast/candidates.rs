@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::accuracy::{Accuracy, Scorecard};
 use super::context::Context;
-use super::model::{Model, NotEnoughHistory, Request, forecast_together};
+use super::model::{Model, NotEnoughHistory, Request};
 use super::model_set::ModelSet;
 use super::not_ready::NotReady;
 use super::prediction::Forecast;
@@ -117,13 +117,13 @@ impl Candidates {
     /// Takes the observation of the step at `context.origin`, `None` where it is missing. The
     /// forecasts on it are scored once they have been asked for, at the latest before the next one.
     pub(crate) fn observe(&mut self, value: Option<f64>, context: &Context<'_>) {
-        if let Some(Observation { origin, .. }) = self.unscored {
-            let context = Context { origin, ..*context };
-            let requests: Vec<_> = self.requests(self.horizon.get(), context).collect();
-            let forecasts = forecast_together(&requests);
-            self.score(&forecasts);
-        }
-        for Candidate { model, .. } in &mut self.members {
+        let before = self.unscored.take();
+        for Candidate { model, card } in &mut self.members {
+            if let Some(Observation { origin, value }) = before {
+                let context = Context { origin, ..*context };
+                let forecast = model.forecast(self.horizon.get(), &context);
+                card.record(value, forecast.ok().as_ref());
+            }
             model.observe(value, context);
         }
         self.unscored = Some(Observation {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::forecast::context::Shared;
 use crate::forecast::history::{History, Resolution};
+use crate::forecast::model::forecast_together;
 use crate::forecast::prediction::{Interval, Step};
 
 const STEP: SignedDuration = SignedDuration::from_secs(15);
