@@ -216,6 +216,7 @@ fn cluster_settings(
         table: node_table::Settings {
             max_age: policy.max_age,
             provisional,
+            ..node_table::Settings::default()
         },
         default_capacity: policy.default_capacity,
         caps_as_demand: policy.caps_as_demand,

@@ -242,6 +242,7 @@ impl PodFile {
             name: &PodName::new(namespace, name),
             node: Some(node),
             demand: demand.map(Option::unwrap_or_default),
+            bound: None,
             started,
             finished: None,
         };

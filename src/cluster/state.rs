@@ -1,5 +1,6 @@
 //! The live cluster, changed event by event and published as snapshots.
 
+mod claims;
 mod inner;
 mod scaling;
 
@@ -102,6 +103,7 @@ impl ClusterState {
         let (facts, invalid) = node_facts(node, &self.0.settings.default_capacity);
         self.change(|inner| {
             inner.table.apply_node(node.name(), facts, now);
+            inner.follow_largest(now);
             inner
                 .node_versions
                 .insert(node.name().into(), version(&node.metadata));
@@ -130,10 +132,14 @@ impl ClusterState {
         let uid = pod.uid();
         let demand = demand(pod, self.0.settings.caps_as_demand);
         let name = PodName::new(pod.namespace(), pod.name());
-        let facts = pod.facts(&name, demand.amounts, now);
         self.change(|inner| {
-            inner.table.apply_pod(uid, &facts, now);
+            if pod.spec.node_name.is_some() {
+                let counted = inner.counted_when_bound(pod, &demand);
+                let facts = pod.facts(&name, counted, now);
+                inner.table.apply_pod(uid, &facts, now);
+            }
             inner.apply_waiting(pod, now);
+            inner.warn_of_claims(pod, &demand);
             if !demand.invalid.is_empty() && inner.has_opted_in(pod.namespace()) {
                 inner.warn(Kind::Pod, &pod.metadata, &demand.invalid);
             }
@@ -146,6 +152,7 @@ impl ClusterState {
         self.change(|inner| {
             inner.table.remove_pod(uid, now);
             inner.waiting.remove(uid);
+            inner.claims.remove(uid);
         });
         self.scaling().pods.remove(uid);
     }
@@ -155,12 +162,13 @@ impl ClusterState {
         self.change(|inner| {
             inner.table.retain_pods(&keep, now);
             inner.waiting.retain(|uid, _| keep(uid));
+            inner.claims.retain(&keep);
         });
         self.scaling().pods.retain(&keep);
     }
 
     /// Takes a namespace as it now is.
-    pub fn apply_namespace(&self, namespace: &Namespace) {
+    pub fn apply_namespace(&self, namespace: &Namespace, now: Timestamp) {
         let metadata = &namespace.metadata;
         let (policy, invalid) = NamespacePolicy::parse(&metadata.annotations);
         let policy = Arc::new(policy);
@@ -175,23 +183,24 @@ impl ClusterState {
             inner.warn(Kind::Namespace, metadata, &invalid);
             inner.warnings.extend(warnings);
             inner.set_namespace(name, record);
+            inner.recount_claims(name, now);
         });
     }
 
     /// Forgets a namespace that was deleted.
-    pub fn remove_namespace(&self, name: &str) {
-        self.change(|inner| {
-            inner.policies_changed |= inner.namespaces.remove(name).is_some();
-        });
+    pub fn remove_namespace(&self, name: &str, now: Timestamp) {
+        self.change(|inner| inner.remove_namespace(name, now));
         self.scaling().retain_namespaces(|other| other != name);
     }
 
     /// Keeps only these namespaces, after a complete list.
-    pub fn retain_namespaces(&self, keep: impl Fn(&str) -> bool) {
+    pub fn retain_namespaces(&self, keep: impl Fn(&str) -> bool, now: Timestamp) {
         self.change(|inner| {
-            let before = inner.namespaces.len();
-            inner.namespaces.retain(|name, _| keep(name));
-            inner.policies_changed |= inner.namespaces.len() != before;
+            let names = inner.namespaces.keys();
+            let gone: Vec<_> = names.filter(|name| !keep(name)).cloned().collect();
+            for name in gone {
+                inner.remove_namespace(&name, now);
+            }
         });
         self.scaling().retain_namespaces(&keep);
     }
@@ -252,12 +261,19 @@ impl ClusterState {
     /// Takes a round of measurements.
     pub fn apply_sample(&self, sample: Arc<UsageSample>, now: Timestamp) {
         // The names of the round before are dropped here, outside the lock.
-        let _before = self.change(|inner| inner.table.apply_sample(sample, now));
+        let _before = self.change(|inner| {
+            let before = inner.table.apply_sample(sample, now);
+            inner.follow_largest(now);
+            before
+        });
     }
 
     /// Lets measurements and reservations age until `now`.
     pub fn advance(&self, now: Timestamp) {
-        self.change(|inner| inner.table.advance(now));
+        self.change(|inner| {
+            inner.table.advance(now);
+            inner.follow_largest(now);
+        });
     }
 
     /// Takes back a reservation before its Pod is judged again.
@@ -266,8 +282,16 @@ impl ClusterState {
     }
 
     /// Counts a Pod on the node that it will most likely get.
-    pub fn reserve(&self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
-        self.change(|inner| inner.table.reserve(uid, facts, now));
+    pub fn reserve(&self, pod: &Pod, node: &str, now: Timestamp) {
+        let demand = demand(pod, self.0.settings.caps_as_demand);
+        let name = PodName::new(pod.namespace(), pod.name());
+        self.change(|inner| {
+            let facts = PodFacts {
+                node: Some(node),
+                ..pod.facts(&name, inner.counted(pod, &demand), now)
+            };
+            inner.table.reserve(pod.uid(), &facts, now);
+        });
     }
 
     /// The time since which a Pod has been refused by every node, if it has been.
@@ -334,7 +358,7 @@ impl ClusterState {
     fn change<T>(&self, with: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.lock();
         let result = with(&mut inner);
-        if inner.synced.len() < PLACEMENT.len() {
+        if !inner.is_synced() {
             return result;
         }
         let published = self.0.snapshot.load();

@@ -191,7 +191,7 @@ mod tests {
         });
         let namespace = json!({"metadata": {"name": "shop", "resourceVersion": "3", "annotations": {
             "evenkeel.dev/enabled": "true", "evenkeel.dev/headroom": "80%"}}});
-        cluster.apply_namespace(&serde_json::from_value(namespace).unwrap());
+        cluster.apply_namespace(&serde_json::from_value(namespace).unwrap(), NOW);
         let node = json!({"metadata": {"name": "a", "resourceVersion": "5"}, "status": {
             "allocatable": {"cpu": "4"}, "conditions": [{"type": "Ready", "status": "True"}]}});
         cluster.apply_node(&serde_json::from_value(node).unwrap(), NOW);

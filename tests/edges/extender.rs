@@ -292,6 +292,57 @@ async fn a_burst_does_not_overfill_the_node_that_looked_idle() {
     assert!(chosen.values().all(|pods| *pods <= 2), "{chosen:?}");
 }
 
+/// Puts a Pod without requests, whose image does not exist, onto every node: it claims 1 TB/s.
+fn claim_everywhere(cluster: &ClusterState, namespace: &str, owner: &str, minutes: i64) {
+    let now = clock::now();
+    let bound = (now - SignedDuration::from_mins(minutes)).to_string();
+    for number in 0..NODES {
+        let name = format!("{namespace}-{owner}-{number}");
+        let pod = json!({
+            "metadata": {
+                "name": name, "namespace": namespace, "uid": name,
+                "annotations": {"evenkeel.dev/network-io": "1TB/s", "evenkeel.dev/disk-io": "1TB/s"},
+                "ownerReferences": [
+                    {"kind": owner, "name": "claims", "uid": "claims", "controller": true}],
+            },
+            "spec": {"nodeName": format!("node-{number:04}"), "containers": [{"name": "c"}]},
+            "status": {
+                "phase": "Pending",
+                "conditions": [
+                    {"type": "PodScheduled", "status": "True", "lastTransitionTime": bound}],
+                "containerStatuses": [
+                    {"name": "c", "state": {"waiting": {"reason": "ImagePullBackOff"}}}],
+            },
+        });
+        cluster.apply_pod(&serde_json::from_value(pod).unwrap(), now);
+    }
+}
+
+#[tokio::test]
+async fn claims_that_nothing_runs_behind_refuse_nobody() {
+    let call = call_of(FILTER, "filter-3-node-names");
+    for (opted_in_as_well, owner, minutes, why) in [
+        (false, "ReplicaSet", 0, "the namespace has not opted in"),
+        (true, "DaemonSet", 0, "no rule has judged it"),
+        (true, "ReplicaSet", 11, "it does not start"),
+    ] {
+        let cluster = opted_in();
+        let service = Asked::new(cluster.clone(), policy());
+        let before = passed(&call, &service.post(FILTER, call.to_string()).await);
+        assert!(!before.is_empty());
+        let enabled = if opted_in_as_well { "true" } else { "false" };
+        add_namespace(&cluster, "tenant", &[("evenkeel.dev/enabled", enabled)]);
+        claim_everywhere(&cluster, "tenant", owner, minutes);
+        let after = passed(&call, &service.post(FILTER, call.to_string()).await);
+        assert_eq!(after, before, "{why}");
+        // With the measurements gone, loads are sums of demands.
+        cluster.apply_sample(Arc::default(), clock::now());
+        cluster.advance(clock::now() + SignedDuration::from_mins(4));
+        let detail = cluster.node_detail("node-0001").unwrap();
+        assert_eq!(detail.committed, Resources::default(), "{why}");
+    }
+}
+
 #[tokio::test]
 async fn nodes_that_are_not_known_pass_and_are_scored_zero() {
     let mut call = call_of(FILTER, "filter-3-node-names");

@@ -83,7 +83,8 @@ pub(crate) fn add_namespace(cluster: &ClusterState, name: &str, annotations: &[(
         .map(|(key, value)| ((*key).to_owned(), (*value).into()))
         .collect();
     let namespace = serde_json::json!({"metadata": {"name": name, "annotations": annotations}});
-    cluster.apply_namespace(&serde_json::from_value(namespace).expect("a namespace"));
+    let namespace = serde_json::from_value(namespace).expect("a namespace");
+    cluster.apply_namespace(&namespace, cluster.now());
 }
 
 /// The router with a client at its other end.

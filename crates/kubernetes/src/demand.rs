@@ -2,6 +2,10 @@
 //!
 //! The first that is known: an annotation, then requests, then the caps of the CNI bandwidth plugin
 //! where configuration lets them count. What nobody tells is zero and marked unknown.
+//!
+//! Requests are checked by kube-scheduler and by quotas. Annotations and caps are the word of whoever
+//! writes the Pod: a claim. A Pod is judged by its own claims as they stand, but in the sums that
+//! others are judged by they count only as [`counted`](Demand::counted) says.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +15,7 @@ use super::annotations::{
 };
 use super::pod::Pod;
 use super::requests;
-use evenkeel_core::units::{Amount, Quantity, Resources};
+use evenkeel_core::units::{Amount, Quantity, Resource, Resources};
 
 /// The source of one number of a demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,6 +43,13 @@ impl DemandSource {
     }
 }
 
+impl DemandSource {
+    /// True where the number is the word of whoever wrote the Pod, which nobody else checks.
+    const fn is_claim(self) -> bool {
+        matches!(self, Self::Annotation | Self::Caps)
+    }
+}
+
 impl fmt::Display for DemandSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
@@ -54,6 +65,73 @@ pub struct Demand {
     pub sources: Resources<DemandSource>,
     /// Annotations of the Pod that are not accepted, and did not count.
     pub invalid: Vec<InvalidAnnotation>,
+}
+
+/// A claim that no node could meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExcessiveClaim {
+    pub resource: Resource,
+    pub claimed: Amount,
+    /// The largest capacity that any node has.
+    pub largest: Amount,
+}
+
+impl fmt::Display for ExcessiveClaim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the Pod claims {} of {}, and the largest node has {}: no node has headroom for it, and \
+             among other Pods it counts as no more than that",
+            self.claimed.get(),
+            self.resource,
+            self.largest.get()
+        )
+    }
+}
+
+impl Demand {
+    /// The parts that are claims; `None` where a number is checked or nobody tells it.
+    #[must_use]
+    pub fn claims(&self) -> Resources<Option<Amount>> {
+        Resources::from_fn(|resource| {
+            let claimed = self.sources[resource].is_claim();
+            claimed.then(|| self.amounts[resource])
+        })
+    }
+
+    /// The demand as it counts for others: of `claims` what the largest node can give, and nothing
+    /// of those that are left out of them.
+    #[must_use]
+    pub fn counted(
+        &self,
+        claims: &Resources<Option<Amount>>,
+        largest: &Resources<Option<Amount>>,
+    ) -> Resources<Amount> {
+        Resources::from_fn(|resource| {
+            if self.sources[resource].is_claim() {
+                let claimed = claims[resource].unwrap_or_default();
+                largest[resource].map_or(claimed, |most| claimed.min(most))
+            } else {
+                self.amounts[resource]
+            }
+        })
+    }
+
+    /// The claims that are above the capacity of the largest node.
+    pub fn excessive(
+        &self,
+        largest: &Resources<Option<Amount>>,
+    ) -> impl Iterator<Item = ExcessiveClaim> {
+        let (claims, largest) = (self.claims(), *largest);
+        Resource::ALL.into_iter().filter_map(move |resource| {
+            let (claimed, largest) = claims[resource].zip(largest[resource])?;
+            (claimed > largest).then_some(ExcessiveClaim {
+                resource,
+                claimed,
+                largest,
+            })
+        })
+    }
 }
 
 /// The demand of a Pod by its own spec and annotations.
@@ -164,6 +242,40 @@ mod tests {
             assert_eq!(found.amounts, amounts([0, 0, rate, 0, 0]), "{annotations}");
             assert_eq!(found.sources.values()[2], source, "{annotations}");
         }
+    }
+
+    #[test]
+    fn of_claims_no_more_counts_for_others_than_the_largest_node_has() {
+        let spec = json!({"containers": [{"resources": {"requests": {"cpu": "8"}}}]});
+        let annotations = json!({NETWORK_IO: "1TB/s", DISK_IO: "1TB/s"});
+        let found = demand(&pod(&annotations, &spec), false);
+        let largest = [Some(4000), None, Some(125), None, None];
+        let largest = Resources::new(largest).map(|most| most.map(Amount::new));
+        let none = Resources::default();
+        assert_eq!(
+            found.counted(&found.claims(), &largest),
+            amounts([8000, 0, 125, 1_000_000_000_000, 0]),
+            "requests are checked by others, and unknown capacities take part in no rule"
+        );
+        assert_eq!(found.counted(&none, &largest), amounts([8000, 0, 0, 0, 0]));
+        let excessive: Vec<_> = found.excessive(&largest).collect();
+        let claimed = Amount::new(1_000_000_000_000);
+        assert_eq!(
+            excessive,
+            [ExcessiveClaim {
+                resource: Resource::NetworkIo,
+                claimed,
+                largest: Amount::new(125),
+            }]
+        );
+        assert!(excessive[0].to_string().contains("largest node has 125"));
+        let capped = pod(&json!({EGRESS_BANDWIDTH: "8M"}), &json!({}));
+        let caps = demand(&capped, true);
+        assert_eq!(
+            caps.claims()[Resource::NetworkIo],
+            Some(Amount::new(1_000_000))
+        );
+        assert_eq!(caps.counted(&none, &none), amounts([0; 5]));
     }
 
     #[test]

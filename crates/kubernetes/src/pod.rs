@@ -185,6 +185,7 @@ impl Pod {
             name,
             node: self.spec.node_name.as_deref(),
             demand,
+            bound: self.bound_at(),
             started: self.started_at(),
             finished: self
                 .is_finished()
@@ -192,7 +193,18 @@ impl Pod {
         }
     }
 
-    /// The time at which the last of its containers started; `None` while one of them has not.
+    /// The time at which it was bound to its node, as far as its status tells.
+    #[must_use]
+    fn bound_at(&self) -> Option<Timestamp> {
+        let scheduled = self.status.condition("PodScheduled");
+        scheduled
+            .filter(|condition| condition.status == "True")
+            .and_then(|condition| condition.last_transition_time)
+            .or(self.status.start_time)
+    }
+
+    /// The time at which the last of its containers started; `None` while one of them has not. One
+    /// that waits to be started again, as in a crash loop, counts from when it last was.
     #[must_use]
     pub fn started_at(&self) -> Option<Timestamp> {
         let statuses = &self.status.container_statuses;
@@ -293,9 +305,12 @@ mod tests {
         let ended = json!({"state": {"terminated": {
             "startedAt": "2026-01-01T00:00:20Z", "finishedAt": "2026-01-01T00:00:30Z"}}});
         let waiting = json!({"state": {"waiting": {"reason": "ImagePullBackOff"}}});
+        let looping = json!({
+            "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": ended["state"]});
         for (statuses, started) in [
             (vec![&running, &ended], Some("2026-01-01T00:00:20Z")),
             (vec![&running, &waiting], None),
+            (vec![&running, &looping], Some("2026-01-01T00:00:20Z")),
             (vec![&running], None),
             (vec![], None),
         ] {
@@ -307,5 +322,23 @@ mod tests {
             assert_eq!(found.started_at(), started, "{statuses:?}");
         }
         assert_eq!(Pod::default().started_at(), None);
+    }
+
+    #[test]
+    fn a_pod_is_bound_since_its_scheduling_or_else_since_kubelet_took_it_on() {
+        let condition = |status: &str| {
+            json!([{"type": "PodScheduled", "status": status,
+                    "lastTransitionTime": "2026-01-01T00:00:10Z"}])
+        };
+        for (conditions, bound) in [
+            (condition("True"), Some("2026-01-01T00:00:10Z")),
+            (condition("False"), Some("2026-01-01T00:00:20Z")),
+        ] {
+            let status = json!({"conditions": conditions, "startTime": "2026-01-01T00:00:20Z"});
+            let found = pod(json!({"status": status}));
+            let bound = bound.map(|time| time.parse().unwrap());
+            assert_eq!(found.bound_at(), bound);
+        }
+        assert_eq!(Pod::default().bound_at(), None);
     }
 }

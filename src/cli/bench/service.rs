@@ -122,7 +122,7 @@ fn handlers(nodes: u32, now: Timestamp) -> anyhow::Result<Handlers> {
     let namespace = json!({
         "metadata": {"name": NAMESPACE, "annotations": {"evenkeel.dev/enabled": "true"}},
     });
-    state.apply_namespace(&serde_json::from_str(&namespace.to_string())?);
+    state.apply_namespace(&serde_json::from_str(&namespace.to_string())?, now);
     let mut sample = UsageSample::default();
     for index in 0..nodes {
         let name = node_name(index);

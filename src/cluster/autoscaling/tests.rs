@@ -26,7 +26,7 @@ fn state() -> ClusterState {
 
 fn namespace(state: &ClusterState, annotations: &Value) {
     let namespace = json!({"metadata": {"name": "shop", "annotations": annotations}});
-    state.apply_namespace(&serde_json::from_value(namespace).unwrap());
+    state.apply_namespace(&serde_json::from_value(namespace).unwrap(), NOW);
 }
 
 /// A cluster whose namespace `shop` has opted in.
@@ -205,7 +205,7 @@ fn only_namespaces_that_opted_in_have_targets() {
     namespace(&state, &json!({}));
     assert_eq!(scaled(&state), [""; 0], "it has opted out");
     namespace(&state, &json!({"evenkeel.dev/enabled": "true"}));
-    state.remove_namespace("shop");
+    state.remove_namespace("shop", NOW);
     assert_eq!(scaled(&state), [""; 0], "it is gone");
 }
 
@@ -401,7 +401,7 @@ fn a_list_removes_what_it_does_not_hold() {
     apply(&state, pod("a", "a", ("ReplicaSet", "set-a")));
     workload(&state, Kind::Deployment, "a", &annotated);
     assert!(state.scaling_view().targets[1].pods.members.is_empty());
-    state.retain_namespaces(|_| false);
+    state.retain_namespaces(|_| false, NOW);
     assert_eq!(scaled(&state), [""; 0]);
 }
 

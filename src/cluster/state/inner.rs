@@ -6,11 +6,15 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
+use super::claims::{Claimant, Claims};
 use crate::cluster::owners::Owners;
-use crate::cluster::records::{NamespaceRecord, WaitingPod, WarningQueue};
+use crate::cluster::records::{NamespaceRecord, PLACEMENT, WaitingPod, WarningQueue};
 use evenkeel_core::placement::node_table::NodeTable;
 use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::units::{Amount, Resources};
 use evenkeel_kubernetes::annotations::InvalidAnnotation;
+use evenkeel_kubernetes::demand::Demand;
+use evenkeel_kubernetes::extender::judgement::has_checked_claims;
 use evenkeel_kubernetes::extender::refused_since;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
@@ -31,6 +35,9 @@ pub(super) struct Inner {
     pub(super) owners: Owners,
     pub(super) synced: HashSet<Kind>,
     pub(super) warnings: WarningQueue,
+    pub(super) claims: Claims,
+    /// The largest capacities that claims were counted by.
+    pub(super) largest: Resources<Option<Amount>>,
 }
 
 impl Inner {
@@ -38,6 +45,11 @@ impl Inner {
         let known = self.namespaces.get(name).map(|known| &known.policy);
         self.policies_changed |= known != Some(&record.policy);
         self.namespaces.insert(name.into(), record);
+    }
+
+    pub(super) fn remove_namespace(&mut self, name: &str, now: Timestamp) {
+        self.policies_changed |= self.namespaces.remove(name).is_some();
+        self.recount_claims(name, now);
     }
 
     /// Keeps a Pod that waits because it was refused, with the time since which it has been.
@@ -62,12 +74,97 @@ impl Inner {
             .is_some_and(|record| record.policy.enabled)
     }
 
+    /// The demand of a Pod as it counts in the sums that others are judged by.
+    pub(super) fn counted(&self, pod: &Pod, demand: &Demand) -> Resources<Amount> {
+        let claims = if has_checked_claims(pod) && self.has_opted_in(pod.namespace()) {
+            demand.claims()
+        } else {
+            Resources::default()
+        };
+        demand.counted(&claims, &self.table.nodes().largest())
+    }
+
+    /// The same of a Pod that is on a node, whose claims are kept.
+    pub(super) fn counted_when_bound(&mut self, pod: &Pod, demand: &Demand) -> Resources<Amount> {
+        let (uid, namespace) = (pod.uid(), pod.namespace());
+        let told = if has_checked_claims(pod) && !pod.is_finished() {
+            demand.claims()
+        } else {
+            Resources::default()
+        };
+        let claims = if self.table.is_bound(uid) {
+            let known = self.claims.of(uid);
+            Resources::from_fn(|resource| {
+                let (told, known) = told[resource].zip(known[resource])?;
+                Some(told.min(known))
+            })
+        } else {
+            told
+        };
+        let counting = if self.has_opted_in(namespace) {
+            claims
+        } else {
+            Resources::default()
+        };
+        self.claims.set(uid, namespace, demand, claims);
+        demand.counted(&counting, &self.table.nodes().largest())
+    }
+
+    /// Counts the claims of a namespace as it now stands to them.
+    pub(super) fn recount_claims(&mut self, namespace: &str, now: Timestamp) {
+        let opted_in = self.has_opted_in(namespace);
+        for (uid, claimant) in self.claims.within(namespace) {
+            let demand = counted(claimant, opted_in, &self.table);
+            self.table.set_demand(uid, demand, now);
+        }
+    }
+
+    /// Counts all claims anew where the largest node is not what it was.
+    pub(super) fn follow_largest(&mut self, now: Timestamp) {
+        let largest = self.table.nodes().largest();
+        if !self.is_synced() || std::mem::replace(&mut self.largest, largest) == largest {
+            return;
+        }
+        for (uid, claimant) in self.claims.iter() {
+            let record = self.namespaces.get(&claimant.namespace);
+            let opted_in = record.is_some_and(|record| record.policy.enabled);
+            let demand = counted(claimant, opted_in, &self.table);
+            self.table.set_demand(uid, demand, now);
+        }
+    }
+
+    /// Warns of what a Pod that is judged claims above what any node has.
+    pub(super) fn warn_of_claims(&mut self, pod: &Pod, demand: &Demand) {
+        // Of nodes that have not been listed yet nobody knows what they have.
+        if self.is_synced() && has_checked_claims(pod) && self.has_opted_in(pod.namespace()) {
+            let largest = self.table.nodes().largest();
+            let excessive = demand.excessive(&largest);
+            let warnings =
+                excessive.map(|claim| AnnotationWarning::of_claim(&pod.metadata, &claim));
+            self.warnings.extend(warnings);
+        }
+    }
+
+    /// True once all has been listed that Pods are judged by.
+    pub(super) fn is_synced(&self) -> bool {
+        self.synced.len() == PLACEMENT.len()
+    }
+
     pub(super) fn warn(&mut self, kind: Kind, metadata: &Meta, invalid: &[InvalidAnnotation]) {
         let warnings = invalid
             .iter()
             .map(|invalid| AnnotationWarning::new(kind, metadata, invalid));
         self.warnings.extend(warnings);
     }
+}
+
+fn counted(claimant: &Claimant, opted_in: bool, table: &NodeTable) -> Resources<Amount> {
+    let claims = if opted_in {
+        claimant.claims
+    } else {
+        Resources::default()
+    };
+    claimant.demand.counted(&claims, &table.nodes().largest())
 }
 
 pub(super) fn version(metadata: &Meta) -> String {

@@ -48,13 +48,41 @@ fn pod(uid: &str, node: Option<&str>, message: &str) -> Pod {
     .unwrap()
 }
 
+/// A Pod on node `a` that claims so much of the network, a tenth of a core requested.
+fn claiming(uid: &str, rate: &str) -> Pod {
+    let mut pod = pod(uid, Some("a"), "");
+    let annotations = &mut pod.metadata.annotations;
+    annotations.insert("evenkeel.dev/network-io".to_owned(), rate.to_owned());
+    pod
+}
+
+fn opt(state: &ClusterState, value: &str) {
+    state.apply_namespace(
+        &namespace("shop", &json!({"evenkeel.dev/enabled": value})),
+        NOW,
+    );
+}
+
+/// What node `a` carries of the network, all of which is known from demands.
+fn network(state: &ClusterState) -> u64 {
+    load(state, Resource::NetworkIo)
+}
+
+fn load(state: &ClusterState, resource: Resource) -> u64 {
+    let snapshot = state.snapshot();
+    snapshot.nodes.get("a").unwrap().load.load[resource].get()
+}
+
 const REFUSED: &str = "0/3 nodes are available: 3 evenkeel: no headroom.";
 
 #[test]
 fn nothing_is_decided_before_everything_was_listed() {
     let state = state();
     state.apply_node(&node("a", &json!({})), NOW);
-    state.apply_namespace(&namespace("shop", &json!({"evenkeel.dev/enabled": "true"})));
+    state.apply_namespace(
+        &namespace("shop", &json!({"evenkeel.dev/enabled": "true"})),
+        NOW,
+    );
     for (listed, kind) in PLACEMENT.into_iter().enumerate() {
         assert_eq!(state.snapshot().opt_in("shop"), OptIn::Unknown);
         assert_eq!(state.unsynced(), PLACEMENT[listed..]);
@@ -92,10 +120,10 @@ fn a_picture_is_published_only_when_it_shows_a_change() {
     let before = state.snapshot();
     state.apply_node(&node("a", &json!({})), NOW);
     state.apply_pod(&pod("1", None, REFUSED), NOW);
-    state.apply_namespace(&namespace("other", &json!({})));
+    state.apply_namespace(&namespace("other", &json!({})), NOW);
     let namespaces = state.snapshot();
     assert!(!Arc::ptr_eq(&before, &namespaces), "a namespace has come");
-    state.apply_namespace(&namespace("other", &json!({"other.dev/a": "b"})));
+    state.apply_namespace(&namespace("other", &json!({"other.dev/a": "b"})), NOW);
     assert!(Arc::ptr_eq(&namespaces, &state.snapshot()));
     state.apply_pod(&pod("1", Some("a"), ""), NOW);
     assert_ne!(before.nodes.version(), state.snapshot().nodes.version());
@@ -135,11 +163,14 @@ fn a_namespace_opts_in_and_out_and_goes() {
         ("True", "out"),
         ("true", "in"),
     ] {
-        state.apply_namespace(&namespace("shop", &json!({"evenkeel.dev/enabled": value})));
+        state.apply_namespace(
+            &namespace("shop", &json!({"evenkeel.dev/enabled": value})),
+            NOW,
+        );
         assert_eq!(opt_in(&state), expected, "{value}");
     }
     assert_eq!(state.namespaces().len(), 1);
-    state.remove_namespace("shop");
+    state.remove_namespace("shop", NOW);
     assert_eq!(opt_in(&state), "unknown");
 }
 
@@ -192,14 +223,20 @@ fn an_annotation_that_is_not_accepted_is_warned_of_once() {
         .insert("evenkeel.dev/network-io".to_owned(), "fast".to_owned());
     state.apply_pod(&odd, NOW);
     assert_eq!(state.take_warnings(9), [], "the namespace has not opted in");
-    state.apply_namespace(&namespace("shop", &json!({"evenkeel.dev/enabled": "true"})));
+    state.apply_namespace(
+        &namespace("shop", &json!({"evenkeel.dev/enabled": "true"})),
+        NOW,
+    );
     state.apply_pod(&odd, NOW);
     state.apply_pod(&odd, NOW);
     state.apply_node(
         &node("a", &json!({"evenkeel.dev/disk-io-capacity": "?"})),
         NOW,
     );
-    state.apply_namespace(&namespace("b", &json!({"evenkeel.dev/headroom": "80%"})));
+    state.apply_namespace(
+        &namespace("b", &json!({"evenkeel.dev/headroom": "80%"})),
+        NOW,
+    );
     let mut kinds: Vec<_> = state
         .take_warnings(9)
         .iter()
@@ -208,6 +245,119 @@ fn an_annotation_that_is_not_accepted_is_warned_of_once() {
     kinds.sort_unstable();
     assert_eq!(kinds, [Kind::Node, Kind::Namespace, Kind::Pod]);
     assert_eq!(state.take_warnings(9), []);
+}
+
+#[test]
+fn claims_count_while_their_namespace_has_opted_in() {
+    let state = synced();
+    state.apply_node(&node("a", &json!({})), NOW);
+    state.apply_pod(&claiming("1", "300"), NOW);
+    assert_eq!(network(&state), 0, "a namespace that has not been seen");
+    assert_eq!(load(&state, Resource::Cpu), 100, "requests count always");
+    for (value, counted) in [("false", 0), ("true", 300), ("false", 0), ("true", 300)] {
+        opt(&state, value);
+        assert_eq!(network(&state), counted, "{value}");
+        // Its status changes again and again.
+        state.apply_pod(&claiming("1", "300"), NOW);
+        assert_eq!(network(&state), counted, "{value}");
+    }
+    state.remove_namespace("shop", NOW);
+    assert_eq!(network(&state), 0);
+    opt(&state, "true");
+    state.retain_namespaces(|_| false, NOW);
+    assert_eq!(network(&state), 0);
+    opt(&state, "true");
+    state.apply_pod(&claiming("2", "50"), NOW);
+    state.retain_pods(|uid| uid == "2", NOW);
+    assert_eq!(network(&state), 50);
+    state.remove_pod("2", NOW);
+    opt(&state, "false");
+    assert_eq!(network(&state), 0);
+    assert_eq!(state.lock().claims.iter().count(), 0);
+}
+
+#[test]
+fn a_claim_counts_for_no_more_than_the_largest_node_has() {
+    let state = synced();
+    opt(&state, "true");
+    state.apply_pod(&claiming("1", "1TB/s"), NOW);
+    let with = |capacity: &str| node("b", &json!({"evenkeel.dev/network-capacity": capacity}));
+    state.apply_node(&node("a", &json!({})), NOW);
+    assert_eq!(network(&state), 1000, "the default capacity");
+    state.apply_node(&with("5000"), NOW);
+    assert_eq!(network(&state), 5000);
+    state.apply_node(&with("3000"), NOW);
+    assert_eq!(network(&state), 3000);
+    state.remove_node("b");
+    state.advance(NOW);
+    assert_eq!(network(&state), 1000);
+    let mut unbound = claiming("2", "1TB/s");
+    unbound.spec.node_name = None;
+    state.reserve(&unbound, "a", NOW);
+    assert_eq!(network(&state), 2000, "what is proposed is capped as well");
+}
+
+#[test]
+fn a_claim_above_any_node_is_warned_of() {
+    let state = synced();
+    state.apply_node(&node("a", &json!({})), NOW);
+    let mut unbound = claiming("1", "1TB/s");
+    unbound.spec.node_name = None;
+    state.apply_pod(&unbound, NOW);
+    assert_eq!(state.take_warnings(9), [], "the namespace has not opted in");
+    opt(&state, "true");
+    state.apply_pod(&unbound, NOW);
+    let warnings = state.take_warnings(9);
+    assert_eq!(warnings.len(), 1);
+    assert!(
+        warnings[0].note.contains("largest node has 1000"),
+        "{warnings:?}"
+    );
+}
+
+#[test]
+fn what_is_claimed_after_the_binding_does_not_count() {
+    let state = synced();
+    state.apply_node(&node("a", &json!({})), NOW);
+    opt(&state, "true");
+    state.apply_pod(&claiming("1", "300"), NOW);
+    for (rate, counted) in [
+        ("900", 300),
+        ("200", 200),
+        ("900", 200),
+        ("fast", 0),
+        ("900", 0),
+    ] {
+        state.apply_pod(&claiming("1", rate), NOW);
+        assert_eq!(network(&state), counted, "{rate}");
+    }
+}
+
+#[test]
+fn claims_of_pods_that_no_rule_has_judged_do_not_count() {
+    let state = synced();
+    state.apply_node(&node("a", &json!({})), NOW);
+    opt(&state, "true");
+    for kind in ["DaemonSet", "critical", "skip", "mirror"] {
+        let mut pod = claiming("1", "1TB/s");
+        let annotations = &mut pod.metadata.annotations;
+        match kind {
+            "DaemonSet" => {
+                let owner = json!({"kind": kind, "name": "d", "uid": "2", "controller": true});
+                pod.metadata.owner_references = serde_json::from_value(json!([owner])).unwrap();
+            }
+            "critical" => {
+                pod.spec.priority_class_name = Some("system-node-critical".to_owned());
+            }
+            "skip" => drop(annotations.insert("evenkeel.dev/skip".to_owned(), "true".to_owned())),
+            _ => drop(annotations.insert("kubernetes.io/config.mirror".to_owned(), "x".to_owned())),
+        }
+        state.reserve(&pod, "a", NOW);
+        assert_eq!(network(&state), 0, "{kind}, proposed");
+        state.apply_pod(&pod, NOW);
+        assert_eq!(network(&state), 0, "{kind}");
+        state.remove_pod("1", NOW);
+    }
 }
 
 #[test]

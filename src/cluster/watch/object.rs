@@ -67,7 +67,7 @@ impl WatchedObject for WatchedPod {
 
 impl WatchedObject for WatchedNamespace {
     fn apply(&self, state: &ClusterState) {
-        state.apply_namespace(&self.namespace);
+        state.apply_namespace(&self.namespace, state.now());
     }
 
     fn key(metadata: &ObjectMeta) -> String {
@@ -75,11 +75,11 @@ impl WatchedObject for WatchedNamespace {
     }
 
     fn remove(state: &ClusterState, key: &str) {
-        state.remove_namespace(key);
+        state.remove_namespace(key, state.now());
     }
 
     fn retain(state: &ClusterState, keep: &HashSet<String>) {
-        state.retain_namespaces(|name| keep.contains(name));
+        state.retain_namespaces(|name| keep.contains(name), state.now());
     }
 }
 

@@ -9,9 +9,6 @@ use super::answer::{json_body, unreadable};
 use super::fail_open::failed_judgement;
 use super::metrics::Verb;
 use crate::server::{ApiError, Call, Load};
-use evenkeel_core::placement::node_table::PodFacts;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::{Amount, Resources};
 use evenkeel_kubernetes::extender::{self, Request, decide, judgement, wire};
 use evenkeel_kubernetes::snapshot::{OptIn, Snapshot};
 
@@ -38,8 +35,8 @@ pub(super) async fn filter(
         },
         &handlers.verdicts,
     );
-    if let (Some(only), Some(demand)) = (filtered.only(), filtered.demand) {
-        handlers.reserve(&request, only, demand, now);
+    if let (Some(only), Some(_)) = (filtered.only(), filtered.demand) {
+        handlers.reserve(&request, only, now);
         handlers.count_unknown(&request, &snapshot, [only]);
     }
     handlers
@@ -76,8 +73,8 @@ pub(super) async fn prioritize(
             refused_since: None,
         },
     );
-    if let (Some(best), Some(demand)) = (prioritized.best, prioritized.demand) {
-        handlers.reserve(&request, best, demand, now);
+    if let (Some(best), Some(_)) = (prioritized.best, prioritized.demand) {
+        handlers.reserve(&request, best, now);
     }
     let outcome = prioritized
         .exemption
@@ -124,22 +121,10 @@ impl Handlers {
         Ok(request)
     }
 
-    fn reserve(
-        &self,
-        request: &Request<'_>,
-        position: usize,
-        demand: Resources<Amount>,
-        now: Timestamp,
-    ) {
-        let name = PodName::new(request.pod.namespace(), request.pod.name());
-        let facts = PodFacts {
-            name: &name,
-            node: request.names.get(position).map(AsRef::as_ref),
-            demand,
-            started: None,
-            finished: None,
-        };
-        self.cluster.reserve(request.pod.uid(), &facts, now);
+    fn reserve(&self, request: &Request<'_>, position: usize, now: Timestamp) {
+        if let Some(node) = request.names.get(position) {
+            self.cluster.reserve(&request.pod, node, now);
+        }
     }
 
     fn shed(&self, verb: Verb, call: &Call) {

@@ -5,12 +5,15 @@
 //! in flight and the usage of Pods since gone, so that N = measured + in flight − gone. Each event
 //! costs O(resources); readers share immutable [`NodeSet`]s and never wait.
 
+mod ageing;
 mod entry;
+mod largest;
 mod mean;
 mod node_set;
 mod pod;
 mod settings;
 mod sums;
+mod unstarted;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,10 +28,11 @@ pub use pod::PodFacts;
 pub use settings::Settings;
 
 use crate::placement::usage::{PodName, UsageSample};
-use crate::units::Resources;
+use crate::units::{Amount, Resources};
 use entry::{Moment, NodeEntry};
 use pod::{EndedPod, PodEntry, Stage};
 use sums::Sums;
+use unstarted::Unstarted;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
 
@@ -42,6 +46,8 @@ pub struct NodeTable {
     provisional: Vec<(Timestamp, Box<str>)>,
     /// The demand of these Pods.
     outstanding: Sums,
+    /// Bound Pods whose start is waited for.
+    unstarted: Unstarted,
     /// Names of ended Pods whose usage samples still hold, with their nodes.
     ended: Map<PodName, Arc<str>>,
     sample: Arc<UsageSample>,
@@ -120,18 +126,13 @@ impl NodeTable {
         if before.is_none() {
             self.forget_ended(facts.name, now);
         }
-        let started = before
-            .as_ref()
-            .and_then(PodEntry::started)
-            .or(facts.started);
+        let unstarted = self.settings.unstarted;
         let pod = PodEntry {
             name: facts.name.clone(),
             node: Arc::clone(&node),
             demand: facts.demand,
             counted: Resources::default(),
-            stage: facts
-                .finished
-                .map_or(Stage::Bound { started }, |at| Stage::Finished { at }),
+            stage: Stage::of(facts, before.as_ref(), now, unstarted),
         };
         self.attach(uid, pod, now);
         let moved = before.filter(|pod| pod.node != node);
@@ -142,12 +143,32 @@ impl NodeTable {
         self.resolve(&node, now);
     }
 
+    /// Counts a bound Pod with another demand from now on.
+    pub fn set_demand(&mut self, uid: &str, demand: Resources<Amount>, now: Timestamp) {
+        let known = self.pods.get(uid);
+        if known.is_none_or(|pod| pod.bound().is_none() || pod.demand == demand) {
+            return;
+        }
+        if let Some(mut pod) = self.detach(uid) {
+            let node = Arc::clone(&pod.node);
+            pod.demand = demand;
+            self.attach(uid, pod, now);
+            self.resolve(&node, now);
+        }
+    }
+
+    /// True where a Pod has been seen bound, and not ended.
+    #[must_use]
+    pub fn is_bound(&self, uid: &str) -> bool {
+        self.pods.get(uid).is_some_and(|pod| pod.bound().is_some())
+    }
+
     /// Removes a Pod that the API server no longer has.
     pub fn remove_pod(&mut self, uid: &str, now: Timestamp) {
         let Some(pod) = self.detach(uid) else {
             return;
         };
-        if let (Stage::Bound { .. }, Some(node)) = (&pod.stage, self.nodes.get_mut(&pod.node)) {
+        if let (Some(_), Some(node)) = (pod.bound(), self.nodes.get_mut(&pod.node)) {
             node.remember_ended(
                 EndedPod::new(pod.name.clone(), now, &self.sample),
                 &self.sample,
@@ -227,33 +248,6 @@ impl NodeTable {
         before
     }
 
-    /// Lets time pass: measurements grow stale and provisional Pods are given up. Looks at the
-    /// nodes only when the oldest measurement in use has come of age.
-    pub fn advance(&mut self, now: Timestamp) {
-        let provisional = self.settings.provisional;
-        // A clock that was set back ends the wait as well: nothing may count for ever.
-        let is_due = |since: Timestamp| now < since || now.duration_since(since) >= provisional;
-        let due: Vec<Box<str>> = self
-            .provisional
-            .iter()
-            .filter(|(since, _)| is_due(*since))
-            .map(|(_, uid)| uid.clone())
-            .collect();
-        for uid in due {
-            self.release(&uid, now);
-            // Where it was bound meanwhile, nothing was released.
-            self.provisional.retain(|(_, reserved)| *reserved != uid);
-        }
-        if self.settled_until.is_some_and(|until| now <= until) {
-            return;
-        }
-        let names: Vec<Arc<str>> = self.nodes.keys().cloned().collect();
-        for name in &names {
-            self.resolve(name, now);
-        }
-        self.look_ahead(now);
-    }
-
     /// The terms that a node's load is made of, for explanations.
     #[must_use]
     pub fn detail(&self, name: &str) -> Option<NodeDetail> {
@@ -297,6 +291,9 @@ impl NodeTable {
             self.outstanding.subtract(&pod.demand);
             self.set.set_outstanding(self.outstanding.get());
         }
+        if let Some(bound) = pod.awaited_since() {
+            self.unstarted.remove(bound, uid);
+        }
         if let Some(node) = self.nodes.get_mut(&pod.node) {
             node.detach(uid, &pod);
         }
@@ -308,6 +305,9 @@ impl NodeTable {
         if matches!(pod.stage, Stage::Provisional) {
             self.outstanding.add(&pod.demand);
             self.set.set_outstanding(self.outstanding.get());
+        }
+        if let Some(bound) = pod.awaited_since() {
+            self.unstarted.insert(bound, uid);
         }
         let moment = Moment {
             sample: &self.sample,

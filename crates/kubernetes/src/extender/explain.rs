@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::decide;
 use super::judgement::{self, Call, Judgement};
+use crate::demand::Demand;
 use crate::pod::Pod;
 use evenkeel_core::placement::NodeLoad;
 use evenkeel_core::placement::balance::{self, NodeScore};
@@ -34,7 +35,7 @@ pub struct Explanation {
     pub headroom: f64,
     /// True where no node has headroom and the least loaded ones take the Pod all the same.
     pub relaxed: bool,
-    /// Annotations of the Pod that are not understood.
+    /// Annotations of the Pod that are not understood, or claim more than any node has.
     pub warnings: Vec<String>,
     /// The nodes, best first.
     pub nodes: Vec<NodeExplanation>,
@@ -155,14 +156,15 @@ pub fn explain(pod: &Pod, call: &Call<'_>) -> Explanation {
         normalization: call.policy.normalization.as_str(),
         headroom: judgement.headroom.get(),
         relaxed: passing.is_empty() && judgement.relaxes(call, false),
-        warnings: judgement
-            .demand
-            .invalid
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
+        warnings: warnings(&judgement.demand, &call.snapshot.nodes.largest()),
         nodes,
     }
+}
+
+fn warnings(demand: &Demand, largest: &Resources<Option<Amount>>) -> Vec<String> {
+    let invalid = demand.invalid.iter().map(ToString::to_string);
+    let excessive = demand.excessive(largest).map(|claim| claim.to_string());
+    invalid.chain(excessive).collect()
 }
 
 fn passing<'a>(call: &Call<'a>, demand: &Resources<Amount>, h: Ratio) -> Vec<&'a NodeState> {

@@ -178,6 +178,13 @@ pub(super) fn headroom_exemption(pod: &Pod) -> Option<Exemption> {
     }
 }
 
+/// True where the headroom rule holds for Pods of this kind, so that what they claim was held against
+/// the node that they are on. What others claim was held against nothing.
+#[must_use]
+pub fn has_checked_claims(pod: &Pod) -> bool {
+    !pod.is_skipped() && headroom_exemption(pod).is_none()
+}
+
 /// The exemption of every Pod while too little is known of the cluster.
 pub(super) fn blind(snapshot: &Snapshot) -> Option<Exemption> {
     snapshot.blind().map(|blind| match blind {

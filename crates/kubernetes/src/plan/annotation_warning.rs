@@ -1,4 +1,4 @@
-//! Warnings to users about annotations whose values are not accepted.
+//! Warnings to users about annotations whose values are not accepted, or that no node can meet.
 //!
 //! The Event's name is made from object and text, so that however often and by however many
 //! replicas the same value is seen, it is told once.
@@ -8,15 +8,16 @@ use jiff::Timestamp;
 use super::event::{Event, Regarding, Severity};
 use super::write::{Purpose, Write};
 use crate::annotations::InvalidAnnotation;
+use crate::demand::ExcessiveClaim;
 use crate::kinds::Kind;
 use crate::meta::Meta;
 
-/// An annotation whose value is not accepted, on one object.
+/// An annotation whose value is not accepted or cannot be met, on one object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AnnotationWarning {
     /// The object that carries the annotation.
     pub regarding: Regarding,
-    /// The annotation, its value and what is accepted, in words.
+    /// The annotation, its value and what is accepted or possible, in words.
     pub note: String,
 }
 
@@ -27,6 +28,15 @@ impl AnnotationWarning {
         Self {
             regarding: Regarding::of(kind, metadata),
             note: invalid.to_string(),
+        }
+    }
+
+    /// The warning about a claim of the Pod with this metadata.
+    #[must_use]
+    pub fn of_claim(metadata: &Meta, claim: &ExcessiveClaim) -> Self {
+        Self {
+            regarding: Regarding::of(Kind::Pod, metadata),
+            note: claim.to_string(),
         }
     }
 

@@ -244,6 +244,7 @@ mod tests {
             name: &name,
             node: Some("a"),
             demand: cpu(demand),
+            bound: None,
             started: None,
             finished: None,
         };

@@ -67,6 +67,9 @@ pub struct ContainerStatus {
     /// The present state.
     #[serde(deserialize_with = "null_is_default")]
     pub state: ContainerState,
+    /// The state before, where the container has been started before.
+    #[serde(deserialize_with = "null_is_default")]
+    pub last_state: ContainerState,
     /// The number of times that it has been started again.
     #[serde(deserialize_with = "null_is_default")]
     pub restart_count: u32,
@@ -104,15 +107,18 @@ pub struct Terminated {
 }
 
 impl ContainerStatus {
-    /// The time at which the container started, if it has; a runtime that lost the start of one that has ended
-    /// is taken by its end.
+    /// The time at which the container last started, if it ever has; a runtime that lost the start of
+    /// one that has ended is taken by its end.
     #[must_use]
     pub fn started_at(&self) -> Option<Timestamp> {
         let running = self.state.running.and_then(|running| running.started_at);
-        running.or_else(|| {
-            let ended = self.state.terminated?;
+        let ended = |state: &ContainerState| {
+            let ended = state.terminated?;
             ended.started_at.or(ended.finished_at)
-        })
+        };
+        running
+            .or_else(|| ended(&self.state))
+            .or_else(|| ended(&self.last_state))
     }
 }
 

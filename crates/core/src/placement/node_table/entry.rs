@@ -35,7 +35,8 @@ pub struct NodeDetail {
     pub in_flight: Resources<Amount>,
     /// The usage in it of Pods that have ended.
     pub gone: Resources<Amount>,
-    /// The demands of all Pods on the node, which are its load where nothing fresh is measured.
+    /// The demands of all Pods on the node but those that do not start, which are its load where
+    /// nothing fresh is measured.
     pub committed: Resources<Amount>,
     pub pods_in_flight: usize,
 }
@@ -86,13 +87,16 @@ impl NodeEntry {
             );
             return;
         }
+        if matches!(pod.stage, Stage::Stalled { .. }) {
+            return;
+        }
         self.committed.add(&pod.demand);
         self.count(uid, pod, moment);
     }
 
     pub(super) fn detach(&mut self, uid: &str, pod: &PodEntry) {
         self.pods = self.pods.saturating_sub(1);
-        if matches!(pod.stage, Stage::Finished { .. }) {
+        if matches!(pod.stage, Stage::Finished { .. } | Stage::Stalled { .. }) {
             return;
         }
         self.committed.subtract(&pod.demand);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
+use super::largest::Largest;
 use super::mean::MeanLoad;
 use crate::placement::node_load::NodeLoad;
 use crate::units::{Amount, Resources};
@@ -82,6 +83,7 @@ pub struct NodeSet {
     version: u64,
     measured: usize,
     mean: MeanLoad,
+    largest: Largest,
     outstanding: Resources<Amount>,
 }
 
@@ -112,6 +114,12 @@ impl NodeSet {
     #[must_use]
     pub fn mean(&self) -> NodeLoad {
         self.mean.get()
+    }
+
+    /// The largest capacity of each resource that any node has; `None` where no node's is known.
+    #[must_use]
+    pub fn largest(&self) -> Resources<Option<Amount>> {
+        self.largest.get()
     }
 
     /// The demand of Pods whose bindings have not been seen: each is counted on one node, and may
@@ -165,11 +173,16 @@ impl NodeSet {
             let before = std::mem::replace(place, state.clone());
             self.discount(&before);
             self.count(&state);
+            if before.load.capacity != state.load.capacity {
+                self.largest.add(&state.load.capacity);
+                self.outgrow(&before);
+            }
         }
     }
 
     fn insert(&mut self, state: NodeState) {
         self.count(&state);
+        self.largest.add(&state.load.capacity);
         let position = self.index.len();
         Arc::make_mut(&mut self.index).insert(Arc::clone(&state.name), position);
         match self.chunks.last_mut() {
@@ -198,6 +211,15 @@ impl NodeSet {
             None => last,
         };
         self.discount(&removed);
+        self.outgrow(&removed);
+    }
+
+    /// Takes the capacities that a node had out of the largest ones.
+    fn outgrow(&mut self, before: &NodeState) {
+        self.largest.remove(&before.load.capacity);
+        if self.largest.is_lost() {
+            self.largest = self.iter().map(|node| &node.load.capacity).collect();
+        }
     }
 
     fn pop(&mut self) -> Option<NodeState> {

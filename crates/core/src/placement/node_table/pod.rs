@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
+use super::unstarted::is_due;
 use crate::placement::usage::{Measurement, PodName, UsageSample};
 use crate::units::{Amount, Resources};
 
@@ -16,6 +17,8 @@ pub struct PodFacts<'a> {
     pub node: Option<&'a str>,
     /// R: its demand.
     pub demand: Resources<Amount>,
+    /// When it was bound; where that is not told, the time counts at which it was first seen bound.
+    pub bound: Option<Timestamp>,
     /// The start of the last of its containers; `None` while one has not started, for example
     /// while its image is pulled.
     pub started: Option<Timestamp>,
@@ -29,7 +32,12 @@ pub(super) enum Stage {
     /// Proposed for a node; the binding has not been seen.
     Provisional,
     /// Bound. `started` stays once it is known: a container that restarts is in the samples.
-    Bound { started: Option<Timestamp> },
+    Bound {
+        bound: Timestamp,
+        started: Option<Timestamp>,
+    },
+    /// Bound, and not started for so long that nothing is counted on it until it does.
+    Stalled { bound: Timestamp },
     /// Ended, while the object is still there.
     Finished { at: Timestamp },
 }
@@ -45,11 +53,51 @@ pub(super) struct PodEntry {
     pub(super) stage: Stage,
 }
 
+impl Stage {
+    /// The stage of a bound Pod, given the one before and when it would have had to start.
+    pub(super) fn of(
+        facts: &PodFacts<'_>,
+        before: Option<&PodEntry>,
+        now: Timestamp,
+        unstarted: SignedDuration,
+    ) -> Self {
+        if let Some(at) = facts.finished {
+            return Self::Finished { at };
+        }
+        let known = before.and_then(PodEntry::bound).or(facts.bound);
+        let bound = known.map_or(now, |bound| bound.min(now));
+        let started = before.and_then(PodEntry::started).or(facts.started);
+        if started.is_none() && is_due(bound, now, unstarted) {
+            return Self::Stalled { bound };
+        }
+        Self::Bound { bound, started }
+    }
+}
+
 impl PodEntry {
     pub(super) const fn started(&self) -> Option<Timestamp> {
         match self.stage {
-            Stage::Bound { started } => started,
+            Stage::Bound { started, .. } => started,
+            Stage::Provisional | Stage::Stalled { .. } | Stage::Finished { .. } => None,
+        }
+    }
+
+    /// When it was bound, while it is.
+    pub(super) const fn bound(&self) -> Option<Timestamp> {
+        match self.stage {
+            Stage::Bound { bound, .. } | Stage::Stalled { bound } => Some(bound),
             Stage::Provisional | Stage::Finished { .. } => None,
+        }
+    }
+
+    /// When it was bound, while its start is waited for.
+    pub(super) const fn awaited_since(&self) -> Option<Timestamp> {
+        match self.stage {
+            Stage::Bound {
+                bound,
+                started: None,
+            } => Some(bound),
+            _ => None,
         }
     }
 
@@ -57,10 +105,13 @@ impl PodEntry {
     pub(super) fn shows(&self, facts: &PodFacts<'_>) -> bool {
         let same_stage = match self.stage {
             Stage::Provisional => false,
-            Stage::Bound { started } => {
+            Stage::Bound { started, .. } => {
                 facts.finished.is_none()
                     && (started.is_some() || facts.started.is_none())
                     && self.demand == facts.demand
+            }
+            Stage::Stalled { .. } => {
+                facts.finished.is_none() && facts.started.is_none() && self.demand == facts.demand
             }
             // What a Pod that has ended asked for matters no more.
             Stage::Finished { .. } => facts.finished.is_some(),

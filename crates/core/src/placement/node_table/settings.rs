@@ -12,6 +12,9 @@ pub struct Settings {
     /// The time for which a Pod counts on the node that was proposed for it while its binding is
     /// not seen.
     pub provisional: SignedDuration,
+    /// The time for which a bound Pod counts that does not start, for example because its image
+    /// does not exist.
+    pub unstarted: SignedDuration,
 }
 
 impl Default for Settings {
@@ -19,6 +22,9 @@ impl Default for Settings {
         Self {
             max_age: max_age::DEFAULT,
             provisional: SignedDuration::from_secs(10),
+            // Long enough for large images and slow volumes; a start that takes longer is counted
+            // from when it comes.
+            unstarted: SignedDuration::from_mins(10),
         }
     }
 }

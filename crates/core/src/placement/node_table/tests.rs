@@ -66,6 +66,7 @@ struct Pod {
     name: PodName,
     node: Option<&'static str>,
     demand: u64,
+    bound: Option<i64>,
     started: Option<i64>,
     finished: Option<i64>,
 }
@@ -76,9 +77,15 @@ impl Pod {
             name: PodName::new("default", name),
             node: Some(node),
             demand,
+            bound: None,
             started: None,
             finished: None,
         }
+    }
+
+    fn bound_at(mut self, second: i64) -> Self {
+        self.bound = Some(second);
+        self
     }
 
     fn started(mut self, second: i64) -> Self {
@@ -96,6 +103,7 @@ impl Pod {
             name: &self.name,
             node: self.node,
             demand: cpu(self.demand),
+            bound: self.bound.map(at),
             started: self.started.map(at),
             finished: self.finished.map(at),
         }
@@ -150,6 +158,104 @@ fn a_pod_is_in_flight_until_a_whole_window_lies_after_its_start() {
         0,
         "what is never measured had time enough"
     );
+}
+
+#[test]
+fn a_pod_that_does_not_start_counts_for_ten_minutes_and_from_its_start_on() {
+    for measured in [true, false] {
+        let mut table = table();
+        let round = |second| {
+            let nodes: &[(&str, u64)] = if measured { &[("a", 100)] } else { &[] };
+            sample(second, nodes, &[])
+        };
+        let used = if measured { 100 } else { 0 };
+        table.apply_sample(round(0), at(0));
+        let pod = Pod::bound("p", "a", 300);
+        table.apply_pod("1", &pod.facts(), at(0));
+        table.apply_sample(round(599), at(599));
+        table.advance(at(599));
+        assert_eq!(load(&table, "a"), used + 300, "it may be pulling its image");
+        table.advance(at(600));
+        assert_eq!(load(&table, "a"), used, "measured: {measured}");
+        assert_eq!(table.in_flight(), 0);
+        // Its status goes on changing, and its requests may.
+        table.apply_pod("1", &Pod::bound("p", "a", 400).facts(), at(601));
+        assert_eq!(load(&table, "a"), used, "it does not begin anew");
+        table.apply_pod("1", &pod.started(605).facts(), at(606));
+        assert_eq!(load(&table, "a"), used + 300, "the image has come");
+        table.remove_pod("1", at(607));
+        assert_eq!(load(&table, "a"), used);
+    }
+}
+
+#[test]
+fn the_ten_minutes_begin_with_the_binding_and_not_with_the_first_sight_of_it() {
+    let mut table = table();
+    table.apply_pod(
+        "1",
+        &Pod::bound("p", "a", 300).bound_at(-600).facts(),
+        at(0),
+    );
+    assert_eq!(load(&table, "a"), 0);
+    table.apply_pod("2", &Pod::bound("q", "a", 200).bound_at(900).facts(), at(0));
+    table.apply_pod("2", &Pod::bound("q", "a", 100).bound_at(950).facts(), at(1));
+    assert_eq!(load(&table, "a"), 100);
+    table.advance(at(600));
+    assert_eq!(load(&table, "a"), 0, "a time to come counts as now");
+    table.apply_pod("3", &Pod::bound("r", "a", 50).facts(), at(5_000));
+    table.advance(at(1_000));
+    assert_eq!(
+        load(&table, "a"),
+        0,
+        "a clock that is set back ends the wait"
+    );
+}
+
+#[test]
+fn another_demand_of_a_bound_pod_counts_at_once() {
+    let mut table = table();
+    table.set_demand("1", cpu(500), at(0));
+    table.reserve("1", &Pod::bound("p", "a", 300).facts(), at(0));
+    assert!(!table.is_bound("1"));
+    table.set_demand("1", cpu(500), at(0));
+    assert_eq!(
+        load(&table, "a"),
+        300,
+        "what is only proposed stays as it is"
+    );
+    table.apply_pod("1", &Pod::bound("p", "a", 300).facts(), at(0));
+    assert!(table.is_bound("1"));
+    table.set_demand("1", cpu(500), at(0));
+    assert_eq!(load(&table, "a"), 500);
+    table.advance(at(600));
+    table.set_demand("1", cpu(700), at(601));
+    assert_eq!(load(&table, "a"), 0, "it has not started");
+}
+
+#[test]
+fn the_largest_capacity_is_that_of_any_node_there_is() {
+    let mut table = NodeTable::default();
+    let largest = |table: &NodeTable| table.nodes().largest()[Resource::Cpu].map(Amount::get);
+    assert_eq!(largest(&table), None);
+    for (step, (name, capacity, expected)) in [
+        ("a", 1000, 1000),
+        ("b", 3000, 3000),
+        ("c", 3000, 3000),
+        ("b", 2000, 3000),
+        ("c", 500, 2000),
+        ("a", 1500, 2000),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        table.apply_node(name, node(capacity), at(0));
+        assert_eq!(largest(&table), Some(expected), "step {step}");
+    }
+    assert_eq!(table.nodes().largest()[Resource::Disk], None);
+    table.remove_node("b");
+    assert_eq!(largest(&table), Some(1500));
+    table.retain_nodes(|_| false);
+    assert_eq!(largest(&table), None);
 }
 
 #[test]
@@ -493,7 +599,7 @@ enum Step {
     Remove { pod: u8 },
     Reserve { pod: u8, node: bool, demand: u16 },
     Sample { a: u16, b: u16 },
-    Wait { seconds: u8 },
+    Wait { seconds: u16 },
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -513,7 +619,7 @@ fn step() -> impl Strategy<Value = Step> {
             demand
         }),
         (any::<u16>(), any::<u16>()).prop_map(|(a, b)| Step::Sample { a, b }),
-        (0..90_u8).prop_map(|seconds| Step::Wait { seconds }),
+        (0..900_u16).prop_map(|seconds| Step::Wait { seconds }),
     ]
 }
 
@@ -528,7 +634,8 @@ proptest! {
             match step {
                 Step::Bind { pod, node, demand } => {
                     let entry = pods.entry(pod).or_insert_with(|| {
-                        Pod::bound(&pod.to_string(), if node { "a" } else { "b" }, 0)
+                        let node = if node { "a" } else { "b" };
+                        Pod::bound(&pod.to_string(), node, 0).bound_at(now)
                     });
                     if entry.finished.is_none() {
                         entry.demand = u64::from(demand);

@@ -329,6 +329,7 @@ fn while_bindings_are_outstanding_nearly_full_nodes_are_left_for_later() {
         name: &name,
         node: Some("free"),
         demand: Resources::new([250; 5]).map(Amount::new), // an eighth of it is 31
+        bound: None,
         started: None,
         finished: None,
     };

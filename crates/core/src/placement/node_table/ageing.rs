@@ -1,0 +1,56 @@
+//! What changes in the table when nothing happens but that time passes.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::NodeTable;
+use super::pod::Stage;
+
+impl NodeTable {
+    /// Lets time pass: measurements grow stale, and Pods are given up that get no binding or do
+    /// not start. Looks at all nodes only when the oldest measurement in use has come of age.
+    pub fn advance(&mut self, now: Timestamp) {
+        self.give_up_provisional(now);
+        self.give_up_unstarted(now);
+        if self.settled_until.is_some_and(|until| now <= until) {
+            return;
+        }
+        let names: Vec<Arc<str>> = self.nodes.keys().cloned().collect();
+        for name in &names {
+            self.resolve(name, now);
+        }
+        self.look_ahead(now);
+    }
+
+    fn give_up_provisional(&mut self, now: Timestamp) {
+        let provisional = self.settings.provisional;
+        // A clock that was set back ends the wait as well: nothing may count for ever.
+        let is_due = |since: Timestamp| now < since || now.duration_since(since) >= provisional;
+        let due: Vec<Box<str>> = self
+            .provisional
+            .iter()
+            .filter(|(since, _)| is_due(*since))
+            .map(|(_, uid)| uid.clone())
+            .collect();
+        for uid in due {
+            self.release(&uid, now);
+            // Where it was bound meanwhile, nothing was released.
+            self.provisional.retain(|(_, reserved)| *reserved != uid);
+        }
+    }
+
+    fn give_up_unstarted(&mut self, now: Timestamp) {
+        while let Some(uid) = self.unstarted.take_due(now, self.settings.unstarted) {
+            let Some(mut pod) = self.detach(&uid) else {
+                continue;
+            };
+            let node = Arc::clone(&pod.node);
+            if let Some(bound) = pod.bound() {
+                pod.stage = Stage::Stalled { bound };
+            }
+            self.attach(&uid, pod, now);
+            self.resolve(&node, now);
+        }
+    }
+}
