@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::check::Checker;
 use super::section::section;
 use super::value::Number;
-use crate::metrics::prometheus::{Connection, NodeLabel, Queries};
+use crate::metrics::prometheus::{Connection, ExporterMatchers, Matchers, NodeLabel, Queries};
 use crate::metrics::{BODY_LIMIT, Query, Settings, Source};
 use crate::metrics::{metrics_api, poller, prometheus, replay};
 use evenkeel_kubernetes::written::Text;
@@ -39,7 +39,16 @@ section! {
         // Four scrapes at the 30 s that the operator's chart sets.
         window: Text = "2m".into(),
         node_label: Option<Text> = None,
+        matchers: MatchersSection = MatchersSection::default(),
         queries: QueriesSection = QueriesSection::default(),
+    }
+
+    /// `metrics.prometheus.matchers` as it is written.
+    MatchersSection {
+        all: Option<Text> = None,
+        node_exporter: Option<Text> = None,
+        cadvisor: Option<Text> = None,
+        kube_state_metrics: Option<Text> = None,
     }
 
     /// `metrics.replay` as it is written.
@@ -113,6 +122,7 @@ impl PrometheusSection {
             ca_file,
             window,
             node_label,
+            matchers,
             queries: QueriesSection(queries),
         } = self;
         let path = |text: &Option<Text>| text.as_ref().map(|path| PathBuf::from(path.as_ref()));
@@ -128,6 +138,7 @@ impl PrometheusSection {
             node_label: node_label
                 .as_ref()
                 .map_or(NodeLabel::Automatic, |label| check_label(check, label)),
+            matchers: matchers.check(check),
             queries: Queries::default(),
         };
         for (query, promql) in Query::SETTABLE.into_iter().zip(queries) {
@@ -136,6 +147,28 @@ impl PrometheusSection {
             }
         }
         settings
+    }
+}
+
+impl MatchersSection {
+    fn check(&self, check: &mut Checker) -> ExporterMatchers {
+        let Self {
+            all,
+            node_exporter,
+            cadvisor,
+            kube_state_metrics,
+        } = self;
+        let mut parse = |name, text: &Option<Text>| {
+            let text = text.as_ref().map_or("", AsRef::as_ref);
+            let path = format!("metrics.prometheus.matchers.{name}");
+            check.take(&path, text.parse(), Matchers::default())
+        };
+        ExporterMatchers {
+            all: parse("all", all),
+            node_exporter: parse("nodeExporter", node_exporter),
+            cadvisor: parse("cadvisor", cadvisor),
+            kube_state_metrics: parse("kubeStateMetrics", kube_state_metrics),
+        }
     }
 }
 

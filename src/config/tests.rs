@@ -359,6 +359,11 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "DNS name",
     ),
     (
+        "metrics: {prometheus: {matchers: {cadvisor: job=kubelet}}}",
+        "metrics.prometheus.matchers.cadvisor",
+        "values in double quotes",
+    ),
+    (
         "metrics: {prometheus: {nodeLabel: 1st}}",
         "metrics.prometheus.nodeLabel",
         "letters, digits",

@@ -42,8 +42,26 @@ pub type Instances = HashMap<Box<str>, (Timestamp, Arc<str>)>;
 /// When the exporters of the nodes were last read.
 #[derive(Debug, Default)]
 pub struct SampleTimes {
-    pub by_node: HashMap<Arc<str>, Timestamp>,
+    pub by_node: HashMap<Arc<str>, NodeTimes>,
     pub instances: Instances,
+}
+
+/// When the exporters of one node were last read.
+#[derive(Debug)]
+pub struct NodeTimes {
+    /// The newest of them.
+    pub newest: Timestamp,
+    /// Each for itself.
+    pub by_instance: Vec<(Box<str>, Timestamp)>,
+}
+
+impl NodeTimes {
+    /// When this exporter was last read.
+    pub(crate) fn of(&self, instance: &str) -> Option<Timestamp> {
+        let mut known = self.by_instance.iter();
+        let (_, at) = known.find(|(known, _)| **known == *instance)?;
+        Some(*at)
+    }
 }
 
 impl Answer {

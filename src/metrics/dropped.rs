@@ -10,8 +10,7 @@ pub enum DropCause {
     Negative,
     /// Its labels name no node, or no Pod.
     Unnamed,
-    /// Two series speak of the same node or Pod, and neither can be believed; counted once for
-    /// the node or Pod.
+    /// Another series speaks of the same node or Pod, and was taken in its place.
     Ambiguous,
     /// Nothing says when it was measured.
     Undated,

@@ -8,15 +8,18 @@
 mod answer;
 mod client;
 mod grid;
+mod matchers;
 mod names;
 mod queries;
 mod range;
 mod reader;
 mod settings;
+mod several;
 mod source;
 
 pub use client::Connection;
 pub use grid::Grid;
+pub use matchers::{ExporterMatchers, Matchers, MatchersError};
 pub use names::{LabelName, LabelNameError, NodeLabel};
 pub use queries::{NodeQuery, Queries};
 pub use range::{WorkloadName, WorkloadSums, by_workload};

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::dropped::DropCause;
 use super::query::Query;
 use super::round::Round;
 use super::series::{LabelSet, without_port};
@@ -57,17 +58,25 @@ pub enum Finding {
         /// The type of the address.
         kind: String,
     },
+    /// Nodes or Pods of which several series speak.
+    SeveralSeries {
+        /// Number of series beside those that were taken.
+        others: u64,
+        /// The queries that gave them.
+        queries: Vec<String>,
+    },
 }
 
 impl Finding {
     /// All that [`Finding::reason`] gives.
-    pub const REASONS: [&str; 6] = [
+    pub const REASONS: [&str; 7] = [
         "NoSeries",
         "NodesUnmeasured",
         "ResourceUnmeasured",
         "NamesUnmatched",
         "UseLabel",
         "AddressOnly",
+        "SeveralSeries",
     ];
 
     /// The finding as one word of a closed set.
@@ -80,6 +89,7 @@ impl Finding {
             Self::Unmatched { .. } => "NamesUnmatched",
             Self::UseLabel { .. } => "UseLabel",
             Self::AddressOnly { .. } => "AddressOnly",
+            Self::SeveralSeries { .. } => "SeveralSeries",
         }
     }
 }
@@ -126,6 +136,13 @@ impl fmt::Display for Finding {
                  name: have the scrape job set one (relabel __meta_kubernetes_pod_node_name to \
                  node), or set metrics.prometheus.nodeLabel to a label that has it"
             ),
+            Self::SeveralSeries { others, queries } => write!(
+                f,
+                "{others} series speak of nodes or Pods that another one speaks of ({}): of the \
+                 newest the largest is taken; set metrics.prometheus.matchers to the jobs that \
+                 scrape node_exporter and cAdvisor, so that nobody else is heard",
+                listed(queries)
+            ),
         }
     }
 }
@@ -164,7 +181,23 @@ pub fn check(nodes: &[NodeIdentity], round: &Round, series: &[LabelSet]) -> Vec<
         let measured = nodes.len() - unmeasured.len();
         findings.extend(better_label(nodes, series, measured));
     }
+    findings.extend(several_series(round));
     findings
+}
+
+fn several_series(round: &Round) -> Option<Finding> {
+    let counts = round.reports.iter().map(|report| {
+        let others = report.dropped.count(DropCause::Ambiguous);
+        (report.query.as_str(), others)
+    });
+    let doubled: Vec<_> = counts.filter(|(_, others)| *others > 0).collect();
+    (!doubled.is_empty()).then(|| Finding::SeveralSeries {
+        others: doubled.iter().map(|(_, others)| others).sum(),
+        queries: doubled
+            .iter()
+            .map(|(query, _)| (*query).to_owned())
+            .collect(),
+    })
 }
 
 /// The resources that no node has, where nodes have others.
@@ -224,6 +257,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::metrics::dropped::Dropped;
+    use crate::metrics::round::QueryReport;
     use evenkeel_core::placement::usage::Measurement;
     use evenkeel_core::units::{Amount, Resources};
     use jiff::{SignedDuration, Timestamp};
@@ -336,6 +371,31 @@ mod tests {
         let findings = check(&nodes(1), &round, &[]);
         let disk = Resource::Disk;
         assert_eq!(findings, [Finding::ResourceUnmeasured { resource: disk }]);
+    }
+
+    #[test]
+    fn several_series_of_one_node_are_told_of_and_what_keeps_strangers_out() {
+        let mut round = measured(&["node-1"]);
+        for (query, others) in [
+            (Query::Node(Resource::Cpu), 2),
+            (Query::Pod(Resource::Cpu), 0),
+        ] {
+            let mut dropped = Dropped::default();
+            for _ in 0..others {
+                dropped.add(DropCause::Ambiguous);
+            }
+            round.reports.push(QueryReport {
+                query,
+                took: std::time::Duration::ZERO,
+                dropped,
+                error: None,
+            });
+        }
+        let told = texts(&check(&nodes(1), &round, &[]));
+        assert_eq!(told.len(), 1);
+        assert!(told[0].starts_with("2 series speak of"), "{told:?}");
+        assert!(told[0].contains("(nodeCpu)"), "{told:?}");
+        assert!(told[0].contains("metrics.prometheus.matchers"), "{told:?}");
     }
 
     #[test]

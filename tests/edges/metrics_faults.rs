@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use crate::support::metrics_stand_in::{Reply, StandIn, start, vector};
 use evenkeel::metrics::prometheus::{
-    Connection, Grid, NodeLabel, PrometheusSource, Queries, Settings, WorkloadName,
+    Connection, ExporterMatchers, Grid, NodeLabel, PrometheusSource, Queries, Settings,
+    WorkloadName,
 };
-use evenkeel::metrics::{AnswerCache, DropCause, MetricsError, Round, cache};
+use evenkeel::metrics::{AnswerCache, DropCause, MetricsError, Round, cache, self_check};
 use evenkeel_clock as clock;
 use evenkeel_core::units::{Amount, Bytes, Resource};
 use jiff::SignedDuration;
@@ -37,6 +38,7 @@ fn settings(url: &evenkeel_http_client::Uri) -> Settings {
         },
         window: SignedDuration::from_mins(2),
         node_label: NodeLabel::Automatic,
+        matchers: ExporterMatchers::default(),
         queries: Queries::default(),
     }
 }
@@ -220,7 +222,6 @@ async fn values_that_cannot_be_believed_are_left_out_and_counted() {
                 (r#""node":"a""#, "NaN"),
                 (r#""node":"a","instance":"x""#, "+Inf"),
                 (r#""node":"b""#, "1"),
-                (r#""node":"b","instance":"y""#, "1"),
             ])
         } else {
             sound(form)
@@ -238,10 +239,58 @@ async fn values_that_cannot_be_believed_are_left_out_and_counted() {
     for cause in [
         DropCause::NotANumber,
         DropCause::Infinite,
-        DropCause::Ambiguous,
+        DropCause::Undated,
     ] {
         assert_eq!(report.dropped.count(cause), 1, "{cause:?}");
     }
+}
+
+#[tokio::test]
+async fn a_node_that_a_stranger_speaks_of_is_not_blinded_and_not_thought_idle() {
+    let stand_in = start(|form| {
+        if form.contains("node_cpu_seconds_total") {
+            vector(&[
+                (r#""instance":"1.2.3.4:9100""#, "2"),
+                (r#""node":"a","instance":"10.2.3.4:8080""#, "0"),
+            ])
+        } else {
+            sound(form)
+        }
+    })
+    .await;
+    let round = sample(&stand_in, PATIENT).await.unwrap();
+    let cpu = round.usage.node("a")[Resource::Cpu].unwrap();
+    assert_eq!(cpu.value, Amount::new(2000));
+    let found = self_check::check(&[], &round, &[]);
+    let told = found
+        .iter()
+        .find(|finding| finding.reason() == "SeveralSeries")
+        .unwrap()
+        .to_string();
+    assert!(
+        told.contains("nodeCpu") && told.contains("metrics.prometheus.matchers"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn every_built_in_query_keeps_to_the_matchers() {
+    let stand_in = start(sound).await;
+    let mut settings = settings(&stand_in.url);
+    settings.matchers = ExporterMatchers {
+        all: r#"cluster="k""#.parse().unwrap(),
+        ..ExporterMatchers::default()
+    };
+    ask(&PrometheusSource::new(settings)).await.unwrap();
+    let forms = stand_in.asked.forms.lock().unwrap();
+    assert_eq!(forms.len(), 13);
+    // `{cluster="k"`, in the form's encoding.
+    assert!(
+        forms
+            .iter()
+            .all(|form| form.contains("%7Bcluster%3D%22k%22")),
+        "{forms:?}"
+    );
 }
 
 /// A range answer with these series: labels as JSON members, and the points.

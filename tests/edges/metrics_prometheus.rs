@@ -12,7 +12,8 @@ use std::time::Duration;
 use crate::support::metrics_exporter::Exporter;
 use crate::support::metrics_server::Prometheus;
 use evenkeel::metrics::prometheus::{
-    Connection, Grid, NodeLabel, PrometheusSource, Queries, Settings, WorkloadName,
+    Connection, ExporterMatchers, Grid, NodeLabel, PrometheusSource, Queries, Settings,
+    WorkloadName,
 };
 use evenkeel::metrics::self_check::{Finding, NodeIdentity};
 use evenkeel::metrics::{AnswerCache, Round, cache};
@@ -83,6 +84,7 @@ fn source(prometheus: &Prometheus) -> PrometheusSource {
         },
         window: WINDOW,
         node_label: NodeLabel::Automatic,
+        matchers: ExporterMatchers::default(),
         queries: Queries::default(),
     })
 }

@@ -171,6 +171,10 @@ fn explained(reason: &str) -> (&'static str, &'static str) {
             "series hold addresses of nodes, none holds their names",
             "relabel __meta_kubernetes_pod_node_name to node in the scrape job",
         ),
+        "SeveralSeries" => (
+            "several series speak of the same node or Pod",
+            "set metrics.prometheus.matchers to the jobs that scrape node_exporter and cAdvisor",
+        ),
         _ => ("the check of names found something", "update this program"),
     }
 }

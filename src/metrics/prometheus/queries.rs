@@ -3,9 +3,10 @@
 //! The defaults read node_exporter for nodes and kubelet's cAdvisor for Pods and local storage.
 //! Each aggregates by `max` over the labels that name a device or container before it adds up,
 //! so that an exporter scraped by two jobs, or a replicated Prometheus, does not count twice.
-//! Two placeholders are filled in: `$window`, the span that rates are taken over, and `$node`,
-//! the labels that say which node a series belongs to. Queries give cores, bytes and bytes per
-//! second, as Prometheus's own conventions have it.
+//! Placeholders are filled in: `$window`, the span that rates are taken over, `$node`, the labels
+//! that say which node a series belongs to, and in the braces of selectors `$exporter`, `$cadvisor`
+//! and `$state`, the matchers of node_exporter, cAdvisor and kube-state-metrics. Queries give cores,
+//! bytes and bytes per second, as Prometheus's own conventions have it.
 
 use jiff::SignedDuration;
 
@@ -31,30 +32,30 @@ macro_rules! disk {
 /// Containers proper, without the Pod's cgroup above them and without its pause container.
 macro_rules! containers {
     () => {
-        "container!=\"\",container!=\"POD\""
+        "$cadvisor,container!=\"\",container!=\"POD\""
     };
 }
 
 const NODE_CPU: &str = "sum by ($node) (clamp_min(1 - sum by ($node, cpu) (\
-     max by ($node, cpu, mode) (rate(node_cpu_seconds_total{mode=~\"idle|iowait|steal\"}[$window]))\
+     max by ($node, cpu, mode) (rate(node_cpu_seconds_total{$exporter,mode=~\"idle|iowait|steal\"}[$window]))\
      ), 0))";
 
 const NODE_MEMORY: &str = "max by ($node) (\
-     last_over_time(node_memory_MemTotal_bytes[$window]) \
-     - last_over_time(node_memory_MemAvailable_bytes[$window]))";
+     last_over_time(node_memory_MemTotal_bytes{$exporter}[$window]) \
+     - last_over_time(node_memory_MemAvailable_bytes{$exporter}[$window]))";
 
 const NODE_NETWORK: &str = concat!(
-    "sum by ($node) (max by ($node, device) (rate(node_network_receive_bytes_total{device=~\"",
+    "sum by ($node) (max by ($node, device) (rate(node_network_receive_bytes_total{$exporter,device=~\"",
     nic!(),
-    "\"}[$window])) + max by ($node, device) (rate(node_network_transmit_bytes_total{device=~\"",
+    "\"}[$window])) + max by ($node, device) (rate(node_network_transmit_bytes_total{$exporter,device=~\"",
     nic!(),
     "\"}[$window])))"
 );
 
 const NODE_DISK_IO: &str = concat!(
-    "sum by ($node) (max by ($node, device) (rate(node_disk_read_bytes_total{device=~\"",
+    "sum by ($node) (max by ($node, device) (rate(node_disk_read_bytes_total{$exporter,device=~\"",
     disk!(),
-    "\"}[$window])) + max by ($node, device) (rate(node_disk_written_bytes_total{device=~\"",
+    "\"}[$window])) + max by ($node, device) (rate(node_disk_written_bytes_total{$exporter,device=~\"",
     disk!(),
     "\"}[$window])))"
 );
@@ -67,8 +68,8 @@ const NODE_DISK: &str = concat!(
 
 /// A scrape that failed once leaves no instant value but does leave the rate, so the newest
 /// time within the window is looked for behind the instant one.
-const NODE_TIME: &str = "max by ($node, nodename) (timestamp(node_uname_info)) \
-     or max by ($node, nodename) (max_over_time(timestamp(node_uname_info)[$window:10s]))";
+const NODE_TIME: &str = "max by ($node, nodename) (timestamp(node_uname_info{$exporter})) \
+     or max by ($node, nodename) (max_over_time(timestamp(node_uname_info{$exporter})[$window:10s]))";
 
 const NODE_DISK_TIME: &str = concat!(
     "max by ($node) (timestamp(container_fs_usage_bytes{",
@@ -77,7 +78,7 @@ const NODE_DISK_TIME: &str = concat!(
 );
 
 const NETWORK_CAPACITY: &str = concat!(
-    "sum by ($node) (max by ($node, device) (last_over_time(node_network_speed_bytes{device=~\"",
+    "sum by ($node) (max by ($node, device) (last_over_time(node_network_speed_bytes{$exporter,device=~\"",
     nic!(),
     "\"}[$window]) > 0))"
 );
@@ -100,10 +101,10 @@ const POD_MEMORY: &str = concat!(
 /// it is there, says which Pods those are.
 const POD_NETWORK: &str = "sum by (namespace, pod) (\
      max by (namespace, pod, interface) \
-     (rate(container_network_receive_bytes_total{pod!=\"\",interface!=\"lo\"}[$window])) \
+     (rate(container_network_receive_bytes_total{$cadvisor,pod!=\"\",interface!=\"lo\"}[$window])) \
      + max by (namespace, pod, interface) \
-     (rate(container_network_transmit_bytes_total{pod!=\"\",interface!=\"lo\"}[$window]))) \
-     unless on (namespace, pod) kube_pod_info{host_network=\"true\"}";
+     (rate(container_network_transmit_bytes_total{$cadvisor,pod!=\"\",interface!=\"lo\"}[$window]))) \
+     unless on (namespace, pod) kube_pod_info{$state,host_network=\"true\"}";
 
 const POD_DISK_IO: &str = concat!(
     "sum by (namespace, pod) (max by (namespace, pod, container, device) \
@@ -126,7 +127,7 @@ const POD_DISK: &str = concat!(
 );
 
 /// Series whose labels show how nodes are named, for the self-check.
-const PROBE: &str = "node_uname_info or machine_memory_bytes";
+const PROBE: &str = "node_uname_info{$exporter} or machine_memory_bytes{$cadvisor}";
 
 /// A query for each node's use of one resource, with the one that dates it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -219,6 +220,7 @@ pub(super) fn render(query: &str, window: SignedDuration, node: &NodeLabel) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::prometheus::matchers::ExporterMatchers;
 
     #[test]
     fn placeholders_are_filled_in_everywhere() {
@@ -236,13 +238,31 @@ mod tests {
             texts.extend([query.value.clone(), query.sampled.clone()]);
         }
         assert_eq!(texts.len(), 17);
+        let none = ExporterMatchers::default();
+        let own = ExporterMatchers {
+            all: r#"mine="1""#.parse().unwrap(),
+            ..ExporterMatchers::default()
+        };
         for text in texts {
-            let rendered = render(&text, window, &NodeLabel::Automatic);
-            assert!(!rendered.contains('$'), "{rendered}");
+            let rendered = none.fill(render(&text, window, &NodeLabel::Automatic));
+            assert!(
+                !rendered.contains('$') && !rendered.contains("{}"),
+                "{rendered}"
+            );
             assert_eq!(
                 rendered.matches('(').count(),
                 rendered.matches(')').count(),
                 "{rendered}"
+            );
+            // No metric of the built-in queries is read without the matchers.
+            let matched = own.fill(render(&text, window, &NodeLabel::Automatic));
+            let metrics = ["node_", "container_", "kube_", "machine_"];
+            let named = matched.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let read = named.filter(|word| metrics.iter().any(|metric| word.starts_with(metric)));
+            assert_eq!(
+                matched.matches(r#"{mine="1""#).count(),
+                read.count(),
+                "{matched}"
             );
         }
     }

@@ -5,7 +5,7 @@
 //! and `NAME-ORDINAL` of a StatefulSet. The sums are made by Prometheus, over the same queries that
 //! rounds ask; what belongs to no workload of the wanted namespaces is one series a namespace.
 
-use std::collections::HashMap;
+use std::collections::hash_map::{Entry, HashMap};
 
 use jiff::Timestamp;
 
@@ -103,7 +103,6 @@ impl PrometheusSource {
 
 fn read(body: &[u8], resource: Resource, grid: &Grid) -> Result<WorkloadSums, MetricsError> {
     let mut found = WorkloadSums::default();
-    let mut claimed: HashMap<WorkloadName, bool> = HashMap::new();
     answer::read_range(body, |labels, points| {
         found.series += 1;
         let (Some(namespace), Some(workload)) = (labels.get("namespace"), labels.get("workload"))
@@ -114,20 +113,36 @@ fn read(body: &[u8], resource: Resource, grid: &Grid) -> Result<WorkloadSums, Me
             namespace: namespace.into(),
             workload: workload.into(),
         };
-        let again = claimed.entry(name.clone()).or_default();
-        if std::mem::replace(again, true) {
-            found.dropped.add(DropCause::Ambiguous);
-            found.sums.remove(&name);
-            return;
-        }
         let taken = points.iter().filter_map(|point| {
             let taken = take(*point, resource, grid);
             taken.map_err(|cause| found.dropped.add(cause)).ok()
         });
-        let taken = taken.collect();
-        found.sums.insert(name, taken);
+        let taken: Vec<_> = taken.collect();
+        match found.sums.entry(name) {
+            Entry::Vacant(free) => {
+                free.insert(taken);
+            }
+            Entry::Occupied(mut known) => {
+                found.dropped.add(DropCause::Ambiguous);
+                merge(known.get_mut(), &taken);
+            }
+        }
     })?;
     Ok(found)
+}
+
+/// Of two series of one workload the larger at each time, as of two that speak of one Pod.
+fn merge(known: &mut Vec<(Timestamp, f64)>, other: &[(Timestamp, f64)]) {
+    for (at, value) in other {
+        match known.binary_search_by_key(at, |(at, _)| *at) {
+            Ok(place) => {
+                if let Some((_, known)) = known.get_mut(place) {
+                    *known = known.max(*value);
+                }
+            }
+            Err(place) => known.insert(place, (*at, *value)),
+        }
+    }
 }
 
 fn take(point: Point, resource: Resource, grid: &Grid) -> Result<(Timestamp, f64), DropCause> {
@@ -186,15 +201,23 @@ mod tests {
     }
 
     #[test]
-    fn neither_of_two_series_of_one_workload_is_believed_nor_a_third() {
-        let series = |value: &str| {
-            format!(
-                r#"{{"metric":{{"namespace":"a","workload":"StatefulSet/db"}},"values":[[1000,"{value}"]]}}"#
-            )
+    fn of_several_series_of_one_workload_the_largest_is_taken_at_each_time() {
+        let series = |points: &str| {
+            let labels = r#"{"namespace":"a","workload":"StatefulSet/db"}"#;
+            format!(r#"{{"metric":{labels},"values":[{points}]}}"#)
         };
-        let body = answer(&[series("1"), series("2"), series("3")].join(","));
+        let body = answer(
+            &[
+                series(r#"[1000,"1"],[1030,"3"]"#),
+                series(r#"[1000,"2"],[1015,"2"],[1030,"2"]"#),
+                series(r#"[1000,"1"]"#),
+            ]
+            .join(","),
+        );
         let found = read(body.as_bytes(), Resource::Memory, &grid()).unwrap();
-        assert!(found.sums.is_empty());
+        let sums: Vec<_> = found.sums.into_values().collect();
+        let expected = [(1_000, 2.0), (1_015, 2.0), (1_030, 3.0)];
+        assert_eq!(sums, [expected.map(|(at, value)| (second(at), value))]);
         assert_eq!(found.dropped.count(DropCause::Ambiguous), 2);
     }
 

@@ -2,19 +2,18 @@
 //!
 //! The answers that date the exporters come first in a round: they say which `instance` is which
 //! node, and a value that nothing dates is not taken, since nobody could say whether it is fresh.
-//! Where two series speak of the same node neither is taken: their sum counts twice what two jobs
-//! scrape, and either alone may be the wrong one.
+//! Where several series speak of one node or Pod one is taken, never their sum, which would count
+//! twice what two jobs scrape.
 
-use std::collections::HashSet;
-use std::collections::hash_map::{Entry, HashMap};
-use std::hash::{BuildHasher, Hash};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::answer::{self, Labels};
 use super::names::{NodeLabel, NodeNames, learn};
-use crate::metrics::answer::{Answer, Answers, Content, Instances, SampleTimes};
+use super::several::{Candidate, Largest, choose};
+use crate::metrics::answer::{Answer, Answers, Content, Instances, NodeTimes, SampleTimes};
 use crate::metrics::dropped::{DropCause, Dropped};
 use crate::metrics::error::MetricsError;
 use crate::metrics::query::Query;
@@ -67,14 +66,20 @@ impl Reader {
         })?;
         let known = before.instances().chain([&instances]);
         let names = NodeNames::new(&self.node_label, known);
-        let mut by_node = HashMap::new();
+        let mut by_node: HashMap<Arc<str>, NodeTimes> = HashMap::new();
         for (labels, at) in &dated {
             let Some(node) = names.of(labels) else {
                 dropped.add(DropCause::Unnamed);
                 continue;
             };
-            let newest = by_node.entry(Arc::from(node)).or_insert(*at);
-            *newest = (*newest).max(*at);
+            let times = by_node.entry(Arc::from(node)).or_insert(NodeTimes {
+                newest: *at,
+                by_instance: Vec::new(),
+            });
+            times.newest = times.newest.max(*at);
+            if let Some(instance) = labels.get("instance") {
+                times.by_instance.push((instance.into(), *at));
+            }
         }
         let times = SampleTimes { by_node, instances };
         Ok(Answer {
@@ -89,20 +94,44 @@ impl Reader {
         before: &Answers,
         body: &[u8],
     ) -> Result<Answer, MetricsError> {
-        let (values, mut dropped) = self.by_node(resource, before, body)?;
+        let names = NodeNames::new(&self.node_label, before.instances());
         let times = before.times(self.dated_by[resource]);
+        let mut dropped = Dropped::default();
+        let mut candidates: HashMap<Arc<str>, Vec<Candidate>> = HashMap::new();
+        answer::read(body, |labels, value| {
+            let taken = amount(resource, value).and_then(|value| {
+                let node = names.of(labels).ok_or(DropCause::Unnamed)?;
+                let dated = times.and_then(|times| times.by_node.get_key_value(&*node));
+                let (node, times) = dated.ok_or(DropCause::Undated)?;
+                let own = labels.get("instance").and_then(|own| times.of(own));
+                let candidate = Candidate {
+                    value,
+                    at: own.unwrap_or(times.newest),
+                    is_dated: own.is_some(),
+                };
+                candidates
+                    .entry(Arc::clone(node))
+                    .or_default()
+                    .push(candidate);
+                Ok(())
+            });
+            if let Err(cause) = taken {
+                dropped.add(cause);
+            }
+        })?;
         let window = match resource {
             Resource::Cpu | Resource::NetworkIo | Resource::DiskIo => self.window,
             Resource::Memory | Resource::Disk => SignedDuration::ZERO,
         };
         let mut column = NodeColumn::default();
-        for (node, value) in values {
-            let dated = times.and_then(|times| times.by_node.get_key_value(&*node));
-            let Some((node, &at)) = dated else {
-                dropped.add(DropCause::Undated);
-                continue;
-            };
-            column.insert(Arc::clone(node), Measurement { value, at, window });
+        for (node, candidates) in candidates {
+            for _ in 1..candidates.len() {
+                dropped.add(DropCause::Ambiguous);
+            }
+            // Half the window is two scrapes, so that jobs whose scrapes alternate are as new.
+            if let Some(Candidate { value, at, .. }) = choose(&candidates, self.window / 2) {
+                column.insert(node, Measurement { value, at, window });
+            }
         }
         let mut usage = UsageSample::default();
         usage.nodes[resource] = Arc::new(column);
@@ -110,12 +139,15 @@ impl Reader {
     }
 
     fn speeds(&self, before: &Answers, body: &[u8]) -> Result<Answer, MetricsError> {
-        let (values, dropped) = self.by_node(Resource::NetworkIo, before, body)?;
+        let names = NodeNames::new(&self.node_label, before.instances());
+        let mut collected = Largest::default();
+        answer::read(body, |labels, value| {
+            let node = names.of(labels).map(Arc::from);
+            collected.take(node, amount(Resource::NetworkIo, value));
+        })?;
         let mut usage = UsageSample::default();
-        let speeds = values.into_iter();
-        usage.network_capacity =
-            Arc::new(speeds.map(|(node, speed)| (node.into(), speed)).collect());
-        Ok(part(usage, dropped))
+        usage.network_capacity = Arc::new(collected.values);
+        Ok(part(usage, collected.dropped))
     }
 
     fn pods(&self, resource: Resource, body: &[u8]) -> Result<Answer, MetricsError> {
@@ -123,7 +155,7 @@ impl Reader {
             .pod_names
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let mut collected = Collected::default();
+        let mut collected = Largest::default();
         answer::read(body, |labels, value| {
             let pod = match (labels.get("namespace"), labels.get("pod")) {
                 (Some(namespace), Some(pod)) => Some(names.get(namespace, pod)),
@@ -131,25 +163,9 @@ impl Reader {
             };
             collected.take(pod, amount(resource, value));
         })?;
-        let (column, dropped) = collected.unambiguous();
         let mut usage = UsageSample::default();
-        usage.pods[resource] = Arc::new(column);
-        Ok(part(usage, dropped))
-    }
-
-    fn by_node(
-        &self,
-        resource: Resource,
-        before: &Answers,
-        body: &[u8],
-    ) -> Result<(HashMap<Box<str>, Amount>, Dropped), MetricsError> {
-        let names = NodeNames::new(&self.node_label, before.instances());
-        let mut collected = Collected::default();
-        answer::read(body, |labels, value| {
-            let node = names.of(labels).map(Box::from);
-            collected.take(node, amount(resource, value));
-        })?;
-        Ok(collected.unambiguous())
+        usage.pods[resource] = Arc::new(collected.values);
+        Ok(part(usage, collected.dropped))
     }
 }
 
@@ -157,53 +173,6 @@ fn part(usage: UsageSample, dropped: Dropped) -> Answer {
     Answer {
         content: Content::Usage(usage),
         dropped,
-    }
-}
-
-/// Values by node or Pod.
-struct Collected<K, S> {
-    values: HashMap<K, Amount, S>,
-    /// Those that two series claim.
-    ambiguous: HashSet<K>,
-    dropped: Dropped,
-}
-
-impl<K, S: Default> Default for Collected<K, S> {
-    fn default() -> Self {
-        Self {
-            values: HashMap::default(),
-            ambiguous: HashSet::new(),
-            dropped: Dropped::default(),
-        }
-    }
-}
-
-impl<K: Clone + Eq + Hash, S: BuildHasher> Collected<K, S> {
-    fn take(&mut self, key: Option<K>, value: Result<Amount, DropCause>) {
-        let value = match value {
-            Ok(value) => value,
-            Err(cause) => return self.dropped.add(cause),
-        };
-        let Some(key) = key else {
-            return self.dropped.add(DropCause::Unnamed);
-        };
-        match self.values.entry(key) {
-            Entry::Vacant(free) => {
-                free.insert(value);
-            }
-            Entry::Occupied(claimed) => {
-                if self.ambiguous.insert(claimed.key().clone()) {
-                    self.dropped.add(DropCause::Ambiguous);
-                }
-            }
-        }
-    }
-
-    fn unambiguous(mut self) -> (HashMap<K, Amount, S>, Dropped) {
-        for key in &self.ambiguous {
-            self.values.remove(key);
-        }
-        (self.values, self.dropped)
     }
 }
 
@@ -340,12 +309,59 @@ mod tests {
                 (DropCause::Infinite, 1),
                 (DropCause::Negative, 1),
                 (DropCause::Unnamed, 1),
-                (DropCause::Ambiguous, 2),
+                (DropCause::Ambiguous, 3),
                 (DropCause::Undated, 1),
                 (DropCause::Misdated, 0),
             ]
         );
-        assert_eq!(usage(&answer).node_names(), ["good"].into());
+        let taken = usage(&answer).node_names();
+        assert_eq!(taken, ["good", "thrice", "twice"].into());
+    }
+
+    #[test]
+    fn of_two_exporters_that_speak_of_a_node_the_newer_and_else_the_larger_is_taken() {
+        let (fresh, old) = ((NOW - 10).to_string(), (NOW - 80).to_string());
+        let (own, other) = (
+            r#""node":"a","instance":"10.0.0.1:9100""#,
+            r#""node":"a","instance":"10.2.3.4:8080""#,
+        );
+        for (times, values, taken, at) in [
+            // A stranger says that the node is idle, and that it is full.
+            ([&fresh, &fresh], ["2", "0"], 2000, NOW - 10),
+            ([&fresh, &fresh], ["2", "9"], 9000, NOW - 10),
+            // An exporter that is gone.
+            ([&old, &fresh], ["9", "2"], 2000, NOW - 10),
+        ] {
+            let (before, _) = timed(&[(own, times[0]), (other, times[1])]);
+            let series = [(own, values[0]), (other, values[1])];
+            let answer = read(Query::Node(Resource::Cpu), &before, &series);
+            let measured = usage(&answer).node("a")[Resource::Cpu].unwrap();
+            assert_eq!(measured.value, Amount::new(taken));
+            assert_eq!(measured.at.as_second(), at);
+            assert_eq!(answer.dropped.count(DropCause::Ambiguous), 1);
+        }
+        // A stranger that nothing dates is not heard beside one that is.
+        let (before, _) = timed(&[(own, &fresh)]);
+        let series = [(own, "2"), (other, "9")];
+        let answer = read(Query::Node(Resource::Cpu), &before, &series);
+        let measured = usage(&answer).node("a")[Resource::Cpu].unwrap();
+        assert_eq!(measured.value, Amount::new(2000));
+    }
+
+    #[test]
+    fn of_two_series_of_a_pod_or_of_two_speeds_the_larger_is_taken() {
+        let series = [
+            (r#""namespace":"x","pod":"p","node":"a""#, "2"),
+            (r#""namespace":"x","pod":"p","node":"a","job":"b""#, "3"),
+        ];
+        let before = Answers::default();
+        let answer = read(Query::Pod(Resource::Memory), &before, &series);
+        let used = usage(&answer).of_pod("x", "p", Resource::Memory);
+        assert_eq!(used, Some(Amount::new(3)));
+        assert_eq!(answer.dropped.count(DropCause::Ambiguous), 1);
+        let answer = read(Query::NetworkCapacity, &before, &series);
+        assert_eq!(usage(&answer).network_capacity["a"], Amount::new(3));
+        assert_eq!(answer.dropped.count(DropCause::Ambiguous), 1);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 
 use super::client::Connection;
+use super::matchers::ExporterMatchers;
 use super::names::NodeLabel;
 use super::queries::Queries;
 
@@ -15,5 +16,7 @@ pub struct Settings {
     pub window: SignedDuration,
     /// The label by which series name their node.
     pub node_label: NodeLabel,
+    /// Label matchers of the series that are believed, in the queries that have a place for them.
+    pub matchers: ExporterMatchers,
     pub queries: Queries,
 }

@@ -38,10 +38,11 @@ impl PrometheusSource {
             connection,
             window,
             node_label,
+            matchers,
             queries,
         } = settings;
         let dated_by = dated_by(&queries.nodes);
-        let render = |text: &str| queries::render(text, window, &node_label);
+        let render = |text: &str| matchers.fill(queries::render(text, window, &node_label));
         let probe = render(&queries.probe);
         let (queries, texts) = steps(&queries, dated_by)
             .map(|(query, text)| (query, render(text)))

@@ -88,11 +88,6 @@ fn what_is_no_number_or_below_zero_is_no_load() {
 }
 
 #[test]
-fn series_that_are_there_twice_are_not_believed() {
-    blinded_by(&[Fault::Duplicate]);
-}
-
-#[test]
 fn what_was_measured_long_ago_by_a_clock_that_is_behind_is_no_load_of_now() {
     blinded_by(&[Fault::Behind]);
 }
@@ -128,6 +123,16 @@ fn a_clock_that_is_ahead_makes_nothing_fresher_than_it_is() {
         stays_sound(world, Fault::Ahead).await;
         // It is fresh no longer than any other once nothing new comes.
         blinds(world, Fault::Down).await;
+    });
+}
+
+#[test]
+fn series_that_are_there_twice_blind_nobody_and_count_once() {
+    with_world(async |world| {
+        let _controllers = world.controllers().await;
+        let _service = world.serve(&[]).await;
+        raised(world).await;
+        stays_sound(world, Fault::Duplicate).await;
     });
 }
 

@@ -1,0 +1,174 @@
+//! Label matchers of the operator's, which say whose series are believed.
+//!
+//! Metric names are nobody's: whoever is scraped can expose `node_cpu_seconds_total` with the label
+//! of any node. What he cannot choose is what the scrape job sets, so the built-in queries take
+//! matchers for each exporter that they read.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Matchers as they stand between the braces of a selector; empty for none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Matchers(Box<str>);
+
+/// A text that is no list of matchers.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is not accepted: label matchers with values in double quotes, \
+     such as job=\"node-exporter\",cluster=~\"a|b\""
+)]
+pub struct MatchersError(pub String);
+
+impl FromStr for Matchers {
+    type Err = MatchersError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut rest = text.trim();
+        while !rest.is_empty() {
+            rest = after_one(rest).ok_or_else(|| MatchersError(text.to_owned()))?;
+        }
+        Ok(Self(text.trim().into()))
+    }
+}
+
+/// The text behind one matcher and the comma after it.
+fn after_one(text: &str) -> Option<&str> {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let rest = text.trim_start_matches(word);
+    if rest.len() == text.len() || text.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let rest = rest.trim_start();
+    let operators = ["=~", "!~", "!=", "="];
+    let rest = operators.iter().find_map(|op| rest.strip_prefix(op))?;
+    let rest = after_string(rest.trim_start())?.trim_start();
+    if rest.is_empty() {
+        return Some(rest);
+    }
+    let next = rest.strip_prefix(',')?.trim_start();
+    (!next.is_empty()).then_some(next)
+}
+
+/// The text behind a string in double quotes, in which `\` escapes.
+fn after_string(text: &str) -> Option<&str> {
+    let text = text.strip_prefix('"')?;
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            '\n' => return None,
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return text.get(at + 1..),
+            _ => {}
+        }
+    }
+    None
+}
+
+impl fmt::Display for Matchers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Matchers for the exporters that the built-in queries read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ExporterMatchers {
+    /// For all of them, such as the cluster's own label in a Prometheus of several.
+    pub all: Matchers,
+    /// `$exporter`: node_exporter.
+    pub node_exporter: Matchers,
+    /// `$cadvisor`: the cAdvisor in kubelet.
+    pub cadvisor: Matchers,
+    /// `$state`: kube-state-metrics.
+    pub kube_state_metrics: Matchers,
+}
+
+impl ExporterMatchers {
+    /// Fills the placeholders of a query in.
+    pub(super) fn fill(&self, query: String) -> String {
+        let Self {
+            all,
+            node_exporter,
+            cadvisor,
+            kube_state_metrics,
+        } = self;
+        let places = [
+            ("$exporter", node_exporter),
+            ("$cadvisor", cadvisor),
+            ("$state", kube_state_metrics),
+        ];
+        places.into_iter().fold(query, |query, (place, own)| {
+            let both = [&*all.0, &*own.0];
+            let both: Vec<&str> = both.into_iter().filter(|text| !text.is_empty()).collect();
+            if both.is_empty() {
+                let alone = query.replace(&format!("{{{place}}}"), "");
+                return alone.replace(&format!("{place},"), "");
+            }
+            query.replace(place, &both.join(","))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lists_of_matchers_are_taken() {
+        for (text, good) in [
+            ("", true),
+            (r#"job="node-exporter""#, true),
+            (r#" job = "a" , cluster=~"b|c\"d" "#, true),
+            (r#"a!="",_b!~"x{y}""#, true),
+            ("job=node", false),
+            (r#"job="a"#, false),
+            (r#"job="a"}"#, false),
+            (r#"job="a",,b="c""#, false),
+            (r#"job="a","#, false),
+            (r#"job=="a""#, false),
+            (r#"1job="a""#, false),
+            (r#"="a""#, false),
+            (r#"job="a" or b="c""#, false),
+        ] {
+            assert_eq!(text.parse::<Matchers>().is_ok(), good, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn every_selector_gets_its_matchers_and_none_is_left_half_empty() {
+        let query = "a{$exporter} + b{$cadvisor,x=\"1\"} unless c{$state,y=\"2\"}";
+        let none = ExporterMatchers::default();
+        let plain = "a + b{x=\"1\"} unless c{y=\"2\"}";
+        assert_eq!(none.fill(query.to_owned()), plain);
+        let some = ExporterMatchers {
+            all: r#"cluster="k""#.parse().unwrap(),
+            cadvisor: r#"job="kubelet""#.parse().unwrap(),
+            ..none
+        };
+        assert_eq!(
+            some.fill(query.to_owned()),
+            r#"a{cluster="k"} + b{cluster="k",job="kubelet",x="1"} unless c{cluster="k",y="2"}"#
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic_or_closes_the_selector(text in "[a-z=~!\"\\\\,{} $]{0,24}") {
+            if let Ok(matchers) = text.parse::<Matchers>() {
+                let mut outside = String::new();
+                let (mut quoted, mut escaped) = (false, false);
+                for c in matchers.to_string().chars() {
+                    match c {
+                        _ if escaped => escaped = false,
+                        '\\' if quoted => escaped = true,
+                        '"' => quoted = !quoted,
+                        _ if !quoted => outside.push(c),
+                        _ => {}
+                    }
+                }
+                proptest::prop_assert!(!quoted && !outside.contains(['{', '}', '$']), "{}", text);
+            }
+        }
+    }
+}
