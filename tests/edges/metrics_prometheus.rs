@@ -15,7 +15,7 @@ use evenkeel::metrics::prometheus::{
     Connection, ExporterMatchers, Grid, NodeLabel, PrometheusSource, Queries, Settings,
     WorkloadName,
 };
-use evenkeel::metrics::self_check::{Finding, NodeIdentity};
+use evenkeel::metrics::self_check::{self, Finding, NodeIdentity};
 use evenkeel::metrics::{AnswerCache, Round, cache};
 use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::PodName;
@@ -32,7 +32,8 @@ const TOLERANCE: f64 = 0.1;
 const WINDOW: SignedDuration = SignedDuration::from_secs(10);
 
 /// Node 1 as kube-prometheus-stack labels it (by address only, and scraped by a second job as
-/// well), node 2 as the plain Prometheus chart does, node 3 relabelled as by kube-prometheus.
+/// well), node 2 as the plain Prometheus chart does, node 3 relabelled as by kube-prometheus. A
+/// tenant's exporter says of node 1 what is true of node 3.
 fn configuration(exporter: SocketAddr) -> String {
     let mut text =
         "global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs:\n".to_owned();
@@ -49,6 +50,11 @@ fn configuration(exporter: SocketAddr) -> String {
             "{instance: '10.0.0.2:9100', node: node-2}",
         ),
         ("relabelled", "node/3", "{instance: node-3}"),
+        (
+            "tenant",
+            "node/3",
+            "{instance: '10.2.3.4:8080', node: node-1}",
+        ),
         (
             "kubelet",
             "cadvisor/1",
@@ -72,7 +78,7 @@ fn configuration(exporter: SocketAddr) -> String {
     text
 }
 
-fn source(prometheus: &Prometheus) -> PrometheusSource {
+fn source(prometheus: &Prometheus, matchers: &str) -> PrometheusSource {
     let _ = rustls::crypto::ring::default_provider().install_default();
     PrometheusSource::new(Settings {
         connection: Connection {
@@ -84,7 +90,10 @@ fn source(prometheus: &Prometheus) -> PrometheusSource {
         },
         window: WINDOW,
         node_label: NodeLabel::Automatic,
-        matchers: ExporterMatchers::default(),
+        matchers: ExporterMatchers {
+            node_exporter: matchers.parse().unwrap(),
+            ..ExporterMatchers::default()
+        },
         queries: Queries::default(),
     })
 }
@@ -174,7 +183,8 @@ async fn the_default_queries_measure_a_real_prometheus() {
         println!("ignored: no `prometheus` on the PATH");
         return;
     };
-    let source = source(&prometheus);
+    a_stranger_makes_no_node_idle(&prometheus).await;
+    let source = source(&prometheus, r#"job!="tenant""#);
     let round = until(&source, &prometheus, true_figures).await;
     assert_eq!(round.failures().count(), 0);
     let nodes = round.usage.node_names();
@@ -190,6 +200,21 @@ async fn the_default_queries_measure_a_real_prometheus() {
 
     exporter.gone.lock().unwrap().push(2);
     a_dead_node_ages_and_then_is_absent(&source, &prometheus, &exporter).await;
+}
+
+/// Without matchers the larger of two figures for a node counts, and it is told that there are two.
+async fn a_stranger_makes_no_node_idle(prometheus: &Prometheus) {
+    let source = source(prometheus, "");
+    let round = until(&source, prometheus, |round| {
+        let measured = round.usage.node("node-1")[Resource::Cpu];
+        let larger = exporter::busy_cores(1).max(exporter::busy_cores(3));
+        let measured = measured.map(|measured| measured.value.get());
+        near("cpu of node-1", measured, 1000.0 * larger)
+    })
+    .await;
+    let told = self_check::check(&[], &round, &[]);
+    let reasons: Vec<&str> = told.iter().map(Finding::reason).collect();
+    assert!(reasons.contains(&"SeveralSeries"), "{told:?}");
 }
 
 /// A counter that falls is no negative use and no peak: `rate` goes on from zero.

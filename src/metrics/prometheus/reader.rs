@@ -145,8 +145,10 @@ impl Reader {
             let node = names.of(labels).map(Arc::from);
             collected.take(node, amount(Resource::NetworkIo, value));
         })?;
-        let mut usage = UsageSample::default();
-        usage.network_capacity = Arc::new(collected.values);
+        let usage = UsageSample {
+            network_capacity: Arc::new(collected.values),
+            ..UsageSample::default()
+        };
         Ok(part(usage, collected.dropped))
     }
 
