@@ -233,6 +233,25 @@ fn workload(kind: &'static str, spec: Value) -> Case {
 }
 
 impl Case {
+    /// One that no other object of the kind has: the namespace of the other objects is `run` itself.
+    fn name(&self, run: &str) -> String {
+        match (self.kind, self.version) {
+            ("Namespace", _) => format!("{run}-namespace"),
+            ("HorizontalPodAutoscaler", "v1") => format!("{run}-old"),
+            _ => run.to_owned(),
+        }
+    }
+
+    fn object(&self, name: &str) -> DynamicObject {
+        let gvk = GroupVersionKind::gvk(self.group, self.version, self.kind);
+        let object = json!({
+            "apiVersion": gvk.api_version(), "kind": self.kind,
+            "metadata": {"name": name, "annotations": {"kept": "yes"}, "labels": {"app": "web"}},
+            "spec": self.spec,
+        });
+        serde_json::from_value(object).expect("an object")
+    }
+
     async fn hold(&self, plane: &ControlPlane, evenkeel: &Client, run: &'static str) {
         let kind = self.kind;
         let gvk = GroupVersionKind::gvk(self.group, self.version, kind);
@@ -245,18 +264,8 @@ impl Case {
                 Api::namespaced_with(client.clone(), run, &resource)
             }
         };
-        // One that is not used otherwise: the namespace of the other objects is `run` itself.
-        let name = match (kind, self.version) {
-            ("Namespace", _) => format!("{run}-namespace"),
-            ("HorizontalPodAutoscaler", "v1") => format!("{run}-old"),
-            _ => run.to_owned(),
-        };
-        let object = json!({
-            "apiVersion": gvk.api_version(), "kind": kind,
-            "metadata": {"name": name, "annotations": {"kept": "yes"}, "labels": {"app": "web"}},
-            "spec": self.spec,
-        });
-        let object: DynamicObject = serde_json::from_value(object).expect("an object");
+        let name = self.name(run);
+        let object = self.object(&name);
         eventually("the object is made", async || {
             let made = api(&plane.client)
                 .create(&PostParams::default(), &object)
