@@ -1,12 +1,15 @@
 //! The dashboard's listener: read-only JSON about scaling and placement, and a list of its paths.
 //!
-//! It reads the states that the loops and the handlers leave behind, and waits for neither.
+//! It reads the states that the loops and the handlers leave behind, and waits for neither. It asks
+//! nobody who they are, so it listens on loopback, and answers to [`Hosts`] only.
 
 mod explain;
+mod hosts;
 mod index;
 mod query;
 mod scaling;
 
 pub use explain::explanations;
+pub use hosts::Hosts;
 pub use index::index;
 pub use scaling::Scaling;

@@ -10,6 +10,7 @@ mod support {
     pub(crate) mod dev_api;
     #[allow(dead_code)] // other test programs use the rest
     pub(crate) mod load;
+    pub(crate) mod overlay;
 }
 
 mod scenarios {

@@ -8,6 +8,7 @@ mod support {
     pub(crate) mod control_plane;
     pub(crate) mod dev_api;
     pub(crate) mod load;
+    pub(crate) mod overlay;
 }
 
 mod whole {

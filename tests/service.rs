@@ -11,6 +11,7 @@ mod support {
     pub(crate) mod metrics_exporter;
     pub(crate) mod metrics_server;
     pub(crate) mod metrics_stand_in;
+    pub(crate) mod overlay;
     pub(crate) mod recorded;
     pub(crate) mod server_client;
     pub(crate) mod server_fixture;

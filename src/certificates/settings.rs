@@ -13,7 +13,8 @@ use crate::server::tls::ServerFiles;
 pub struct Settings {
     pub serving: Serving,
     /// The CA whose client certificates may call the extender, read from a file; without one, the
-    /// self-managed CA, or anybody where the certificate comes from files.
+    /// self-managed CA. Where the certificate comes from files there is none only if the
+    /// configuration says that anybody may call.
     pub scheduler_ca: Option<PathBuf>,
 }
 

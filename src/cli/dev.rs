@@ -15,7 +15,9 @@ mod terminal;
 mod thinned;
 mod view;
 
+use std::fs::Permissions;
 use std::io::{self, IsTerminal as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -176,8 +178,11 @@ fn compare(options: &Options, RunResult { summary, lags }: RunResult) -> Compari
 
 pub(super) fn run(args: Args) -> Result<(), Failure> {
     let scenario = scenario(args.scenario, args.nodes)?;
-    // Nobody but the user may read it: the kubeconfig in it is an administrator's.
-    let folder = tempfile::Builder::new().prefix("evenkeel-dev-").tempdir()?;
+    // The kubeconfig in it is an administrator's, so that nobody else may enter.
+    let folder = tempfile::Builder::new()
+        .prefix("evenkeel-dev-")
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir()?;
     let options = Options {
         scenario,
         seed: args.seed,

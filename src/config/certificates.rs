@@ -19,6 +19,7 @@ section! {
         self_managed: SelfManagedSection = SelfManagedSection::default(),
         files: FilesSection = FilesSection::default(),
         scheduler_ca: Option<Text> = None,
+        extender_callers: ExtenderCallers = ExtenderCallers::default(),
     }
 
     /// `certificates.selfManaged` as it is written.
@@ -49,6 +50,17 @@ pub(super) enum Mode {
     Files,
 }
 
+/// Who may call the extender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ExtenderCallers {
+    /// Clients with a certificate of the scheduler authority.
+    #[default]
+    Authenticated,
+    /// Whoever reaches the port; only with files, and only where it is said.
+    Anybody,
+}
+
 impl CertificatesSection {
     pub(super) fn check(&self, check: &mut Checker) -> Settings {
         let Self {
@@ -56,7 +68,11 @@ impl CertificatesSection {
             self_managed,
             files,
             scheduler_ca,
+            extender_callers,
         } = self;
+        let scheduler_ca = scheduler_ca.as_ref().map(Text::as_ref);
+        let scheduler_ca = scheduler_ca.filter(|path: &&str| !path.is_empty());
+        check_callers(*mode, scheduler_ca, *extender_callers, check);
         // Both are checked, so that a mistake shows before the mode is switched.
         let self_managed = self_managed.check(check);
         let files = files.check(check);
@@ -65,10 +81,43 @@ impl CertificatesSection {
                 Mode::SelfManaged => Serving::SelfManaged(self_managed),
                 Mode::Files => Serving::Files(files),
             },
-            scheduler_ca: scheduler_ca
-                .as_ref()
-                .map(|path| PathBuf::from(path.as_ref())),
+            scheduler_ca: scheduler_ca.map(PathBuf::from),
         }
+    }
+}
+
+/// Notes where the extender would be open to everybody without a word of the operator's, and where
+/// that word contradicts the rest.
+fn check_callers(
+    mode: Mode,
+    scheduler_ca: Option<&str>,
+    callers: ExtenderCallers,
+    check: &mut Checker,
+) {
+    const CALLERS: &str = "certificates.extenderCallers";
+    match (mode, scheduler_ca, callers) {
+        (Mode::Files, None, ExtenderCallers::Authenticated) => check.refuse_value(
+            "certificates.mode",
+            "files",
+            "files with certificates.schedulerCa, the file of the CA that signs kube-scheduler's \
+             client certificate, such as /etc/evenkeel/scheduler/ca.crt; or with \
+             certificates.extenderCallers: anybody, by which whoever reaches the port may ask the \
+             extender",
+        ),
+        (Mode::Files, Some(_), ExtenderCallers::Anybody) => check.refuse_value(
+            CALLERS,
+            "anybody",
+            "authenticated, since certificates.schedulerCa is given",
+        ),
+        (Mode::SelfManaged, _, ExtenderCallers::Anybody) => check.refuse_value(
+            CALLERS,
+            "anybody",
+            "authenticated, or certificates.mode: files: self-managed certificates have an \
+             authority for callers",
+        ),
+        (Mode::Files, None, ExtenderCallers::Anybody)
+        | (Mode::Files, Some(_), ExtenderCallers::Authenticated)
+        | (Mode::SelfManaged, _, ExtenderCallers::Authenticated) => {}
     }
 }
 

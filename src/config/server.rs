@@ -1,7 +1,10 @@
 //! `server`: addresses to listen on, and the bounds of what is taken at once.
 
 use std::net::SocketAddr;
+use std::str::FromStr as _;
 use std::time::Duration;
+
+use axum::http::uri::Authority;
 
 use super::check::Checker;
 use super::section::section;
@@ -23,6 +26,7 @@ section! {
         https: Text = "0.0.0.0:8443".into(),
         http: Text = "0.0.0.0:8080".into(),
         dashboard: Text = "127.0.0.1:8081".into(),
+        dashboard_hosts: Vec<String> = Vec::new(),
         // The API server takes objects up to 3 MiB.
         admission_body_limit: Text = "4Mi".into(),
         // 5,000 whole Node objects are about 30 MB.
@@ -50,6 +54,7 @@ impl ServerSection {
             https,
             http,
             dashboard,
+            dashboard_hosts,
             admission_body_limit,
             extender_body_limit,
             body_budget,
@@ -63,6 +68,7 @@ impl ServerSection {
         } = self;
         let listeners = Settings {
             dashboard: loopback("server.dashboard", dashboard, check),
+            dashboard_hosts: hosts("server.dashboardHosts", dashboard_hosts, check),
             https: check.listen("server.https", https),
             http: check.listen("server.http", http),
             webhook: ListenerSettings {
@@ -84,6 +90,21 @@ impl ServerSection {
         };
         (listeners, requests)
     }
+}
+
+/// Host names, each as it stands in a `Host` header, less its port.
+fn hosts(path: &str, given: &[String], check: &mut Checker) -> Vec<String> {
+    for (index, host) in given.iter().enumerate() {
+        let whole = Authority::from_str(host).is_ok_and(|authority| authority.host() == host);
+        if !whole {
+            check.refuse_value(
+                &format!("{path}[{index}]"),
+                host,
+                "a name or an address without a port, such as keel.example.org",
+            );
+        }
+    }
+    given.to_vec()
 }
 
 fn loopback(path: &str, text: &Text, check: &mut Checker) -> SocketAddr {

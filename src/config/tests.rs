@@ -116,6 +116,26 @@ fn every_field_of_the_complete_example_is_read() {
     }
 }
 
+/// Whoever leaves the extender to everybody has written so.
+#[test]
+fn certificates_in_files_need_an_authority_for_callers_or_a_word() {
+    let open = "certificates: {mode: files, extenderCallers: anybody}";
+    assert_eq!(load(open).unwrap().certificates.scheduler_ca, None);
+    let closed = "certificates: {mode: files, schedulerCa: /tls/ca.crt}";
+    let closed = load(closed).unwrap().certificates.scheduler_ca;
+    assert_eq!(closed.as_deref(), Some(Path::new("/tls/ca.crt")));
+
+    let sources = Sources {
+        environment: vec![("EVENKEEL_CERTIFICATES_MODE".to_owned(), "files".to_owned())],
+        ..Sources::default()
+    };
+    let refused = Config::load(&sources).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("environment variable EVENKEEL_CERTIFICATES_MODE: certificates.mode: "),
+        "{refused}"
+    );
+}
+
 /// Files with one mistake each, the path of the field, and a part of what is said to be accepted.
 const REFUSED: &[(&str, &str, &str)] = &[
     (
@@ -303,6 +323,16 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "a loopback address",
     ),
     (
+        "server: {dashboardHosts: [keel.example.org, 'http://keel.example.org']}",
+        "server.dashboardHosts[1]",
+        "without a port",
+    ),
+    (
+        "server: {dashboardHosts: ['localhost:8081']}",
+        "server.dashboardHosts[0]",
+        "such as keel.example.org",
+    ),
+    (
         "server: {admissionBodyLimit: lots}",
         "server.admissionBodyLimit",
         "quantity",
@@ -327,6 +357,31 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "server: {drainTimeout: 1 fortnight}",
         "server.drainTimeout",
         "a duration",
+    ),
+    (
+        "certificates: {mode: files}",
+        "certificates.mode",
+        "with certificates.extenderCallers: anybody",
+    ),
+    (
+        "certificates: {mode: files, schedulerCa: ''}",
+        "certificates.mode",
+        "the file of the CA that signs kube-scheduler's client certificate",
+    ),
+    (
+        "certificates: {mode: files, schedulerCa: /tls/ca.crt, extenderCallers: anybody}",
+        "certificates.extenderCallers",
+        "since certificates.schedulerCa is given",
+    ),
+    (
+        "certificates: {extenderCallers: anybody}",
+        "certificates.extenderCallers",
+        "or certificates.mode: files",
+    ),
+    (
+        "certificates: {extenderCallers: nobody}",
+        "certificates.extenderCallers",
+        "`authenticated` or `anybody`",
     ),
     (
         "certificates: {mode: none}",

@@ -5,13 +5,15 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 /// Addresses to listen on, and the end of the service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Webhook and extender, over TLS.
     pub https: SocketAddr,
     pub http: SocketAddr,
     /// The dashboard; without authentication, so on loopback.
     pub dashboard: SocketAddr,
+    /// Names by which it may be asked for besides those of loopback, without a port.
+    pub dashboard_hosts: Vec<String>,
     /// Bounds of the connections of webhook and extender.
     pub webhook: ListenerSettings,
     pub drain: DrainSettings,

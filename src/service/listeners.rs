@@ -56,6 +56,7 @@ pub(super) async fn dashboard(
     let router = dashboard::explanations(&parts.handlers)
         .merge(scaling.routes())
         .merge(dashboard::index());
+    let router = dashboard::Hosts::new(&parts.config.server.dashboard_hosts).guard(router);
     let shutdown = drain.observer();
     tasks.spawn(async move {
         listener.serve(router, shutdown).await;

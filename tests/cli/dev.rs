@@ -1,5 +1,16 @@
 //! `evenkeel dev`: the whole cluster in one call, and what is refused before it starts.
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::ListParams;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::evenkeel;
@@ -40,6 +51,107 @@ fn a_short_run_tells_how_to_reach_the_cluster_what_happens_and_how_it_compares()
     ] {
         assert!(called.stdout.contains(part), "{part}: {}", called.stdout);
     }
+}
+
+/// A run that is looked at while it goes on; it ends with this.
+struct Running(Child);
+
+impl Running {
+    /// Starts one, by somebody whose files are open to everybody unless said otherwise; and what it
+    /// says of itself.
+    fn start() -> (Self, Value) {
+        let mut run = Command::new("sh")
+            .args([
+                "-c",
+                "umask 0; exec \"$0\" \"$@\"",
+                env!("CARGO_BIN_EXE_evenkeel"),
+            ])
+            .args(["dev", "--patience", "10s", "-o", "json"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut said = BufReader::new(run.stdout.take().expect("it is piped"));
+        let run = Self(run);
+        let mut line = String::new();
+        said.read_line(&mut line)
+            .expect("it says how it is reached");
+        // What it says later is not to hold it up.
+        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+        (
+            run,
+            serde_json::from_str(&line).expect("each line is an object"),
+        )
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // In good order, so that its folder goes too.
+        let pid = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
+        let _ = pid.map(|pid| kill_process(pid, Signal::TERM));
+        let _ = self.0.wait();
+    }
+}
+
+/// The same way to the cluster with another token.
+fn with_token(kubeconfig: &Kubeconfig, token: Option<&str>) -> Kubeconfig {
+    let mut kubeconfig = kubeconfig.clone();
+    for user in &mut kubeconfig.auth_infos {
+        let user = user.auth_info.get_or_insert_default();
+        user.token = token.map(|token| token.to_owned().into());
+    }
+    kubeconfig
+}
+
+/// The code of the answer to whoever wants to read the Secrets.
+async fn code(kubeconfig: Kubeconfig) -> u16 {
+    let options = KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;
+    let client = Client::try_from(config.unwrap()).unwrap();
+    match Api::<Secret>::all(client)
+        .list(&ListParams::default())
+        .await
+    {
+        Ok(_) => 200,
+        Err(kube::Error::Api(status)) => status.code,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Status of `/` for a request to this host.
+fn status(address: &str, host: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split(' ').nth(1).unwrap_or_default().to_owned()
+}
+
+/// Whoever else has an account on the machine reaches its loopback and looks into its folders; and
+/// pages on the web reach loopback by the browser of whoever reads them.
+#[test]
+fn others_on_the_machine_and_pages_on_the_web_stay_outside() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let (_run, started) = Running::start();
+    let path = Path::new(started["kubeconfig"].as_str().unwrap());
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(path.parent().unwrap()), 0o700);
+    assert_eq!(mode(path), 0o600);
+
+    let kubeconfig = Kubeconfig::read_from(path).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for token in [None, Some("in-memory"), Some("anything")] {
+        let other = with_token(&kubeconfig, token);
+        assert_eq!(runtime.block_on(code(other)), 401, "{token:?}");
+    }
+    assert_eq!(runtime.block_on(code(kubeconfig)), 200);
+
+    let dashboard = started["dashboard"].as_str().unwrap();
+    assert_eq!(status(dashboard, dashboard), "200");
+    assert_eq!(status(dashboard, "localhost:9000"), "200");
+    let (_, port) = dashboard.split_once(':').unwrap();
+    assert_eq!(status(dashboard, &format!("evil.example:{port}")), "421");
 }
 
 #[test]

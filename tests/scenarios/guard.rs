@@ -1,31 +1,79 @@
 //! What the shipped ServiceAccount may write: RBAC and the admission policy together, against a
 //! real API server.
 
-use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
+use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
+use crate::support::control_plane::manifests::{self, Installation};
 use crate::support::control_plane::objects;
 use crate::support::control_plane::wait::{eventually, holds};
-use crate::support::control_plane::{ControlPlane, manifests, with_control_plane};
-
-const NAMESPACE: &str = "guarded";
+use crate::support::control_plane::{ControlPlane, with_control_plane};
 
 #[test]
 fn evenkeel_may_write_bounds_and_its_annotations_and_nothing_else() {
     with_control_plane(async |plane| {
         let installation = manifests::install(plane, 443, None).await;
-        let kubeconfig = Kubeconfig::read_from(&installation.kubeconfig).expect("a kubeconfig");
-        let options = KubeConfigOptions::default();
-        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;
-        let evenkeel = Client::try_from(config.expect("it is whole")).expect("a client");
-        objects::create_namespace(&plane.client, NAMESPACE, &[]).await;
-        for case in cases() {
-            case.hold(plane, &evenkeel).await;
-        }
+        hold_cases(plane, &installation, "guarded").await;
     });
+}
+
+/// Somebody's overlay puts it into another namespace, and the guard goes with it.
+#[test]
+fn evenkeel_is_narrowed_in_whatever_namespace_it_is() {
+    with_control_plane(async |plane| {
+        let installation = manifests::install_moved(plane, "keel-elsewhere").await;
+        hold_cases(plane, &installation, "guarded-elsewhere").await;
+
+        // Whoever has that name in another namespace is no concern of the guard's.
+        let change = Patch::Merge(annotated("example.com/owner", &json!("namesake")));
+        let nodes: Api<Node> = Api::all(namesake(plane).await);
+        let params = PatchParams::default();
+        let written = nodes.patch("guarded-elsewhere", &params, &change).await;
+        written.expect("a namesake writes");
+
+        // Without its rights there is nobody to narrow, and nobody else is in the way.
+        let grants: Api<ClusterRoleBinding> = Api::all(plane.client.clone());
+        let gone = grants.delete("evenkeel", &DeleteParams::default()).await;
+        gone.expect("it is deleted");
+        let nodes: Api<Node> = Api::all(plane.client.clone());
+        let change = Patch::Merge(annotated("example.com/owner", &json!("admin")));
+        let written = nodes.patch("guarded-elsewhere", &params, &change).await;
+        written.expect("an administrator writes");
+    });
+}
+
+async fn client(kubeconfig: Kubeconfig) -> Client {
+    let options = KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;
+    Client::try_from(config.expect("it is whole")).expect("a client")
+}
+
+/// An administrator by the name that the shipped ServiceAccount has in the namespace of the base.
+async fn namesake(plane: &ControlPlane) -> Client {
+    let path = plane.folder().join("admin.kubeconfig");
+    let mut kubeconfig = Kubeconfig::read_from(path).expect("a kubeconfig");
+    for user in &mut kubeconfig.auth_infos {
+        let user = user.auth_info.get_or_insert_default();
+        user.impersonate = Some("system:serviceaccount:evenkeel-system:evenkeel".to_owned());
+        user.impersonate_groups = Some(vec!["system:masters".to_owned()]);
+    }
+    client(kubeconfig).await
+}
+
+/// Tries all cases by the rights of an installation, on objects that are named after `run`.
+async fn hold_cases(plane: &ControlPlane, installation: &Installation, run: &'static str) {
+    let kubeconfig = Kubeconfig::read_from(&installation.kubeconfig).expect("a kubeconfig");
+    let evenkeel = client(kubeconfig).await;
+    objects::create_namespace(&plane.client, run, &[]).await;
+    define_scaled_objects(&plane.client).await;
+    for case in cases() {
+        case.hold(plane, &evenkeel, run).await;
+    }
 }
 
 /// An object with changes of it that are let through, and others that are not.
@@ -53,7 +101,7 @@ fn foreign() -> Vec<Value> {
     ]
 }
 
-fn cases() -> [Case; 4] {
+fn cases() -> [Case; 7] {
     let template = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [
         {"name": "app", "image": "registry.example/app:1"}]}});
     let deployment = json!({"replicas": 0, "template": template,
@@ -61,7 +109,10 @@ fn cases() -> [Case; 4] {
     let mut stateful_set = deployment.clone();
     stateful_set["serviceName"] = json!("web");
     [
+        node(),
+        namespace(),
         autoscaler(),
+        old_autoscaler(),
         scaled_object(),
         workload("Deployment", deployment),
         workload("StatefulSet", stateful_set),
@@ -72,6 +123,57 @@ fn cases() -> [Case; 4] {
 fn written(bounds: &Value) -> Value {
     json!({"spec": bounds, "metadata": {"annotations": {
         "evenkeel.dev/bounds": "{}", "evenkeel.dev/scaling-status": "{}"}}})
+}
+
+/// Whoever may patch a node could drain it, tell another capacity of it, or have Pods flee from it.
+fn node() -> Case {
+    let wake = |value| annotated("evenkeel.dev/headroom-returned", &value);
+    Case {
+        group: "",
+        version: "v1",
+        kind: "Node",
+        spec: json!({}),
+        allowed: vec![wake(json!("2026-01-01T00:00:00Z")), wake(Value::Null)],
+        refused: vec![
+            json!({"spec": {"unschedulable": true}}),
+            json!({"spec": {"taints": [{"key": "a", "effect": "NoExecute"}]}}),
+            json!({"metadata": {"labels": {"node-role.kubernetes.io/control-plane": ""}}}),
+            annotated("evenkeel.dev/network-capacity", &json!("1Tbps")),
+            annotated("evenkeel.dev/bounds", &json!("{}")),
+        ],
+    }
+}
+
+/// Whoever may patch a namespace could lift its security level, or opt it in.
+fn namespace() -> Case {
+    let label = |value: Value| json!({"metadata": {"labels": {"evenkeel.dev/enabled": value}}});
+    Case {
+        group: "",
+        version: "v1",
+        kind: "Namespace",
+        spec: json!({}),
+        allowed: vec![label(json!("true")), label(Value::Null)],
+        refused: vec![
+            json!({"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}}}),
+            json!({"metadata": {"labels": {"app": null, "evenkeel.dev/enabled": "true"}}}),
+            annotated("evenkeel.dev/enabled", &json!("true")),
+            annotated("evenkeel.dev/headroom-returned", &json!("now")),
+            annotated("evenkeel.dev/scaling-status", &json!("{}")),
+        ],
+    }
+}
+
+/// The same object through an older version of its API.
+fn old_autoscaler() -> Case {
+    Case {
+        version: "v1",
+        allowed: vec![written(&json!({"minReplicas": 2}))],
+        refused: vec![
+            json!({"spec": {"targetCPUUtilizationPercentage": 1}}),
+            json!({"spec": {"scaleTargetRef": {"name": "other"}}}),
+        ],
+        ..autoscaler()
+    }
 }
 
 fn autoscaler() -> Case {
@@ -131,22 +233,39 @@ fn workload(kind: &'static str, spec: Value) -> Case {
 }
 
 impl Case {
-    async fn hold(&self, plane: &ControlPlane, evenkeel: &Client) {
-        let kind = self.kind;
-        if kind == "ScaledObject" {
-            define_scaled_objects(&plane.client).await;
+    /// One that no other object of the kind has: the namespace of the other objects is `run` itself.
+    fn name(&self, run: &str) -> String {
+        match (self.kind, self.version) {
+            ("Namespace", _) => format!("{run}-namespace"),
+            ("HorizontalPodAutoscaler", "v1") => format!("{run}-old"),
+            _ => run.to_owned(),
         }
-        let gvk = GroupVersionKind::gvk(self.group, self.version, kind);
-        let resource = ApiResource::from_gvk(&gvk);
-        let api = |client: &Client| -> Api<DynamicObject> {
-            Api::namespaced_with(client.clone(), NAMESPACE, &resource)
-        };
+    }
+
+    fn object(&self, name: &str) -> DynamicObject {
+        let gvk = GroupVersionKind::gvk(self.group, self.version, self.kind);
         let object = json!({
-            "apiVersion": gvk.api_version(), "kind": kind,
-            "metadata": {"name": "web", "annotations": {"kept": "yes"}, "labels": {"app": "web"}},
+            "apiVersion": gvk.api_version(), "kind": self.kind,
+            "metadata": {"name": name, "annotations": {"kept": "yes"}, "labels": {"app": "web"}},
             "spec": self.spec,
         });
-        let object: DynamicObject = serde_json::from_value(object).expect("an object");
+        serde_json::from_value(object).expect("an object")
+    }
+
+    async fn hold(&self, plane: &ControlPlane, evenkeel: &Client, run: &'static str) {
+        let kind = self.kind;
+        let gvk = GroupVersionKind::gvk(self.group, self.version, kind);
+        let resource = ApiResource::from_gvk(&gvk);
+        let in_cluster = matches!(kind, "Node" | "Namespace");
+        let api = |client: &Client| -> Api<DynamicObject> {
+            if in_cluster {
+                Api::all_with(client.clone(), &resource)
+            } else {
+                Api::namespaced_with(client.clone(), run, &resource)
+            }
+        };
+        let name = self.name(run);
+        let object = self.object(&name);
         eventually("the object is made", async || {
             let made = api(&plane.client)
                 .create(&PostParams::default(), &object)
@@ -157,7 +276,7 @@ impl Case {
         let ours = api(evenkeel);
         let send = async |change: &Value| {
             let params = PatchParams::default();
-            ours.patch("web", &params, &Patch::Merge(change)).await
+            ours.patch(&name, &params, &Patch::Merge(change)).await
         };
         let refused = async |change: &Value| match send(change).await {
             Err(kube::Error::Api(status)) => {
@@ -181,6 +300,24 @@ impl Case {
             let answer = send(change).await;
             assert!(answer.is_ok(), "{kind} {change}: {answer:?}");
         }
+        self.hold_rights(&ours, &name).await;
+        let (others, params) = (api(&plane.client), PatchParams::default());
+        let annotation = annotated("example.com/owner", &json!("me"));
+        let change = Patch::Merge(annotation);
+        let written = others.patch(&name, &params, &change).await;
+        written.expect("others may write what they like");
+    }
+
+    /// What no policy has to refuse, since there is no right to it.
+    async fn hold_rights(&self, ours: &Api<DynamicObject>, name: &str) {
+        let status = Patch::Merge(json!({"status": {}}));
+        let params = PatchParams::default();
+        let deleted = ours.delete(name, &DeleteParams::default()).await.map(drop);
+        let status = ours.patch_status(name, &params, &status).await.map(drop);
+        for answer in [deleted, status] {
+            let forbidden = matches!(&answer, Err(kube::Error::Api(status)) if status.code == 403);
+            assert!(forbidden, "{}: {answer:?}", self.kind);
+        }
     }
 }
 
@@ -199,9 +336,10 @@ async fn define_scaled_objects(client: &Client) {
                 "schema": {"openAPIV3Schema": schema}}],
         },
     });
-    let definition = serde_json::from_value(definition).expect("a definition");
+    let params = PatchParams::apply("control-plane-test").force();
+    let name = "scaledobjects.keda.sh";
     let made = definitions
-        .create(&PostParams::default(), &definition)
+        .patch(name, &params, &Patch::Apply(&definition))
         .await;
     made.expect("the definition is made");
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 pub(crate) enum Reason {
     /// The request cannot be read.
     BadRequest,
-    /// Credentials are asked for and none were given.
+    /// A token is asked for, and none or another one was given.
     Unauthorized,
     /// An admission rule refuses.
     Forbidden,

@@ -5,7 +5,8 @@
 //! of errors: defaults, validation, resource versions, watches, the four kinds of patch, server-side
 //! apply, finalizers, garbage collection, CustomResourceDefinitions, mutating webhooks. The README
 //! lists what it does and does not do; a request that it cannot serve is refused with a `Status`
-//! that says so. Nobody is authenticated or authorised.
+//! that says so. Whoever sends the token of the [`Settings`] is an administrator, and everybody is
+//! where none is set.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new()?.block_on(async {
@@ -38,6 +39,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs, unreachable_pub)]
 
+mod access;
 mod admission;
 mod apis;
 mod call;

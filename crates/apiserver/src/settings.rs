@@ -21,8 +21,27 @@ pub struct Settings {
     pub address: SocketAddr,
     /// HTTPS under a certificate authority of its own, else plain HTTP.
     pub tls: bool,
-    /// Refuses requests without a bearer token with 401; any token is accepted.
-    pub require_token: bool,
+    /// The bearer token of the one user: a request without it is answered 401, whatever its path.
+    /// [`kubeconfig`](crate::ApiServer::kubeconfig) carries it. Without a token everybody who
+    /// reaches the port is an administrator, which on loopback is every user of the machine.
+    /// kubectl and client-go send tokens over TLS only.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// use evenkeel_apiserver::{ApiServer, Settings};
+    ///
+    /// let server = ApiServer::start(Settings {
+    ///     tls: true,
+    ///     token: Some("pick-a-random-one".to_owned()),
+    ///     ..Settings::default()
+    /// })
+    /// .await?;
+    /// assert!(server.kubeconfig().contains("token: \"pick-a-random-one\""));
+    /// server.stop().await;
+    /// # Ok::<_, Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub token: Option<String>,
     /// The number of changes to each resource that are remembered for watches; a watch from an older
     /// version is answered 410.
     pub history: usize,
@@ -41,7 +60,7 @@ impl Default for Settings {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             tls: false,
-            require_token: false,
+            token: None,
             history: 8_192,
             bookmark_interval: Duration::from_secs(5),
             seed: 0,

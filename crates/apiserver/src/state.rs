@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::access::Access;
 use crate::control::Control;
 use crate::identity::Identities;
 use crate::network::client::Client;
@@ -23,7 +24,7 @@ pub(crate) struct Api {
     pub(crate) client: Client,
     pub(crate) metrics: Option<Arc<dyn ResourceMetrics>>,
     pub(crate) control: Control,
-    pub(crate) require_token: bool,
+    pub(crate) access: Access,
     pub(crate) bookmark_interval: std::time::Duration,
     clock: Clock,
 }
@@ -45,7 +46,7 @@ impl Api {
             client: Client::default(),
             metrics: settings.metrics.clone(),
             control,
-            require_token: settings.require_token,
+            access: Access::new(settings.token.as_deref()),
             bookmark_interval: settings.bookmark_interval,
             clock: Arc::clone(&settings.clock),
         }

@@ -19,6 +19,7 @@ mod readiness;
 mod scheduling;
 mod service;
 mod service_events;
+mod token;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -109,6 +110,7 @@ impl Cluster {
         let readings = ResourceReadings::new(machines.clone(), timeline.clone());
         let server = ApiServer::start(api::Settings {
             tls: true,
+            token: Some(token::random()?),
             seed: options.seed,
             metrics: Some(Arc::new(readings)),
             clock: Arc::new(move || clock.now()),

@@ -16,6 +16,8 @@ const SKEW: SignedDuration = SignedDuration::from_secs(5);
 const LEADER: &str = "leader";
 const SWITCH: &str = "kill-switch";
 const GUARD: &str = "write-guard";
+/// The ClusterRoleBinding whose ServiceAccount the guard narrows.
+const GRANT: &str = "evenkeel";
 
 pub(super) fn leader(evidence: &Evidence<'_>) -> Found {
     let lease = evidence
@@ -120,15 +122,24 @@ pub(super) fn guard(evidence: &Evidence<'_>) -> Found {
         .seen
         .write_guard
         .look(GUARD, "what narrows Evenkeel's writes")?;
-    let denies = binding.is_some_and(|binding| {
-        let spec = binding.spec.as_ref();
-        let actions = spec.and_then(|spec| spec.validation_actions.as_ref());
+    let spec = binding.and_then(|binding| binding.spec.as_ref());
+    let denies = spec.is_some_and(|spec| {
+        let actions = spec.validation_actions.as_ref();
         actions.is_some_and(|actions| actions.iter().any(|action| action == "Deny"))
     });
-    Ok(vec![if denies {
+    // By which the policy finds the ServiceAccount; an older one knew a single namespace.
+    let parameter = spec.and_then(|spec| spec.param_ref.as_ref());
+    let follows = parameter.is_some_and(|param| param.name.as_deref() == Some(GRANT));
+    Ok(vec![if denies && follows {
         Finding::ok(
             GUARD,
             "Evenkeel's writes are narrowed to its own annotations, its label and the bounds of HPAs",
+        )
+    } else if denies {
+        Finding::warning(
+            GUARD,
+            "what narrows writes is of an older version, which knows Evenkeel in evenkeel-system only",
+            "kubectl apply -f deploy/base/write-guard.yaml",
         )
     } else {
         Finding::warning(

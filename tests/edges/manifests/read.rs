@@ -7,6 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::support::overlay::moved;
+
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -46,6 +48,14 @@ pub(crate) fn overlays() -> Vec<String> {
         .collect();
     assert!(names.len() >= 4, "{names:?}");
     names
+}
+
+/// The objects that `kubectl apply -k` would send for somebody's overlay that puts `folder` into
+/// `namespace`; none where there is no kubectl.
+pub(crate) fn built_in(folder: &str, namespace: &str) -> Option<Vec<Value>> {
+    let overlay = tempfile::tempdir().unwrap();
+    moved(overlay.path(), folder, namespace);
+    built(overlay.path().to_str().unwrap())
 }
 
 /// The objects that `kubectl apply -k` would send; none where there is no kubectl.

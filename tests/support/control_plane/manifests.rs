@@ -19,9 +19,17 @@ use serde_json::{Value, json};
 
 use super::ControlPlane;
 use super::wait::{eventually, holds};
+use crate::support::overlay::moved;
 
 /// Where the shipped manifests put everything.
 pub(crate) const NAMESPACE: &str = "evenkeel-system";
+
+/// Kinds of the cluster that kustomize gives a namespace all the same. kubectl asks the API server for
+/// the scope of a kind, and the API server drops the namespace.
+const UNSCOPED: [&str; 2] = [
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+];
 
 /// What the shipped manifests say about how the program is run.
 #[derive(Debug)]
@@ -36,8 +44,35 @@ pub(crate) struct Installation {
 /// earlier installation made for itself is taken off. `timeout` replaces the webhook's own, in
 /// seconds.
 pub(crate) async fn install(plane: &ControlPlane, port: u16, timeout: Option<u32>) -> Installation {
-    let mut documents = built("deploy");
-    forget(&plane.client).await;
+    let documents = built(&shipped());
+    install_in(plane, NAMESPACE, documents, Webhook { port, timeout }).await
+}
+
+/// The same by an overlay of somebody's own, which puts everything into `namespace`.
+pub(crate) async fn install_moved(plane: &ControlPlane, namespace: &str) -> Installation {
+    let overlay = tempfile::tempdir().expect("a folder");
+    moved(overlay.path(), "deploy", namespace);
+    let webhook = Webhook {
+        port: 443,
+        timeout: None,
+    };
+    install_in(plane, namespace, built(overlay.path()), webhook).await
+}
+
+/// Where the webhook is served, and its time limit.
+struct Webhook {
+    port: u16,
+    timeout: Option<u32>,
+}
+
+async fn install_in(
+    plane: &ControlPlane,
+    namespace: &str,
+    mut documents: Vec<Value>,
+    webhook: Webhook,
+) -> Installation {
+    let Webhook { port, timeout } = webhook;
+    forget(&plane.client, namespace).await;
     // Server-side apply needs the Namespace first; kustomize prints it first.
     for document in &mut documents {
         match document["kind"].as_str() {
@@ -54,8 +89,8 @@ pub(crate) async fn install(plane: &ControlPlane, port: u16, timeout: Option<u32
     let account = deployment["spec"]["template"]["spec"]["serviceAccountName"]
         .as_str()
         .expect("the Deployment names its ServiceAccount");
-    await_rights(&plane.client, account).await;
-    let token = token(&plane.client, account).await;
+    await_rights(&plane.client, namespace, account).await;
+    let token = token(&plane.client, namespace, account).await;
     let file = of_kind(&documents, "ConfigMap")["data"]["config.yaml"]
         .as_str()
         .expect("the ConfigMap holds the configuration file");
@@ -67,7 +102,7 @@ pub(crate) async fn install(plane: &ControlPlane, port: u16, timeout: Option<u32
 
 /// Makes the shipped Deployment a real one, whose Pods answer probes and metrics at the port `http`.
 pub(crate) async fn deploy(client: &Client, http: u16) {
-    let documents = built("deploy");
+    let documents = built(&shipped());
     let mut deployment = of_kind(&documents, "Deployment").clone();
     let container = &mut deployment["spec"]["template"]["spec"]["containers"][0];
     let ports = container["ports"].as_array_mut().expect("it has ports");
@@ -79,17 +114,24 @@ pub(crate) async fn deploy(client: &Client, http: u16) {
 
 /// Lets the API server check what `kubectl apply -k` would apply, on top of an installation.
 pub(crate) async fn validate(client: &Client, kustomization: &str) {
-    for document in built(kustomization) {
+    for document in built(&root().join(kustomization)) {
         send(client, &document, true).await;
     }
 }
 
-/// The documents that kustomize makes of a folder of this repository.
-fn built(kustomization: &str) -> Vec<Value> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn shipped() -> PathBuf {
+    root().join("deploy")
+}
+
+/// The documents that kustomize makes of a folder.
+fn built(kustomization: &Path) -> Vec<Value> {
     let output = Command::new("kubectl")
         .arg("kustomize")
-        .arg(root.join(kustomization))
+        .arg(kustomization)
         .output()
         .expect("kubectl is on PATH");
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -121,7 +163,8 @@ async fn send(client: &Client, document: &Value, dry_run: bool) {
     let gvk = GroupVersionKind::try_from(&meta).expect("the apiVersion is well formed");
     let resource = ApiResource::from_gvk(&gvk);
     let name = document["metadata"]["name"].as_str().expect("a name");
-    let api: Api<DynamicObject> = match document["metadata"]["namespace"].as_str() {
+    let namespace = document["metadata"]["namespace"].as_str();
+    let api: Api<DynamicObject> = match namespace.filter(|_| !UNSCOPED.contains(&&*meta.kind)) {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
         None => Api::all_with(client.clone(), &resource),
     };
@@ -136,15 +179,15 @@ async fn send(client: &Client, document: &Value, dry_run: bool) {
 }
 
 /// Each test begins with certificates that nobody has made and a lease that nobody holds.
-async fn forget(client: &Client) {
+async fn forget(client: &Client, namespace: &str) {
     let all = ListParams::default();
     let now = DeleteParams::default();
-    let secrets: Api<Secret> = Api::namespaced(client.clone(), NAMESPACE);
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     secrets
         .delete_collection(&now, &all)
         .await
         .expect("Secrets are deleted");
-    let leases: Api<Lease> = Api::namespaced(client.clone(), NAMESPACE);
+    let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
     leases
         .delete_collection(&now, &all)
         .await
@@ -152,10 +195,10 @@ async fn forget(client: &Client) {
 }
 
 /// The API server obeys new bindings a moment after it has stored them. This one is the last.
-async fn await_rights(client: &Client, account: &str) {
+async fn await_rights(client: &Client, namespace: &str, account: &str) {
     let reviews: Api<SubjectAccessReview> = Api::all(client.clone());
     let review = serde_json::from_value(json!({"spec": {
-        "user": format!("system:serviceaccount:{NAMESPACE}:{account}"),
+        "user": format!("system:serviceaccount:{namespace}:{account}"),
         "resourceAttributes": {
             "group": "admissionregistration.k8s.io",
             "resource": "mutatingwebhookconfigurations",
@@ -174,8 +217,8 @@ async fn await_rights(client: &Client, account: &str) {
 }
 
 /// A token of the ServiceAccount, as kubelet would mount it.
-async fn token(client: &Client, account: &str) -> String {
-    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), NAMESPACE);
+async fn token(client: &Client, namespace: &str, account: &str) -> String {
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
     let request = TokenRequest {
         spec: TokenRequestSpec {
             expiration_seconds: Some(24 * 60 * 60),

@@ -12,6 +12,7 @@ use rcgen::{
 };
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The name of the authority, and of the cluster in kubeconfigs.
@@ -84,11 +85,14 @@ fn valid(params: &mut CertificateParams, now: Timestamp) {
     params.not_after = at(now.saturating_add(VALIDITY).unwrap_or(now));
 }
 
-/// A kubeconfig for a server, as YAML.
-pub(crate) fn kubeconfig(url: &str, certificate_pem: Option<&str>) -> String {
+/// A kubeconfig for a server, as YAML. Where the server asks for no token there is one all the same:
+/// kubectl asks its user for a name and a password where a file has no credentials.
+pub(crate) fn kubeconfig(url: &str, certificate_pem: Option<&str>, token: Option<&str>) -> String {
     let trust = certificate_pem.map_or_else(String::new, |pem| {
         format!("\n    certificate-authority-data: {}", STANDARD.encode(pem))
     });
+    // A text of JSON is one of YAML, whatever is in it.
+    let token = Value::from(token.unwrap_or(NAME));
     format!(
         "apiVersion: v1
 kind: Config
@@ -106,7 +110,7 @@ contexts:
 users:
 - name: kubernetes-admin
   user:
-    token: {NAME}
+    token: {token}
 "
     )
 }

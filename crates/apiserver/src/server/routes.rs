@@ -50,10 +50,10 @@ fn date(now: Timestamp) -> HeaderValue {
 }
 
 async fn answer(api: &Arc<Api>, parts: &Parts, body: Incoming) -> Result<Response<Body>, ApiError> {
-    let route = path::parse(parts.uri.path()).ok_or_else(ApiError::no_such_path)?;
-    if api.require_token && !header(&parts.headers, AUTHORIZATION).starts_with("Bearer ") {
+    if !api.access.admits(header(&parts.headers, AUTHORIZATION)) {
         return Err(ApiError::new(Reason::Unauthorized, "Unauthorized"));
     }
+    let route = path::parse(parts.uri.path()).ok_or_else(ApiError::no_such_path)?;
     let accepts = header(&parts.headers, ACCEPT);
     let reply = match &route {
         Route::Target(target) => return target_answer(api, parts, target, body).await,

@@ -1,5 +1,6 @@
 //! A running server: what starts it, and what the embedding code can ask of it.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -49,14 +50,23 @@ impl StartError {
 }
 
 /// A running API server. It ends when this is dropped, and its objects with it.
-#[derive(Debug)]
 pub struct ApiServer {
     address: SocketAddr,
     certificate_pem: Option<String>,
+    token: Option<String>,
     control: Control,
     stop: CancellationToken,
     server: JoinHandle<()>,
     collector: JoinHandle<()>,
+}
+
+impl fmt::Debug for ApiServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Never the token: what is printed ends up in logs.
+        f.debug_struct("ApiServer")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
 }
 
 impl ApiServer {
@@ -98,6 +108,7 @@ impl ApiServer {
         Ok(Self {
             address,
             certificate_pem: authority.map(|authority| authority.certificate_pem),
+            token: settings.token,
             control,
             stop,
             server,
@@ -128,10 +139,11 @@ impl ApiServer {
         self.certificate_pem.as_deref()
     }
 
-    /// A kubeconfig for kubectl and every client library, as YAML.
+    /// A kubeconfig for kubectl and every client library, as YAML. It carries the token of the
+    /// settings: whoever may read the file is an administrator of the server.
     #[must_use]
     pub fn kubeconfig(&self) -> String {
-        authority::kubeconfig(&self.url(), self.certificate_pem())
+        authority::kubeconfig(&self.url(), self.certificate_pem(), self.token.as_deref())
     }
 
     /// A handle to make the server fail on command.

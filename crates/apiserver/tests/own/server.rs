@@ -1,5 +1,6 @@
 //! Behaviour that only the server in memory has: its faults, its history, its metrics, its refusals.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -154,24 +155,62 @@ fn lists_can_be_streamed() {
     });
 }
 
+/// Everybody on a machine reaches its loopback: only who knows the token is served, on every path.
 #[test]
-fn tokens_can_be_asked_for() {
+fn a_token_that_is_set_is_asked_for_everywhere() {
     let closed = Settings {
-        require_token: true,
+        token: Some("of-this-run".to_owned()),
         tls: false,
         ..settings()
     };
     with_settings(closed, async |server, client| {
         get(client, "/api/v1/namespaces/default").await;
-        let mut bare = TcpStream::connect(server.address())
-            .await
-            .expect("it listens");
-        let request = b"GET /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-        bare.write_all(request).await.expect("it reads");
-        let mut answer = String::new();
-        bare.read_to_string(&mut answer).await.expect("it answers");
-        assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
+        let words = bare(
+            server.address(),
+            "/api",
+            "authorization: bearer of-this-run",
+        )
+        .await;
+        assert!(words.starts_with("HTTP/1.1 200 "), "{words}");
+        for path in [
+            "/",
+            "/api",
+            "/healthz",
+            "/version",
+            "/openapi/v3",
+            "/nothing",
+            "/api/v1/secrets?watch=true",
+            "/apis/metrics.k8s.io/v1beta1/nodes",
+            "/api/v1/namespaces/default/services/kubernetes/proxy/",
+        ] {
+            for header in [
+                "X-None: none",
+                "Authorization: Bearer in-memory",
+                "Authorization: Bearer of-this-ru",
+                "Authorization: Basic of-this-run",
+            ] {
+                let answer = bare(server.address(), path, header).await;
+                assert!(
+                    answer.starts_with("HTTP/1.1 401 "),
+                    "{path} {header}: {answer}"
+                );
+            }
+        }
+        assert!(!format!("{server:?}").contains("of-this-run"));
     });
+}
+
+/// The answer to a request with one more header, as it comes.
+async fn bare(address: SocketAddr, path: &str, header: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.expect("it listens");
+    let request =
+        format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{header}\r\n\r\n");
+    let written = stream.write_all(request.as_bytes()).await;
+    written.expect("it reads");
+    let mut answer = String::new();
+    let read = stream.read_to_string(&mut answer).await;
+    read.expect("it answers");
+    answer
 }
 
 /// A condition in CEL that nobody evaluates would be a webhook that is called at the wrong times.

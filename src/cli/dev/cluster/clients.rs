@@ -1,22 +1,24 @@
 //! How everything reaches the API server: the kubeconfig for people, and clients that say who they
 //! are, since the API server tells managers of fields apart by that.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use tokio::io::AsyncWriteExt as _;
 
 use super::StartError;
 use evenkeel_apiserver::ApiServer;
 
-/// Writes the kubeconfig; its path, and what it says.
+/// Writes the kubeconfig, for its owner only; its path, and what it says.
 pub(super) async fn connect(
     server: &ApiServer,
     folder: &Path,
 ) -> Result<(PathBuf, kube::Config), StartError> {
     let path = folder.join("kubeconfig");
     let text = server.kubeconfig();
-    tokio::fs::write(&path, &text)
+    write_private(&path, &text)
         .await
         .map_err(|source| StartError::Io {
             what: "the kubeconfig cannot be written",
@@ -27,6 +29,16 @@ pub(super) async fn connect(
     let config =
         kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     Ok((path, config.map_err(unusable)?))
+}
+
+/// Writes a file that was not there before and that nobody else may read.
+async fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = tokio::fs::OpenOptions::new();
+    // A mode holds for new files only.
+    options.write(true).create_new(true).mode(0o600);
+    let mut file = options.open(path).await?;
+    file.write_all(text.as_bytes()).await?;
+    file.flush().await
 }
 
 /// A client that says who it is.

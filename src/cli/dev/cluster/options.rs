@@ -33,7 +33,7 @@ pub struct Options {
     pub faults: Vec<Fault>,
     /// The headroom line that loads are compared with.
     pub line: Ratio,
-    /// Where the kubeconfig is written.
+    /// Where the kubeconfig is written: a folder without one, which only its owner should enter.
     pub folder: PathBuf,
     /// How long the webhook and the extender may take, in place of the shipped second and 200 ms,
     /// on machines too busy to keep them.
