@@ -68,7 +68,7 @@ pub struct Scaling {
     pub metrics: Metrics,
     /// The recent past of each target.
     pub traces: Traces,
-    /// What the models of all targets share.
+    /// The context that the models of all targets share.
     pub shared: Arc<Shared>,
 }
 

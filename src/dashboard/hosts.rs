@@ -107,7 +107,7 @@ mod tests {
         (status, String::from_utf8(body.unwrap().into()).unwrap())
     }
 
-    /// What users have: the address that is shown, a forwarded port, a tunnel, a configured name.
+    /// The hosts that users have: the address that is shown, a forwarded port, a tunnel, a configured name.
     #[tokio::test]
     async fn loopback_at_any_port_and_configured_hosts_are_answered() {
         for host in [

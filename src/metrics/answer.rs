@@ -21,7 +21,7 @@ pub struct Answer {
     pub dropped: Dropped,
 }
 
-/// What an answer tells.
+/// The content of an answer.
 #[derive(Debug)]
 pub enum Content {
     /// A part of the usage; all else is empty.

@@ -98,11 +98,9 @@ pub(crate) struct Asked {
 /// What came back.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// The status.
     pub status: StatusCode,
     /// Whether it says when to come back, which no answer may.
     pub retry_after: bool,
-    /// The body.
     pub body: Bytes,
 }
 

@@ -29,7 +29,6 @@ pub(crate) struct Recorded {
     /// Whether the client showed a certificate.
     #[allow(dead_code)] // of interest to the extender alone
     pub client_certificate: bool,
-    /// The body.
     pub body: Bytes,
 }
 

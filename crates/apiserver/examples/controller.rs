@@ -40,7 +40,6 @@ async fn controller(client: Client) {
         .await;
 }
 
-/// The test.
 pub(crate) async fn test() -> Result<(), Box<dyn Error>> {
     let server = ApiServer::start(Settings::default()).await?;
     let client = Client::try_from(kube::Config::new(server.url().parse()?))?;

@@ -62,7 +62,6 @@ async fn serve() -> Result<(SocketAddr, String), Box<dyn Error>> {
     Ok((address, made.cert.pem()))
 }
 
-/// The test.
 pub(crate) async fn test() -> Result<(), Box<dyn Error>> {
     let server = ApiServer::start(Settings::default()).await?;
     let client = Client::try_from(kube::Config::new(server.url().parse()?))?;

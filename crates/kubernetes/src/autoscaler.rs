@@ -60,10 +60,8 @@ pub struct ScaleTarget {
     /// Group and version of the kind.
     #[serde(deserialize_with = "null_is_default")]
     pub api_version: String,
-    /// The kind.
     #[serde(deserialize_with = "null_is_default")]
     pub kind: String,
-    /// The name.
     #[serde(deserialize_with = "null_is_default")]
     pub name: String,
 }

@@ -15,7 +15,6 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use crate::json::list;
 
-/// A `PodMetricsList`.
 #[derive(Debug, Deserialize)]
 pub struct PodMetricsList {
     #[serde(default, deserialize_with = "list")]

@@ -62,7 +62,7 @@ fn all(faults: &[String]) -> Result<(), SelectorError> {
 /// Checks a label, which errors call `field`.
 ///
 /// # Errors
-/// What is wrong with it in words.
+/// The faults, in the words of Kubernetes.
 pub(crate) fn key(field: &str, key: &str) -> Result<(), String> {
     let faults = key_faults(key);
     if faults.is_empty() {
@@ -76,7 +76,7 @@ fn invalid(field: &str, found: &str, faults: &[String]) -> String {
     format!("{field}: Invalid value: {found}: {faults}")
 }
 
-/// What is wrong with the number of values, or with a value that is to be a number.
+/// Faults in the number of values, or in a value that is to be a number.
 fn arity(operator: Operator, values: &[&str]) -> Vec<String> {
     let wrong = |why| {
         vec![format!(

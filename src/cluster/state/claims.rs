@@ -1,4 +1,4 @@
-//! What bound Pods claim in their annotations, kept so that it can be counted anew when a namespace
+//! Claims of bound Pods in their annotations, kept so that they can be counted anew when a namespace
 //! opts in or out, or when the largest node is another one.
 //!
 //! A claim counts as high as it was when the Pod's binding was first seen: the node was judged by

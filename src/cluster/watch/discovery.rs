@@ -8,7 +8,7 @@ use std::time::Duration;
 use kube::Client;
 use tracing::{info, warn};
 
-use super::follow::{Watch, follow};
+use super::follow::{Watch, objects};
 use crate::cluster::metrics::WatchOutcome;
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::kinds::Kind;
@@ -25,7 +25,7 @@ pub(super) async fn scaled_objects(client: Client, watch: Watch, interval: Durat
         info!(kind, "the cluster serves this kind, and it is watched");
         watch.state.serve_scaled_objects(true);
         tokio::select! {
-            () = follow::<WatchedScaledObject>(client.clone(), &watch) => {}
+            () = objects::<WatchedScaledObject>(client.clone(), &watch) => {}
             () = watch.until(&client, interval, false) => {
                 info!(kind, "the cluster serves this kind no more");
             }

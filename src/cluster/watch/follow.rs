@@ -1,6 +1,7 @@
 //! One watch: follows the events of a kind, applies each object to the picture, and leaves out what
 //! cannot be read.
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -29,20 +30,7 @@ pub(super) struct Watch {
     pub(super) warned: RateLimited<&'static str>,
 }
 
-pub(super) async fn objects<K>(client: Client, watch: Watch)
-where
-    K: WatchedObject
-        + Resource<DynamicType = ()>
-        + Clone
-        + Debug
-        + DeserializeOwned
-        + Send
-        + 'static,
-{
-    follow::<K>(client, &watch).await;
-}
-
-pub(super) async fn follow<K>(client: Client, watch: &Watch)
+pub(super) async fn objects<K>(client: Client, watch: impl Borrow<Watch>)
 where
     K: WatchedObject
         + Resource<DynamicType = ()>
@@ -54,9 +42,8 @@ where
 {
     let api: Api<DeserializeGuard<K>> = Api::all(client);
     let events = watcher(api, Config::default()).default_backoff();
-    watch
-        .follow(events, &ObjectReceiver::<K>(PhantomData))
-        .await;
+    let receiver = ObjectReceiver::<K>(PhantomData);
+    watch.borrow().follow(events, &receiver).await;
 }
 
 pub(super) async fn owners<K>(client: Client, watch: Watch)

@@ -56,7 +56,6 @@ impl Past for PrometheusSource {
 /// A part of the past, in the loop's time.
 #[derive(Debug)]
 pub struct Filled {
-    /// The signal.
     pub signal: Signal,
     /// The distance of the points.
     pub resolution: Resolution,

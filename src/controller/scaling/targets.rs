@@ -75,7 +75,7 @@ pub(super) struct Targets {
 pub(super) struct Tick<'a> {
     pub(super) now: Timestamp,
     pub(super) settings: Settings,
-    /// What the models of all targets share.
+    /// The context that the models of all targets share.
     pub(super) shared: &'a Shared,
     /// The newest round of measurements, unless it is too old to hold.
     pub(super) sample: Option<&'a Sample>,

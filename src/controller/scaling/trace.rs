@@ -23,11 +23,9 @@ const SLOTS: i64 = PAST + AHEAD;
 /// A target by namespace and the kind and name of its object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// The namespace.
     pub namespace: Box<str>,
     /// The kind of what carries its bounds.
     pub kind: Box<str>,
-    /// Its name.
     pub name: Box<str>,
 }
 

@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 pub(crate) struct NodeShape {
     /// Capacity and allocatable by resource name.
     pub resources: BTreeMap<&'static str, String>,
-    /// Annotations.
     pub annotations: BTreeMap<String, String>,
 }
 

@@ -14,7 +14,6 @@ use super::wait::eventually;
 /// A Pod as tests describe it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PodSketch {
-    /// Annotations.
     pub annotations: BTreeMap<String, String>,
     /// Requests of its only container.
     pub requests: BTreeMap<&'static str, String>,

@@ -243,7 +243,6 @@ impl World<'_> {
         serde_json::from_str(&answer).expect("JSON")
     }
 
-    /// Its metrics.
     pub(crate) async fn metrics(&self) -> String {
         let url = format!("http://{}/metrics", self.addresses[1]);
         page::text(&url).await.expect("an answer")

@@ -15,11 +15,11 @@ pub struct Context<'a> {
     pub origin: Timestamp,
     /// The distance of the steps of that grid; above zero.
     pub step: SignedDuration,
-    /// What is the same for all targets.
+    /// The part that is the same for all targets.
     pub shared: &'a Shared,
 }
 
-/// What the models of all targets share.
+/// The context that the models of all targets share.
 #[derive(Debug, Default)]
 pub struct Shared {
     /// The calendar that the loads live by.

@@ -7,7 +7,6 @@ use super::signal::ResourceName;
 /// A Pod of a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodFacts {
-    /// The name.
     pub name: String,
     /// `status.phase`.
     pub phase: PodPhase,

@@ -96,7 +96,6 @@ pub struct ObjectReference {
     pub api_version: String,
     /// The kind, such as `Deployment`.
     pub kind: String,
-    /// The name.
     pub name: String,
 }
 
@@ -107,7 +106,6 @@ pub enum Signal {
     Resource(ResourceName),
     /// Usage of a resource by one container of each Pod (metric type `ContainerResource`).
     ContainerResource {
-        /// The resource.
         resource: ResourceName,
         /// The name of the container.
         container: String,
@@ -118,7 +116,6 @@ pub enum Signal {
     Object {
         /// The object that the metric describes; boxed, since a target keeps several signals.
         object: Box<ObjectReference>,
-        /// The metric.
         metric: MetricIdentifier,
     },
     /// A metric of something outside of the cluster (metric type `External`).

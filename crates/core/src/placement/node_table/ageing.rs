@@ -1,4 +1,4 @@
-//! What changes in the table when nothing happens but that time passes.
+//! Changes in the table that time alone brings, without an event of the cluster.
 
 use std::sync::Arc;
 

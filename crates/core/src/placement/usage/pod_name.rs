@@ -36,7 +36,6 @@ impl PodName {
         }))
     }
 
-    /// The namespace.
     #[must_use]
     pub fn namespace(&self) -> &str {
         self.key().0

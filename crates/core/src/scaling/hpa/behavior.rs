@@ -7,7 +7,6 @@ use crate::units::{Quantity, replicas_ceil};
 /// The unit of a policy's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PolicyType {
-    /// Pods.
     Pods,
     /// Percent of the count at the start of the period.
     Percent,
@@ -82,7 +81,6 @@ pub struct ScalingRules {
     pub stabilization_window_seconds: Option<i32>,
     /// The rule by which one policy decides.
     pub select_policy: SelectPolicy,
-    /// The policies.
     pub policies: Vec<ScalingPolicy>,
     /// The tolerance of this direction, as a share of the target; `None` stands for the
     /// controller's.
@@ -142,13 +140,9 @@ impl ScalingRules {
 /// The rules of one direction as given, each part optional.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RulesSpec {
-    /// `stabilizationWindowSeconds`.
     pub stabilization_window_seconds: Option<i32>,
-    /// `selectPolicy`.
     pub select_policy: Option<SelectPolicy>,
-    /// `policies`.
     pub policies: Option<Vec<ScalingPolicy>>,
-    /// `tolerance`.
     pub tolerance: Option<Quantity>,
 }
 
@@ -173,9 +167,7 @@ impl RulesSpec {
 /// `spec.behavior` as given.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BehaviorSpec {
-    /// `scaleUp`.
     pub scale_up: Option<RulesSpec>,
-    /// `scaleDown`.
     pub scale_down: Option<RulesSpec>,
 }
 

@@ -43,12 +43,7 @@ impl MetricsApi {
 pub enum ReadError {
     /// The API could not be asked, or answered with an error.
     #[error("unable to fetch metrics from {} metrics API: {error}", .api.name())]
-    Fetch {
-        /// The API.
-        api: MetricsApi,
-        /// The error.
-        error: String,
-    },
+    Fetch { api: MetricsApi, error: String },
     /// The API answered with nothing.
     #[error("no metrics returned from {} metrics API", .0.name())]
     Empty(MetricsApi),
@@ -60,7 +55,6 @@ pub enum ReplicasError {
     /// The signal is not measured.
     #[error("{}", unread(.signal, .namespace, .error))]
     Unread {
-        /// The signal.
         signal: Box<Signal>,
         /// The namespace of the HPA.
         namespace: String,
@@ -81,29 +75,16 @@ pub enum ReplicasError {
     /// A container requests nothing of the resource.
     #[error("missing request for {resource} in container {container} of Pod {pod}")]
     MissingRequest {
-        /// The resource.
         resource: ResourceName,
-        /// The container.
         container: String,
-        /// The Pod.
         pod: String,
     },
     /// A Pod with requests as a whole requests nothing of the resource anywhere.
     #[error("missing pod-level request for {resource} in Pod {pod}")]
-    MissingPodLevelRequest {
-        /// The resource.
-        resource: ResourceName,
-        /// The Pod.
-        pod: String,
-    },
+    MissingPodLevelRequest { resource: ResourceName, pod: String },
     /// A Pod has no such container.
     #[error("container {container} not found in Pod {pod}")]
-    ContainerNotFound {
-        /// The container.
-        container: String,
-        /// The Pod.
-        pod: String,
-    },
+    ContainerNotFound { container: String, pod: String },
     /// No Pod that is measured requests the resource.
     #[error("no metrics returned matched known pods")]
     NoMatchingMetrics,

@@ -8,7 +8,6 @@ use super::events::ScaleEvents;
 /// A replica count that the metrics asked for, before stabilisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recommendation {
-    /// Replicas.
     pub replicas: i32,
     /// The time of the reconciliation.
     pub at: Timestamp,

@@ -33,7 +33,6 @@ pub struct Normalizer<'a> {
 /// A replica count, with the reason why it is what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limited {
-    /// Replicas.
     pub replicas: i32,
     /// Reason and message of the condition that tells of it.
     pub reason: ConditionReason,
@@ -42,7 +41,6 @@ pub struct Limited {
 /// The replica count after windows, policies and bounds, with the conditions that explain it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Normalized {
-    /// Replicas.
     pub replicas: i32,
     /// Reason and message of the condition `AbleToScale`, which holds.
     pub able_to_scale: ConditionReason,

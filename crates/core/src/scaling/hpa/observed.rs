@@ -15,9 +15,7 @@ pub struct Observed<'a> {
 /// The `scale` subresource of a target, with the Pods that its selector selects.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale<'a> {
-    /// `spec.replicas`.
     pub spec_replicas: i32,
-    /// `status.replicas`.
     pub status_replicas: i32,
     /// `status.selector`, as text.
     pub selector: &'a str,
@@ -40,7 +38,6 @@ pub enum ScaleError {
     NoMatch {
         /// The group; empty for the core group.
         group: String,
-        /// The kind.
         kind: String,
     },
     /// The API server did not return the scale.

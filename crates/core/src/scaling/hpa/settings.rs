@@ -71,6 +71,5 @@ impl Default for FeatureGates {
 pub struct Controller {
     /// Flags.
     pub settings: Settings,
-    /// Feature gates.
     pub feature_gates: FeatureGates,
 }

@@ -11,9 +11,7 @@ use crate::units::Quantity;
 pub struct HorizontalPodAutoscaler {
     /// The namespace, which is also that of its target.
     pub namespace: String,
-    /// The name.
     pub name: String,
-    /// The spec.
     pub spec: Spec,
     /// The status after the previous reconciliation.
     pub status: Status,
@@ -26,7 +24,6 @@ pub struct Spec {
     pub scale_target: ObjectReference,
     /// `minReplicas`; 1 where the object does not say.
     pub min_replicas: i32,
-    /// `maxReplicas`.
     pub max_replicas: i32,
     /// `metrics`, in the order given; Kubernetes leaves no HPA without one.
     pub metrics: Vec<MetricSpec>,

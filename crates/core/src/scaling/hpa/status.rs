@@ -51,13 +51,10 @@ pub struct CurrentValue {
 /// A condition of an HPA.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
-    /// The type.
     pub condition_type: ConditionType,
-    /// The status.
     pub status: ConditionStatus,
     /// The reason, one word.
     pub reason: Cow<'static, str>,
-    /// The message.
     pub message: Cow<'static, str>,
     /// Since when the status is what it is.
     pub last_transition_time: Option<Timestamp>,
@@ -132,11 +129,9 @@ impl EventType {
 /// An Event on the HPA.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// The type.
     pub event_type: EventType,
     /// The reason, one word.
     pub reason: &'static str,
-    /// The message.
     pub message: String,
 }
 

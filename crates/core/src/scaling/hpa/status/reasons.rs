@@ -5,7 +5,6 @@
 pub struct ConditionReason {
     /// The reason, one word.
     pub reason: &'static str,
-    /// The message.
     pub message: &'static str,
 }
 
