@@ -66,7 +66,7 @@ impl Patch {
     pub(crate) fn apply(&self, current: &Value) -> Result<Value, ApiError> {
         let mut object = current.clone();
         match self {
-            Self::Json(patch) => json_patch::patch(&mut object, patch).map_err(|error| {
+            Self::Json(patch) => json(&mut object, patch).map_err(|error| {
                 let why = format!(
                     "the server rejected our request due to an error in our request: {error}"
                 );
@@ -95,4 +95,25 @@ impl Patch {
             }
         }
     }
+}
+
+/// Applies a JSON patch, operation by operation. A test for null holds where the field is absent,
+/// and its place is there: so does the library that Kubernetes uses.
+fn json(object: &mut Value, patch: &json_patch::Patch) -> Result<(), json_patch::PatchError> {
+    for operation in &patch.0 {
+        if !is_absent_as_tested(object, operation) {
+            json_patch::patch(object, std::slice::from_ref(operation))?;
+        }
+    }
+    Ok(())
+}
+
+fn is_absent_as_tested(object: &Value, operation: &json_patch::PatchOperation) -> bool {
+    let json_patch::PatchOperation::Test(test) = operation else {
+        return false;
+    };
+    let place = test.path.split_back().map(|(place, _)| place.as_str());
+    test.value.is_null()
+        && place.is_some_and(|place| object.pointer(place).is_some_and(Value::is_object))
+        && object.pointer(test.path.as_str()).is_none()
 }

@@ -33,6 +33,19 @@ pub(crate) async fn every_kind_of_patch_does_its_work(client: &Client) {
     let failing = json!([{"op": "test", "path": "/spec/replicas", "value": 9}]);
     assert_eq!(patch(client, &web, "json", &failing).await.0, 422);
     assert_eq!(patch(client, &web, "strange", &merge).await.0, 415);
+    for (path, status) in [
+        ("/metadata/annotations/none", 200),
+        ("/metadata/annotations/b", 422),
+        ("/spec/none", 200),
+        ("/spec/none/none", 422),
+    ] {
+        let absent = json!([{"op": "test", "path": path, "value": null}]);
+        let (answered, answer) = patch(client, &web, "json", &absent).await;
+        assert_eq!(answered, status, "{path}: {answer}");
+        // A patch that does not apply names no field, unlike an object that is not valid.
+        let named = answer["details"].get("causes");
+        assert!(status == 200 || named.is_none(), "{path}: {answer}");
+    }
     let (status, _) = patch(client, &web.replace("/web", "/none"), "merge", &merge).await;
     assert_eq!(status, 404);
 }
