@@ -37,8 +37,9 @@ pub(crate) use environment::local_time_zone;
 pub(crate) use environment::{environment, no_colour};
 pub(crate) use profiles::parse_judgement;
 
+pub use crate::controller::Writes;
 pub use error::{ConfigError, Origin, Problem};
-pub use file::{API_VERSION, File, KIND, Writes};
+pub use file::{API_VERSION, File, KIND};
 pub use layers::{ENVIRONMENT_PREFIX, Override, Sources};
 pub use reload::Reload;
 

@@ -14,5 +14,5 @@ pub use leadership::{Elector, Leadership, Replica};
 pub use metrics::Metrics;
 pub use queue::WriteQueue;
 pub use rounds::Rounds;
-pub use switch::WriteSwitch;
+pub use switch::{WriteSwitch, Writes};
 pub use writer::Writer;

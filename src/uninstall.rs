@@ -4,13 +4,17 @@
 //! The objects of the installation are listed and left to `kubectl delete`. The writes are decided
 //! by [`evenkeel_kubernetes::plan::uninstall`]; each names the version that it was decided on, and
 //! one that comes too late is decided anew on the object as it then is.
+//!
+//! The same puts back bounds that nobody holds any more ([`lapsed`]), beside a leader that lives, or
+//! where none does.
 
 mod gather;
 mod inventory;
 mod leader;
 mod restore;
 
-pub use gather::gather;
+pub use evenkeel_kubernetes::plan::uninstall::Extent;
+pub use gather::{gather, lapsed};
 pub use inventory::{Inventory, Mark, Object, Outcome, Unlisted, UserAnnotations};
 pub use leader::living_leader;
 pub use restore::restore;

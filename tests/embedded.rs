@@ -17,4 +17,5 @@ mod whole {
     mod scaling_loop;
     mod scaling_store;
     mod uninstall;
+    mod writes;
 }

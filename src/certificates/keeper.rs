@@ -294,7 +294,7 @@ mod tests {
     use super::*;
     use crate::controller::fake_api::{FakeApi, Mood, eventually};
     use crate::controller::writer;
-    use crate::controller::{Leadership, Metrics, WriteSwitch, Writer};
+    use crate::controller::{Leadership, Metrics, WriteSwitch, Writer, Writes};
     use crate::{server, telemetry};
 
     const SECRET: &str = "/api/v1/namespaces/system/secrets/certificates";
@@ -319,7 +319,7 @@ mod tests {
             api.client(),
             writer::Settings::default(),
             leadership,
-            WriteSwitch::new(true),
+            WriteSwitch::new(Writes::Disabled),
             Metrics::default(),
         );
         tokio::spawn(writer.run(CancellationToken::new()));

@@ -38,8 +38,9 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Fields of the configuration")]
 struct FieldArgs {
-    /// `disabled` decides, answers and reports, and writes nothing [writes]
-    #[arg(long, value_name = "enabled|disabled")]
+    /// `disabled` decides, answers and reports, and leaves everything as it stands; `restore` puts all
+    /// bounds back first [writes]
+    #[arg(long, value_name = "enabled|disabled|restore")]
     writes: Option<String>,
 
     /// Address of webhook and extender [server.https]

@@ -10,7 +10,9 @@ use serde::Serialize;
 
 use super::connect::Cluster;
 use super::output::{self, Failure, Format, Report, Style};
-use crate::uninstall::{self, Inventory, Mark, Object, Outcome};
+use super::settings::ConfigArgs;
+use crate::config::{Config, Writes};
+use crate::uninstall::{self, Extent, Inventory, Mark, Object, Outcome};
 use evenkeel_clock as clock;
 use evenkeel_core::scaling::ObjectBounds;
 
@@ -20,11 +22,16 @@ Examples:
   kubectl -n evenkeel-system scale deploy/evenkeel --replicas=0
   evenkeel uninstall                             put bounds back, take annotations and labels away
   kubectl delete -k deploy/
+  evenkeel uninstall --expired                   put back bounds that nobody has held for an hour
 
 Bounds of HPAs and ScaledObjects become the user's again, later edits of them included. Annotations
 that you wrote yourself, such as evenkeel.dev/enabled, are shown and stay. Pods keep what admission
 wrote on them until they are replaced; nothing reads it. It refuses while a leader holds the Lease,
-since that would write anew what is taken back: scale the Deployment to 0, or set `writes: disabled`.
+since that would write anew what is taken back: scale the Deployment to 0. Under `writes: disabled` and
+`writes: restore` it leads and writes nothing anew, so that --force is right there.
+A record of bounds counts only where the API server says that Evenkeel wrote it and it makes sense; other
+objects are named and left alone. --expired is what the CronJob evenkeel-restore runs: it writes on HPAs
+and ScaledObjects alone, beside a leader too, and nothing while `writes: disabled` freezes everything.
 Exit codes: 0 nothing is left to do for it (with --check: nothing is left at all); 1 something is left
 that it could not take away, or the cluster cannot be reached; 2 the call is wrong.";
 
@@ -40,8 +47,15 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "check")]
     force: bool,
 
+    /// Only put back bounds that nobody has held for an hour, whoever leads
+    #[arg(long, conflicts_with_all = ["check", "force"])]
+    expired: bool,
+
     #[command(flatten)]
     cluster: Cluster,
+
+    #[command(flatten)]
+    config: ConfigArgs,
 
     /// Format of the findings
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
@@ -72,19 +86,44 @@ async fn look_and_act(args: &Args) -> Result<Leftovers, Failure> {
     version
         .context("the API server cannot be reached")
         .map_err(Failure::Work)?;
+    if args.expired {
+        return expired(&client, args).await;
+    }
     if !args.check {
         mind_leader(&client, args).await?;
     }
     let mut inventory = uninstall::gather(&client, &args.cluster.namespace, clock::now()).await;
     if !args.check {
-        for mark in &mut inventory.marks {
-            mark.outcome = Some(uninstall::restore(&client, mark, clock::now()).await);
-        }
+        restore(&client, &mut inventory, Extent::All).await;
     }
     Ok(Leftovers {
         check: args.check,
         inventory,
     })
+}
+
+/// Puts back what nobody holds any more, unless the kill switch freezes it.
+async fn expired(client: &Client, args: &Args) -> Result<Leftovers, Failure> {
+    let config = Config::load(&args.config.clone().sources([]))?;
+    let inventory = if config.writes == Writes::Disabled {
+        output::warn("writes are disabled: nothing is put back");
+        Inventory::default()
+    } else {
+        let mut lapsed = uninstall::lapsed(client, clock::now()).await;
+        restore(client, &mut lapsed, Extent::Lapsed).await;
+        lapsed
+    };
+    Ok(Leftovers {
+        check: false,
+        inventory,
+    })
+}
+
+async fn restore(client: &Client, inventory: &mut Inventory, extent: Extent) {
+    for mark in &mut inventory.marks {
+        let outcome = uninstall::restore(client, mark, extent, clock::now()).await;
+        mark.outcome = Some(outcome);
+    }
 }
 
 /// Refuses to write beside a leader; who writes all the same is told what becomes of it.
@@ -105,8 +144,8 @@ async fn mind_leader(client: &Client, args: &Args) -> Result<(), Failure> {
     let Some(leader) = leader else { return Ok(()) };
     Err(Failure::work(format_args!(
         "{leader} leads and would write anew what is taken back; stop it first: \
-         kubectl -n {namespace} scale deploy/evenkeel --replicas=0, or `writes: disabled` in its configuration \
-         (--force writes all the same)"
+         kubectl -n {namespace} scale deploy/evenkeel --replicas=0 \
+         (--force writes all the same, as is right under `writes: disabled`)"
     )))
 }
 

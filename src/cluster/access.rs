@@ -5,6 +5,7 @@
 //! watch, the writer patches; what is read one by one is read by its name.
 
 use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::plan::uninstall::BOUNDED;
 
 use super::records::WATCHED;
 
@@ -48,6 +49,14 @@ pub fn access() -> Vec<Access> {
         .into_iter()
         .map(|kind| everywhere(kind, &["list", "watch"]));
     watched.chain(FURTHER.iter().copied()).collect()
+}
+
+/// Everything that the clean-up asks of the API server, which runs by an account of its own:
+/// `evenkeel uninstall --expired`.
+#[must_use]
+pub fn restoring() -> Vec<Access> {
+    let verbs = &["list", "get", "patch"];
+    BOUNDED.map(|kind| everywhere(kind, verbs)).to_vec()
 }
 
 /// The rights that are needed beside those of the watches.

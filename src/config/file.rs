@@ -10,22 +10,12 @@ use super::process::{LeaderElectionSection, LogSection, WakeSection, WriterSecti
 use super::scaling::ScalingSection;
 use super::scheduling::{AdmissionSection, DiskSection, NetworkSection, SchedulingSection};
 use super::server::ServerSection;
+use crate::controller::Writes;
 
 /// The version that the file has to name, when it names one.
 pub const API_VERSION: &str = "config.evenkeel.dev/v1alpha1";
 /// The kind that the file has to name, when it names one.
 pub const KIND: &str = "EvenkeelConfiguration";
-
-/// The switch in front of everything that Evenkeel changes in the cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Writes {
-    /// It does what it decides.
-    #[default]
-    Enabled,
-    /// It decides, answers and reports, and writes nothing.
-    Disabled,
-}
 
 /// The whole file, section by section.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

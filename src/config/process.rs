@@ -25,9 +25,10 @@ section! {
 
     /// `writer` as it is written.
     WriterSection {
-        queue: Count = Count(1000),
+        queue: Count = Count(2000),
         timeout: Text = "3s".into(),
-        qps: Count = Count(20),
+        qps: Count = Count(100),
+        in_flight: Count = Count(8),
     }
 
     /// `wake` as it is written.
@@ -46,6 +47,9 @@ const LEASE: &str = "leaderElection.leaseDuration";
 const RENEW: &str = "leaderElection.renewDeadline";
 const RETRY: &str = "leaderElection.retryPeriod";
 const TIMEOUT: &str = "writer.timeout";
+/// The most writes under way at a time: the API server shares out its own capacity among clients, and
+/// makes those wait that ask for more.
+const MOST_IN_FLIGHT: u32 = 16;
 const MARGIN: &str = "leaderElection.leaseDuration minus leaderElection.renewDeadline";
 
 impl LeaderElectionSection {
@@ -93,16 +97,23 @@ impl WriterSection {
             queue,
             timeout,
             qps,
+            in_flight,
         } = self;
         let timeout = check.duration(TIMEOUT, timeout);
         let margin = timing.lease_duration.saturating_sub(timing.renew_deadline);
         let margin = margin.try_into().unwrap_or_default();
         check.shorter(Named::new(TIMEOUT, timeout), Named::new(MARGIN, margin));
         let qps = check.at_least_one("writer.qps", *qps).get();
+        let Count(most) = *in_flight;
+        if !(1..=MOST_IN_FLIGHT).contains(&most) {
+            let accepted = format!("a whole number from 1 to {MOST_IN_FLIGHT}");
+            check.refuse_value("writer.inFlight", most, &accepted);
+        }
         writer::Settings {
             queue: check.at_least_one("writer.queue", *queue).get(),
             timeout: timeout.unsigned_abs(),
             pause: Duration::from_secs(1) / u32::try_from(qps).unwrap_or(u32::MAX),
+            in_flight: usize::try_from(most).unwrap_or(1),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Reads the configuration again while the service runs.
 //!
 //! Only `writes` takes effect; of everything else that has changed the paths are told, so that an
-//! operator sees what a restart would bring. `writes: disabled` is obeyed even in a file that is
-//! otherwise refused: a switch that stops everything must not wait for a typo elsewhere.
+//! operator sees what a restart would bring. `writes: disabled` and `writes: restore` are obeyed even
+//! in a file that is otherwise refused: a switch that stops everything must not wait for a typo
+//! elsewhere.
 
 use serde_json::Value;
 
-use super::file::Writes;
 use super::layers::Layered;
-use super::{Config, ConfigError, File, tree};
+use super::{Config, ConfigError, File, Writes, tree};
 
 /// Effect of a changed file.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +17,7 @@ pub struct Reload {
     pub writes: Writes,
     /// The paths of fields that have changed and take effect after a restart.
     pub needs_restart: Vec<String>,
-    /// Cause for which the rest of the file is refused, where only `writes: disabled` was taken from it.
+    /// Cause for which the rest of the file is refused, where only `writes` was taken from it.
     pub refused: Option<ConfigError>,
 }
 
@@ -33,18 +33,23 @@ impl Config {
                 needs_restart: changes(&self.effective, &new.effective),
                 refused: None,
             }),
-            Err(error) if self.asks_to_stop() => Ok(Reload {
-                writes: Writes::Disabled,
-                needs_restart: Vec::new(),
-                refused: Some(error),
-            }),
-            Err(error) => Err(error),
+            Err(error) => match self.stop() {
+                Some(writes) => Ok(Reload {
+                    writes,
+                    needs_restart: Vec::new(),
+                    refused: Some(error),
+                }),
+                None => Err(error),
+            },
         }
     }
 
-    fn asks_to_stop(&self) -> bool {
-        Layered::read(&self.sources, &tree(&File::default()))
-            .is_ok_and(|layered| layered.tree.get("writes") == Some(&Value::from("disabled")))
+    /// The position in which the file wants the writes stopped, if it does.
+    fn stop(&self) -> Option<Writes> {
+        let layered = Layered::read(&self.sources, &tree(&File::default())).ok()?;
+        let asked = layered.tree.get("writes")?;
+        let mut stops = [Writes::Disabled, Writes::Restore].into_iter();
+        stops.find(|stop| *asked == stop.as_str())
     }
 }
 

@@ -144,8 +144,14 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "config.evenkeel.dev/v1alpha1",
     ),
     ("kind: Evenkeel", "kind", "EvenkeelConfiguration"),
-    ("writes: sometimes", "writes", "`enabled` or `disabled`"),
+    (
+        "writes: sometimes",
+        "writes",
+        "one of `enabled`, `disabled`, `restore`",
+    ),
     ("scheduling: 5", "scheduling", "a mapping of fields"),
+    ("writer: {inFlight: 0}", "writer.inFlight", "from 1 to 16"),
+    ("writer: {inFlight: 17}", "writer.inFlight", "from 1 to 16"),
     (
         "scaling: {mode: direct}",
         "scaling.mode",
@@ -644,4 +650,11 @@ fn a_refused_file_changes_nothing_but_still_stops_writes() {
     let reload = config.reload().unwrap();
     assert_eq!(reload.writes, Writes::Disabled);
     assert!(reload.refused.is_some());
+    let restore = "{writes: restore, scheduling: {headroom: 7}}";
+    write(directory.path(), restore);
+    let reload = config.reload().unwrap();
+    assert_eq!(
+        (reload.writes, reload.refused.is_some()),
+        (Writes::Restore, true)
+    );
 }

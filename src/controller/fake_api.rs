@@ -114,8 +114,8 @@ impl State {
         }
         match self.mood {
             Mood::Hangs => return None,
-            Mood::Refuses(status) => return Some(refused(status)),
-            Mood::RefusesWrites(status) if writes => return Some(refused(status)),
+            Mood::Refuses(status) => return Some(invalid(status)),
+            Mood::RefusesWrites(status) if writes => return Some(invalid(status)),
             Mood::RefusesWrites(_) | Mood::HoldsPatches | Mood::Answers => {}
         }
         let path = if *method == Method::POST {
@@ -124,18 +124,26 @@ impl State {
             path.to_owned()
         };
         let known = self.objects.get(&path).cloned();
-        let asked = &body["metadata"]["resourceVersion"];
+        let asked = body.pointer("/metadata/resourceVersion").cloned();
+        let asked = asked.unwrap_or_default();
         Some(match (known, method.as_str()) {
             (Some(_), "POST") => refused(409),
             (None, "POST") => (201, self.store(&path, body)),
             (None, _) => refused(404),
             (Some(known), "GET") => (200, known),
             (Some(known), _)
-                if !asked.is_null() && *asked != known["metadata"]["resourceVersion"] =>
+                if !asked.is_null() && asked != known["metadata"]["resourceVersion"] =>
             {
                 refused(409)
             }
             (Some(_), "PUT") => (200, self.store(&path, body)),
+            (Some(mut known), _) if body.is_array() => {
+                let operations: json_patch::Patch = serde_json::from_value(body).unwrap();
+                match json_patch::patch(&mut known, &operations) {
+                    Ok(()) => (200, self.store(&path, known)),
+                    Err(_) => refused(422),
+                }
+            }
             (Some(mut known), _) => {
                 json_patch::merge(&mut known, &body);
                 (200, self.store(&path, known))
@@ -155,10 +163,19 @@ fn refused(status: u16) -> (u16, Value) {
     let reason = match status {
         404 => "NotFound",
         409 => "Conflict",
+        422 => "Invalid",
         _ => "InternalError",
     };
     let body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure",
                       "message": "refused", "reason": reason, "code": status});
+    (status, body)
+}
+
+/// A refusal that names the field at fault, as that of an object that is not valid.
+fn invalid(status: u16) -> (u16, Value) {
+    let (status, mut body) = refused(status);
+    let cause = json!({"reason": "FieldValueInvalid", "message": "no", "field": "spec"});
+    body["details"] = json!({"causes": [cause]});
     (status, body)
 }
 

@@ -5,8 +5,11 @@
 //! was stopped or without a CPU: the moment until which it may act lies in the past by then. It
 //! does not hold for a machine that was suspended, such as a virtual machine that is migrated or
 //! restored, since its monotonic clock stood still: until it has looked at the lease again, it may
-//! write although another replica leads. What remains then is the resourceVersion in each patch,
-//! with which a change of an object that has been changed since is refused.
+//! write although another replica leads. What remains then is the resourceVersion or the tests in
+//! each patch, with which a change of what has been changed since is refused.
+//!
+//! The Lease is held whatever the kill switch says: certificates are rotated in all its positions,
+//! and by one replica.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,11 +20,10 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::PostParams;
 use kube::{Api, Client};
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{RwLock, RwLockReadGuard};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::switch::WriteSwitch;
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::plan::election::{Election, Record, Step, Timing};
@@ -51,14 +53,14 @@ pub struct Leadership(Arc<Standing>);
 #[derive(Debug, Default)]
 struct Standing {
     until: ArcSwapOption<Instant>,
-    writing: Mutex<()>,
+    writing: RwLock<()>,
 }
 
 /// The right to one write, for as long as it is held; the Lease is not given back meanwhile.
 #[derive(Debug)]
 #[must_use]
 pub struct Permit<'a> {
-    _writing: MutexGuard<'a, ()>,
+    _writing: RwLockReadGuard<'a, ()>,
 }
 
 impl Leadership {
@@ -71,7 +73,7 @@ impl Leadership {
 
     /// The right to a write that is sent at once, if this replica leads.
     pub async fn permit(&self) -> Option<Permit<'_>> {
-        let writing = self.0.writing.lock().await;
+        let writing = self.0.writing.read().await;
         self.is_leader(clock::instant())
             .then_some(Permit { _writing: writing })
     }
@@ -88,10 +90,10 @@ impl Leadership {
         self.0.until.store(until.map(Arc::new));
     }
 
-    /// Leads no more, and waits until the write that was permitted before has ended.
+    /// Leads no more, and waits until all writes that were permitted before have ended.
     async fn end(&self) {
         self.set(None);
-        drop(self.0.writing.lock().await);
+        drop(self.0.writing.write().await);
     }
 }
 
@@ -102,7 +104,6 @@ pub struct Elector {
     lease_name: String,
     timing: Timing,
     leadership: Leadership,
-    switch: WriteSwitch,
     warned: RateLimited<&'static str>,
 }
 
@@ -114,7 +115,6 @@ impl Elector {
         replica: Replica,
         settings: Settings,
         leadership: Leadership,
-        switch: WriteSwitch,
     ) -> Self {
         let Settings {
             lease_name,
@@ -127,7 +127,6 @@ impl Elector {
             lease_name,
             timing,
             leadership,
-            switch,
             warned: RateLimited::default(),
         }
     }
@@ -143,13 +142,7 @@ impl Elector {
                 _ = ticks.tick() => {}
                 () = cancel.cancelled() => break,
             }
-            // The kill switch stops this write too: nobody leads while nothing may be written.
-            if self.switch.is_enabled() {
-                self.round(&mut election).await;
-            } else {
-                election.lost();
-                self.publish(&election);
-            }
+            self.round(&mut election).await;
         }
         self.give_back(&election).await;
     }
@@ -247,7 +240,7 @@ impl Elector {
     async fn give_back(&self, election: &Election) {
         let leads = election.acts_until().is_some();
         self.leadership.end().await;
-        if !leads || !self.switch.is_enabled() {
+        if !leads {
             return;
         }
         let released = async {
@@ -290,6 +283,7 @@ mod tests {
     use super::*;
     use crate::controller::fake_api::{FakeApi, Mood, eventually};
     use crate::controller::metrics::Metrics;
+    use crate::controller::switch::{WriteSwitch, Writes};
     use crate::controller::writer::{self, Writer};
     use evenkeel_kubernetes::kinds::Kind;
     use evenkeel_kubernetes::object_ref::ObjectRef;
@@ -305,13 +299,12 @@ mod tests {
 
     struct Contender {
         leadership: Leadership,
-        switch: WriteSwitch,
         cancel: CancellationToken,
         task: JoinHandle<()>,
     }
 
     impl Contender {
-        fn start(api: &FakeApi, identity: &str, enabled: bool) -> Self {
+        fn start(api: &FakeApi, identity: &str) -> Self {
             let replica = Replica {
                 namespace: "system".to_owned(),
                 identity: identity.to_owned(),
@@ -322,14 +315,12 @@ mod tests {
                 identity: None,
             };
             let leadership = Leadership::default();
-            let switch = WriteSwitch::new(enabled);
             let cancel = CancellationToken::new();
             let (client, leads) = (api.client(), leadership.clone());
-            let elector = Elector::new(client, replica, settings, leads, switch.clone());
+            let elector = Elector::new(client, replica, settings, leads);
             let task = tokio::spawn(elector.run(cancel.clone()));
             Self {
                 leadership,
-                switch,
                 cancel,
                 task,
             }
@@ -358,9 +349,9 @@ mod tests {
     #[tokio::test]
     async fn one_of_two_leads_and_the_other_follows_when_the_lease_is_given_back() {
         let api = FakeApi::default();
-        let first = Contender::start(&api, "first", true);
+        let first = Contender::start(&api, "first");
         eventually("the first leads", || first.leads()).await;
-        let second = Contender::start(&api, "second", true);
+        let second = Contender::start(&api, "second");
         asked_more(&api).await;
         assert!(first.leads() && !second.leads());
         assert_eq!(holder(&api), "first");
@@ -381,10 +372,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_lease_is_given_back_after_the_write_under_way_and_not_before() {
+    async fn the_lease_is_given_back_after_the_writes_under_way_and_not_before() {
         let api = FakeApi::default();
-        api.set("/api/v1/nodes/a", json!({"metadata": {"name": "a"}}));
-        let leader = Contender::start(&api, "a", true);
+        let leader = Contender::start(&api, "a");
         eventually("it leads", || leader.leads()).await;
         let (writer, queue) = Writer::new(
             api.client(),
@@ -393,17 +383,25 @@ mod tests {
                 ..writer::Settings::default()
             },
             leader.leadership.clone(),
-            leader.switch.clone(),
+            WriteSwitch::new(Writes::Enabled),
             Metrics::default(),
         );
         let writing = tokio::spawn(writer.run(leader.cancel.clone()));
         api.mood(Mood::HoldsPatches);
-        queue.put(Write {
-            purpose: Purpose::WakePods,
-            target: ObjectRef::of_cluster(Kind::Node, "a"),
-            operation: Operation::Merge(json!({"metadata": {"annotations": {"touched": "yes"}}})),
-        });
-        eventually("the write is under way", || api.held() == 1).await;
+        let touch = json!({"metadata": {"annotations": {"touched": "yes"}}});
+        for node in ["a", "b", "c"] {
+            api.set(
+                &format!("/api/v1/nodes/{node}"),
+                json!({"metadata": {"name": node}}),
+            );
+            let (target, touch) = (ObjectRef::of_cluster(Kind::Node, node), touch.clone());
+            queue.put(Write::new(
+                Purpose::WakePods,
+                target,
+                Operation::Merge(touch),
+            ));
+        }
+        eventually("the writes are under way", || api.held() == 3).await;
         leader.cancel.cancel();
         eventually("it leads no more", || !leader.leads()).await;
         // The Lease would be back after a few turns of the runtime: nothing in its way takes time.
@@ -416,38 +414,20 @@ mod tests {
         writing.await.unwrap();
         assert_eq!(holder(&api), "");
         let made = api.writes();
-        let last: Vec<&str> = made.iter().rev().take(2).map(|(_, path)| &**path).collect();
-        assert_eq!(last, [LEASE, "/api/v1/nodes/a"]);
-    }
-
-    #[tokio::test]
-    async fn nobody_contends_while_writes_are_switched_off() {
-        let api = FakeApi::default();
-        let contender = Contender::start(&api, "a", false);
-        tokio::task::yield_now().await;
-        contender.switch.set(true);
-        eventually("it leads", || contender.leads()).await;
-        contender.switch.set(false);
-        eventually("it does not lead", || !contender.leads()).await;
-        let written = api.writes().len();
-        contender.end().await;
+        let mut last: Vec<&str> = made.iter().rev().take(4).map(|(_, path)| &**path).collect();
+        assert_eq!(last.remove(0), LEASE);
+        last.sort_unstable();
         assert_eq!(
-            api.writes().len(),
-            written,
-            "the lease is not given back either"
+            last,
+            ["a", "b", "c"].map(|node| format!("/api/v1/nodes/{node}"))
         );
-        assert_eq!(holder(&api), "a");
-
-        let api = FakeApi::default();
-        Contender::start(&api, "a", false).end().await;
-        assert_eq!(api.requests(), 0);
     }
 
     #[tokio::test]
     async fn a_lost_race_is_no_leadership() {
         let api = FakeApi::default();
         api.mood(Mood::RefusesWrites(409));
-        let contender = Contender::start(&api, "a", true);
+        let contender = Contender::start(&api, "a");
         asked_more(&api).await;
         assert!(!contender.leads() && !api.writes().is_empty());
         contender.end().await;
@@ -457,7 +437,7 @@ mod tests {
     async fn a_leader_that_is_cut_off_stops_before_its_lease_is_over() {
         for mood in [Mood::Hangs, Mood::Refuses(500)] {
             let api = FakeApi::default();
-            let contender = Contender::start(&api, "a", true);
+            let contender = Contender::start(&api, "a");
             eventually("it leads", || contender.leads()).await;
             api.mood(mood);
             asked_more_or_hangs(&api).await;
@@ -482,7 +462,7 @@ mod tests {
             json!({"metadata": {"name": "evenkeel", "namespace": "system"},
             "spec": {"holderIdentity": "other", "leaseDurationSeconds": 3600}}),
         );
-        let contender = Contender::start(&api, "a", true);
+        let contender = Contender::start(&api, "a");
         asked_more(&api).await;
         assert!(!contender.leads());
         assert_eq!(api.writes(), []);

@@ -8,7 +8,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use super::switch::WriteSwitch;
+use super::switch::{WriteSwitch, Writes};
 use evenkeel_kubernetes::plan::Purpose;
 
 /// Outcome of a write.
@@ -20,7 +20,9 @@ pub enum Outcome {
     Conflict,
     /// The object is not there.
     Gone,
-    /// The API server refused.
+    /// The API server refused it.
+    Refused,
+    /// The API server was not reached, or failed itself.
     Failed,
     /// The API server did not answer in time.
     TimedOut,
@@ -28,6 +30,8 @@ pub enum Outcome {
     NotLeader,
     /// Not sent: writes are disabled.
     SwitchedOff,
+    /// Not queued: it was refused before, and is left alone for a while.
+    Resting,
     /// Not queued: too many wait.
     Dropped,
 }
@@ -38,10 +42,12 @@ impl Outcome {
             Self::Written => "written",
             Self::Conflict => "conflict",
             Self::Gone => "gone",
+            Self::Refused => "refused",
             Self::Failed => "failed",
             Self::TimedOut => "timed_out",
             Self::NotLeader => "not_leader",
             Self::SwitchedOff => "switched_off",
+            Self::Resting => "resting",
             Self::Dropped => "dropped",
         }
     }
@@ -104,7 +110,8 @@ impl Metrics {
 
     /// Shows where the kill switch stands.
     pub fn observe_switch(&self, switch: &WriteSwitch) {
-        self.writes_enabled.set(i64::from(switch.is_enabled()));
+        let enabled = switch.get() == Writes::Enabled;
+        self.writes_enabled.set(i64::from(enabled));
     }
 
     pub(super) fn refused(&self, pods: usize, oldest_seconds: f64) {
@@ -123,12 +130,13 @@ mod tests {
         let mut registry = Registry::default();
         let metrics = Metrics::default();
         metrics.register(&mut registry);
-        let switch = WriteSwitch::new(true);
-        for enabled in [true, false] {
-            switch.set(enabled);
+        let switch = WriteSwitch::new(Writes::Enabled);
+        for writes in [Writes::Enabled, Writes::Disabled, Writes::Restore] {
+            switch.set(writes);
             metrics.observe_switch(&switch);
             let page = crate::telemetry::encode(&registry).unwrap();
-            let line = format!("writes_enabled {}\n", u8::from(enabled));
+            let enabled = u8::from(writes == Writes::Enabled);
+            let line = format!("writes_enabled {enabled}\n");
             assert!(page.contains(&line), "{page}");
         }
     }

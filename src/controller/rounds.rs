@@ -12,14 +12,13 @@ use tokio_util::sync::CancellationToken;
 use super::leadership::Leadership;
 use super::metrics::Metrics;
 use super::queue::WriteQueue;
+use super::switch::{WriteSwitch, Writes};
 use crate::cluster::ClusterState;
 use crate::cluster::records::WaitingPod;
 use evenkeel_clock as clock;
 use evenkeel_core::placement::Policy;
 use evenkeel_kubernetes::extender::judgement::Call;
 use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::object_ref::ObjectRef;
-use evenkeel_kubernetes::plan::failed_writes::FailedWrites;
 use evenkeel_kubernetes::plan::wake::{Settings as WakeSettings, Waiting, Wake};
 use evenkeel_kubernetes::plan::{mirror, wake};
 
@@ -28,13 +27,6 @@ const ROUND: SignedDuration = SignedDuration::from_secs(1);
 
 /// The most warnings planned in a round: they matter less than everything else that is written.
 const WARNINGS: usize = 4;
-
-/// The memory of the leader from round to round.
-#[derive(Debug, Default)]
-struct Memory {
-    wake: Wake,
-    failed: FailedWrites,
-}
 
 /// The parts that the rounds connect.
 pub struct Rounds {
@@ -47,6 +39,8 @@ pub struct Rounds {
     pub queue: WriteQueue,
     /// The leadership, without which nothing is planned.
     pub leadership: Leadership,
+    /// The kill switch: nothing is planned that it would stop.
+    pub switch: WriteSwitch,
     /// This replica's name in Events.
     pub identity: String,
     pub metrics: Metrics,
@@ -57,19 +51,19 @@ impl Rounds {
     pub async fn run(self, cancel: CancellationToken, observe: impl Fn() + Send) {
         let mut ticks = tokio::time::interval(self.cluster.clock().period(ROUND));
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut memory = Memory::default();
+        let mut wake = Wake::default();
         let rounds = async {
             loop {
                 ticks.tick().await;
                 let now = self.cluster.now();
-                self.round(&mut memory, now);
+                self.round(&mut wake, now);
                 observe();
             }
         };
         cancel.run_until_cancelled(rounds).await;
     }
 
-    fn round(&self, memory: &mut Memory, now: Timestamp) {
+    fn round(&self, wake: &mut Wake, now: Timestamp) {
         self.cluster.advance(now);
         let leads = self.leadership.is_leader(clock::instant());
         self.metrics.lead(leads);
@@ -79,13 +73,17 @@ impl Rounds {
             .map(|pod| now.duration_since(pod.since).as_secs_f64())
             .fold(0.0, f64::max);
         self.metrics.refused(waiting.len(), oldest);
-        if !leads || !self.cluster.snapshot().synced {
-            *memory = Memory::default();
+        let writes = self.switch.get() == Writes::Enabled;
+        if !leads || !writes || !self.cluster.snapshot().synced {
+            *wake = Wake::default();
             return;
         }
-        memory.take_failures(self.queue.take_failed(), now);
-        self.wake(&mut memory.wake, &waiting, now);
-        self.mirror(memory);
+        let mut failed = self.queue.take_failed().into_iter();
+        if failed.any(|object| object.is(Kind::Node)) {
+            wake.failed();
+        }
+        self.wake(wake, &waiting, now);
+        self.mirror();
         self.tell(now);
     }
 
@@ -113,7 +111,7 @@ impl Rounds {
         }
     }
 
-    fn mirror(&self, memory: &Memory) {
+    fn mirror(&self) {
         for (name, record) in self.cluster.namespaces() {
             let namespace = mirror::Namespace {
                 name: &name,
@@ -121,9 +119,7 @@ impl Rounds {
                 enabled: record.policy.enabled,
                 label: record.label.as_deref(),
             };
-            if let Some(write) = mirror::plan(&namespace)
-                && !memory.failed.rests(&write.target)
-            {
+            if let Some(write) = mirror::plan(&namespace) {
                 self.queue.put(write);
             }
         }
@@ -136,17 +132,6 @@ impl Rounds {
     }
 }
 
-impl Memory {
-    fn take_failures(&mut self, failed: Vec<ObjectRef>, now: Timestamp) {
-        let (nodes, others): (Vec<_>, Vec<_>) =
-            failed.into_iter().partition(|object| object.is(Kind::Node));
-        if !nodes.is_empty() {
-            self.wake.failed();
-        }
-        self.failed.extend(others, now);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -154,7 +139,6 @@ mod tests {
     use super::*;
     use crate::cluster::{Settings, WATCHED};
     use crate::controller::fake_api::FakeApi;
-    use crate::controller::switch::WriteSwitch;
     use crate::controller::writer::{self, Writer};
     use evenkeel_core::max_age;
     use evenkeel_core::placement::balance::Normalization;
@@ -209,7 +193,7 @@ mod tests {
             FakeApi::default().client(),
             writer::Settings::default(),
             leadership.clone(),
-            WriteSwitch::new(true),
+            WriteSwitch::new(Writes::Enabled),
             Metrics::default(),
         );
         let rounds = Rounds {
@@ -218,6 +202,7 @@ mod tests {
             wake: WakeSettings::default(),
             queue,
             leadership,
+            switch: WriteSwitch::new(Writes::Enabled),
             identity: "evenkeel-0".to_owned(),
             metrics: Metrics::default(),
         };
@@ -230,21 +215,21 @@ mod tests {
 
     #[tokio::test]
     async fn only_a_leader_that_has_seen_everything_plans() {
-        let (follower, mut writer) = rounds(Leadership::default());
+        let (follower, writer) = rounds(Leadership::default());
         for kind in WATCHED {
             follower.cluster.set_synced(kind);
         }
-        follower.round(&mut Memory::default(), NOW);
+        follower.round(&mut Wake::default(), NOW);
         assert_eq!(writer.queued(), []);
 
-        let (leader, mut writer) = rounds(Leadership::leading());
-        let mut memory = Memory::default();
-        leader.round(&mut memory, NOW);
+        let (leader, writer) = rounds(Leadership::leading());
+        let mut wake = Wake::default();
+        leader.round(&mut wake, NOW);
         assert_eq!(writer.queued(), [], "not all has been listed");
         for kind in WATCHED {
             leader.cluster.set_synced(kind);
         }
-        leader.round(&mut memory, NOW);
+        leader.round(&mut wake, NOW);
         let planned = writer.queued();
         let all = [
             Purpose::WakePods,
@@ -253,10 +238,31 @@ mod tests {
         ];
         assert_eq!(purposes(&planned), all.map(Purpose::as_str));
         // What was told and woken is not told and woken again; the label is still missing.
-        leader.round(&mut memory, NOW);
+        leader.round(&mut wake, NOW);
         assert_eq!(
             purposes(&writer.queued()),
             [Purpose::MirrorNamespace.as_str()]
+        );
+    }
+
+    #[tokio::test]
+    async fn nothing_is_planned_that_the_kill_switch_stops() {
+        let (leader, writer) = rounds(Leadership::leading());
+        for kind in WATCHED {
+            leader.cluster.set_synced(kind);
+        }
+        let mut wake = Wake::default();
+        for writes in [Writes::Disabled, Writes::Restore] {
+            leader.switch.set(writes);
+            leader.round(&mut wake, NOW);
+            assert_eq!(writer.queued(), [], "{writes:?}");
+        }
+        leader.switch.set(Writes::Enabled);
+        leader.round(&mut wake, NOW);
+        assert_eq!(
+            writer.queued().len(),
+            3,
+            "nothing that was to be told is lost"
         );
     }
 }

@@ -9,6 +9,7 @@
 pub mod board;
 mod contest;
 pub mod metrics;
+mod plans;
 pub mod refill;
 pub mod samples;
 mod show;
@@ -27,10 +28,12 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use self::plans::Plans;
 use self::refill::Progress;
 use self::targets::{Targets, Tick, Ticked};
 use super::leadership::Leadership;
 use super::queue::WriteQueue;
+use super::switch::{WriteSwitch, Writes};
 use crate::cluster::ClusterState;
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::Shared;
@@ -63,6 +66,8 @@ pub struct Scaling {
     pub queue: WriteQueue,
     /// The lease: only the leader plans.
     pub leadership: Leadership,
+    /// The kill switch: nothing is planned that it would stop.
+    pub switch: WriteSwitch,
     /// The name of this replica in Events.
     pub identity: String,
     pub metrics: Metrics,
@@ -129,7 +134,12 @@ impl Scaling {
         let settings = self.settings;
         let sample = self.samples.newest();
         let sample = sample.filter(|sample| now.duration_since(sample.at) <= settings.hold);
-        let leads = leads.then(|| self.identity.clone());
+        let plans = match self.switch.get() {
+            _ if !leads => Plans::Nothing,
+            Writes::Enabled => Plans::Decisions(self.identity.clone()),
+            Writes::Disabled => Plans::Nothing,
+            Writes::Restore => Plans::Restore,
+        };
         let (has_past, traces) = (self.past.is_some(), self.traces.clone());
         let shared = Arc::clone(&self.shared);
         let worked = work(targets, move |targets| {
@@ -139,7 +149,7 @@ impl Scaling {
                 shared: &shared,
                 sample: sample.as_deref(),
                 decides,
-                leads: leads.as_deref(),
+                plans: &plans,
                 has_past,
                 traces: &traces,
             };
@@ -148,6 +158,7 @@ impl Scaling {
         let (targets, mut ticked) = worked.await;
         self.metrics.ticked(begun.elapsed(), ticked.bytes);
         if decides {
+            self.metrics.restoring(ticked.restoring);
             self.metrics
                 .board()
                 .publish(std::mem::take(&mut ticked.shown));

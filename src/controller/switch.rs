@@ -1,30 +1,106 @@
-//! The kill switch: whether anything may be written at all.
+//! The kill switch: what may be written at all.
 //!
-//! It is one atomic that every writer reads right before each write, so that turning it off stops
-//! the very next one.
+//! It is one atomic that the writer reads right before each write, so that turning it off stops the
+//! very next one. The service's own needs are exempt in every position: certificates that end would
+//! take the webhook away while nobody can put it back, and a Lease that nobody holds would let two
+//! replicas rotate them at once.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use evenkeel_kubernetes::plan::Purpose;
+use serde::{Deserialize, Serialize};
+
+/// The positions of the switch in front of everything that Evenkeel changes in the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Writes {
+    /// It does what it decides.
+    #[default]
+    Enabled,
+    /// It decides, answers and reports, and leaves everything as it stands.
+    Disabled,
+    /// It puts back all bounds that it has changed, and then leaves everything as it stands.
+    Restore,
+}
+
+impl Writes {
+    const ALL: [Self; 3] = [Self::Enabled, Self::Disabled, Self::Restore];
+
+    /// The word in the configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Enabled => "enabled",
+            Self::Disabled => "disabled",
+            Self::Restore => "restore",
+        }
+    }
+
+    /// True where a write for this reason may be made.
+    #[must_use]
+    pub const fn allows(self, purpose: Purpose) -> bool {
+        match purpose {
+            Purpose::CaBundle | Purpose::Certificates => true,
+            Purpose::Restore => matches!(self, Self::Restore),
+            Purpose::MirrorNamespace
+            | Purpose::WakePods
+            | Purpose::AnnotationWarning
+            | Purpose::ScalingBounds
+            | Purpose::ScalingStatus
+            | Purpose::ScalingEvent => matches!(self, Self::Enabled),
+        }
+    }
+}
 
 /// Shared by the configuration's watcher, which sets it, and the writers, which obey it.
 #[derive(Debug, Clone)]
-pub struct WriteSwitch(Arc<AtomicBool>);
+pub struct WriteSwitch(Arc<AtomicU8>);
 
 impl WriteSwitch {
-    /// A switch that stands at `enabled`.
     #[must_use]
-    pub fn new(enabled: bool) -> Self {
-        Self(Arc::new(AtomicBool::new(enabled)))
+    pub fn new(writes: Writes) -> Self {
+        Self(Arc::new(AtomicU8::new(writes as u8)))
     }
 
-    /// True where writes are allowed.
+    /// The position that it stands at.
     #[must_use]
-    pub fn is_enabled(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+    pub fn get(&self) -> Writes {
+        let place = usize::from(self.0.load(Ordering::SeqCst));
+        // Only positions are stored; what is none would be no leave to write.
+        Writes::ALL.get(place).copied().unwrap_or(Writes::Disabled)
     }
 
     /// Sets the switch; gives whether that changed it.
-    pub fn set(&self, enabled: bool) -> bool {
-        self.0.swap(enabled, Ordering::SeqCst) != enabled
+    pub fn set(&self, writes: Writes) -> bool {
+        self.0.swap(writes as u8, Ordering::SeqCst) != writes as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_position_allows_its_own_and_the_services_needs() {
+        for (writes, bounds, restore) in [
+            (Writes::Enabled, true, false),
+            (Writes::Disabled, false, false),
+            (Writes::Restore, false, true),
+        ] {
+            let switch = WriteSwitch::new(Writes::Enabled);
+            assert_eq!(switch.set(writes), writes != Writes::Enabled);
+            assert_eq!(switch.get(), writes);
+            let allows = |purpose| switch.get().allows(purpose);
+            for purpose in [
+                Purpose::ScalingBounds,
+                Purpose::WakePods,
+                Purpose::ScalingEvent,
+            ] {
+                assert_eq!(allows(purpose), bounds, "{writes:?} {purpose:?}");
+            }
+            assert_eq!(allows(Purpose::Restore), restore, "{writes:?}");
+            assert!(allows(Purpose::Certificates) && allows(Purpose::CaBundle));
+        }
     }
 }

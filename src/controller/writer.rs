@@ -1,13 +1,16 @@
 //! The one writer: everything that Evenkeel changes in the cluster goes through here.
 //!
-//! Plans are queued without waiting (`queue`) and made one after the other. Right before each
-//! request the writer looks whether the kill switch allows it and whether this replica leads, and
-//! each request has a deadline. The Lease is not given back before the request has ended.
+//! Plans are queued without waiting (`queue`) and made a few at a time, begun at a steady pace. Right
+//! before each request the writer looks whether the kill switch allows it and whether this replica
+//! leads, and each request has a deadline. The Lease is not given back before all have ended.
 
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use kube::api::{Patch, PatchParams, PostParams};
-use kube::core::DynamicObject;
+use kube::core::{DynamicObject, Status};
 use kube::{Api, Client};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -19,54 +22,69 @@ use super::queue::{self, Waiting, WriteQueue};
 use super::switch::WriteSwitch;
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
-use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::managed_fields::MANAGER;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::{Operation, Purpose, Write};
 
 /// Limits of the writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Writes that may wait. At some 10 ms a write, 1,000 are ten seconds of work.
+    /// Writes that may wait in each lane. At a hundred a second, 2,000 are 20 seconds of work.
     pub queue: usize,
     /// The deadline of one request. It is shorter than the time between the end of a holder's
     /// right to act and the end of its lease, so that no request outlives the lease.
     pub timeout: Duration,
-    /// The least time between two writes: 20 a second are enough for everything planned here, and
-    /// no burden for an API server.
+    /// The least time between the begins of two writes: with a hundred a second, 1,000 floors that
+    /// rise at once are written in ten seconds, which is no burden for an API server that serves a
+    /// cluster with as many targets.
     pub pause: Duration,
+    /// The most writes under way at a time.
+    pub in_flight: usize,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            queue: 1000,
+            queue: 2000,
             timeout: Duration::from_secs(3),
-            pause: Duration::from_millis(50),
+            pause: Duration::from_millis(10),
+            in_flight: 8,
         }
     }
 }
 
-/// Name of the writer in `metadata.managedFields`.
-pub(super) const MANAGER: &str = "evenkeel";
-
-fn by_us() -> PatchParams {
+/// Patches in the name by which the API server knows what this program writes.
+pub(crate) fn by_us() -> PatchParams {
     PatchParams {
         field_manager: Some(MANAGER.to_owned()),
         ..PatchParams::default()
     }
 }
 
-/// True where a plan has to know that its write was not made. What has changed meanwhile is planned
-/// anew by itself, but for a node, which was only to be touched.
-fn is_failure(outcome: Outcome, target: &ObjectRef) -> bool {
-    match outcome {
-        Outcome::Failed | Outcome::TimedOut | Outcome::Dropped => true,
-        Outcome::Conflict => target.is(Kind::Node),
-        Outcome::Written | Outcome::Gone | Outcome::NotLeader | Outcome::SwitchedOff => false,
+/// True for the answer to a conditional patch whose tests do not hold any more. One whose outcome
+/// is not accepted is answered 422 as well, and then the fields that are at fault are named.
+fn has_changed(write: &Write, status: &Status) -> bool {
+    let causes = status.details.as_ref().map(|details| &details.causes);
+    matches!(write.operation, Operation::Conditional(_))
+        && status.code == 422
+        && causes.is_none_or(Vec::is_empty)
+}
+
+/// The meaning of an answer of the API server that is no success.
+fn refusal(write: &Write, status: &Status) -> Outcome {
+    match status.code {
+        // For a patch the object has changed since the plan; for a new one it is there.
+        409 => Outcome::Conflict,
+        404 => Outcome::Gone,
+        _ if has_changed(write, status) => Outcome::Conflict,
+        // Too many requests say nothing about this one.
+        429 => Outcome::Failed,
+        400..=499 => Outcome::Refused,
+        _ => Outcome::Failed,
     }
 }
 
-/// Makes the queued writes, one after the other.
+/// Makes the queued writes.
 pub struct Writer {
     client: Client,
     settings: Settings,
@@ -102,31 +120,60 @@ impl Writer {
 
     /// The writes that wait, taken out of the queue.
     #[cfg(test)]
-    pub(super) fn queued(&mut self) -> Vec<Write> {
+    pub(super) fn queued(&self) -> Vec<Write> {
         self.queue.take_all()
     }
 
-    /// Makes the queued writes until `cancel`.
-    pub async fn run(mut self, cancel: CancellationToken) {
+    /// Makes the queued writes until `cancel`, and then ends those under way.
+    pub async fn run(self, cancel: CancellationToken) {
+        let Settings {
+            pause, in_flight, ..
+        } = self.settings;
+        let mut under_way = FuturesUnordered::new();
+        let (mut rest, mut rests) = (pin!(tokio::time::sleep(pause)), false);
         loop {
-            let write = tokio::select! {
-                write = self.queue.next() => write,
-                () = cancel.cancelled() => None,
-            };
-            let Some(write) = write else { return };
-            let outcome = self.make(&write).await;
-            self.metrics.count(write.purpose, outcome);
-            let failed = is_failure(outcome, &write.target);
-            self.queue.done(write, failed);
-            if outcome != Outcome::NotLeader && outcome != Outcome::SwitchedOff {
-                tokio::time::sleep(self.settings.pause).await;
+            let free = !rests && under_way.len() < in_flight;
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => break,
+                Some(()) = under_way.next() => {}
+                () = rest.as_mut(), if rests => rests = false,
+                write = self.queue.next(), if free => {
+                    if let Some(held) = self.held(&write) {
+                        self.end(&write, held);
+                    } else {
+                        rest.set(tokio::time::sleep(pause));
+                        rests = true;
+                        under_way.push(self.write(write));
+                    }
+                }
             }
         }
+        while under_way.next().await.is_some() {}
+    }
+
+    /// Why a write may not be made at present.
+    fn held(&self, write: &Write) -> Option<Outcome> {
+        if !self.switch.get().allows(write.purpose) {
+            return Some(Outcome::SwitchedOff);
+        }
+        let leads = self.leadership.is_leader(clock::instant());
+        (!leads).then_some(Outcome::NotLeader)
+    }
+
+    async fn write(&self, write: Write) {
+        let outcome = self.make(&write).await;
+        self.end(&write, outcome);
+    }
+
+    fn end(&self, write: &Write, outcome: Outcome) {
+        self.metrics.count(write.purpose, outcome);
+        self.queue.done(write, outcome);
     }
 
     async fn make(&self, write: &Write) -> Outcome {
-        if !self.switch.is_enabled() {
-            return Outcome::SwitchedOff;
+        if let Some(held) = self.held(write) {
+            return held;
         }
         let Some(_permit) = self.leadership.permit().await else {
             return Outcome::NotLeader;
@@ -134,14 +181,15 @@ impl Writer {
         let sent: Instant = clock::instant();
         let outcome = match tokio::time::timeout(self.settings.timeout, self.send(write)).await {
             Ok(Ok(())) => Outcome::Written,
-            Ok(Err(kube::Error::Api(status))) if status.code == 409 => {
-                // For a patch the object has changed since the plan; for a new one it is there.
-                Outcome::Conflict
-            }
-            Ok(Err(kube::Error::Api(status))) if status.code == 404 => Outcome::Gone,
             Ok(Err(error)) => {
-                self.warn(write, Outcome::Failed, Some(&error));
-                Outcome::Failed
+                let outcome = match &error {
+                    kube::Error::Api(status) => refusal(write, status),
+                    _ => Outcome::Failed,
+                };
+                if matches!(outcome, Outcome::Refused | Outcome::Failed) {
+                    self.warn(write, outcome, Some(&error));
+                }
+                outcome
             }
             Err(_) => {
                 self.warn(write, Outcome::TimedOut, None);
@@ -177,11 +225,11 @@ impl Writer {
         match &write.operation {
             Operation::Merge(patch) => {
                 let patch = Patch::Merge(patch);
-                match &target.subresource {
-                    None => api.patch(name, &by_us(), &patch).await,
-                    Some(part) => api.patch_subresource(part, name, &by_us(), &patch).await,
-                }
-                .map(drop)
+                api.patch(name, &by_us(), &patch).await.map(drop)
+            }
+            Operation::Conditional(patch) => {
+                let patch = Patch::<()>::Json(patch.to_patch());
+                api.patch(name, &by_us(), &patch).await.map(drop)
             }
             Operation::Create(body) => {
                 let object: DynamicObject =
@@ -207,26 +255,43 @@ mod tests {
 
     use super::*;
     use crate::controller::fake_api::{FakeApi, Mood, eventually};
+    use crate::controller::switch::Writes;
+    use evenkeel_kubernetes::kinds::Kind;
+    use evenkeel_kubernetes::plan::conditional::ConditionalPatch;
 
     const NODE: &str = "/api/v1/nodes/a";
 
     fn touch(node: &str, version: &str) -> Write {
-        Write {
-            purpose: Purpose::WakePods,
-            target: ObjectRef::of_cluster(Kind::Node, node),
-            operation: Operation::Merge(json!({
-                "metadata": {"resourceVersion": version, "annotations": {"touched": "yes"}}})),
-        }
+        let patch = json!({
+            "metadata": {"resourceVersion": version, "annotations": {"touched": "yes"}}});
+        let target = ObjectRef::of_cluster(Kind::Node, node);
+        Write::new(Purpose::WakePods, target, Operation::Merge(patch))
     }
 
     fn event() -> Write {
-        Write {
-            purpose: Purpose::AnnotationWarning,
-            target: ObjectRef::in_namespace(Kind::Event, "shop", "e"),
-            operation: Operation::Create(json!({
-                "apiVersion": "events.k8s.io/v1", "kind": "Event",
-                "metadata": {"name": "e", "namespace": "shop"}})),
-        }
+        let body = json!({
+            "apiVersion": "events.k8s.io/v1", "kind": "Event",
+            "metadata": {"name": "e", "namespace": "shop"}});
+        let target = ObjectRef::in_namespace(Kind::Event, "shop", "e");
+        Write::new(Purpose::AnnotationWarning, target, Operation::Create(body))
+    }
+
+    /// Raises the least of an HPA from one count to another.
+    fn raise(name: &str, from: i32, to: i32) -> Write {
+        let meta = serde_json::from_value(json!({"annotations": {"a": "b"}})).unwrap();
+        let mut patch = ConditionalPatch::of(&meta);
+        patch.expect(&["spec", "minReplicas"], json!(from));
+        patch.change(&["spec", "minReplicas"], true, json!(to));
+        let target = ObjectRef::in_namespace(Kind::HorizontalPodAutoscaler, "shop", name);
+        Write::new(
+            Purpose::ScalingBounds,
+            target,
+            Operation::Conditional(patch),
+        )
+    }
+
+    fn hpa(name: &str) -> String {
+        format!("/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers/{name}")
     }
 
     fn writer(api: &FakeApi, leadership: Leadership, switch: &WriteSwitch) -> (Writer, WriteQueue) {
@@ -253,14 +318,16 @@ mod tests {
     #[tokio::test]
     async fn only_the_leader_writes_and_only_while_that_is_switched_on() {
         let api = with_node();
-        let switch = WriteSwitch::new(true);
+        let switch = WriteSwitch::new(Writes::Enabled);
         let (follower, _queue) = writer(&api, Leadership::default(), &switch);
         assert_eq!(follower.make(&touch("a", "1")).await, Outcome::NotLeader);
         let (leader, _queue) = writer(&api, Leadership::leading(), &switch);
-        assert!(switch.set(false));
-        assert_eq!(leader.make(&touch("a", "1")).await, Outcome::SwitchedOff);
+        for writes in [Writes::Disabled, Writes::Restore] {
+            assert!(switch.set(writes));
+            assert_eq!(leader.make(&touch("a", "1")).await, Outcome::SwitchedOff);
+        }
         assert_eq!(api.requests(), 0);
-        assert!(switch.set(true));
+        assert!(switch.set(Writes::Enabled));
         assert_eq!(leader.make(&touch("a", "1")).await, Outcome::Written);
         assert_eq!(
             api.get(NODE).unwrap()["metadata"]["annotations"]["touched"],
@@ -274,7 +341,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn each_end_of_a_write_is_told_apart() {
         let api = with_node();
-        let (leader, _queue) = writer(&api, Leadership::leading(), &WriteSwitch::new(true));
+        let (leader, _queue) = writer(
+            &api,
+            Leadership::leading(),
+            &WriteSwitch::new(Writes::Enabled),
+        );
         assert_eq!(leader.make(&touch("a", "0")).await, Outcome::Conflict);
         assert_eq!(
             api.get(NODE).unwrap()["metadata"]["annotations"],
@@ -287,8 +358,18 @@ mod tests {
             Outcome::Conflict,
             "it is there already"
         );
-        api.mood(Mood::Refuses(403));
-        assert_eq!(leader.make(&touch("a", "1")).await, Outcome::Failed);
+        api.set(&hpa("web"), json!({"spec": {"minReplicas": 2}}));
+        assert_eq!(leader.make(&raise("web", 3, 6)).await, Outcome::Conflict);
+        assert_eq!(leader.make(&raise("web", 2, 6)).await, Outcome::Written);
+        for (status, outcome) in [
+            (403, Outcome::Refused),
+            (422, Outcome::Refused),
+            (429, Outcome::Failed),
+            (500, Outcome::Failed),
+        ] {
+            api.mood(Mood::Refuses(status));
+            assert_eq!(leader.make(&touch("a", "1")).await, outcome, "{status}");
+        }
         api.mood(Mood::Hangs);
         assert_eq!(leader.make(&touch("a", "1")).await, Outcome::TimedOut);
     }
@@ -296,8 +377,8 @@ mod tests {
     #[tokio::test]
     async fn the_queue_holds_one_write_an_object_and_no_more_than_its_bound() {
         let api = with_node();
-        let switch = WriteSwitch::new(true);
-        let (mut leader, queue) = writer(&api, Leadership::leading(), &switch);
+        let switch = WriteSwitch::new(Writes::Enabled);
+        let (leader, queue) = writer(&api, Leadership::leading(), &switch);
         queue.put(touch("a", "1"));
         queue.put(touch("a", "2"));
         queue.put(touch("b", "1"));
@@ -311,7 +392,7 @@ mod tests {
     #[tokio::test]
     async fn a_write_that_was_made_may_be_planned_again() {
         let api = with_node();
-        let switch = WriteSwitch::new(true);
+        let switch = WriteSwitch::new(Writes::Enabled);
         let (leader, queue) = writer(&api, Leadership::leading(), &switch);
         let cancel = CancellationToken::new();
         let running = tokio::spawn(leader.run(cancel.clone()));
@@ -323,6 +404,62 @@ mod tests {
             })
             .await;
         }
+        cancel.cancel();
+        running.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn no_more_are_under_way_than_are_allowed_and_each_object_once() {
+        let api = FakeApi::default();
+        let (leader, queue) = Writer::new(
+            api.client(),
+            Settings {
+                pause: Duration::ZERO,
+                in_flight: 8,
+                ..Settings::default()
+            },
+            Leadership::leading(),
+            WriteSwitch::new(Writes::Enabled),
+            Metrics::default(),
+        );
+        for number in 0..100 {
+            let name = format!("web-{number}");
+            api.set(&hpa(&name), json!({"spec": {"minReplicas": 2}}));
+            queue.put(raise(&name, 2, 6));
+        }
+        api.mood(Mood::HoldsPatches);
+        let cancel = CancellationToken::new();
+        let running = tokio::spawn(leader.run(cancel.clone()));
+        eventually("as many as are allowed are under way", || api.held() == 8).await;
+        for _ in 0..1000 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(api.held(), 8);
+        api.mood(Mood::Answers);
+        let raised = |number: i32| {
+            let object = api.get(&hpa(&format!("web-{number}"))).unwrap();
+            object["spec"]["minReplicas"] == 6
+        };
+        eventually("all are written", || (0..100).all(raised)).await;
+        cancel.cancel();
+        running.await.unwrap();
+        assert_eq!(api.writes().len(), 100, "each once");
+    }
+
+    #[tokio::test]
+    async fn writes_that_are_refused_are_not_tried_again_and_again() {
+        let api = with_node();
+        let switch = WriteSwitch::new(Writes::Enabled);
+        let (leader, queue) = writer(&api, Leadership::leading(), &switch);
+        api.mood(Mood::RefusesWrites(422));
+        let cancel = CancellationToken::new();
+        let running = tokio::spawn(leader.run(cancel.clone()));
+        for _ in 0..1000 {
+            // As the loops do, which plan the same at every tick.
+            queue.put(raise("web", 2, 6));
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(api.writes().len(), 1);
         cancel.cancel();
         running.await.unwrap();
     }

@@ -11,7 +11,7 @@ use super::measuring;
 use super::parts::{Parts, Tasks};
 use crate::certificates::CertificateProvider;
 use crate::cluster::watch;
-use crate::config::{Config, Writes};
+use crate::config::Config;
 use crate::controller::scaling::{self, Past, Scaling};
 use crate::controller::{Elector, Leadership, Rounds, WriteQueue, WriteSwitch, Writer};
 use evenkeel_clock as clock;
@@ -39,7 +39,6 @@ pub(super) fn start(
         parts.replica.clone(),
         config.leader_election.clone(),
         leadership.clone(),
-        parts.switch.clone(),
     );
     tasks.spawn(finish(elector.run(cancel.clone())));
     let (writer, queue) = Writer::new(
@@ -59,6 +58,7 @@ pub(super) fn start(
         client: client.clone(),
         queue: queue.clone(),
         leadership,
+        switch: parts.switch.clone(),
         identity: parts.replica.identity.clone(),
         metrics: parts.instruments.scaling.clone(),
         traces: parts.scaling.traces.clone(),
@@ -126,6 +126,7 @@ fn rounds(
         wake: parts.config.wake,
         queue: queue.clone(),
         leadership,
+        switch: parts.switch.clone(),
         identity: parts.replica.identity.clone(),
         metrics: parts.instruments.controller.clone(),
     };
@@ -152,7 +153,7 @@ async fn reload(config: Config, switch: WriteSwitch, cancel: CancellationToken) 
         match config.reload() {
             Ok(reload) => {
                 let error = reload.refused.as_ref().map(ToString::to_string);
-                if switch.set(reload.writes == Writes::Enabled) {
+                if switch.set(reload.writes) {
                     tracing::info!(writes = ?reload.writes, "writes switched");
                 }
                 if reload.needs_restart != told && !reload.needs_restart.is_empty() {

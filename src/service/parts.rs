@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 
 use super::client;
 use crate::cluster::{self, ClusterState};
-use crate::config::{Config, Writes};
+use crate::config::Config;
 use crate::controller::scaling::{Samples, Traces};
 use crate::controller::{self, Replica, WriteSwitch};
 use crate::metrics;
@@ -66,7 +66,7 @@ impl Parts {
                 instruments.handlers.clone(),
             ),
             cluster,
-            switch: WriteSwitch::new(config.writes == Writes::Enabled),
+            switch: WriteSwitch::new(config.writes),
             readiness: Readiness::default(),
             instruments,
             scaling: Scaling {

@@ -12,7 +12,7 @@ use crate::doctor::gather::read::list;
 use evenkeel_kubernetes::annotations::ENABLED;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::uninstall::installation::{self, Place, is_own, label_selector};
-use evenkeel_kubernetes::plan::uninstall::{WRITTEN, traces};
+use evenkeel_kubernetes::plan::uninstall::{BOUNDED, WRITTEN, traces};
 
 /// The most objects in one answer.
 const PAGE: u32 = 500;
@@ -27,6 +27,18 @@ pub async fn gather(client: &Client, namespace: &str, now: Timestamp) -> Invento
         owned(client, place, kind, namespace, &mut found).await;
     }
     found.objects.sort();
+    found
+}
+
+/// The objects in the cluster behind `client` whose bounds nobody has held for so long that whoever
+/// should have put them back is gone.
+pub async fn lapsed(client: &Client, now: Timestamp) -> Inventory {
+    let mut found = Inventory::default();
+    for kind in BOUNDED {
+        marked(client, kind, now, &mut found).await;
+    }
+    found.marks.retain(|mark| mark.has_lapsed);
+    found.yours.clear();
     found
 }
 
@@ -91,6 +103,7 @@ fn note(kind: Kind, of: &DynamicObject, now: Timestamp, found: &mut Inventory) {
     if traces.is_clean() {
         return;
     }
+    let has_lapsed = traces.have_lapsed(now);
     let (bounds, damaged) = match traces.bounds {
         Some(Ok(bounds)) => (Some(bounds), None),
         Some(Err(error)) => (None, Some(error.to_string())),
@@ -102,6 +115,7 @@ fn note(kind: Kind, of: &DynamicObject, now: Timestamp, found: &mut Inventory) {
         user_bounds: bounds.map(|bounds| bounds.user),
         bounds_now: bounds.map(|bounds| bounds.now),
         damaged,
+        has_lapsed,
         annotations: traces.annotations,
         label: traces.label.then_some(ENABLED),
         outcome: None,

@@ -58,9 +58,13 @@ pub struct Mark {
         serialize_with = "write_bounds"
     )]
     pub bounds_now: Option<ObjectBounds>,
-    /// The error, where its record cannot be read.
+    /// The error, where its record is taken for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damaged: Option<String>,
+    /// True where nobody has held the bounds for so long that whoever should have put them back is
+    /// gone.
+    #[serde(skip)]
+    pub has_lapsed: bool,
     /// Annotations that Evenkeel wrote, beside the record.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub annotations: Vec<&'static str>,
@@ -80,7 +84,7 @@ pub enum Outcome {
     Restored,
     /// The traces were gone already, or the object was.
     Gone,
-    /// The record is damaged: nothing was written.
+    /// The record is taken for none: nothing was written.
     LeftAlone,
     /// The write failed with this error.
     Failed(String),

@@ -229,8 +229,9 @@ fn pods_have_no_privileges() {
     let second = documents("deploy/components/second-scheduler/deployment.yaml");
     let objects = base();
     let deployments = [find(&objects, "Deployment", "evenkeel"), &second[0]];
-    for deployment in deployments {
-        let pod = &deployment["spec"]["template"]["spec"];
+    let of_deployments = deployments.map(|deployment| &deployment["spec"]["template"]["spec"]);
+    let clean_up = &restoring(&objects)["spec"];
+    for pod in of_deployments.into_iter().chain([clean_up]) {
         assert_eq!(
             pod["securityContext"],
             json!({
@@ -249,6 +250,8 @@ fn pods_have_no_privileges() {
         for field in ["hostNetwork", "hostPID", "hostIPC", "initContainers"] {
             assert!(pod[field].is_null(), "{field}");
         }
+    }
+    for pod in of_deployments {
         assert_eq!(pod["priorityClassName"], "system-cluster-critical");
     }
     let namespace = find(&objects, "Namespace", code::NAMESPACE);
@@ -335,8 +338,13 @@ struct Right {
 
 /// The rights that the code says it needs for `need`.
 fn access(need: Need) -> BTreeSet<Right> {
+    let all = access::access().into_iter();
+    rights(all.filter(|access| access.need == need))
+}
+
+fn rights(all: impl IntoIterator<Item = access::Access>) -> BTreeSet<Right> {
     let mut rights = BTreeSet::new();
-    for access in access::access().iter().filter(|access| access.need == need) {
+    for access in all {
         let names = if access.names.is_empty() {
             &[""]
         } else {
@@ -355,10 +363,10 @@ fn access(need: Need) -> BTreeSet<Right> {
     rights
 }
 
-/// The rights that are bound to Evenkeel's ServiceAccount.
-fn granted(objects: &[Value]) -> BTreeSet<Right> {
+/// The rights that are bound to a ServiceAccount.
+fn granted(objects: &[Value], account: &str) -> BTreeSet<Right> {
     let account = json!({
-        "kind": "ServiceAccount", "namespace": code::NAMESPACE, "name": "evenkeel",
+        "kind": "ServiceAccount", "namespace": code::NAMESPACE, "name": account,
     });
     let mut rights = BTreeSet::new();
     for binding in objects {
@@ -412,13 +420,85 @@ fn rule_rights(scope: Scope, rule: &Value) -> Vec<Right> {
 fn granted_is_what_the_code_calls_and_nothing_else() {
     let mut needed = access(Need::Always);
     needed.extend(access(Need::SelfManagedCertificates));
-    let granted = granted(&base());
+    let granted = granted(&base(), "evenkeel");
     let missing: Vec<_> = needed.difference(&granted).collect();
     let surplus: Vec<_> = granted.difference(&needed).collect();
     assert!(
         missing.is_empty() && surplus.is_empty(),
         "missing {missing:#?} surplus {surplus:#?}"
     );
+}
+
+/// What puts back floors that nobody holds any more.
+fn restoring(objects: &[Value]) -> &Value {
+    let job = find(objects, "CronJob", "evenkeel-restore");
+    &job["spec"]["jobTemplate"]["spec"]["template"]
+}
+
+#[test]
+fn the_clean_up_runs_by_an_account_that_can_only_put_back() {
+    let objects = base();
+    let pod = &restoring(&objects)["spec"];
+    assert_eq!(pod["serviceAccountName"], "evenkeel-restore");
+    find(&objects, "ServiceAccount", "evenkeel-restore");
+    let needed = rights(access::restoring());
+    assert_eq!(granted(&objects, "evenkeel-restore"), needed);
+    let policy = &find(&objects, "ValidatingAdmissionPolicy", "evenkeel-restores")["spec"];
+    let rules = policy["matchConstraints"]["resourceRules"].as_array();
+    let guarded: BTreeSet<_> = rules
+        .unwrap()
+        .iter()
+        .flat_map(|rule| strings(&rule["resources"]))
+        .collect();
+    let patched: BTreeSet<_> = needed.into_iter().map(|right| right.resource).collect();
+    assert_eq!(guarded, patched);
+    let own = named(&policy["variables"], "own")["expression"].to_string();
+    for annotation in [code::BOUNDS, code::SCALING_STATUS] {
+        assert!(own.contains(annotation), "{annotation}");
+    }
+    let kind = "ValidatingAdmissionPolicyBinding";
+    let binding = &find(&objects, kind, "evenkeel-restores")["spec"];
+    assert_eq!(binding["policyName"], "evenkeel-restores");
+    assert_eq!(binding["validationActions"], json!(["Deny"]));
+    let grant = find(&objects, "ClusterRoleBinding", "evenkeel-restore");
+    assert_eq!(binding["paramRef"]["name"], grant["metadata"]["name"]);
+    assert!(!policy.to_string().contains(code::NAMESPACE));
+}
+
+#[test]
+fn the_clean_up_is_called_as_the_program_takes_it_and_obeys_the_kill_switch() {
+    let objects = base();
+    let template = restoring(&objects);
+    let container = &template["spec"]["containers"][0];
+    assert_eq!(
+        container["args"],
+        json!([
+            "uninstall",
+            "--expired",
+            "--config",
+            "/etc/evenkeel/config.yaml"
+        ])
+    );
+    let mount = named(&container["volumeMounts"], "config");
+    assert_eq!(mount["mountPath"], "/etc/evenkeel");
+    let volume = named(&template["spec"]["volumes"], "config");
+    assert_eq!(volume["configMap"]["name"], "evenkeel");
+    let job = &find(&objects, "CronJob", "evenkeel-restore")["spec"];
+    assert_eq!(job["schedule"], "*/10 * * * *");
+    assert_eq!(job["concurrencyPolicy"], "Forbid");
+    let deployment = find(&objects, "Deployment", "evenkeel");
+    let service = &deployment["spec"]["template"];
+    assert_eq!(
+        container["image"],
+        service["spec"]["containers"][0]["image"]
+    );
+    assert_ne!(
+        template["metadata"]["labels"], service["metadata"]["labels"],
+        "no Service leads to it"
+    );
+    let policy = find(&objects, "NetworkPolicy", "evenkeel-restore");
+    let selected = &policy["spec"]["podSelector"]["matchLabels"];
+    assert_eq!(selected, &template["metadata"]["labels"]);
 }
 
 #[test]
@@ -575,7 +655,7 @@ fn with_cert_manager_evenkeel_has_no_right_to_secrets() {
     let Some(objects) = built("deploy/overlays/cert-manager") else {
         return;
     };
-    assert_eq!(granted(&objects), access(Need::Always));
+    assert_eq!(granted(&objects, "evenkeel"), access(Need::Always));
 }
 
 #[test]

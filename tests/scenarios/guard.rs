@@ -47,6 +47,162 @@ fn evenkeel_is_narrowed_in_whatever_namespace_it_is() {
     });
 }
 
+/// A record of the user's 2 to 10 under a floor of 6.
+const RECORD: &str =
+    r#"{"user":{"min":2,"max":10},"written":{"min":6,"max":10},"contested":false}"#;
+/// A record of the user's 12 to 20.
+const LOWERED: &str = r#"{"user":{"min":12,"max":20},"written":{"min":6,"max":20}}"#;
+/// The same as the first where the user has no least.
+const WITHOUT_LEAST: &str = r#"{"user":{"max":10},"written":{"min":6,"max":10},"contested":false}"#;
+
+/// The clean-up may put back what a record says, and nothing else.
+#[test]
+fn the_clean_up_may_only_put_back() {
+    with_control_plane(async |plane| {
+        manifests::install(plane, 443, None).await;
+        let run = "restored";
+        objects::create_namespace(&plane.client, run, &[]).await;
+        define_scaled_objects(&plane.client).await;
+        let clean_up = by_account(plane, "evenkeel-restore", &[]).await;
+        for (kind, min, max) in [
+            ("HorizontalPodAutoscaler", "minReplicas", "maxReplicas"),
+            ("ScaledObject", "minReplicaCount", "maxReplicaCount"),
+        ] {
+            for (record, change, allowed) in trials(min, max) {
+                let object = json!({"spec": {min: 6, max: 10}, "metadata": {"annotations": {
+                    "evenkeel.dev/bounds": record, "evenkeel.dev/scaling-status": "{}"}}});
+                let trial = Trial {
+                    kind,
+                    object,
+                    change,
+                    allowed,
+                };
+                trial.hold(plane, &clean_up, run).await;
+            }
+        }
+    });
+}
+
+/// Records, changes of the object that has one, and whether they are let through.
+fn trials(min: &str, max: &str) -> Vec<(&'static str, Value, bool)> {
+    let gone = |spec: Value| {
+        json!({"metadata": {"annotations": {"evenkeel.dev/bounds": null,
+                "evenkeel.dev/scaling-status": null}}, "spec": spec})
+    };
+    let both = |least: i32, most: i32| gone(json!({min: least, max: most}));
+    let least = |least: Value| gone(json!({min: least}));
+    vec![
+        (RECORD, both(2, 10), true),
+        (RECORD, least(json!(2)), true),
+        (RECORD, gone(json!({})), true),
+        (WITHOUT_LEAST, least(Value::Null), true),
+        // The user has lowered the most since, and it takes the least along.
+        (LOWERED, least(json!(10)), true),
+        (LOWERED, least(json!(9)), false),
+        (RECORD, both(1, 1), false),
+        (RECORD, least(json!(1)), false),
+        (RECORD, least(json!(9)), false),
+        (RECORD, both(2, 100), false),
+        (RECORD, json!({"spec": {min: 2}}), false),
+        (
+            RECORD,
+            annotated("evenkeel.dev/bounds", &json!("{}")),
+            false,
+        ),
+        ("{}", least(json!(2)), false),
+        (RECORD, annotated("kept", &Value::Null), false),
+        (
+            RECORD,
+            annotated("evenkeel.dev/scaling-status", &json!("{}")),
+            false,
+        ),
+        (
+            RECORD,
+            json!({"metadata": {"annotations": {"evenkeel.dev/bounds": null},
+                    "labels": {"app": "other"}}}),
+            false,
+        ),
+        (
+            RECORD,
+            gone(json!({"scaleTargetRef": {"name": "other"}})),
+            false,
+        ),
+    ]
+}
+
+/// A change of an object that the clean-up may make, or may not.
+struct Trial {
+    kind: &'static str,
+    object: Value,
+    change: Value,
+    allowed: bool,
+}
+
+impl Trial {
+    async fn hold(&self, plane: &ControlPlane, clean_up: &Client, run: &str) {
+        let cases = [autoscaler(), scaled_object()];
+        let case = cases
+            .iter()
+            .find(|case| case.kind == self.kind)
+            .expect("a case");
+        let gvk = GroupVersionKind::gvk(case.group, case.version, case.kind);
+        let resource = ApiResource::from_gvk(&gvk);
+        let name = "put-back";
+        let mut object = serde_json::to_value(case.object(name)).expect("an object");
+        json_patch::merge(&mut object, &self.object);
+        let admin: Api<DynamicObject> = Api::namespaced_with(plane.client.clone(), run, &resource);
+        let made: DynamicObject = serde_json::from_value(object).expect("an object");
+        eventually("the object is made", async || {
+            let made = admin.create(&PostParams::default(), &made).await;
+            made.map(drop).map_err(|error| error.to_string())
+        })
+        .await;
+        let ours: Api<DynamicObject> = Api::namespaced_with(clean_up.clone(), run, &resource);
+        let params = PatchParams::default();
+        let change = Patch::Merge(&self.change);
+        let refused = |answer: &kube::Result<DynamicObject>| {
+            let Err(kube::Error::Api(status)) = answer else {
+                return false;
+            };
+            status.message.contains("clean-up may")
+        };
+        // Rights and policy are obeyed a moment after they have been stored; each probe is another
+        // change, since one that has been let through would change nothing any more.
+        let mut probes = 0;
+        eventually("the policy is obeyed", async || {
+            probes += 1;
+            let probe = annotated("example.com/probe", &json!(probes.to_string()));
+            let answer = ours.patch(name, &params, &Patch::Merge(&probe)).await;
+            holds(refused(&answer), || format!("{answer:?}"))
+        })
+        .await;
+        let answer = ours.patch(name, &params, &change).await;
+        let (kind, change) = (self.kind, &self.change);
+        assert_eq!(answer.is_ok(), self.allowed, "{kind} {change}: {answer:?}");
+        assert!(
+            self.allowed || refused(&answer),
+            "{kind} {change}: {answer:?}"
+        );
+        let deleted = admin.delete(name, &DeleteParams::default()).await;
+        deleted.expect("it is deleted");
+    }
+}
+
+/// The administrator in the name of a ServiceAccount of the installation, with its rights and those
+/// of further groups.
+async fn by_account(plane: &ControlPlane, account: &str, groups: &[&str]) -> Client {
+    let path = plane.folder().join("admin.kubeconfig");
+    let mut kubeconfig = Kubeconfig::read_from(path).expect("a kubeconfig");
+    let own = ["system:serviceaccounts", "system:authenticated"];
+    let groups = own.iter().chain(groups).map(|group| (*group).to_owned());
+    for user in &mut kubeconfig.auth_infos {
+        let user = user.auth_info.get_or_insert_default();
+        user.impersonate = Some(format!("system:serviceaccount:evenkeel-system:{account}"));
+        user.impersonate_groups = Some(groups.clone().collect());
+    }
+    client(kubeconfig).await
+}
+
 async fn client(kubeconfig: Kubeconfig) -> Client {
     let options = KubeConfigOptions::default();
     let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;
@@ -55,14 +211,7 @@ async fn client(kubeconfig: Kubeconfig) -> Client {
 
 /// An administrator by the name that the shipped ServiceAccount has in the namespace of the base.
 async fn namesake(plane: &ControlPlane) -> Client {
-    let path = plane.folder().join("admin.kubeconfig");
-    let mut kubeconfig = Kubeconfig::read_from(path).expect("a kubeconfig");
-    for user in &mut kubeconfig.auth_infos {
-        let user = user.auth_info.get_or_insert_default();
-        user.impersonate = Some("system:serviceaccount:evenkeel-system:evenkeel".to_owned());
-        user.impersonate_groups = Some(vec!["system:masters".to_owned()]);
-    }
-    client(kubeconfig).await
+    by_account(plane, "evenkeel", &["system:masters"]).await
 }
 
 /// Tries all cases by the rights of an installation, on objects that are named after `run`.

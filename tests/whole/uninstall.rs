@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::dev_api::{ask, create, get, patch, path, settings, with_settings};
 use axum::http::{Method, Request};
-use evenkeel::uninstall;
+use evenkeel::uninstall::{self, Extent};
 use evenkeel_apiserver::ApiServer;
 use evenkeel_core::scaling::ObjectBounds;
 use evenkeel_core::scaling::contribution::Contribution;
@@ -117,6 +117,11 @@ async fn define(client: &Client, names: [&str; 4], scope: &str) {
 const KEDA: [&str; 4] = ["keda.sh", "v1alpha1", "ScaledObject", "scaledobjects"];
 const HPAS: &str = "autoscaling/v2/horizontalpodautoscalers";
 
+/// The path for a write in the name of Evenkeel.
+fn by_us(path: &str) -> String {
+    format!("{path}?fieldManager=evenkeel")
+}
+
 fn one(autoscaler: &str) -> String {
     format!("{}/{autoscaler}", path("shop", HPAS))
 }
@@ -140,9 +145,14 @@ async fn plant_marks(client: &Client) {
         "evenkeel.dev/network-capacity": "10Gbps"}}}),
     )
     .await;
-    create(client, &path("shop", HPAS), &autoscaler("web", &record())).await;
+    create(
+        client,
+        &by_us(&path("shop", HPAS)),
+        &autoscaler("web", &record()),
+    )
+    .await;
     define(client, KEDA, "Namespaced").await;
-    create(client, &path("shop", "keda.sh/v1alpha1/scaledobjects"), &json!({
+    create(client, &by_us(&path("shop", "keda.sh/v1alpha1/scaledobjects")), &json!({
         "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
         "metadata": {"name": "queue", "annotations": {"evenkeel.dev/bounds": record()}},
         "spec": {"minReplicaCount": 6, "maxReplicaCount": 10, "scaleTargetRef": {"name": "queue"}}})).await;
@@ -393,10 +403,15 @@ fn a_damaged_record_is_named_and_left_alone() {
             &json!({"metadata": {"name": "shop"}}),
         )
         .await;
-        create(client, &path("shop", HPAS), &autoscaler("web", &record())).await;
         create(
             client,
-            &path("shop", HPAS),
+            &by_us(&path("shop", HPAS)),
+            &autoscaler("web", &record()),
+        )
+        .await;
+        create(
+            client,
+            &by_us(&path("shop", HPAS)),
             &autoscaler("torn", "{\"user\":"),
         )
         .await;
@@ -420,6 +435,82 @@ fn a_damaged_record_is_named_and_left_alone() {
         );
         let web = get(client, &one("web")).await;
         assert_eq!(web["spec"]["minReplicas"], 2, "the others are put back");
+    });
+}
+
+#[test]
+fn a_record_that_somebody_else_wrote_is_named_and_left_alone() {
+    with_settings(settings(), async |server, client| {
+        let shop = json!({"metadata": {"name": "shop"}});
+        create(client, "/api/v1/namespaces", &shop).await;
+        create(
+            client,
+            &path("shop", HPAS),
+            &autoscaler("copied", &record()),
+        )
+        .await;
+        let called = evenkeel(server, &[]).await;
+        assert_eq!(called.code, 1);
+        let told = "was not written by evenkeel";
+        assert!(called.stdout.contains(told), "{}", called.stdout);
+        let copied = get(client, &one("copied")).await;
+        assert_eq!(copied["spec"]["minReplicas"], 6);
+    });
+}
+
+/// The record of a floor that ended so long ago.
+fn ended(ago: SignedDuration) -> String {
+    let until = evenkeel_clock::now() - ago;
+    record().replace("1970-01-01T00:10:00Z", &format!("{until:.0}"))
+}
+
+#[test]
+fn what_nobody_has_held_for_an_hour_is_put_back_beside_a_leader_and_nothing_else() {
+    with_settings(settings(), async |server, client| {
+        let shop = json!({"metadata": {"name": "shop"}, });
+        create(client, "/api/v1/namespaces", &shop).await;
+        hold_lease(
+            client,
+            evenkeel_clock::now() + SignedDuration::from_hours(1),
+        )
+        .await;
+        let minutes = |minutes| ended(SignedDuration::from_mins(minutes));
+        for (name, record, manager) in [
+            ("old", minutes(61), "evenkeel"),
+            ("recent", minutes(59), "evenkeel"),
+            ("held", minutes(-5), "evenkeel"),
+            ("copied", minutes(61), "kubectl"),
+            ("torn", "{\"user\":".to_owned(), "evenkeel"),
+        ] {
+            let path = format!("{}?fieldManager={manager}", path("shop", HPAS));
+            create(client, &path, &autoscaler(name, &record)).await;
+        }
+        let least = async |name| get(client, &one(name)).await["spec"]["minReplicas"].clone();
+
+        let frozen = evenkeel(server, &["--expired", "--set", "writes=disabled"]).await;
+        assert_eq!(frozen.code, 0, "{}", frozen.stderr);
+        assert!(
+            frozen.stderr.contains("writes are disabled"),
+            "{}",
+            frozen.stderr
+        );
+        assert_eq!(least("old").await, 6);
+
+        let called = evenkeel(server, &["--expired", "-o", "json"]).await;
+        assert_eq!(called.code, 0, "{}", called.stderr);
+        assert_eq!(
+            called.objects("marks"),
+            ["HorizontalPodAutoscaler shop/old"]
+        );
+        assert_eq!(least("old").await, 2);
+        let old = get(client, &one("old")).await;
+        let left = json!({"evenkeel.dev/scaling": "floor"});
+        assert_eq!(old["metadata"]["annotations"], left);
+        for other in ["recent", "held", "copied", "torn"] {
+            assert_eq!(least(other).await, 6, "{other}");
+        }
+        let again = evenkeel(server, &["--expired", "-o", "json"]).await;
+        assert_eq!((again.code, again.objects("marks")), (0, vec![]));
     });
 }
 
@@ -450,7 +541,12 @@ fn beside_a_living_leader_nothing_is_written_unless_forced() {
             evenkeel_clock::now() + SignedDuration::from_hours(1),
         )
         .await;
-        create(client, &path(OWN, HPAS), &autoscaler("web", &record())).await;
+        create(
+            client,
+            &by_us(&path(OWN, HPAS)),
+            &autoscaler("web", &record()),
+        )
+        .await;
         let called = evenkeel(server, &[]).await;
         assert_eq!(called.code, 1);
         for part in [
@@ -514,12 +610,17 @@ fn an_edit_that_comes_between_is_kept() {
             &json!({"metadata": {"name": "shop"}}),
         )
         .await;
-        create(client, &path("shop", HPAS), &autoscaler("web", &record())).await;
+        create(
+            client,
+            &by_us(&path("shop", HPAS)),
+            &autoscaler("web", &record()),
+        )
+        .await;
         let web = one("web");
         let now = evenkeel_clock::now();
         let found = uninstall::gather(client, OWN, now).await;
         let slow = outrun(client, web.clone());
-        let outcome = uninstall::restore(&slow, &found.marks[0], now).await;
+        let outcome = uninstall::restore(&slow, &found.marks[0], Extent::All, now).await;
         assert_eq!(outcome, uninstall::Outcome::Restored);
         let spec = get(client, &web).await["spec"].clone();
         assert_eq!(

@@ -8,20 +8,23 @@
 //!
 //! Anybody who may write the object may write the annotation, and every marked object is looked at
 //! in every tick. So a record is refused before it is parsed where it is longer than any that makes
-//! sense.
+//! sense, and where it names bounds that no object can have. Whether this program wrote it is told
+//! by the object's managed fields ([`crate::managed_fields`]). A contribution that asks for what is
+//! no count of replicas is kept as one that cannot be read.
 
 mod raw;
 
 use std::collections::BTreeMap;
 
-use evenkeel_core::scaling::ObjectBounds;
 use evenkeel_core::scaling::bounds_record::BoundsRecord;
 use evenkeel_core::scaling::contribution::{Contribution, Contributor};
+use evenkeel_core::scaling::{BoundsError, ObjectBounds};
 use jiff::Timestamp;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 
 use self::raw::{Fields, Raw, take};
+use crate::managed_fields::MANAGER;
 
 /// The most bytes of a record. Sixteen contributions of 100 bytes fit, by contributors with names of
 /// 150: Kubernetes allows names of 253, and few are longer than 60.
@@ -42,13 +45,33 @@ pub enum BoundsAnnotationError {
     /// The record has this many contributions.
     #[error("the record of the bounds has {0} contributions, more than {MOST_CONTRIBUTIONS}")]
     TooMany(usize),
+    /// The record has bounds that no object can have.
+    #[error("the record of the bounds makes no sense: {0}")]
+    Nonsense(#[from] BoundsError),
+    /// The record gives the user a least that the object cannot have.
+    #[error(
+        "the record of the bounds says a least of {min}, where the object takes {least} or more"
+    )]
+    BelowLeast {
+        /// The user's least, by the record.
+        min: i32,
+        /// The least that the object takes.
+        least: i32,
+    },
+    /// The record was written by somebody else, by the object's managed fields.
+    #[error("the record of the bounds was not written by {MANAGER}")]
+    Foreign,
 }
 
 impl BoundsAnnotationError {
     /// The kind of error, for conditions, Events and metrics.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
-        "OwnershipRecord"
+        match self {
+            Self::Json(_) | Self::TooLong(_) | Self::TooMany(_) => "OwnershipRecord",
+            Self::Nonsense(_) | Self::BelowLeast { .. } => "SenselessRecord",
+            Self::Foreign => "ForeignRecord",
+        }
     }
 }
 
@@ -127,7 +150,8 @@ impl BoundsAnnotation {
     /// The record in the text of an annotation.
     ///
     /// # Errors
-    /// Text that is too long, is no such record, or has too many contributions.
+    /// Text that is too long, is no such record, has too many contributions, or bounds that no
+    /// object can have.
     pub fn parse(text: &str) -> Result<Self, BoundsAnnotationError> {
         if text.len() > LONGEST {
             return Err(BoundsAnnotationError::TooLong(text.len()));
@@ -147,7 +171,28 @@ impl BoundsAnnotation {
         let unknown = &mut annotation.unknown;
         (unknown.user, unknown.written) = (user_fields, written_fields);
         unknown.record = fields;
+        annotation.record.check()?;
         Ok(annotation)
+    }
+
+    /// The record, where an object that takes `least` or more replicas can have the bounds that it
+    /// would be given back.
+    ///
+    /// # Errors
+    /// The user's least is smaller.
+    pub fn for_least(self, least: i32) -> Result<Self, BoundsAnnotationError> {
+        match self.record.user.min {
+            Some(min) if min < least => Err(BoundsAnnotationError::BelowLeast { min, least }),
+            Some(_) | None => Ok(self),
+        }
+    }
+
+    /// When the last contribution ends, after which nobody holds the bounds any more; `None` where
+    /// nobody contributes, and where one of the contributions cannot be read.
+    #[must_use]
+    pub fn held_until(&self) -> Option<Timestamp> {
+        let until = self.record.held_until();
+        until.filter(|_| self.unreadable().next().is_none())
     }
 
     fn take_contributions(&mut self, contributions: BTreeMap<String, Raw>) {
@@ -177,7 +222,8 @@ impl BoundsAnnotation {
     /// annotation goes.
     ///
     /// # Errors
-    /// A record that would not be read again: it is too long, or has too many contributions.
+    /// A record that would not be read again: it is too long, has too many contributions, or bounds
+    /// that no object can have.
     ///
     /// # Panics
     /// Never: the record has nothing that JSON cannot hold.
@@ -189,6 +235,7 @@ impl BoundsAnnotation {
         if contributions > MOST_CONTRIBUTIONS {
             return Err(BoundsAnnotationError::TooMany(contributions));
         }
+        self.record.check()?;
         let text = serde_json::to_string(&self.json()).expect("the keys are texts");
         if text.len() > LONGEST {
             return Err(BoundsAnnotationError::TooLong(text.len()));
@@ -306,14 +353,15 @@ impl ContributionJson {
             priority,
             until,
         } = raw.read().ok()?;
-        Some(Contribution {
+        let contribution = Contribution {
             priority: priority.unwrap_or_else(|| who.default_priority()),
             who,
             min,
             max,
             replicas,
             until,
-        })
+        };
+        Some(contribution).filter(Contribution::makes_sense)
     }
 
     fn unknown(raw: &Raw) -> Fields {

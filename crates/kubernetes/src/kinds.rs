@@ -96,6 +96,7 @@ kinds! {
     StatefulSet = "apps" "v1" "StatefulSet" "statefulsets";
     ReplicaSet = "apps" "v1" "ReplicaSet" "replicasets";
     Job = "batch" "v1" "Job" "jobs";
+    CronJob = "batch" "v1" "CronJob" "cronjobs";
     HorizontalPodAutoscaler = "autoscaling" "v2" "HorizontalPodAutoscaler" "horizontalpodautoscalers".bounded(HPA);
     ScaledObject = "keda.sh" "v1alpha1" "ScaledObject" "scaledobjects".bounded(KEDA);
     NodeMetrics = "metrics.k8s.io" "v1beta1" "NodeMetrics" "nodes";

@@ -16,6 +16,7 @@ pub mod duration;
 pub mod extender;
 pub mod json;
 pub mod kinds;
+pub mod managed_fields;
 pub mod meta;
 pub mod namespace_policy;
 pub mod node;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -10,6 +11,7 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
 use super::annotations;
 use super::json::{lenient_time, list, null_is_default};
+use super::managed_fields;
 
 /// The metadata that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -26,11 +28,18 @@ pub struct Meta {
     /// The version of the object in the store.
     pub resource_version: Option<String>,
     /// The annotations that rules read; all others are left out.
-    #[serde(deserialize_with = "relevant")]
-    pub annotations: BTreeMap<String, String>,
+    #[serde(deserialize_with = "null_is_default")]
+    pub annotations: Annotations,
     /// The labels that rules read; all others are left out.
     #[serde(deserialize_with = "relevant")]
     pub labels: BTreeMap<String, String>,
+    /// True where the object carries a record of bounds that this program wrote, as far as
+    /// `managedFields` tells ([`super::managed_fields`]).
+    #[serde(
+        rename = "managedFields",
+        deserialize_with = "managed_fields::held_record"
+    )]
+    pub holds_own_record: bool,
     /// The owners of the object.
     #[serde(deserialize_with = "list")]
     pub owner_references: Vec<OwnerReference>,
@@ -40,6 +49,37 @@ pub struct Meta {
     /// The time by which the object is gone; set once it is being deleted.
     #[serde(deserialize_with = "lenient_time")]
     pub deletion_timestamp: Option<Timestamp>,
+}
+
+/// The annotations of an object that rules read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Annotations {
+    read: BTreeMap<String, String>,
+    /// True where the object has annotations at all, these or others.
+    pub is_there: bool,
+}
+
+impl Deref for Annotations {
+    type Target = BTreeMap<String, String>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.read
+    }
+}
+
+impl DerefMut for Annotations {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.read
+    }
+}
+
+impl<'de> Deserialize<'de> for Annotations {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Relevant::deserialize(deserializer).map(|Relevant(read)| Self {
+            read,
+            is_there: true,
+        })
+    }
 }
 
 /// One owner of an object.
@@ -174,7 +214,10 @@ mod tests {
         }))
         .unwrap();
         assert_eq!(meta.annotation("evenkeel.dev/skip"), Some("true"));
-        assert_eq!(meta.annotations.len(), 2);
+        assert_eq!(
+            (meta.annotations.len(), meta.annotations.is_there),
+            (2, true)
+        );
         assert_eq!(meta.labels.len(), 1);
         assert!(meta.creation_timestamp.is_some());
         assert_eq!(meta.identity().name.as_deref(), Some("web-0"));
@@ -186,6 +229,7 @@ mod tests {
             "name": null, "generateName": null, "namespace": null, "uid": null,
             "resourceVersion": null, "annotations": null, "labels": null,
             "ownerReferences": null, "creationTimestamp": null, "deletionTimestamp": null,
+            "managedFields": null,
         }))
         .unwrap();
         assert_eq!(nulls, Meta::default());

@@ -1,12 +1,13 @@
 //! Pure functions from observation to writes, one module for each loop.
 //!
-//! A plan never writes; the one writer of the leader does. Each write names the resourceVersion
-//! that its decision was taken on, so that a leader that has lost touch overwrites nothing, and no
-//! plan asks for a write that would change nothing.
+//! A plan never writes; the one writer of the leader does. Each write names what its decision was
+//! taken on, the resourceVersion or the fields, so that a leader that has lost touch overwrites
+//! nothing, and no plan asks for a write that would change nothing.
 
 pub mod annotation_warning;
 pub mod ca_bundle;
 pub mod certificate_secret;
+pub mod conditional;
 pub mod election;
 pub mod event;
 pub mod failed_writes;

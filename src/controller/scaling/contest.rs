@@ -7,6 +7,7 @@ use futures::stream;
 use kube::Client;
 
 use crate::controller::writer;
+use evenkeel_kubernetes::managed_fields::MANAGER;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::scaling::contest::last_writer;
 
@@ -43,7 +44,7 @@ async fn manager(client: &Client, object: &ObjectRef) -> Option<String> {
     match api.get_metadata(&object.name).await {
         Ok(found) => {
             let entries = found.metadata.managed_fields.unwrap_or_default();
-            last_writer(&entries, writer::MANAGER)
+            last_writer(&entries, MANAGER)
         }
         Err(error) => {
             tracing::warn!(%error, %object, "who contests the floor could not be learned");

@@ -35,6 +35,7 @@ pub struct Metrics {
     memory: Gauge,
     refill: Family<OutcomeLabel, Counter>,
     refilling: Gauge,
+    restoring: Gauge,
     board: Board,
 }
 
@@ -45,6 +46,7 @@ impl Default for Metrics {
             memory: Gauge::default(),
             refill: Family::default(),
             refilling: Gauge::default(),
+            restoring: Gauge::default(),
             board: Board::default(),
         }
     }
@@ -76,6 +78,11 @@ impl Metrics {
             "1 while the past of targets is asked for",
             self.refilling.clone(),
         );
+        own.register(
+            "restoring",
+            "Objects whose bounds are still to be put back, on the leader while writes are restored",
+            self.restoring.clone(),
+        );
         own.register_collector(Box::new(Targets(self.board.clone())));
     }
 
@@ -88,6 +95,13 @@ impl Metrics {
     pub(super) fn ticked(&self, took: Duration, memory: usize) {
         self.ticks.observe(took.as_secs_f64());
         self.memory.set(i64::try_from(memory).unwrap_or(i64::MAX));
+    }
+
+    pub(super) fn restoring(&self, left: usize) {
+        let left = i64::try_from(left).unwrap_or(i64::MAX);
+        if self.restoring.set(left) > 0 && left == 0 {
+            tracing::info!("no more bounds are left to be put back");
+        }
     }
 
     pub(super) fn refill(&self, outcome: Result<(), &MetricsError>) {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::board::BoardEntry;
+use super::plans::{Decided, Plans};
 use super::refill::{Asked, Filled};
 use super::samples::Sample;
 use super::show::{self, Picture};
@@ -25,7 +26,7 @@ use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::owner::Owner;
 use evenkeel_kubernetes::plan::scaling::refill::{self, RefillState};
 use evenkeel_kubernetes::plan::scaling::{
-    self, Context, Observed, PlanMemory, Resolved, Settings, TargetRef, conflicts, take_turns,
+    self, Observed, PlanMemory, Resolved, Settings, TargetRef, conflicts, take_turns,
 };
 
 /// The number of targets whose models forecast together: as many as a model wants that is faster at
@@ -81,8 +82,7 @@ pub(super) struct Tick<'a> {
     pub(super) sample: Option<&'a Sample>,
     /// True where this tick decides, and does not only measure.
     pub(super) decides: bool,
-    /// The name of this replica in Events, where it plans.
-    pub(super) leads: Option<&'a str>,
+    pub(super) plans: &'a Plans,
     /// True where there is a past to be asked for.
     pub(super) has_past: bool,
     pub(super) traces: &'a Traces,
@@ -97,6 +97,8 @@ pub(super) struct Ticked {
     pub(super) past: Asked,
     /// Targets whose bounds somebody contests.
     pub(super) contested: Vec<Contested>,
+    /// Targets whose bounds are still to be put back, where that is what is planned.
+    pub(super) restoring: usize,
     /// The memory that all of them take.
     pub(super) bytes: usize,
 }
@@ -298,12 +300,17 @@ impl TickingTarget<'_> {
             let limit = report.decision.limited_by.map_or("none", LimitedBy::reason);
             *self.state.decisions.entry(limit).or_default() += 1;
         }
-        if let Some(reporter) = tick.leads
-            && !self.waits_for_contester(ticked)
-        {
-            let context = Context { now, reporter };
-            let plans = &mut self.state.plans;
-            let writes = scaling::plan(self.observed, &self.resolved, report, plans, &context);
+        let names_contester = matches!(tick.plans, Plans::Decisions(_));
+        if !names_contester || !self.waits_for_contester(ticked) {
+            let decided = Decided {
+                observed: self.observed,
+                resolved: &self.resolved,
+                report,
+                now,
+            };
+            let writes = tick.plans.writes(&decided, &mut self.state.plans);
+            let restores = *tick.plans == Plans::Restore && !writes.is_empty();
+            ticked.restoring += usize::from(restores);
             ticked.writes.extend(writes);
         }
         let picture = Picture {

@@ -46,12 +46,7 @@ pub(super) fn leader(evidence: &Evidence<'_>) -> Found {
     }])
 }
 
-/// Nobody leads. With writes disabled nobody may take the Lease, which is as it should be.
 fn leaderless(evidence: &Evidence<'_>, what: &str) -> Finding {
-    if switched_off(evidence) {
-        let what = format!("{what}: writes are disabled");
-        return Finding::info(LEADER, what, "see kill-switch");
-    }
     Finding::error(
         LEADER,
         format!("{what}: no refused Pod is woken, no label mirrored, no certificate renewed"),
@@ -60,11 +55,6 @@ fn leaderless(evidence: &Evidence<'_>, what: &str) -> Finding {
             evidence.kubectl("logs -l app.kubernetes.io/name=evenkeel --tail=200 | grep -i lease")
         ),
     )
-}
-
-fn switched_off(evidence: &Evidence<'_>) -> bool {
-    let configured = evidence.config().map(|config| config.writes);
-    !obeyed(evidence).unwrap_or(configured != Some(Writes::Disabled))
 }
 
 /// The replicas write, by their own metrics; `None` where that is not known.
@@ -79,21 +69,28 @@ fn obeyed(evidence: &Evidence<'_>) -> Option<bool> {
 
 pub(super) fn kill_switch(evidence: &Evidence<'_>) -> Found {
     let edit = evidence.kubectl("edit configmap evenkeel");
-    let configured = evidence
-        .config()
-        .map(|config| config.writes == Writes::Enabled);
+    let said = evidence.config().map(|config| config.writes);
+    let configured = said.map(|writes| writes == Writes::Enabled);
     Ok(vec![match (obeyed(evidence), configured) {
         (Some(obeyed), Some(configured)) if obeyed != configured => Finding::warning(
             SWITCH,
             format!(
                 "the ConfigMap says writes: {}, the replicas still go by the old value",
-                if configured { "enabled" } else { "disabled" }
+                said.unwrap_or_default().as_str()
             ),
             format!(
                 "wait a minute for kubelet to bring the file, then {}",
                 evidence.kubectl("rollout restart deployment/evenkeel")
             ),
         ),
+        (Some(false), _) | (None, Some(false)) if said == Some(Writes::Restore) => {
+            Finding::warning(
+                SWITCH,
+                "all bounds are put back, and nothing else in the cluster is changed; \
+                 evenkeel_scaling_restoring says how many are left",
+                format!("{edit}, and set writes: enabled"),
+            )
+        }
         (Some(false), _) | (None, Some(false)) => Finding::warning(
             SWITCH,
             "writes are disabled: nothing in the cluster is changed, no refused Pod is woken",

@@ -175,6 +175,44 @@ fn everything_is_put_back_whatever_ends_it() {
 }
 
 #[test]
+fn restoring_puts_everything_back_and_then_nothing_is_written_any_more() {
+    with_world(async |world| {
+        let _controllers = world.controllers().await;
+        let service = world.serve(&[]).await;
+        raised(world).await;
+        service.stop().await;
+        assert!(
+            least(&world.autoscaler().await) > MIN,
+            "the next replica takes it over"
+        );
+        let _service = world.serve(&[("writes", "restore")]).await;
+        put_back(world, "the bounds are restored").await;
+        let gone = |hpa: &Value| annotation(hpa, STATUS).is_none();
+        world
+            .until_autoscaler("the status goes with it", gone)
+            .await;
+        let (before, events) = (world.autoscaler().await, world.events().await.len());
+        let told = "evenkeel_scaling_restoring 0";
+        eventually("nothing is left", async || {
+            let metrics = world.metrics().await;
+            holds(
+                metrics.contains(told) && metrics.contains("evenkeel_leader 1"),
+                || metrics,
+            )
+        })
+        .await;
+        world.pass(SignedDuration::from_mins(3)).await;
+        let after = world.autoscaler().await;
+        assert_eq!(
+            after["metadata"]["annotations"],
+            before["metadata"]["annotations"]
+        );
+        assert_eq!(after["spec"], before["spec"]);
+        assert_eq!(world.events().await.len(), events);
+    });
+}
+
+#[test]
 fn a_least_that_was_not_set_is_not_set_again() {
     with_world(async |world| {
         let _controllers = world.controllers().await;

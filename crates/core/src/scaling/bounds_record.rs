@@ -8,7 +8,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::bounds::ObjectBounds;
+use super::bounds::{Bounds, BoundsError, ObjectBounds};
 use super::contribution::{Contribution, Contributions, Contributor, merge};
 
 /// Two undone writes within this time are a contest.
@@ -53,6 +53,24 @@ impl BoundsRecord {
             undone: None,
             contested: false,
         }
+    }
+
+    /// Holds the record to what bounds can be.
+    ///
+    /// # Errors
+    /// The bounds of the user's or of the last write that no object can have.
+    pub fn check(&self) -> Result<(), BoundsError> {
+        for ObjectBounds { min, max } in [self.user, self.written] {
+            Bounds::new(min.unwrap_or(0), max)?;
+        }
+        Ok(())
+    }
+
+    /// The end of the last contribution, after which nobody holds the bounds any more; `None` where
+    /// nobody contributes.
+    #[must_use]
+    pub fn held_until(&self) -> Option<Timestamp> {
+        self.contributions.iter().map(|one| one.until).max()
     }
 
     /// True while the record has to be kept: something is to be put back, or somebody contributes,

@@ -96,6 +96,21 @@ impl Contribution {
         }
     }
 
+    /// True where everything that it asks for is a count of replicas.
+    #[must_use]
+    pub fn makes_sense(&self) -> bool {
+        let Self {
+            who: _,
+            min,
+            max,
+            replicas,
+            priority: _,
+            until: _,
+        } = self;
+        let mut counts = [min, max, replicas].into_iter().flatten();
+        counts.all(|count| *count >= 0)
+    }
+
     fn counts(&self, now: Timestamp) -> bool {
         now < self.until
     }

@@ -77,6 +77,19 @@ impl Values {
 }
 
 impl Metrics {
+    /// The smallest least that Kubernetes takes beside these metrics: 0 only where one of them is
+    /// known without any Pod.
+    #[must_use]
+    pub fn least_replicas(&self) -> i32 {
+        let outside = self.0.iter().any(|metric| match metric {
+            MetricSpec::Known(signal, _) => {
+                matches!(signal, Signal::Object { .. } | Signal::External(_))
+            }
+            MetricSpec::Unknown(_) => false,
+        });
+        i32::from(!outside)
+    }
+
     /// The metrics, with the one that Kubernetes fills in where there is none.
     pub(super) fn defaulted(&self) -> Vec<MetricSpec> {
         if self.0.is_empty() {

@@ -28,13 +28,13 @@ pub fn plan(configuration: &Value, bundle: &str) -> Option<Write> {
             changed = true;
         }
     }
-    changed.then(|| Write {
-        purpose: Purpose::CaBundle,
-        target: ObjectRef::of_cluster(Kind::MutatingWebhookConfiguration, name),
-        operation: Operation::Merge(json!({
+    changed.then(|| {
+        let patch = json!({
             "metadata": { "resourceVersion": resource_version },
             "webhooks": webhooks,
-        })),
+        });
+        let target = ObjectRef::of_cluster(Kind::MutatingWebhookConfiguration, name);
+        Write::new(Purpose::CaBundle, target, Operation::Merge(patch))
     })
 }
 

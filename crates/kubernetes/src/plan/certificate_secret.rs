@@ -41,11 +41,8 @@ pub fn replace(namespace: &str, name: &str, resource_version: &str, files: &File
 }
 
 fn write(namespace: &str, name: &str, operation: Operation) -> Write {
-    Write {
-        purpose: Purpose::Certificates,
-        target: ObjectRef::in_namespace(Kind::Secret, namespace, name),
-        operation,
-    }
+    let target = ObjectRef::in_namespace(Kind::Secret, namespace, name);
+    Write::new(Purpose::Certificates, target, operation)
 }
 
 fn encoded(files: &Files) -> Value {

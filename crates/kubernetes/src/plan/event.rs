@@ -89,11 +89,8 @@ impl Event<'_> {
                 "uid": regarding.uid,
             },
         });
-        Write {
-            purpose: self.purpose,
-            target: ObjectRef::in_namespace(Kind::Event, namespace, name),
-            operation: Operation::Create(body),
-        }
+        let target = ObjectRef::in_namespace(Kind::Event, namespace, name);
+        Write::new(self.purpose, target, Operation::Create(body))
     }
 
     /// The write of an Event that happened at `now`: another object than the same Event at another

@@ -1,54 +1,154 @@
-//! Objects whose writes failed: they are left alone for a while, so that an object that refuses its
-//! write is not asked every second.
+//! What failed to be written, and is left alone for a while: longer each time that the API server
+//! refuses the same, so that an object that refuses its write costs next to nothing.
+//!
+//! Whoever changes what a write was decided on is heard at once. An API server that is away says
+//! nothing about the write, which then waits only so long that nobody knocks all the time.
 
 use std::collections::HashMap;
+use std::hash::Hash;
+use std::time::{Duration, Instant};
 
-use jiff::{SignedDuration, Timestamp};
+/// The rest after the first refusal, about a tick of the scaling loop; each further one doubles it.
+const FIRST: Duration = Duration::from_secs(15);
+/// The longest rest: a cluster whose policy is changed is not left waiting for longer.
+const LONGEST: Duration = Duration::from_secs(600);
+/// The rest where the API server did not say anything about the write.
+const UNANSWERED: Duration = Duration::from_secs(5);
+/// The number of entries from which those that are over are looked for.
+const MANY: usize = 1024;
 
-use crate::object_ref::ObjectRef;
+/// How a write failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The API server refuses it.
+    Refused,
+    /// The API server was not reached, did not answer in time, or failed itself.
+    Unanswered,
+}
 
-/// The time for which an object is left alone.
-const REST: SignedDuration = SignedDuration::from_mins(1);
+/// The writes that are left alone, by the places where they wait.
+#[derive(Debug)]
+pub struct FailedWrites<K> {
+    resting: HashMap<K, Rest>,
+    /// The number of entries at which those that are over are removed.
+    full: usize,
+}
 
-/// The objects that are left alone, each with the time of its failure.
-#[derive(Debug, Default)]
-pub struct FailedWrites(HashMap<ObjectRef, Timestamp>);
+#[derive(Debug, Clone, Copy)]
+struct Rest {
+    /// What the write was decided on, see [`super::Write::basis`].
+    basis: u64,
+    refusals: u32,
+    until: Instant,
+}
 
-impl FailedWrites {
-    /// Remembers objects whose writes failed, and forgets those that have rested.
-    ///
-    /// A failure that lies in the future, since the clock was set back, is forgotten as well.
-    pub fn extend(&mut self, failed: impl IntoIterator<Item = ObjectRef>, now: Timestamp) {
-        self.0
-            .extend(failed.into_iter().map(|object| (object, now)));
-        let rests =
-            |since: Timestamp| (SignedDuration::ZERO..REST).contains(&now.duration_since(since));
-        self.0.retain(|_, since| rests(*since));
+impl<K> Default for FailedWrites<K> {
+    fn default() -> Self {
+        Self {
+            resting: HashMap::new(),
+            full: MANY,
+        }
+    }
+}
+
+impl<K: Eq + Hash> FailedWrites<K> {
+    /// Takes note of a failure at `now`.
+    pub fn failed(&mut self, place: K, basis: u64, fault: Fault, now: Instant) {
+        let before = self.resting.get(&place).filter(|rest| rest.basis == basis);
+        let refusals = before.map_or(0, |rest| rest.refusals);
+        let (refusals, rest) = match fault {
+            Fault::Unanswered => (refusals, UNANSWERED),
+            Fault::Refused => {
+                let doubled = FIRST.saturating_mul(1 << refusals.min(16));
+                (refusals.saturating_add(1), doubled.min(LONGEST))
+            }
+        };
+        let rest = Rest {
+            basis,
+            refusals,
+            until: now + rest,
+        };
+        self.resting.insert(place, rest);
+        if self.resting.len() >= self.full {
+            self.resting.retain(|_, rest| now < rest.until + LONGEST);
+            self.full = MANY.max(2 * self.resting.len());
+        }
     }
 
-    /// True while the object is to be left alone.
+    /// Forgets the failures of a write that has been made, or is not wanted any more.
+    pub fn forget(&mut self, place: &K) {
+        self.resting.remove(place);
+    }
+
+    /// True while a write is to be left alone; `basis` is only asked for where the last one failed.
     #[must_use]
-    pub fn rests(&self, object: &ObjectRef) -> bool {
-        self.0.contains_key(object)
+    pub fn rests(&self, place: &K, basis: impl FnOnce() -> u64, now: Instant) -> bool {
+        let rest = self.resting.get(place);
+        rest.is_some_and(|rest| now < rest.until && rest.basis == basis())
     }
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods)] // some moment to count from; nothing waits
 mod tests {
     use super::*;
-    use crate::kinds::Kind;
 
     #[test]
-    fn an_object_rests_for_a_minute_and_no_clock_makes_it_longer() {
-        let at = |second| Timestamp::from_second(second).unwrap();
-        let (shop, api) = ("shop", "api");
-        let namespace = |name| ObjectRef::of_cluster(Kind::Namespace, name);
-        for (second, rests) in [(0, true), (59, true), (60, false), (-1, false)] {
-            let mut failed = FailedWrites::default();
-            failed.extend([namespace(shop)], at(0));
-            failed.extend([], at(second));
-            assert_eq!(failed.rests(&namespace(shop)), rests, "{second}");
-            assert!(!failed.rests(&namespace(api)));
+    fn a_refusal_is_left_alone_for_longer_each_time_and_up_to_ten_minutes() {
+        let (mut failed, mut now) = (FailedWrites::default(), Instant::now());
+        let mut rests = Vec::new();
+        for _ in 0..40 {
+            failed.failed("a", 1, Fault::Refused, now);
+            let until = failed.resting["a"].until;
+            assert!(failed.rests(
+                &"a",
+                || 1,
+                until.checked_sub(Duration::from_millis(1)).unwrap()
+            ));
+            assert!(!failed.rests(&"a", || 1, until) && !failed.rests(&"b", || 1, now));
+            rests.push(until.duration_since(now).as_secs());
+            now = until;
         }
+        assert_eq!(rests[..8], [15, 30, 60, 120, 240, 480, 600, 600]);
+        assert_eq!(rests[39], 600);
+    }
+
+    #[test]
+    fn who_changes_what_it_was_decided_on_is_heard_at_once() {
+        let now = Instant::now();
+        let mut failed = FailedWrites::default();
+        for _ in 0..9 {
+            failed.failed("a", 1, Fault::Refused, now);
+        }
+        assert!(failed.rests(&"a", || 1, now) && !failed.rests(&"a", || 2, now));
+        failed.failed("a", 2, Fault::Refused, now);
+        assert!(!failed.rests(&"a", || 2, now + FIRST), "it begins anew");
+        failed.forget(&"a");
+        assert!(!failed.rests(&"a", || 2, now));
+    }
+
+    #[test]
+    fn an_api_server_that_is_away_says_nothing_about_a_write() {
+        let mut now = Instant::now();
+        let mut failed = FailedWrites::default();
+        for _ in 0..100 {
+            failed.failed("a", 1, Fault::Unanswered, now);
+            assert!(failed.rests(&"a", || 1, now));
+            now += UNANSWERED;
+            assert!(!failed.rests(&"a", || 1, now));
+        }
+        failed.failed("a", 1, Fault::Refused, now);
+        assert!(!failed.rests(&"a", || 1, now + FIRST), "the first refusal");
+    }
+
+    #[test]
+    fn what_is_over_takes_no_memory() {
+        let mut now = Instant::now();
+        let mut failed = FailedWrites::default();
+        for place in 0..100_000_u32 {
+            failed.failed(place, 1, Fault::Refused, now);
+            now += Duration::from_secs(1);
+        }
+        assert!(failed.resting.len() < 3 * MANY, "{}", failed.resting.len());
     }
 }

@@ -26,15 +26,15 @@ pub struct Namespace<'a> {
 #[must_use]
 pub fn plan(namespace: &Namespace<'_>) -> Option<Write> {
     let wanted = namespace.enabled.then_some("true");
-    (namespace.label != wanted).then(|| Write {
-        purpose: Purpose::MirrorNamespace,
-        target: ObjectRef::of_cluster(Kind::Namespace, namespace.name),
-        operation: Operation::Merge(json!({
+    (namespace.label != wanted).then(|| {
+        let patch = json!({
             "metadata": {
                 "resourceVersion": namespace.resource_version,
                 "labels": { ENABLED: wanted.map_or(Value::Null, Value::from) },
             }
-        })),
+        });
+        let target = ObjectRef::of_cluster(Kind::Namespace, namespace.name);
+        Write::new(Purpose::MirrorNamespace, target, Operation::Merge(patch))
     })
 }
 
@@ -58,7 +58,8 @@ mod tests {
                 label,
             };
             let patch = plan(&namespace).map(|write| match write.operation {
-                Operation::Merge(patch) | Operation::Create(patch) => patch,
+                Operation::Merge(patch) => patch,
+                other => panic!("{other:?}"),
             });
             let expected = written.map(
                 |value| json!({"metadata": {"resourceVersion": "7", "labels": {ENABLED: value}}}),

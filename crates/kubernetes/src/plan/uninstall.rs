@@ -2,18 +2,21 @@
 //! away.
 //!
 //! Bounds are put back to the user's values, edits since the last write included. A record that does
-//! not parse says nothing of what the user had: nothing is written on its object. The user's own
-//! annotations are not ours to remove.
+//! not parse, makes no sense or was written by somebody else says nothing of what the user had:
+//! nothing is written on its object. The user's own annotations are not ours to remove.
 
 pub mod installation;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use crate::annotations::{BOUNDS, ENABLED, HEADROOM_RETURNED, PREFIX, SCALING_STATUS};
+use crate::autoscaler::Metrics;
 use crate::bounds_annotation::{BoundsAnnotation, BoundsAnnotationError};
 use crate::kinds::{BoundsFields, Kind};
+use crate::managed_fields::hold_record;
 use evenkeel_core::scaling::ObjectBounds;
 
 /// The kinds of object that Evenkeel writes on.
@@ -25,6 +28,22 @@ pub const WRITTEN: [Kind; 6] = [
     Kind::Namespace,
     Kind::Node,
 ];
+
+/// The kinds of object whose bounds Evenkeel changes.
+pub const BOUNDED: [Kind; 2] = [Kind::HorizontalPodAutoscaler, Kind::ScaledObject];
+
+/// The time after the end of the last contribution to bounds until they are put back by whoever
+/// comes by: a leader that lives does so within a minute.
+const LAPSED: SignedDuration = SignedDuration::from_hours(1);
+
+/// What is to be taken away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Everything that Evenkeel wrote.
+    All,
+    /// What stands on objects whose bounds nobody holds any more ([`Traces::have_lapsed`]).
+    Lapsed,
+}
 
 /// The traces on one object.
 #[derive(Debug, Default)]
@@ -46,9 +65,20 @@ pub struct RecordedBounds {
     pub user: ObjectBounds,
     /// The bounds as the object has them.
     pub now: ObjectBounds,
+    /// When the last contribution ends, where all of them have an end that can be read.
+    pub held_until: Option<Timestamp>,
 }
 
 impl Traces {
+    /// True for bounds that nobody has held for so long that whoever should have put them back is
+    /// gone.
+    #[must_use]
+    pub fn have_lapsed(&self, now: Timestamp) -> bool {
+        let bounds = self.bounds.as_ref().and_then(|bounds| bounds.as_ref().ok());
+        let held_until = bounds.and_then(|bounds| bounds.held_until);
+        held_until.is_some_and(|until| now.duration_since(until) >= LAPSED)
+    }
+
     /// True where nothing is left.
     #[must_use]
     pub fn is_clean(&self) -> bool {
@@ -73,7 +103,7 @@ pub fn traces(kind: Kind, metadata: &ObjectMeta, spec: &Value, now: Timestamp) -
     let labels = metadata.labels.as_ref();
     let mirrored = labels.is_some_and(|all| all.contains_key(ENABLED));
     Traces {
-        bounds: record.map(|record| recorded(kind, record, spec, now)),
+        bounds: record.map(|record| recorded(kind, metadata, record, spec, now)),
         annotations: left.collect(),
         label: kind == Kind::Namespace && mirrored,
         own: own.cloned().collect(),
@@ -83,11 +113,17 @@ pub fn traces(kind: Kind, metadata: &ObjectMeta, spec: &Value, now: Timestamp) -
 /// The bounds of an object, by its record and as they are.
 fn recorded(
     kind: Kind,
+    metadata: &ObjectMeta,
     record: &str,
     spec: &Value,
     now: Timestamp,
 ) -> Result<RecordedBounds, BoundsAnnotationError> {
-    let mut record = BoundsAnnotation::parse(record)?.record;
+    if !hold_record(metadata.managed_fields.as_deref().unwrap_or_default()) {
+        return Err(BoundsAnnotationError::Foreign);
+    }
+    let annotation = BoundsAnnotation::parse(record)?.for_least(least_replicas(kind, spec))?;
+    let held_until = annotation.held_until();
+    let mut record = annotation.record;
     let field = |name: &str| {
         spec.get(name)?
             .as_i64()
@@ -105,21 +141,32 @@ fn recorded(
     Ok(RecordedBounds {
         user: record.restore(),
         now: found,
+        held_until,
     })
+}
+
+/// The smallest least that the object with this spec takes.
+fn least_replicas(kind: Kind, spec: &Value) -> i32 {
+    if kind != Kind::HorizontalPodAutoscaler {
+        return 0;
+    }
+    let metrics = spec.get("metrics").cloned().unwrap_or_default();
+    Metrics::deserialize(metrics).map_or(1, |metrics| metrics.least_replicas())
 }
 
 /// The merge patch that takes away what is left; `None` where nothing is.
 ///
 /// # Errors
-/// A record that does not parse; then nothing may be written.
+/// A record that is taken for none; then nothing may be written.
 pub fn patch(
     kind: Kind,
     metadata: &ObjectMeta,
     spec: &Value,
+    extent: Extent,
     now: Timestamp,
 ) -> Result<Option<Value>, BoundsAnnotationError> {
     let traces = traces(kind, metadata, spec, now);
-    if traces.is_clean() {
+    if traces.is_clean() || extent == Extent::Lapsed && !traces.have_lapsed(now) {
         return Ok(None);
     }
     let mut gone: Map<String, Value> = traces
@@ -129,7 +176,11 @@ pub fn patch(
         .collect();
     let mut patch = json!({"metadata": {"resourceVersion": metadata.resource_version}});
     if let Some(kept) = traces.bounds {
-        let RecordedBounds { user, now } = kept?;
+        let RecordedBounds {
+            user,
+            now,
+            held_until: _,
+        } = kept?;
         gone.insert(BOUNDS.to_owned(), Value::Null);
         if let Some(fields) = kind.bounds_fields().filter(|_| user != now) {
             patch["spec"] = spec_patch(fields, user, now);
@@ -160,8 +211,11 @@ fn spec_patch(fields: BoundsFields, user: ObjectBounds, now: ObjectBounds) -> Va
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry};
+
     use super::*;
     use crate::annotations::SCALING;
+    use crate::managed_fields::MANAGER;
     use evenkeel_core::scaling::contribution::Contribution;
 
     const HPA: Kind = Kind::HorizontalPodAutoscaler;
@@ -183,8 +237,61 @@ mod tests {
             resource_version: Some("7".to_owned()),
             annotations: Some(annotations.iter().map(text).collect()),
             labels: Some(labels.iter().map(label).collect()),
+            managed_fields: Some(managed_by(MANAGER)),
             ..ObjectMeta::default()
         }
+    }
+
+    fn managed_by(manager: &str) -> Vec<ManagedFieldsEntry> {
+        let fields = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/bounds": {}}}});
+        vec![ManagedFieldsEntry {
+            manager: Some(manager.to_owned()),
+            fields_v1: Some(FieldsV1(fields)),
+            ..ManagedFieldsEntry::default()
+        }]
+    }
+
+    #[test]
+    fn only_what_nobody_has_held_for_an_hour_has_lapsed() {
+        let spec = json!({"minReplicas": 6, "maxReplicas": 10});
+        let later = r#""plan/x":{"how":1},"prediction""#;
+        let unreadable = record(Some(2)).replace(r#""prediction""#, later);
+        for (record, second, lapsed) in [
+            (record(Some(2)), 600, false),
+            (record(Some(2)), 600 + 3599, false),
+            (record(Some(2)), 600 + 3600, true),
+            // Nobody knows its end.
+            (unreadable, 600 + 36_000, false),
+            // Nobody holds it, for whatever time.
+            (
+                r#"{"user":{"min":2,"max":10},"written":{"min":6,"max":10}}"#.to_owned(),
+                36_000,
+                false,
+            ),
+        ] {
+            let metadata = metadata(&[(BOUNDS, &record), (SCALING_STATUS, "{}")], &[]);
+            let now = Timestamp::from_second(second).unwrap();
+            let patched = patch(HPA, &metadata, &spec, Extent::Lapsed, now).unwrap();
+            assert_eq!(patched.is_some(), lapsed, "{record} {second}");
+            let all = patch(HPA, &metadata, &spec, Extent::All, now)
+                .unwrap()
+                .unwrap();
+            assert!(!lapsed || patched == Some(all), "all goes at once");
+        }
+    }
+
+    #[test]
+    fn a_record_of_somebody_else_or_without_sense_is_no_word_of_the_users() {
+        let spec = json!({"minReplicas": 6, "maxReplicas": 10});
+        let refused = |metadata: &ObjectMeta, kind| {
+            let patched = patch(kind, metadata, &spec, Extent::All, Timestamp::UNIX_EPOCH);
+            patched.err().map(|error| error.reason())
+        };
+        let mut found = metadata(&[(BOUNDS, &record(Some(0)))], &[]);
+        assert_eq!(refused(&found, HPA), Some("SenselessRecord"));
+        assert_eq!(refused(&found, Kind::ScaledObject), None);
+        found.managed_fields = Some(managed_by("kubectl"));
+        assert_eq!(refused(&found, Kind::ScaledObject), Some("ForeignRecord"));
     }
 
     #[test]
@@ -224,7 +331,7 @@ mod tests {
             ),
         ] {
             let metadata = metadata(&[(BOUNDS, &record(user))], &[]);
-            let patch = patch(kind, &metadata, &spec, Timestamp::UNIX_EPOCH)
+            let patch = patch(kind, &metadata, &spec, Extent::All, Timestamp::UNIX_EPOCH)
                 .unwrap()
                 .unwrap();
             assert_eq!(patch["metadata"], gone, "{spec}");
@@ -244,9 +351,15 @@ mod tests {
             let metadata = metadata(&annotations, &[ENABLED, "team"]);
             let found = traces(kind, &metadata, &Value::Null, Timestamp::UNIX_EPOCH);
             assert_eq!((found.label, found.own), (label, vec![SCALING.to_owned()]));
-            let patch = patch(kind, &metadata, &Value::Null, Timestamp::UNIX_EPOCH)
-                .unwrap()
-                .unwrap();
+            let patch = patch(
+                kind,
+                &metadata,
+                &Value::Null,
+                Extent::All,
+                Timestamp::UNIX_EPOCH,
+            )
+            .unwrap()
+            .unwrap();
             let mut expected = json!({"metadata": {"resourceVersion": "7",
                 "annotations": {SCALING_STATUS: null, HEADROOM_RETURNED: null}}});
             if label {
@@ -255,14 +368,21 @@ mod tests {
             assert_eq!(patch, expected);
         }
         let own = metadata(&[(SCALING, "floor"), (ENABLED, "true")], &[]);
-        let nothing = patch(HPA, &own, &Value::Null, Timestamp::UNIX_EPOCH);
+        let nothing = patch(HPA, &own, &Value::Null, Extent::All, Timestamp::UNIX_EPOCH);
         assert_eq!(nothing.unwrap(), None);
     }
 
     #[test]
     fn on_a_damaged_record_nothing_is_written() {
         let metadata = metadata(&[(BOUNDS, "{"), (SCALING_STATUS, "{}")], &[]);
-        let error = patch(HPA, &metadata, &json!({}), Timestamp::UNIX_EPOCH).unwrap_err();
+        let error = patch(
+            HPA,
+            &metadata,
+            &json!({}),
+            Extent::All,
+            Timestamp::UNIX_EPOCH,
+        )
+        .unwrap_err();
         assert_eq!(error.reason(), "OwnershipRecord");
     }
 }

@@ -197,16 +197,14 @@ fn has_passed(since: Timestamp, wait: SignedDuration, now: Timestamp) -> bool {
 /// The write that touches a node.
 #[must_use]
 pub fn write(node: &str, resource_version: &str, now: Timestamp) -> Write {
-    Write {
-        purpose: Purpose::WakePods,
-        target: ObjectRef::of_cluster(Kind::Node, node),
-        operation: Operation::Merge(json!({
-            "metadata": {
-                "resourceVersion": resource_version,
-                "annotations": { HEADROOM_RETURNED: now.to_string() },
-            }
-        })),
-    }
+    let patch = json!({
+        "metadata": {
+            "resourceVersion": resource_version,
+            "annotations": { HEADROOM_RETURNED: now.to_string() },
+        }
+    });
+    let target = ObjectRef::of_cluster(Kind::Node, node);
+    Write::new(Purpose::WakePods, target, Operation::Merge(patch))
 }
 
 #[cfg(test)]

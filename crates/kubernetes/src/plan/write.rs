@@ -1,7 +1,10 @@
 //! One write that a plan asks for: the object, the change and the reason.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use serde_json::Value;
 
+use super::conditional::ConditionalPatch;
 use crate::object_ref::ObjectRef;
 
 /// The change that a write makes.
@@ -10,6 +13,8 @@ pub enum Operation {
     /// A JSON merge patch. It holds `metadata.resourceVersion`, so that it fails when the object
     /// has changed since.
     Merge(Value),
+    /// A patch that fails where what it was decided on has changed since.
+    Conditional(ConditionalPatch),
     /// A new object; that it exists already is as good.
     Create(Value),
 }
@@ -22,6 +27,43 @@ pub struct Write {
     /// The object that is changed.
     pub target: ObjectRef,
     pub operation: Operation,
+    /// The replicas that the object has too few of: of two bounds the larger gap goes first.
+    pub gap: u32,
+}
+
+impl Write {
+    /// A write that closes no gap.
+    #[must_use]
+    pub const fn new(purpose: Purpose, target: ObjectRef, operation: Operation) -> Self {
+        Self {
+            purpose,
+            target,
+            operation,
+            gap: 0,
+        }
+    }
+
+    /// A number that is another where the write was decided on something else: the tests of a
+    /// conditional patch, and all of any other write but the version of its object.
+    #[must_use]
+    pub fn basis(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        match &self.operation {
+            Operation::Conditional(patch) => {
+                for test in patch.tests() {
+                    test.to_string().hash(&mut hasher);
+                }
+            }
+            Operation::Merge(body) | Operation::Create(body) => {
+                let mut body = body.clone();
+                if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
+                    metadata.remove("resourceVersion");
+                }
+                body.hash(&mut hasher);
+            }
+        }
+        hasher.finish()
+    }
 }
 
 /// The reason of a write, from a closed set: the label of metrics and logs.
@@ -39,6 +81,9 @@ pub enum Purpose {
     AnnotationWarning,
     /// The bounds of a target follow what is predicted, or are put back.
     ScalingBounds,
+    /// The bounds of an object are put back and everything else that was written on it is taken away,
+    /// because nothing is to be left of it.
+    Restore,
     /// The status of a target is kept, and the record of bounds that stay as they are.
     ScalingStatus,
     /// A user is told of what was decided for a target.
@@ -56,6 +101,7 @@ impl Purpose {
             Self::Certificates => "certificates",
             Self::AnnotationWarning => "notice",
             Self::ScalingBounds => "scaling_bounds",
+            Self::Restore => "restore",
             Self::ScalingStatus => "scaling_status",
             Self::ScalingEvent => "scaling_event",
         }

@@ -2,7 +2,10 @@
 //!
 //! The record lives in the cluster, so that whoever leads reads the same. It is written together
 //! with the bounds or not at all. A record that cannot be read says nothing of the user's values:
-//! the bounds as they are count as the user's from then on.
+//! the bounds as they are count as the user's from then on. So does one that makes no sense.
+//!
+//! A record that somebody else wrote, by the object's managed fields, is taken for none: it came with
+//! a template, a copy or a backup. It stays where it is until there is a record to be written.
 //!
 //! A record that is gone although it was there a moment ago was removed by somebody who replaces the
 //! whole object, or by a user who wants to be rid of what it holds. Nobody can tell the two apart, so
@@ -12,11 +15,11 @@
 //! nothing is remembered.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Map, Value};
 
 use super::owner::Owner;
-use crate::bounds_annotation::BoundsAnnotation;
-use crate::kinds::BoundsFields;
+use crate::annotations::BOUNDS;
+use crate::bounds_annotation::{BoundsAnnotation, BoundsAnnotationError};
+use crate::plan::conditional::ConditionalPatch;
 use evenkeel_core::scaling::contribution::{Contribution, Contributor};
 use evenkeel_core::scaling::{Floor, ObjectBounds};
 
@@ -36,7 +39,29 @@ pub struct ObservedBounds {
     written: Option<BoundsAnnotation>,
     /// The record with the edits since it was written.
     annotation: BoundsAnnotation,
-    damaged: Option<String>,
+    refused: Option<RefusedRecord>,
+    /// True where the user's bounds are known from a record that was there before the refused one.
+    is_remembered: bool,
+}
+
+/// Why the record of an object is taken for none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RefusedRecord {
+    /// The kind of error.
+    pub(super) reason: &'static str,
+    /// The error, without a long quote of the record.
+    pub(super) error: String,
+    is_foreign: bool,
+}
+
+impl From<BoundsAnnotationError> for RefusedRecord {
+    fn from(error: BoundsAnnotationError) -> Self {
+        Self {
+            reason: error.reason(),
+            error: error.to_string().chars().take(QUOTED).collect(),
+            is_foreign: matches!(error, BoundsAnnotationError::Foreign),
+        }
+    }
 }
 
 impl ObservedBounds {
@@ -49,12 +74,15 @@ impl ObservedBounds {
         now: Timestamp,
     ) -> Option<Self> {
         let found = owner.bounds?;
-        let (written, damaged) = match owner.record().map(BoundsAnnotation::parse) {
+        let (written, refused) = match owner.record() {
             None => (None, None),
             Some(Ok(written)) => (Some(written), None),
-            Some(Err(error)) => (None, Some(error.to_string().chars().take(QUOTED).collect())),
+            Some(Err(error)) => (None, Some(RefusedRecord::from(error))),
         };
-        let mut annotation = match (&written, remembered.filter(|_| damaged.is_none())) {
+        // One that is damaged was this program's: nobody else says what became of the bounds in it.
+        let damaged = refused.as_ref().is_some_and(|refused| !refused.is_foreign);
+        let remembered = remembered.filter(|_| written.is_none() && !damaged);
+        let mut annotation = match (&written, remembered) {
             (Some(written), _) => written.clone(),
             (None, Some(remembered)) => {
                 let mut annotation = remembered.clone();
@@ -68,7 +96,8 @@ impl ObservedBounds {
             found,
             written,
             annotation,
-            damaged,
+            refused,
+            is_remembered: remembered.is_some(),
         })
     }
 
@@ -89,10 +118,20 @@ impl ObservedBounds {
         self.annotation.record.contested
     }
 
-    /// Why the record could not be read; `None` where it could, or there is none.
-    #[must_use]
-    pub fn damaged(&self) -> Option<&str> {
-        self.damaged.as_deref()
+    /// Why the record is taken for none; `None` where it is one, there is none, or the one before
+    /// it is remembered.
+    pub(super) const fn refused(&self) -> Option<&RefusedRecord> {
+        if self.is_remembered {
+            return None;
+        }
+        self.refused.as_ref()
+    }
+
+    /// True for a record of this program's that has been damaged since.
+    fn is_damaged(&self) -> bool {
+        self.refused
+            .as_ref()
+            .is_some_and(|refused| !refused.is_foreign)
     }
 
     /// The floor that prediction holds at `now`.
@@ -110,11 +149,16 @@ impl ObservedBounds {
     /// The bounds with the contribution of prediction, or without any at present.
     #[must_use]
     pub(super) fn contribute(&self, by: Option<&Contribution>, now: Timestamp) -> BoundsUpdate {
-        if self.damaged.is_some() {
+        if self.is_damaged() {
             return self.withdraw(now);
         }
         let with = by.filter(|_| !self.is_contested()).and_then(|by| {
             let mut annotation = self.annotation.clone();
+            if self.refused.is_some() {
+                // A text that does not change stays that of whoever wrote it.
+                let contributions = &mut annotation.record.contributions;
+                contributions.withdraw(&Contributor::Prediction);
+            }
             annotation.record.contribute(by.clone(), now);
             // The others may have left no room for it.
             Settled::new(annotation, now)
@@ -162,7 +206,11 @@ impl ObservedBounds {
         BoundsUpdate {
             found: self.found,
             bounds,
-            annotation: (!unchanged || self.damaged.is_some()).then(|| Value::from(text)),
+            record: match text {
+                _ if unchanged && !self.is_damaged() => RecordChange::Stays,
+                Some(text) => RecordChange::Written(text),
+                None => RecordChange::Goes,
+            },
             only_renews,
         }
     }
@@ -197,13 +245,21 @@ impl Settled {
     }
 }
 
+/// What becomes of the record in the annotation of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum RecordChange {
+    Stays,
+    /// It has this text from then on.
+    Written(String),
+    Goes,
+}
+
 /// The bounds and the record that an object is to have, beside those that it has.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BoundsUpdate {
     found: ObjectBounds,
     bounds: ObjectBounds,
-    /// The new text of the annotation, where it changes; null where it goes.
-    annotation: Option<Value>,
+    record: RecordChange,
     /// True where only the ends of contributions change.
     only_renews: bool,
 }
@@ -211,7 +267,7 @@ pub(super) struct BoundsUpdate {
 impl BoundsUpdate {
     /// True where anything is to be written.
     pub(super) fn changes(&self) -> bool {
-        self.annotation.is_some() || self.bounds != self.found
+        self.record != RecordChange::Stays || self.bounds != self.found
     }
 
     /// The change of the least replicas; without one in the object it is 1, as for Kubernetes.
@@ -231,25 +287,27 @@ impl BoundsUpdate {
 
     /// True where the record goes from the object.
     pub(super) fn removes_record(&self) -> bool {
-        self.annotation == Some(Value::Null)
+        self.record == RecordChange::Goes
     }
 
-    /// The annotation as it is to be; `None` where it stays.
-    pub(super) fn annotation(&self) -> Option<Value> {
-        self.annotation.clone()
+    /// The replicas that the least is too small by.
+    pub(super) fn gap(&self) -> u32 {
+        let change = self.floor_change();
+        change.map_or(0, |FloorChange { from, to }| {
+            u32::try_from(to.saturating_sub(from)).unwrap_or(0)
+        })
     }
 
-    /// The fields of the spec that change, by the names that they have in this kind of object.
-    pub(super) fn spec(&self, fields: BoundsFields) -> Map<String, Value> {
-        let Self { found, bounds, .. } = self;
-        let mut spec = Map::new();
-        if bounds.min != found.min {
-            spec.insert(fields.min.to_owned(), Value::from(bounds.min));
+    /// Puts bounds and record into the `patch` of their object.
+    pub(super) fn put(&self, owner: &Owner<'_>, patch: &mut ConditionalPatch) {
+        owner.expect_bounds(patch);
+        let is_there = owner.metadata.annotation(BOUNDS).is_some();
+        match &self.record {
+            RecordChange::Stays => {}
+            RecordChange::Written(text) => patch.annotate(BOUNDS, is_there, Some(text.clone())),
+            RecordChange::Goes => patch.annotate(BOUNDS, is_there, None),
         }
-        if bounds.max != found.max {
-            spec.insert(fields.max.to_owned(), Value::from(bounds.max));
-        }
-        spec
+        owner.change_bounds(patch, self.bounds);
     }
 }
 

@@ -14,8 +14,20 @@ pub const FORECAST_TRUSTED: &str = "ForecastTrusted";
 pub const METRICS_AVAILABLE: &str = "MetricsAvailable";
 /// The condition that the bounds are left to another writer.
 pub const FLOOR_CONTESTED: &str = "FloorContested";
-/// The condition that the record of the bounds could not be read.
+/// The condition that the record of the bounds is not taken for one: it cannot be read, makes no
+/// sense, or was written by somebody else.
 pub const RECORD_DAMAGED: &str = "BoundsRecordDamaged";
+
+/// The types of all conditions that a target can have.
+pub(super) fn kinds() -> Vec<&'static str> {
+    let own = [
+        FORECAST_TRUSTED,
+        METRICS_AVAILABLE,
+        FLOOR_CONTESTED,
+        RECORD_DAMAGED,
+    ];
+    own.into_iter().chain(Problem::KINDS).collect()
+}
 
 /// The time for which a damaged record is shown, of which nothing else is left.
 const DAMAGE_SHOWN: SignedDuration = SignedDuration::from_hours(1);
@@ -186,12 +198,15 @@ fn metrics_available(loads: &[LoadReport], circumstances: &Circumstances<'_>) ->
 }
 
 fn record_damaged(resolved: &Resolved, circumstances: &Circumstances<'_>) -> Option<Condition> {
-    if let Some(error) = resolved.bounds.as_ref().and_then(|bounds| bounds.damaged()) {
-        let message = format!("{error}; the bounds are left as they are and count as the user's");
+    if let Some(refused) = resolved.bounds.as_ref().and_then(|bounds| bounds.refused()) {
+        let message = format!(
+            "{}; the bounds are left as they are and count as the user's",
+            refused.error
+        );
         return Some(Condition::new(
             RECORD_DAMAGED,
             true,
-            "OwnershipRecord",
+            refused.reason,
             message,
         ));
     }

@@ -1,7 +1,7 @@
 //! The other writer of contested bounds: its field manager, from `metadata.managedFields`.
 //!
-//! Watches leave these fields out, since they are large and matter once in a lifetime. So the object
-//! is read once when a contest begins, and its plan waits for that: Event and condition are to name
+//! Watches keep one bit of these fields, since they are large and matter once in a lifetime. So the
+//! object is read once when a contest begins, and its plan waits for that: Event and condition are to name
 //! the other writer.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;

@@ -3,11 +3,15 @@
 //! Where KEDA makes the HPA, its ScaledObject is the one to write: KEDA would undo all else. A
 //! workload that nothing scales carries the status, and has no bounds.
 
+use serde_json::Value;
+
 use super::observed::Observed;
 use crate::annotations::BOUNDS;
+use crate::bounds_annotation::{BoundsAnnotation, BoundsAnnotationError};
 use crate::kinds::{KEDA_MAX_REPLICAS, Kind};
 use crate::meta::Meta;
 use crate::object_ref::ObjectRef;
+use crate::plan::conditional::ConditionalPatch;
 use crate::plan::event::Regarding;
 use evenkeel_core::scaling::ObjectBounds;
 
@@ -20,6 +24,10 @@ pub struct Owner<'a> {
     pub metadata: &'a Meta,
     /// The bounds that it has; `None` for a workload.
     pub bounds: Option<ObjectBounds>,
+    /// The most replicas where it says so itself, and leaves them to no default.
+    max: Option<i32>,
+    /// The smallest least that it takes.
+    least: i32,
 }
 
 impl<'a> Owner<'a> {
@@ -35,6 +43,8 @@ impl<'a> Owner<'a> {
                     min: spec.min_replica_count,
                     max: spec.max_replica_count.unwrap_or(KEDA_MAX_REPLICAS),
                 }),
+                max: spec.max_replica_count,
+                least: 0,
             });
         }
         let Some(autoscaler) = &observed.autoscaler else {
@@ -48,6 +58,8 @@ impl<'a> Owner<'a> {
                 min: autoscaler.spec.min_replicas,
                 max: autoscaler.spec.max_replicas,
             }),
+            max: Some(autoscaler.spec.max_replicas),
+            least: autoscaler.spec.metrics.least_replicas(),
         })
     }
 
@@ -59,12 +71,46 @@ impl<'a> Owner<'a> {
             kind: workload.kind,
             metadata: &workload.metadata,
             bounds: None,
+            max: None,
+            least: 0,
         })
     }
 
-    /// The text of the record of its bounds.
-    pub(super) fn record(&self) -> Option<&'a str> {
-        self.metadata.annotation(BOUNDS)
+    /// The record of its bounds; `None` where it has none.
+    ///
+    /// # Errors
+    /// A record that this program did not write, that cannot be read, or that makes no sense.
+    pub(super) fn record(&self) -> Option<Result<BoundsAnnotation, BoundsAnnotationError>> {
+        let text = self.metadata.annotation(BOUNDS)?;
+        if !self.metadata.holds_own_record {
+            return Some(Err(BoundsAnnotationError::Foreign));
+        }
+        let parsed = BoundsAnnotation::parse(text);
+        Some(parsed.and_then(|record| record.for_least(self.least)))
+    }
+
+    /// Makes a patch fail unless the object has the bounds and the record that it has here.
+    pub(super) fn expect_bounds(&self, patch: &mut ConditionalPatch) {
+        if let Some((fields, bounds)) = self.kind.bounds_fields().zip(self.bounds) {
+            patch.expect(&["spec", fields.min], Value::from(bounds.min));
+            patch.expect(&["spec", fields.max], Value::from(self.max));
+        }
+        patch.expect_annotation(BOUNDS, self.metadata.annotation(BOUNDS));
+    }
+
+    /// Changes the bounds to those `wanted`, as far as they are others.
+    pub(super) fn change_bounds(&self, patch: &mut ConditionalPatch, wanted: ObjectBounds) {
+        let Some((fields, found)) = self.kind.bounds_fields().zip(self.bounds) else {
+            return;
+        };
+        if wanted.min != found.min {
+            let to = Value::from(wanted.min);
+            patch.change(&["spec", fields.min], found.min.is_some(), to);
+        }
+        if wanted.max != found.max {
+            let to = Value::from(wanted.max);
+            patch.change(&["spec", fields.max], self.max.is_some(), to);
+        }
     }
 
     /// The object as writes name it; `None` without a name.

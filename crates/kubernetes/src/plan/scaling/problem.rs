@@ -28,19 +28,31 @@ pub enum Problem {
 }
 
 impl Problem {
+    /// The types of the conditions of all problems.
+    pub(super) const KINDS: [&'static str; 8] = [
+        "TargetConflict",
+        "BoundsMissing",
+        "InvalidBounds",
+        "NoAutoscaler",
+        "NoResourceMetric",
+        "NoRequests",
+        "NoWorkload",
+        "Paused",
+    ];
+
     /// The type of the condition, and the reason of the Event.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::TargetConflict(_) => "TargetConflict",
-            Self::BoundsMissing => "BoundsMissing",
-            Self::InvalidBounds(_) => "InvalidBounds",
-            Self::NoAutoscaler => "NoAutoscaler",
-            Self::NoResourceMetric => "NoResourceMetric",
-            Self::NoRequests(_) => "NoRequests",
-            Self::NoWorkload(_) => "NoWorkload",
-            Self::Paused => "Paused",
-        }
+        Self::KINDS[match self {
+            Self::TargetConflict(_) => 0,
+            Self::BoundsMissing => 1,
+            Self::InvalidBounds(_) => 2,
+            Self::NoAutoscaler => 3,
+            Self::NoResourceMetric => 4,
+            Self::NoRequests(_) => 5,
+            Self::NoWorkload(_) => 6,
+            Self::Paused => 7,
+        }]
     }
 }
 

@@ -3,12 +3,14 @@
 //! It is chosen for each object that carries a target: an annotation on objects of others. The rest
 //! of the program knows a status and not where it stands.
 
-use serde_json::Value;
-
 use super::owner::Owner;
 use super::status::TargetStatus;
 use crate::annotations::{BOUNDS, SCALING_STATUS};
 use crate::meta::Meta;
+use crate::plan::conditional::ConditionalPatch;
+
+/// The most bytes of a status that are read: some ten times those of the longest that is written.
+const LONGEST: usize = 32 * 1024;
 
 /// The place of a target's status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,18 +31,28 @@ impl StatusSink {
         metadata.annotation(key).is_some()
     }
 
-    /// The status that the object holds; `None` where it holds none that can be read.
+    /// The status that the object holds, as far as it says what a status can say; `None` where it
+    /// holds none that can be read. Anybody may have written it.
     pub(super) fn read(self, metadata: &Meta) -> Option<TargetStatus> {
         let Self::Annotation(key) = self;
-        serde_json::from_str(metadata.annotation(key)?).ok()
+        let text = metadata.annotation(key)?;
+        let status: Option<TargetStatus> = (text.len() <= LONGEST)
+            .then(|| serde_json::from_str(text).ok())
+            .flatten();
+        status.map(TargetStatus::with_known_conditions)
     }
 
-    /// Puts `status` into the merge `patch` of the object, or takes what is there away with `None`.
-    pub(super) fn put(self, patch: &mut Value, status: Option<&TargetStatus>) {
+    /// Puts `status` into the `patch` of the object, or takes what is there away with `None`.
+    pub(super) fn put(
+        self,
+        patch: &mut ConditionalPatch,
+        metadata: &Meta,
+        status: Option<&TargetStatus>,
+    ) {
         let Self::Annotation(key) = self;
         let text = status
             .map(|status| serde_json::to_string(status).expect("a status has string keys only"));
-        patch["metadata"]["annotations"][key] = Value::from(text);
+        patch.annotate(key, self.is_used(metadata), text);
     }
 }
 

@@ -60,6 +60,17 @@ impl TargetStatus {
         }
     }
 
+    /// The status with the first condition of each type that a target can have, and no other: the
+    /// types are labels of metrics.
+    pub(super) fn with_known_conditions(mut self) -> Self {
+        let mut kinds = conditions::kinds();
+        self.conditions.retain(|condition| {
+            let known = kinds.iter().position(|kind| *kind == condition.kind);
+            known.map(|place| kinds.swap_remove(place)).is_some()
+        });
+        self
+    }
+
     /// The condition of the given type.
     #[must_use]
     pub fn condition(&self, kind: &str) -> Option<&Condition> {

@@ -4,6 +4,7 @@
 mod record;
 mod replay;
 mod told;
+mod upgrade;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,8 +18,9 @@ use super::status::TargetStatus;
 use super::*;
 use crate::annotations::{BOUNDS, SCALING, SCALING_STATUS};
 use crate::kinds::Kind;
+use crate::managed_fields::MANAGER;
 use crate::namespace_policy::NamespacePolicy;
-use crate::plan::{Operation, Purpose, Write};
+use crate::plan::{Operation, Purpose, Write, conditional};
 use crate::pod::Pod;
 use crate::scaling_policy::Predict;
 use crate::watched::WatchedDeployment;
@@ -173,6 +175,12 @@ impl World {
         plan(&observed, &resolved, report, &mut self.memory, &context)
     }
 
+    /// Puts a record on the object that carries the bounds, in the name of a writer.
+    fn record_by(&mut self, manager: &str, record: &Value) {
+        self.annotate(BOUNDS, record.clone());
+        manage(self.owner(), manager);
+    }
+
     /// Applies writes as an API server does.
     fn apply(&mut self, writes: &[Write]) {
         for write in writes {
@@ -184,12 +192,16 @@ impl World {
                 other => panic!("{other:?}"),
             };
             match (&write.operation, object) {
-                (Operation::Merge(patch), Some(object)) => {
-                    let version = object["metadata"]["resourceVersion"].clone();
-                    assert_eq!(patch["metadata"]["resourceVersion"], version);
-                    json_patch::merge(object, patch);
-                    let next: u64 = version.as_str().unwrap().parse().unwrap();
-                    object["metadata"]["resourceVersion"] = json!((next + 1).to_string());
+                (Operation::Conditional(patch), Some(object)) => {
+                    let record = object["metadata"]["annotations"][BOUNDS].take();
+                    without_null_annotations(object);
+                    if record.is_string() {
+                        object["metadata"]["annotations"][BOUNDS] = record.clone();
+                    }
+                    conditional::apply(object, patch).unwrap();
+                    if object["metadata"]["annotations"][BOUNDS] != record {
+                        manage(object, MANAGER);
+                    }
                 }
                 (Operation::Create(event), None) => {
                     let text = |key: &str| event[key].as_str().unwrap().to_owned();
@@ -245,6 +257,19 @@ impl World {
             .iter()
             .map(|(reason, _)| reason.as_str())
             .collect()
+    }
+}
+
+/// Notes who wrote the record of an object last.
+fn manage(object: &mut Value, manager: &str) {
+    object["metadata"]["managedFields"] = json!([{"manager": manager, "operation": "Update",
+        "fieldsV1": {"f:metadata": {"f:annotations": {"f:evenkeel.dev/bounds": {}}}}}]);
+}
+
+/// A test takes an annotation away by null, where an API server keeps none.
+fn without_null_annotations(object: &mut Value) {
+    if let Some(annotations) = object["metadata"]["annotations"].as_object_mut() {
+        annotations.retain(|_, text| !text.is_null());
     }
 }
 

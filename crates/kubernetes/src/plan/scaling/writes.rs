@@ -1,7 +1,6 @@
 //! The writes of one target at one tick: bounds and status in one request, and Events.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
 
 use super::bounds::{BoundsUpdate, ObservedBounds};
 use super::conditions::Circumstances;
@@ -13,7 +12,7 @@ use super::owner::Owner;
 use super::sink::StatusSink;
 use super::status::TargetStatus;
 use super::targets::Resolved;
-use crate::annotations::BOUNDS;
+use crate::plan::conditional::ConditionalPatch;
 use crate::plan::write::{Operation, Purpose, Write};
 use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::tracker::TickReport;
@@ -72,6 +71,8 @@ struct TargetPlan<'a> {
     resolved: &'a Resolved,
     report: Option<&'a TickReport>,
     update: Option<BoundsUpdate>,
+    /// True where nothing is to be left behind.
+    restores: bool,
     now: Timestamp,
 }
 
@@ -105,6 +106,7 @@ impl<'a> TargetPlan<'a> {
             resolved,
             report,
             update: resolved.bounds.as_ref().map(update),
+            restores: false,
             now,
         }
     }
@@ -174,25 +176,23 @@ impl<'a> TargetPlan<'a> {
     /// The one write that brings the object in line, if it is not.
     fn write(&self, namespace: &str, status: StatusDue<'_>) -> Option<Write> {
         let update = self.update.as_ref().filter(|update| update.changes());
-        let mut patch = json!({});
-        if let Some(record) = update.and_then(BoundsUpdate::annotation) {
-            patch["metadata"]["annotations"][BOUNDS] = record;
+        let metadata = self.owner.metadata;
+        let mut patch = ConditionalPatch::of(metadata);
+        if let Some(update) = update {
+            update.put(&self.owner, &mut patch);
         }
         match status {
             StatusDue::None => {}
-            StatusDue::Write(status) => self.sink.put(&mut patch, Some(status)),
-            StatusDue::Remove => self.sink.put(&mut patch, None),
-        }
-        let fields = self.owner.kind.bounds_fields().zip(update);
-        let spec = fields.map(|(fields, update)| update.spec(fields));
-        if let Some(spec) = spec.filter(|spec| !spec.is_empty()) {
-            patch["spec"] = Value::Object(spec);
+            StatusDue::Write(status) => self.sink.put(&mut patch, metadata, Some(status)),
+            StatusDue::Remove => self.sink.put(&mut patch, metadata, None),
         }
         let purpose = match update {
+            _ if self.restores => Purpose::Restore,
             Some(update) if update.is_urgent() => Purpose::ScalingBounds,
             Some(_) | None => Purpose::ScalingStatus,
         };
-        merge(self.owner, namespace, purpose, patch)
+        let gap = update.map_or(0, BoundsUpdate::gap);
+        write(self.owner, namespace, purpose, patch).map(|write| Write { gap, ..write })
     }
 }
 
@@ -203,21 +203,49 @@ fn left_behind(observed: &Observed, owner: Owner<'_>) -> Option<Write> {
     if workload.kind == owner.kind || !sink.is_used(workload.metadata) {
         return None;
     }
-    let mut patch = json!({});
-    sink.put(&mut patch, None);
-    merge(workload, &observed.namespace, Purpose::ScalingStatus, patch)
+    let mut patch = ConditionalPatch::of(workload.metadata);
+    sink.put(&mut patch, workload.metadata, None);
+    write(workload, &observed.namespace, Purpose::ScalingStatus, patch)
 }
 
-/// The write of a patch, which fails where the object has changed since; `None` where the patch is
-/// empty.
-fn merge(owner: Owner<'_>, namespace: &str, purpose: Purpose, mut patch: Value) -> Option<Write> {
-    if patch.as_object().is_none_or(serde_json::Map::is_empty) {
-        return None;
-    }
-    patch["metadata"]["resourceVersion"] = json!(owner.metadata.resource_version.as_deref()?);
-    Some(Write {
-        purpose,
-        target: owner.object(namespace)?,
-        operation: Operation::Merge(patch),
-    })
+/// The write of a patch; `None` where it changes nothing.
+fn write(
+    owner: Owner<'_>,
+    namespace: &str,
+    purpose: Purpose,
+    patch: ConditionalPatch,
+) -> Option<Write> {
+    let target = owner.object(namespace).filter(|_| !patch.is_empty())?;
+    let operation = Operation::Conditional(patch);
+    Some(Write::new(purpose, target, operation))
+}
+
+/// The write that leaves nothing behind on the object of a target: the user's own bounds, no record
+/// and no status. `None` where nothing is left already, and where the record is not to be trusted.
+#[must_use]
+pub fn restore(observed: &Observed, resolved: &Resolved) -> Vec<Write> {
+    let Some(owner) = Owner::of(observed) else {
+        return Vec::new();
+    };
+    let sink = StatusSink::of(&owner);
+    let plan = TargetPlan {
+        owner,
+        sink,
+        resolved,
+        report: None,
+        update: resolved.bounds.as_ref().map(ObservedBounds::restore),
+        restores: true,
+        now: Timestamp::UNIX_EPOCH,
+    };
+    let status = if sink.is_used(owner.metadata) {
+        StatusDue::Remove
+    } else {
+        StatusDue::None
+    };
+    let left = left_behind(observed, owner).map(|write| Write {
+        purpose: Purpose::Restore,
+        ..write
+    });
+    let object = plan.write(&observed.namespace, status);
+    object.into_iter().chain(left).collect()
 }

@@ -35,8 +35,9 @@ impl Place {
 }
 
 /// The kinds of which an installation is made.
-pub const KINDS: [(Place, Kind); 21] = [
+pub const KINDS: [(Place, Kind); 22] = [
     (Place::OwnNamespace, Kind::Deployment),
+    (Place::OwnNamespace, Kind::CronJob),
     (Place::OwnNamespace, Kind::Service),
     (Place::OwnNamespace, Kind::ConfigMap),
     (Place::OwnNamespace, Kind::Secret),

@@ -8,17 +8,35 @@ use super::*;
 fn a_floor_is_raised_in_one_request_with_its_record() {
     let mut world = World::new();
     let writes = world.tick(Some(6), 0);
-    let Operation::Merge(patch) = &writes[0].operation else {
-        panic!("a merge patch")
+    let Operation::Conditional(patch) = &writes[0].operation else {
+        panic!("a conditional patch")
     };
-    assert_eq!(patch["metadata"]["resourceVersion"], "1");
-    assert_eq!(patch["spec"], json!({"minReplicas": 6}));
-    let annotations = patch["metadata"]["annotations"].as_object().unwrap();
+    let patch = serde_json::to_value(patch.to_patch()).unwrap();
+    let operations: Vec<_> = patch
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            let text = |field: &str| one[field].as_str().unwrap().to_owned();
+            text("op") + " " + &text("path")
+        })
+        .collect();
     assert_eq!(
-        annotations.keys().collect::<Vec<_>>(),
-        [BOUNDS, SCALING_STATUS]
+        operations,
+        [
+            "test /metadata/uid",
+            "test /spec/minReplicas",
+            "test /spec/maxReplicas",
+            "test /metadata/annotations/evenkeel.dev~1bounds",
+            "add /metadata/annotations/evenkeel.dev~1bounds",
+            "add /spec/minReplicas",
+            "add /metadata/annotations/evenkeel.dev~1scaling-status",
+        ]
     );
-    assert_eq!(writes[0].purpose, Purpose::ScalingBounds);
+    assert_eq!(
+        (writes[0].purpose, writes[0].gap),
+        (Purpose::ScalingBounds, 4)
+    );
     let expected = ("FloorRaised".to_owned(), "the floor is to be 6".to_owned());
     assert_eq!((writes.len(), &world.told), (2, &vec![expected]));
     assert_eq!(
@@ -113,9 +131,9 @@ fn everything_is_put_back_however_it_ends() {
 /// A record with contributors that nobody renews: a schedule, and one of a later version.
 fn held_by_others(world: &mut World) {
     world.hpa()["spec"]["minReplicas"] = json!(8);
-    world.annotate(
-        BOUNDS,
-        json!(
+    world.record_by(
+        MANAGER,
+        &json!(
             json!({
                 "user": {"min": 2, "max": 10}, "written": {"min": 8, "max": 10},
                 "contributions": {
@@ -185,6 +203,21 @@ fn a_record_is_remembered_until_its_bounds_are_back() {
 }
 
 #[test]
+fn a_record_is_remembered_however_long_its_repair_fails() {
+    let mut world = World::new();
+    world.tick(Some(6), 0);
+    world.annotate(BOUNDS, json!(null));
+    world.annotate(SCALING, json!("off"));
+    for second in (15..7200).step_by(15) {
+        let lost = world.plan(None, at(second));
+        assert!(!lost.is_empty(), "{second}: it is wanted still");
+        assert_eq!(world.bounds(), (Some(6), 10));
+    }
+    world.tick(None, 7200);
+    assert_eq!(world.bounds(), (Some(2), 10));
+}
+
+#[test]
 fn a_forged_record_is_refused_and_said() {
     let mut world = World::new();
     let many: Vec<_> = (0..20_000).map(|n| format!(r#""x{n}":{{}}"#)).collect();
@@ -193,7 +226,7 @@ fn a_forged_record_is_refused_and_said() {
         r#"{{"user":{bounds},"written":{bounds},"contributions":{{{}}}}}"#,
         many.join(",")
     );
-    world.annotate(BOUNDS, json!(record));
+    world.record_by(MANAGER, &json!(record));
     let report = report(Some(6), 0);
     let writes = world.plan(Some(&report), at(0));
     world.apply(&writes);
@@ -219,7 +252,7 @@ fn a_floor_that_its_record_has_no_room_for_is_not_raised() {
         let mut world = World::new();
         let record =
             format!(r#"{{"user":{user},"written":{user},"contributions":{{{contributions}}}}}"#);
-        world.annotate(BOUNDS, json!(record));
+        world.record_by(MANAGER, &json!(record));
         world.tick(Some(6), 0);
         assert_eq!((world.bounds(), world.has_record()), ((Some(3), 10), true));
         assert_eq!(world.holds("BoundsRecordDamaged"), None);
@@ -369,7 +402,7 @@ fn a_damaged_record_is_not_quoted_at_length() {
     let mut world = World::new();
     let quoted = "\u{7f}".repeat(100_000);
     let record = format!(r#"{{"user":{{"max":"{quoted}"}},"written":{{"max":9}}}}"#);
-    world.annotate(BOUNDS, json!(record));
+    world.record_by(MANAGER, &json!(record));
     world.tick(None, 0);
     assert_eq!(
         world.holds("BoundsRecordDamaged"),
@@ -388,6 +421,163 @@ fn a_most_below_the_floor_takes_the_floor_with_it() {
     assert_eq!(world.bounds(), (Some(5), 5));
     world.tick(None, 30);
     assert_eq!(world.bounds(), (Some(2), 5));
+}
+
+/// The record of a floor of 8 over the user's bounds.
+fn record_of(user: &Value) -> Value {
+    json!(
+        json!({"user": user, "written": {"min": 8, "max": 10}, "contributions": {
+            "prediction": {"min": 8, "until": "2027-01-15T09:00:00Z"}}})
+        .to_string()
+    )
+}
+
+#[test]
+fn a_record_that_somebody_else_wrote_is_taken_for_none_and_left_there() {
+    let forged = record_of(&json!({"min": 1, "max": 10}));
+    for mode in ["recommend", "off"] {
+        let mut world = World::new();
+        world.record_by("kubectl", &forged);
+        world.hpa()["spec"]["minReplicas"] = json!(8);
+        world.annotate(SCALING, json!(mode));
+        for second in [0, 15, 6000] {
+            world.tick(None, second);
+            assert_eq!(world.bounds(), (Some(8), 10), "{mode}");
+            assert!(world.has_record(), "{mode}: it is somebody's");
+        }
+        let told = world.status();
+        let reason =
+            told.and_then(|told| Some(told.condition("BoundsRecordDamaged")?.reason.clone()));
+        let reason = reason.as_deref();
+        assert_eq!(reason, (mode != "off").then_some("ForeignRecord"));
+    }
+    // A floor is held above the bounds as they were found, and they are put back.
+    let mut world = World::new();
+    world.record_by("kubectl", &forged);
+    world.tick(Some(6), 0);
+    assert_eq!(world.bounds(), (Some(6), 10));
+    world.tick(None, 15);
+    assert_eq!((world.bounds(), world.has_record()), ((Some(2), 10), false));
+}
+
+#[test]
+fn a_record_is_still_known_for_ours_when_its_managers_were_cleared() {
+    let mut world = World::new();
+    world.tick(Some(6), 0);
+    let cleared = |world: &mut World| world.hpa()["metadata"]["managedFields"] = json!([{}]);
+    cleared(&mut world);
+    world.tick(Some(6), 15);
+    assert!(
+        world
+            .observed()
+            .autoscaler
+            .unwrap()
+            .metadata
+            .holds_own_record,
+        "written anew"
+    );
+    assert_eq!(world.bounds(), (Some(6), 10));
+    assert_eq!(world.holds("BoundsRecordDamaged"), None);
+    cleared(&mut world);
+    world.annotate(SCALING, json!("off"));
+    world.tick(None, 30);
+    assert_eq!(world.bounds(), (Some(2), 10), "the user's own are not lost");
+}
+
+#[test]
+fn a_record_that_makes_no_sense_is_refused_whoever_wrote_it() {
+    let bounds = |min, max| json!({"min": min, "max": max});
+    let external = json!([{"type": "External", "external": {"metric": {"name": "queue"},
+        "target": {"type": "AverageValue", "averageValue": "5"}}}]);
+    for (keda, metrics, user, refused) in [
+        (false, None, bounds(9, 8), true),
+        (false, None, bounds(-1, 8), true),
+        (false, None, bounds(0, 8), true),
+        (false, None, bounds(1, 0), true),
+        (false, None, json!({"max": 8}), false),
+        (false, Some(external), bounds(0, 8), false),
+        (true, None, bounds(0, 8), false),
+        (true, None, bounds(-1, 8), true),
+    ] {
+        let mut world = if keda {
+            World::with_keda()
+        } else {
+            World::new()
+        };
+        if let Some(metrics) = metrics {
+            world.hpa()["spec"]["metrics"] = metrics;
+        }
+        world.record_by(MANAGER, &record_of(&user));
+        let resolved = world.resolve(at(0));
+        let found = resolved.bounds.as_ref().unwrap();
+        assert_eq!(found.refused().is_some(), refused, "{user}");
+        if refused {
+            let reason = found.refused().unwrap().reason;
+            assert_eq!(reason, "SenselessRecord", "{user}");
+            world.plan(Some(&report(None, 0)), at(0));
+            assert_eq!(found.user().min, Some(2), "{user}: as they were found");
+        }
+    }
+}
+
+#[test]
+fn a_write_outlives_a_change_of_what_it_was_not_decided_on() {
+    let changes: [(Change, bool); 5] = [
+        (
+            |world| world.hpa()["status"]["currentReplicas"] = json!(5),
+            true,
+        ),
+        (
+            |world| world.hpa()["metadata"]["labels"] = json!({"a": "b"}),
+            true,
+        ),
+        (|world| world.hpa()["spec"]["minReplicas"] = json!(3), false),
+        (
+            |world| world.hpa()["spec"]["maxReplicas"] = json!(12),
+            false,
+        ),
+        (|world| world.annotate(BOUNDS, json!("{}")), false),
+    ];
+    for (number, (change, applies)) in changes.into_iter().enumerate() {
+        let mut world = World::new();
+        let writes = world.plan(Some(&report(Some(6), 0)), at(0));
+        let Operation::Conditional(patch) = &writes[0].operation else {
+            panic!("a conditional patch")
+        };
+        change(&mut world);
+        let applied = conditional::apply(world.hpa(), patch);
+        assert_eq!(applied.is_ok(), applies, "change {number}: {applied:?}");
+    }
+}
+
+#[test]
+fn restoring_leaves_nothing_behind_whoever_contributes() {
+    for keda in [false, true] {
+        let mut world = if keda {
+            World::with_keda()
+        } else {
+            World::new()
+        };
+        world.tick(Some(6), 0);
+        let resolved = world.resolve(at(15));
+        let writes = restore(&world.observed(), &resolved);
+        let purposes: Vec<_> = writes.iter().map(|write| write.purpose).collect();
+        assert_eq!(purposes, [Purpose::Restore]);
+        world.apply(&writes);
+        assert_eq!(world.bounds(), (Some(2), 10));
+        assert_eq!(
+            world.owner()["metadata"]["annotations"],
+            json!({SCALING: "floor"})
+        );
+        let left = restore(&world.observed(), &world.resolve(at(30)));
+        assert_eq!(left, [], "and then it stops");
+    }
+    let mut world = World::new();
+    held_by_others(&mut world);
+    world.hpa()["spec"]["maxReplicas"] = json!(12);
+    world.apply(&restore(&world.observed(), &world.resolve(at(0))));
+    assert_eq!(world.bounds(), (Some(2), 12), "the user's edits count");
+    assert!(!world.has_record());
 }
 
 #[derive(Debug, Clone)]

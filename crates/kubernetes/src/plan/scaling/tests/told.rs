@@ -83,6 +83,28 @@ fn the_status_says_what_was_decided() {
 }
 
 #[test]
+fn conditions_that_somebody_else_wrote_are_none() {
+    let mut world = World::new();
+    run(&mut world, &with_load(TRUSTED, true), 0);
+    let mut status = world.status().unwrap();
+    let own = status.conditions.clone();
+    for number in 0..100 {
+        let mut forged = own[0].clone();
+        forged.kind = format!("Forged{number}");
+        status.conditions.insert(0, forged);
+    }
+    status.conditions.extend(own.clone());
+    let text = serde_json::to_string(&status).unwrap();
+    let endless = " ".repeat(40_000) + &text;
+    for (text, read) in [(text, own.len()), (endless, 0)] {
+        world.annotate(SCALING_STATUS, json!(text));
+        let observed = world.observed();
+        let found = sink::status_of(&Owner::of(&observed).unwrap());
+        assert_eq!(found.map_or(0, |found| found.conditions.len()), read);
+    }
+}
+
+#[test]
 fn figures_alone_wait_five_minutes_and_changes_do_not() {
     let mut world = World::new();
     assert_eq!(

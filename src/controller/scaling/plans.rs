@@ -1,0 +1,54 @@
+//! The plans that a tick makes for its targets: what follows from the decisions, or an end without a
+//! trace.
+
+use jiff::Timestamp;
+
+use evenkeel_core::scaling::tracker::TickReport;
+use evenkeel_kubernetes::plan::Write;
+use evenkeel_kubernetes::plan::scaling::{self, Context, Observed, PlanMemory, Resolved};
+
+/// The plans that a tick makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Plans {
+    /// None: another replica leads, or nothing may be written.
+    Nothing,
+    /// What follows from the decisions; by this replica, as Events name it.
+    Decisions(String),
+    /// The user's own bounds are put back.
+    Restore,
+}
+
+/// One target and what was decided for it.
+pub(super) struct Decided<'a> {
+    pub(super) observed: &'a Observed,
+    pub(super) resolved: &'a Resolved,
+    pub(super) report: Option<&'a TickReport>,
+    pub(super) now: Timestamp,
+}
+
+impl Plans {
+    /// The writes for one target.
+    pub(super) fn writes(&self, decided: &Decided<'_>, memory: &mut PlanMemory) -> Vec<Write> {
+        let Decided {
+            observed,
+            resolved,
+            report,
+            now,
+        } = *decided;
+        match self {
+            Self::Nothing => Vec::new(),
+            Self::Decisions(reporter) => {
+                let context = Context { now, reporter };
+                scaling::plan(observed, resolved, report, memory, &context)
+            }
+            Self::Restore => {
+                let writes = scaling::restore(observed, resolved);
+                if writes.is_empty() {
+                    // What was remembered for the sake of what is written has no more use.
+                    *memory = PlanMemory::default();
+                }
+                writes
+            }
+        }
+    }
+}
