@@ -23,7 +23,7 @@ pub(crate) mod wait;
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -42,7 +42,7 @@ pub(crate) struct ControlPlane {
     runtime: Runtime,
     scheduler: Mutex<Option<Process>>,
     controller_manager: Process,
-    apiserver: Process,
+    apiserver: Mutex<Option<Process>>,
     etcd: Process,
     authority: Authority,
     ports: Ports,
@@ -117,7 +117,7 @@ impl ControlPlane {
             runtime,
             scheduler: Mutex::new(None),
             controller_manager,
-            apiserver,
+            apiserver: Mutex::new(Some(apiserver)),
             etcd,
             authority,
             ports,
@@ -130,18 +130,25 @@ impl ControlPlane {
     /// where its client and leader election are not told, they are filled in.
     pub(crate) async fn start_scheduler(&self, configuration: Value) {
         self.stop_scheduler();
-        let launch = programs::Launch {
-            assets: &self.assets,
-            folder: self.folder.path(),
-            ports: self.ports,
-        };
-        let process = launch.scheduler(configuration).await;
-        *self.scheduler() = Some(process);
+        let process = self.launch().scheduler(configuration).await;
+        *locked(&self.scheduler) = Some(process);
+    }
+
+    /// Kills kube-apiserver, as a machine that fails does, and starts it anew.
+    pub(crate) async fn restart_apiserver(&self) {
+        drop(locked(&self.apiserver).take());
+        let process = self.launch().apiserver(&self.client).await;
+        *locked(&self.apiserver) = Some(process);
+    }
+
+    /// The loopback port of kube-apiserver.
+    pub(crate) fn apiserver_port(&self) -> u16 {
+        self.ports.apiserver
     }
 
     /// Kills kube-scheduler if it runs.
     pub(crate) fn stop_scheduler(&self) {
-        drop(self.scheduler().take());
+        drop(locked(&self.scheduler).take());
     }
 
     /// Writes a kubeconfig with the given credentials and answers its path.
@@ -159,25 +166,25 @@ impl ControlPlane {
         self.folder.path()
     }
 
-    fn scheduler(&self) -> std::sync::MutexGuard<'_, Option<Process>> {
-        self.scheduler
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn launch(&self) -> programs::Launch<'_> {
+        programs::Launch {
+            assets: &self.assets,
+            folder: self.folder.path(),
+            ports: self.ports,
+        }
     }
 
     fn log_tails(&self) -> String {
-        let mut tails = vec![
-            self.etcd.log_tail(5),
-            self.apiserver.log_tail(20),
-            self.controller_manager.log_tail(10),
-        ];
-        tails.extend(
-            self.scheduler()
-                .as_ref()
-                .map(|process| process.log_tail(20)),
-        );
+        let mut tails = vec![self.etcd.log_tail(5), self.controller_manager.log_tail(10)];
+        for process in [&self.apiserver, &self.scheduler] {
+            tails.extend(locked(process).as_ref().map(|process| process.log_tail(20)));
+        }
         tails.join("\n")
     }
+}
+
+fn locked(process: &Mutex<Option<Process>>) -> MutexGuard<'_, Option<Process>> {
+    process.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Ports {
