@@ -17,7 +17,10 @@ fuzz_target!(|body: &[u8]| {
     if let Ok(autoscaler) = serde_json::from_slice::<Autoscaler>(body) {
         let spec = autoscaler.spec.hpa();
         assert_eq!(spec.max_replicas, autoscaler.spec.max_replicas);
-        let _ = (autoscaler.spec.scale_target_group(), autoscaler.scaled_object());
+        let _ = (
+            autoscaler.spec.scale_target_group(),
+            autoscaler.scaled_object(),
+        );
     }
     if let Ok(node) = serde_json::from_slice::<Node>(body) {
         let _ = node_facts(&node, &Resources::default());
@@ -30,5 +33,5 @@ fuzz_target!(|body: &[u8]| {
     if let Ok(object) = serde_json::from_slice::<ScaledObject>(body) {
         let _ = object.is_paused();
     }
-    let _ = pod_metrics::for_each(body, |usage| drop(usage));
+    let _ = pod_metrics::for_each(body, drop);
 });

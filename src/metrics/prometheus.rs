@@ -7,7 +7,7 @@
 
 mod answer;
 mod client;
-#[cfg(fuzzing)]
+#[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod grid;
 mod matchers;
