@@ -22,7 +22,9 @@ mod programs;
 pub(crate) mod wait;
 
 use std::net::TcpListener;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use kube::Client;
@@ -188,25 +190,34 @@ fn locked(process: &Mutex<Option<Process>>) -> MutexGuard<'_, Option<Process>> {
 }
 
 impl Ports {
-    /// Free ports; all are held until the last is known, so that they differ.
     fn free() -> Self {
-        let listeners = [(); 5].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port is free"));
-        let [etcd, etcd_peer, apiserver, controller_manager, scheduler] =
-            listeners.map(|listener| listener.local_addr().expect("it is bound").port());
         Self {
-            etcd,
-            etcd_peer,
-            apiserver,
-            controller_manager,
-            scheduler,
+            etcd: free_port(),
+            etcd_peer: free_port(),
+            apiserver: free_port(),
+            controller_manager: free_port(),
+            scheduler: free_port(),
         }
     }
 }
 
-/// The port of a listener that was free a moment ago.
+/// A port that nobody listens at and that is given once. It lies below the range that the system
+/// takes the near ends of connections from, so that none of these is there when a server begins.
 pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    listener.local_addr().expect("it is bound").port()
+    const RANGE: Range<u32> = 10_000..32_000;
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    // Programs that run side by side begin at different places.
+    let begin = std::process::id().wrapping_mul(97);
+    let size = RANGE.end - RANGE.start;
+    loop {
+        let given = GIVEN.fetch_add(1, Ordering::Relaxed);
+        assert!(given < size, "a port is free");
+        let port = RANGE.start + begin.wrapping_add(given) % size;
+        let port = u16::try_from(port).expect("the range is of ports");
+        if TcpListener::bind(("0.0.0.0", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 struct ReportOnPanic<'a>(&'a ControlPlane);
