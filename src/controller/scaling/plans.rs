@@ -36,7 +36,10 @@ impl Plans {
             now,
         } = *decided;
         match self {
-            Self::Nothing => Vec::new(),
+            Self::Nothing => {
+                scaling::follow(resolved, memory, now);
+                Vec::new()
+            }
             Self::Decisions(reporter) => {
                 let context = Context { now, reporter };
                 scaling::plan(observed, resolved, report, memory, &context)

@@ -32,7 +32,7 @@ pub use settings::Settings;
 pub use target_ref::TargetRef;
 pub use targets::{Resolved, Target, conflicts, resolve};
 pub use turns::take_turns;
-pub use writes::{plan, restore};
+pub use writes::{follow, plan, restore};
 
 #[cfg(test)]
 mod tests;

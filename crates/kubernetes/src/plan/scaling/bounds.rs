@@ -107,6 +107,11 @@ impl ObservedBounds {
         self.annotation.record.user
     }
 
+    /// True where the object has the user's own bounds.
+    pub(super) fn are_users(&self) -> bool {
+        self.found == self.user()
+    }
+
     /// The record as the annotation has it.
     pub(super) const fn written(&self) -> Option<&BoundsAnnotation> {
         self.written.as_ref()

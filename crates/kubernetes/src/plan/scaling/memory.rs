@@ -1,7 +1,8 @@
 //! The memory of a target's plans between two ticks.
 //!
-//! Everything that matters is in the cluster; the memory only keeps Events and statuses from being
-//! written twice. After a while without plans, as when another replica led, it begins anew.
+//! Everything that matters is in the cluster; the memory keeps Events and statuses from being written
+//! twice, and a record that somebody takes away from being lost before it has been written again. A
+//! replica that does not lead remembers such a record too. After a while without either it begins anew.
 
 use std::collections::BTreeMap;
 

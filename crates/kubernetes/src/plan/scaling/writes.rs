@@ -64,6 +64,19 @@ pub fn plan(
         .collect()
 }
 
+/// Takes note of the record of a target for which another replica plans: whoever takes over is to know
+/// a record that somebody takes away meanwhile, until the bounds are the user's again.
+pub fn follow(resolved: &Resolved, memory: &mut PlanMemory, now: Timestamp) {
+    memory.begin(now);
+    let Some(bounds) = &resolved.bounds else {
+        return;
+    };
+    let written = bounds.written();
+    if (written.is_some() || bounds.are_users()) && memory.record.as_ref() != written {
+        memory.record = written.cloned();
+    }
+}
+
 /// The bounds and the status that an object is to have.
 struct TargetPlan<'a> {
     owner: Owner<'a>,

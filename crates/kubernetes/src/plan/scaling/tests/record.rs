@@ -218,6 +218,34 @@ fn a_record_is_remembered_however_long_its_repair_fails() {
 }
 
 #[test]
+fn a_record_that_goes_while_nobody_leads_is_known_to_whoever_takes_over() {
+    let mut world = World::new();
+    world.tick(Some(6), 0);
+    let mut follower = PlanMemory::default();
+    let follow = |world: &World, memory: &mut PlanMemory, second: i64| {
+        follow(&world.resolved_by(memory, at(second)), memory, at(second));
+    };
+    follow(&world, &mut follower, 15);
+    let (mut restored, mut other) = (world.clone(), follower.clone());
+    world.annotate(BOUNDS, json!(null));
+    for second in (30..600).step_by(15) {
+        follow(&world, &mut follower, second);
+    }
+    world.memory = follower.clone();
+    world.annotate(SCALING, json!("off"));
+    world.tick(None, 600);
+    assert_eq!((world.bounds(), world.has_record()), ((Some(2), 10), false));
+
+    // What the leader has put back is remembered no longer.
+    restored.annotate(SCALING, json!("off"));
+    restored.tick(None, 15);
+    follow(&restored, &mut other, 30);
+    restored.hpa()["spec"]["minReplicas"] = json!(6);
+    let bounds = restored.resolved_by(&other, at(45)).bounds.unwrap();
+    assert_eq!(bounds.user().min, Some(6));
+}
+
+#[test]
 fn a_forged_record_is_refused_and_said() {
     let mut world = World::new();
     let many: Vec<_> = (0..20_000).map(|n| format!(r#""x{n}":{{}}"#)).collect();

@@ -50,7 +50,7 @@ impl Replica {
 }
 
 impl World {
-    fn resolved_by(&self, memory: &PlanMemory, now: Timestamp) -> Resolved {
+    pub(super) fn resolved_by(&self, memory: &PlanMemory, now: Timestamp) -> Resolved {
         resolve(
             &self.observed(),
             self.conflict,
