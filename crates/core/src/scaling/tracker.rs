@@ -187,7 +187,8 @@ impl Tracker {
     }
 
     fn contribution(&self, policy: &Policy, now: Timestamp) -> Option<Contribution> {
-        let floor = self.state.floor.filter(|_| policy.mode == Mode::Floor)?;
+        let floor = self.state.floor_in_force();
+        let floor = floor.filter(|_| policy.mode == Mode::Floor)?;
         if floor.replicas <= policy.bounds.min() {
             return None;
         }

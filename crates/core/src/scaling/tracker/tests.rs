@@ -312,7 +312,10 @@ fn a_floor_that_was_taken_over_goes_when_a_model_has_been_judged() {
         report.decision.replicas == 9
     });
     let kept = kept.count();
-    assert!((20..60).contains(&kept), "{kept}");
+    assert!(
+        (40..80).contains(&kept),
+        "judged, and then the window: {kept}"
+    );
 
     let mut follower = Run::new(Some(ModelSet::SHpa));
     (follower.current, follower.record) = (9, Some(Contribution::of_prediction(9, time(1000))));
@@ -405,7 +408,7 @@ fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
         tracker.tick(&policy(), &input);
     }
     let megabytes = 10_000 * tracker.bytes() / 1_000_000;
-    assert!((100..=118).contains(&megabytes), "{megabytes} MB");
+    assert!((100..=120).contains(&megabytes), "{megabytes} MB");
 }
 
 /// A measurement so many ticks old, or none, the count, and the ticks that pass.

@@ -95,10 +95,10 @@ impl TrackedLoad {
             *taken = Some(last);
         } else if let Some(series) = ring_before(history, newest) {
             let mut learnt = Candidates::new(models, horizon);
-            if let Some(before) = candidates {
-                learnt.keep_choice_of(before);
-            }
             learnt.learn(&series, &context(newest));
+            if let Some(before) = candidates {
+                learnt.keep_choice_and_trust_of(before);
+            }
             (*candidates, *taken) = (Some(learnt), Some(newest));
         }
     }

@@ -20,13 +20,14 @@ use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::tracker::TickReport;
 
 /// The types of the conditions whose begin is a Warning.
-const WARNED: [&str; 9] = [
+const WARNED: [&str; 10] = [
     FLOOR_CONTESTED,
     RECORD_DAMAGED,
     "TargetConflict",
     "BoundsMissing",
     "InvalidBounds",
     "NoAutoscaler",
+    "ScaleDownDisabled",
     "NoResourceMetric",
     "NoRequests",
     "NoWorkload",

@@ -17,6 +17,8 @@ pub enum Problem {
     InvalidBounds(BoundsError),
     /// There is no HPA whose least replicas could be raised.
     NoAutoscaler,
+    /// Its HPA never scales in, so that a raised floor could never come down again.
+    ScaleDownDisabled,
     /// The HPA scales by no metric that is measured here.
     NoResourceMetric,
     /// Its Pods request nothing of a resource that it scales by a share of.
@@ -36,6 +38,7 @@ impl Problem {
             Self::BoundsMissing => "BoundsMissing",
             Self::InvalidBounds(_) => "InvalidBounds",
             Self::NoAutoscaler => "NoAutoscaler",
+            Self::ScaleDownDisabled => "ScaleDownDisabled",
             Self::NoResourceMetric => "NoResourceMetric",
             Self::NoRequests(_) => "NoRequests",
             Self::NoWorkload(_) => "NoWorkload",
@@ -57,6 +60,10 @@ impl fmt::Display for Problem {
             Self::InvalidBounds(error) => error.fmt(f),
             Self::NoAutoscaler => f.write_str(
                 "a floor needs a HorizontalPodAutoscaler to raise; it is recommended only",
+            ),
+            Self::ScaleDownDisabled => f.write_str(
+                "behavior.scaleDown.selectPolicy is Disabled: what a floor adds could never go \
+                 again; it is recommended only",
             ),
             Self::NoResourceMetric => f.write_str(
                 "the HorizontalPodAutoscaler scales by no metric of type Resource of cpu or memory",

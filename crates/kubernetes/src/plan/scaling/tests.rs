@@ -453,3 +453,29 @@ fn a_workload_without_autoscaler_is_recommended_only() {
         json!(null)
     );
 }
+
+#[test]
+fn where_scaling_in_is_disabled_nothing_is_raised_and_what_stands_is_put_back() {
+    let mut world = World::new();
+    world.tick(Some(6), 0);
+    assert_eq!(
+        world.bounds(),
+        (Some(6), 10),
+        "raised while it may come down"
+    );
+    world.hpa()["spec"]["behavior"] = json!({"scaleDown": {"selectPolicy": "Disabled"}});
+    let resolved = world.resolve(at(15));
+    let policy = resolved.target.unwrap().policy;
+    assert_eq!(
+        (resolved.mode, policy.mode),
+        (Mode::Recommend, Mode::Recommend)
+    );
+    world.tick(None, 15);
+    assert_eq!(world.bounds(), (Some(2), 10));
+    assert_eq!(
+        world.holds("ScaleDownDisabled"),
+        Some(ConditionStatus::True)
+    );
+    world.hpa()["spec"]["behavior"]["scaleDown"]["selectPolicy"] = json!("Min");
+    assert_eq!(world.resolve(at(30)).mode, Mode::Floor);
+}
