@@ -58,6 +58,7 @@ struct ResourceLabel {
 pub struct Metrics {
     events: Family<WatchLabels, Counter>,
     synced: Family<KindLabel, Gauge>,
+    refused: Family<KindLabel, Gauge>,
     nodes: Family<FreshnessLabels, Gauge>,
     capacity_known: Family<ResourceLabel, Gauge>,
     in_flight: Gauge,
@@ -73,8 +74,13 @@ impl Metrics {
         );
         registry.register(
             "watch_synced",
-            "1 once all objects of a kind have been listed",
+            "1 while all objects of a kind are known",
             self.synced.clone(),
+        );
+        registry.register(
+            "watch_refused",
+            "1 while the API server refuses to let a kind be listed or watched",
+            self.refused.clone(),
         );
         registry.register(
             "metrics_nodes",
@@ -102,12 +108,19 @@ impl Metrics {
             .inc();
     }
 
-    pub(super) fn synced(&self, kind: Kind) {
-        self.synced
-            .get_or_create(&KindLabel {
-                kind: kind.singular(),
-            })
-            .set(1);
+    pub(super) fn synced(&self, kind: Kind, synced: bool) {
+        Self::of(&self.synced, kind, synced);
+    }
+
+    pub(super) fn refused(&self, kind: Kind, refused: bool) {
+        Self::of(&self.refused, kind, refused);
+    }
+
+    fn of(family: &Family<KindLabel, Gauge>, kind: Kind, holds: bool) {
+        let label = KindLabel {
+            kind: kind.singular(),
+        };
+        family.get_or_create(&label).set(i64::from(holds));
     }
 
     /// Brings the gauges in line with the state.

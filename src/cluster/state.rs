@@ -3,6 +3,7 @@
 mod claims;
 mod inner;
 mod scaling;
+mod synced;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +12,7 @@ use jiff::Timestamp;
 
 use super::autoscaling::Store;
 use super::owners::Owner;
-use super::records::{NamespaceRecord, PLACEMENT, WaitingPod};
+use super::records::{NamespaceRecord, WaitingPod};
 use evenkeel_clock::Clock;
 use evenkeel_core::placement::node_table::{self, NodeDetail, NodeTable, PodFacts};
 use evenkeel_core::placement::usage::{PodName, UsageSample};
@@ -26,6 +27,7 @@ use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::snapshot::Snapshot;
 use evenkeel_kubernetes::watched::Namespace;
 use inner::{Inner, version};
+
 
 /// The settings of the cluster's state.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -236,26 +238,6 @@ impl ClusterState {
         pod.metadata
             .controller()
             .map(|owner| self.lock().owners.resolve(owner))
-    }
-
-    /// Remembers that a kind of object has been listed completely.
-    pub fn set_synced(&self, kind: Kind) {
-        self.scaling().set_synced(kind, true);
-        if PLACEMENT.contains(&kind) {
-            self.change(|inner| {
-                inner.synced.insert(kind);
-            });
-        }
-    }
-
-    /// The kinds that have not been listed completely, of those that Pods are judged by.
-    #[must_use]
-    pub fn unsynced(&self) -> Vec<Kind> {
-        let inner = self.lock();
-        PLACEMENT
-            .into_iter()
-            .filter(|kind| !inner.synced.contains(kind))
-            .collect()
     }
 
     /// Takes a round of measurements.

@@ -219,6 +219,12 @@ impl Candidates {
         }
     }
 
+    /// Puts a model in the place of the first.
+    #[cfg(test)]
+    pub(crate) fn replace_first(&mut self, model: Box<dyn Model>) {
+        self.members[0].model = model;
+    }
+
     /// The memory of the models in bytes, themselves included.
     pub(crate) fn bytes(&self) -> usize {
         let of_one = |Candidate { model, card }: &Candidate| model.bytes() + card.heap_bytes();

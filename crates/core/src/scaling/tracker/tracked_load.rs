@@ -135,6 +135,12 @@ impl TrackedLoad {
         Some(self.history.newest()?.min(over))
     }
 
+    /// The models that follow the load.
+    #[cfg(test)]
+    pub(super) const fn candidates(&mut self) -> Option<&mut Candidates> {
+        self.candidates.as_mut()
+    }
+
     pub(super) fn bytes(&self) -> usize {
         let models = self.candidates.as_ref().map_or(0, Candidates::bytes);
         let inline = size_of::<Option<Candidates>>();

@@ -20,7 +20,7 @@ use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::tracker::TickReport;
 
 /// The types of the conditions whose begin is a Warning.
-const WARNED: [&str; 10] = [
+const WARNED: [&str; 11] = [
     FLOOR_CONTESTED,
     RECORD_DAMAGED,
     "TargetConflict",
@@ -31,6 +31,7 @@ const WARNED: [&str; 10] = [
     "NoResourceMetric",
     "NoRequests",
     "NoWorkload",
+    "Quarantined",
 ];
 
 /// The Events of one plan, as they are collected.

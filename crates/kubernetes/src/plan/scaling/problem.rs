@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use jiff::Timestamp;
+
 use super::target_ref::TargetRef;
+use evenkeel_core::panicked::Panicked;
 use evenkeel_core::scaling::BoundsError;
 use evenkeel_core::scaling::signal::Signal;
 
@@ -27,6 +30,11 @@ pub enum Problem {
     NoWorkload(Box<TargetRef>),
     /// Its user has paused the ScaledObject.
     Paused,
+    /// The work on it panicked; it rests until then, or until its objects change.
+    Quarantined {
+        panicked: Panicked,
+        until: Timestamp,
+    },
 }
 
 impl Problem {
@@ -43,6 +51,7 @@ impl Problem {
             Self::NoRequests(_) => "NoRequests",
             Self::NoWorkload(_) => "NoWorkload",
             Self::Paused => "Paused",
+            Self::Quarantined { .. } => "Quarantined",
         }
     }
 }
@@ -71,6 +80,11 @@ impl fmt::Display for Problem {
             Self::NoRequests(signal) => write!(f, "the Pods request no {signal}"),
             Self::NoWorkload(target) => write!(f, "{target} is not there"),
             Self::Paused => f.write_str("the ScaledObject is paused"),
+            Self::Quarantined { panicked, until } => write!(
+                f,
+                "a defect of Evenkeel: the work on this target {panicked}; it rests until \
+                 {until:.0}, or until its objects change"
+            ),
         }
     }
 }
