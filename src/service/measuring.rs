@@ -34,7 +34,7 @@ pub(super) fn start(
     let each = move |update: crate::metrics::Update| {
         let Ok(round) = update.outcome else { return };
         cluster.apply_sample(Arc::clone(&round.usage), update.at);
-        samples.put(Arc::clone(&round.usage), update.at);
+        samples.put(&round, update.at);
         if let Some(first) = first.take() {
             // Nobody listens where there is nothing to check.
             let _ = first.send(round);
