@@ -6,7 +6,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use super::state::ClusterState;
+use super::state::{ClusterState, SecondScheduler};
 use evenkeel_core::placement::node_table::Freshness;
 use evenkeel_kubernetes::kinds::Kind;
 
@@ -43,6 +43,11 @@ struct KindLabel {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct SchedulerLabel {
+    scheduler: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct FreshnessLabels {
     resource: &'static str,
     freshness: &'static str,
@@ -59,6 +64,7 @@ pub struct Metrics {
     events: Family<WatchLabels, Counter>,
     synced: Family<KindLabel, Gauge>,
     refused: Family<KindLabel, Gauge>,
+    second_scheduler: Family<SchedulerLabel, Gauge>,
     nodes: Family<FreshnessLabels, Gauge>,
     capacity_known: Family<ResourceLabel, Gauge>,
     in_flight: Gauge,
@@ -81,6 +87,11 @@ impl Metrics {
             "watch_refused",
             "1 while the API server refuses to let a kind be listed or watched",
             self.refused.clone(),
+        );
+        registry.register(
+            "second_scheduler_alive",
+            "1 while the second scheduler renews its Lease, so that Pods are given to it",
+            self.second_scheduler.clone(),
         );
         registry.register(
             "metrics_nodes",
@@ -150,6 +161,11 @@ impl Metrics {
                     })
                     .set(i64::try_from(nodes).unwrap_or(i64::MAX));
             }
+        }
+        if let Some(SecondScheduler { name, is_alive }) = state.second_scheduler(state.now()) {
+            let label = SchedulerLabel { scheduler: name };
+            let gauge = self.second_scheduler.get_or_create(&label);
+            gauge.set(i64::from(is_alive));
         }
         self.in_flight
             .set(i64::try_from(state.in_flight()).unwrap_or(i64::MAX));

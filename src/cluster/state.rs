@@ -3,6 +3,7 @@
 mod claims;
 mod inner;
 mod scaling;
+mod second_scheduler;
 mod synced;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,6 +29,7 @@ use evenkeel_kubernetes::snapshot::Snapshot;
 use evenkeel_kubernetes::watched::Namespace;
 use inner::{Inner, version};
 
+pub use second_scheduler::SecondScheduler;
 
 /// The settings of the cluster's state.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -347,6 +349,7 @@ impl ClusterState {
         if inner.table.nodes().version() == published.nodes.version()
             && !inner.policies_changed
             && published.synced
+            && inner.scheduler_lease == published.second_scheduler
         {
             return result;
         }
@@ -364,6 +367,7 @@ impl ClusterState {
             namespaces: Arc::clone(&inner.policies),
             expects_metrics: self.0.settings.expects_metrics,
             synced: true,
+            second_scheduler: inner.scheduler_lease.clone(),
         }));
         result
     }

@@ -26,6 +26,7 @@ use evenkeel_kubernetes::watched::{
     WatchedAutoscaler, WatchedDeployment, WatchedNamespace, WatchedNode, WatchedPod,
     WatchedStatefulSet,
 };
+pub use follow::LeaseName;
 use follow::{Watch, objects, owners};
 
 /// The time between two looks for KEDA's ScaledObjects.
@@ -63,13 +64,14 @@ impl WatchError {
 
 impl Watches {
     /// Starts all watches. `discovery` is the time between two looks for kinds that not every
-    /// cluster serves.
+    /// cluster serves; the Lease of a second scheduler is watched where Pods are given to one.
     #[must_use]
     pub fn start(
         client: &Client,
         state: &ClusterState,
         metrics: &Metrics,
         discovery: Duration,
+        second_scheduler: Option<LeaseName>,
     ) -> Self {
         let client = || client.clone();
         let watch = |kind| Watch {
@@ -104,6 +106,12 @@ impl Watches {
         all.add(Kind::ScaledObject, |kind| {
             discovery::scaled_objects(client(), watch(kind), discovery)
         });
+        if let Some(lease) = second_scheduler {
+            state.expect_second_scheduler(&lease.name);
+            all.add(Kind::Lease, |kind| {
+                follow::lease(client(), watch(kind), lease)
+            });
+        }
         all
     }
 

@@ -11,7 +11,7 @@ use super::measuring;
 use super::parts::{Parts, Tasks, lasting};
 use crate::certificates::CertificateProvider;
 use crate::cluster::ClusterState;
-use crate::cluster::watch::{self, Watches};
+use crate::cluster::watch::{self, LeaseName, Watches};
 use crate::config::{Config, Writes};
 use crate::controller::scaling::{self, Past, Scaling};
 use crate::controller::{Elector, Leadership, Rounds, WriteQueue, WriteSwitch, Writer};
@@ -91,8 +91,19 @@ fn watches(parts: &Parts, cancel: &CancellationToken, tasks: &mut Tasks) {
     let (client, cluster) = (parts.client.clone(), parts.cluster.clone());
     let metrics = parts.instruments.cluster.clone();
     let cancel = cancel.clone();
+    let second_scheduler = parts.config.policy.scheduler_name.clone();
+    let second_scheduler = second_scheduler.map(|name| LeaseName {
+        namespace: parts.replica.namespace.clone(),
+        name,
+    });
     tasks.spawn(async move {
-        let mut watches = Watches::start(&client, &cluster, &metrics, watch::DISCOVERY);
+        let mut watches = Watches::start(
+            &client,
+            &cluster,
+            &metrics,
+            watch::DISCOVERY,
+            second_scheduler,
+        );
         let synced = follow_stores(&cluster, &synced);
         tokio::select! {
             ended = watches.ended() => Err(ended.into()),

@@ -56,7 +56,7 @@ impl Watched {
         });
         let metrics = Metrics::default();
         let often = Duration::from_millis(200);
-        let watches = Watches::start(client, &state, &metrics, often);
+        let watches = Watches::start(client, &state, &metrics, often, None);
         let watched = Self {
             state,
             metrics,

@@ -11,6 +11,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use futures::{Stream, StreamExt as _};
+use k8s_openapi::api::coordination::v1::Lease;
 use kube::core::{DeserializeGuard, PartialObjectMeta};
 use kube::runtime::watcher::{Config, Error, Event};
 use kube::runtime::{WatchStreamExt as _, watcher};
@@ -30,6 +31,13 @@ use evenkeel_kubernetes::kinds::Kind;
 /// The time after a list for which no refusal may come until the watch counts as allowed again:
 /// one may list and yet not watch.
 const SETTLES: Duration = Duration::from_secs(5);
+
+/// One Lease, by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseName {
+    pub namespace: String,
+    pub name: String,
+}
 
 /// One watch and the picture that it feeds.
 pub(super) struct Watch {
@@ -53,6 +61,16 @@ where
     let events = || watcher(api.clone(), Config::default()).default_backoff();
     let receiver = ObjectReceiver::<K>(PhantomData);
     watch.borrow().keep_following(events, &receiver).await;
+}
+
+/// Follows one Lease. Its right is limited to its name, so that the name has to be asked for.
+pub(super) async fn lease(client: Client, watch: Watch, lease: LeaseName) {
+    let LeaseName { namespace, name } = lease;
+    let api: Api<DeserializeGuard<Lease>> = Api::namespaced(client, &namespace);
+    let only = Config::default().fields(&format!("metadata.name={name}"));
+    let events = || watcher(api.clone(), only.clone()).default_backoff();
+    let receiver = ObjectReceiver::<Lease>(PhantomData);
+    watch.keep_following(events, &receiver).await;
 }
 
 pub(super) async fn owners<K>(client: Client, watch: Watch)

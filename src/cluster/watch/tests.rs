@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::{Request, Response};
 use evenkeel_core::placement::node_table;
 use evenkeel_core::units::Resources;
-use futures::stream;
+use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use super::*;
@@ -26,6 +26,8 @@ enum Allowed {
 struct Api {
     allowed: Arc<Mutex<Allowed>>,
     asked: Arc<Mutex<u32>>,
+    /// The seconds at which the second scheduler renews its Lease while it is watched.
+    renewals: Arc<Mutex<Vec<u32>>>,
 }
 
 impl Api {
@@ -33,6 +35,7 @@ impl Api {
         Self {
             allowed: Arc::new(Mutex::new(allowed)),
             asked: Arc::default(),
+            renewals: Arc::default(),
         }
     }
 
@@ -74,6 +77,25 @@ impl Api {
         if path.starts_with("/apis/keda.sh") {
             return response(404, Body::from(not_found().to_string()));
         }
+        if path.ends_with("/leases") {
+            // Its right is for one name: without the name it would be refused.
+            assert!(query.is_some_and(|query| {
+                query.contains("fieldSelector=metadata.name%3Devenkeel-scheduler")
+            }));
+            let renewals = self.renewals.lock().unwrap().clone();
+            let events = renewals.into_iter().map(|second| {
+                let event = json!({"type": "MODIFIED", "object": lease(second)});
+                Ok::<_, Infallible>(format!("{event}\n").into_bytes())
+            });
+            return if watches {
+                let events = stream::iter(events.collect::<Vec<_>>());
+                response(200, Body::from_stream(events.chain(stream::pending())))
+            } else {
+                let list = json!({"kind": "LeaseList", "apiVersion": "coordination.k8s.io/v1",
+                                  "metadata": {"resourceVersion": "7"}, "items": [lease(0)]});
+                response(200, Body::from(list.to_string()))
+            };
+        }
         if watches {
             let endless = stream::pending::<Result<Vec<u8>, Infallible>>();
             return response(200, Body::from_stream(endless));
@@ -89,6 +111,14 @@ fn not_found() -> Value {
            "reason": "NotFound", "code": 404})
 }
 
+fn lease(second: u32) -> Value {
+    let renewed = format!("2026-01-01T00:00:{second:02}.000000Z");
+    json!({"kind": "Lease", "apiVersion": "coordination.k8s.io/v1",
+           "metadata": {"name": "evenkeel-scheduler", "namespace": "evenkeel-system",
+                        "resourceVersion": second.to_string()},
+           "spec": {"holderIdentity": "a", "leaseDurationSeconds": 15, "renewTime": renewed}})
+}
+
 fn response(status: u16, body: Body) -> Response<Body> {
     Response::builder().status(status).body(body).unwrap()
 }
@@ -102,7 +132,10 @@ struct Watched {
 
 impl Watched {
     fn start(allowed: Allowed) -> Self {
-        let api = Api::new(allowed);
+        Self::on(Api::new(allowed))
+    }
+
+    fn on(api: Api) -> Self {
         let state = ClusterState::new(Settings {
             table: node_table::Settings::default(),
             default_capacity: Resources::default(),
@@ -110,7 +143,11 @@ impl Watched {
             expects_metrics: true,
         });
         let metrics = Metrics::default();
-        let watches = Watches::start(&api.client(), &state, &metrics, DISCOVERY);
+        let lease = LeaseName {
+            namespace: "evenkeel-system".to_owned(),
+            name: "evenkeel-scheduler".to_owned(),
+        };
+        let watches = Watches::start(&api.client(), &state, &metrics, DISCOVERY, Some(lease));
         Self {
             api,
             state,
@@ -195,6 +232,31 @@ async fn who_may_list_and_not_watch_is_refused() {
     watched.api.allow(Allowed::All);
     watched.pass(60).await;
     assert!(watched.state.unsynced().is_empty() && watched.shows("watch_refused", 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_scheduler_is_alive_once_its_lease_is_seen_to_be_renewed() {
+    for (renewals, is_alive) in [(vec![], false), (vec![1], true), (vec![1, 3], true)] {
+        let api = Api::new(Allowed::All);
+        *api.renewals.lock().unwrap() = renewals;
+        let watched = Watched::on(api);
+        watched.pass(2).await;
+        let second = watched.state.second_scheduler(watched.state.now()).unwrap();
+        assert_eq!(
+            (second.name.as_str(), second.is_alive),
+            ("evenkeel-scheduler", is_alive)
+        );
+        let lease = watched.state.snapshot().second_scheduler.clone().unwrap();
+        assert_eq!(lease.is_fresh(watched.state.now()), is_alive);
+        watched.metrics.observe(&watched.state);
+        let mut registry = telemetry::registry();
+        watched.metrics.register(&mut registry);
+        let page = telemetry::encode(&registry).unwrap();
+        let value = u8::from(is_alive);
+        let name = "evenkeel_second_scheduler_alive";
+        let line = format!("{name}{{scheduler=\"evenkeel-scheduler\"}} {value}\n");
+        assert!(page.contains(&line), "{page}");
+    }
 }
 
 #[tokio::test]
