@@ -56,12 +56,12 @@ impl Watched {
         });
         let metrics = Metrics::default();
         let often = Duration::from_millis(200);
-        let watches = Watches::start(client, &state, &metrics, often, None);
+        let at_work = Watches::start(client, &state, &metrics, often, None);
         let watched = Self {
             state,
             metrics,
             namespace,
-            _watches: watches,
+            _watches: at_work,
         };
         watched.opt_in(client, "true").await;
         watched
