@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::{Method, Request};
-use evenkeel::cluster::{self, ClusterState, watch};
+use evenkeel::cluster::watch::Watches;
+use evenkeel::cluster::{self, ClusterState};
 use evenkeel::controller::leadership::{self, Elector, Leadership, Replica};
 use evenkeel::controller::writer::{self, Writer};
 use evenkeel::controller::{Metrics, WriteQueue, WriteSwitch, Writes};
@@ -106,12 +107,7 @@ fn counted(client: &Client, passing: &Arc<Mutex<Passing>>) -> Client {
 }
 
 /// The HPAs as the watches show them.
-async fn observed(
-    client: &Client,
-    namespaces: &[String],
-    count: usize,
-    tasks: &mut JoinSet<()>,
-) -> Vec<Observed> {
+async fn observed(client: &Client, namespaces: &[String], count: usize) -> Vec<Observed> {
     let state = ClusterState::new(cluster::Settings {
         table: node_table::Settings::default(),
         default_capacity: Resources::default(),
@@ -119,7 +115,8 @@ async fn observed(
         expects_metrics: false,
     });
     let metrics = cluster::Metrics::default();
-    watch::start(client, &state, &metrics, Duration::from_secs(60), tasks);
+    let rarely = Duration::from_secs(60);
+    let _at_work = Watches::start(client, &state, &metrics, rarely, None);
     eventually("all HPAs are seen", async || {
         let mut targets = state.scaling_view().targets;
         targets.retain(|target| namespaces.iter().any(|one| **one == *target.namespace));
@@ -277,7 +274,7 @@ async fn refused_writes_delay_nobody(client: &Client) {
     let web = forge(client, tenant, shop).await;
     let all = usize::try_from(FORGED + 1).unwrap();
     let mut tasks = JoinSet::new();
-    let targets = observed(client, &namespaces, all, &mut tasks).await;
+    let targets = observed(client, &namespaces, all).await;
     let (theirs, ours): (Vec<_>, Vec<_>) = targets
         .into_iter()
         .partition(|target| *target.namespace == **tenant);
@@ -341,7 +338,7 @@ async fn floors_rise_by_the_thousand(client: &Client) {
         namespaces.push(namespace);
     }
     let mut tasks = JoinSet::new();
-    let targets = observed(client, &namespaces, hpas.len(), &mut tasks).await;
+    let targets = observed(client, &namespaces, hpas.len()).await;
     let leadership = leading(client, &namespaces[0], &mut tasks).await;
     let passing = Arc::<Mutex<Passing>>::default();
     let (writer, queue) = Writer::new(

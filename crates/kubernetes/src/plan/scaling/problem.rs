@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use jiff::Timestamp;
+
 use super::target_ref::TargetRef;
+use evenkeel_core::panicked::Panicked;
 use evenkeel_core::scaling::BoundsError;
 use evenkeel_core::scaling::signal::Signal;
 
@@ -17,6 +20,8 @@ pub enum Problem {
     InvalidBounds(BoundsError),
     /// There is no HPA whose least replicas could be raised.
     NoAutoscaler,
+    /// Its HPA never scales in, so that a raised floor could never come down again.
+    ScaleDownDisabled,
     /// The HPA scales by no metric that is measured here.
     NoResourceMetric,
     /// Its Pods request nothing of a resource that it scales by a share of.
@@ -25,19 +30,26 @@ pub enum Problem {
     NoWorkload(Box<TargetRef>),
     /// Its user has paused the ScaledObject.
     Paused,
+    /// The work on it panicked; it rests until then, or until its objects change.
+    Quarantined {
+        panicked: Panicked,
+        until: Timestamp,
+    },
 }
 
 impl Problem {
     /// The types of the conditions of all problems.
-    pub(super) const KINDS: [&'static str; 8] = [
+    pub(super) const KINDS: [&'static str; 10] = [
         "TargetConflict",
         "BoundsMissing",
         "InvalidBounds",
         "NoAutoscaler",
+        "ScaleDownDisabled",
         "NoResourceMetric",
         "NoRequests",
         "NoWorkload",
         "Paused",
+        "Quarantined",
     ];
 
     /// The type of the condition, and the reason of the Event.
@@ -48,10 +60,12 @@ impl Problem {
             Self::BoundsMissing => 1,
             Self::InvalidBounds(_) => 2,
             Self::NoAutoscaler => 3,
-            Self::NoResourceMetric => 4,
-            Self::NoRequests(_) => 5,
-            Self::NoWorkload(_) => 6,
-            Self::Paused => 7,
+            Self::ScaleDownDisabled => 4,
+            Self::NoResourceMetric => 5,
+            Self::NoRequests(_) => 6,
+            Self::NoWorkload(_) => 7,
+            Self::Paused => 8,
+            Self::Quarantined { .. } => 9,
         }]
     }
 }
@@ -70,12 +84,21 @@ impl fmt::Display for Problem {
             Self::NoAutoscaler => f.write_str(
                 "a floor needs a HorizontalPodAutoscaler to raise; it is recommended only",
             ),
+            Self::ScaleDownDisabled => f.write_str(
+                "behavior.scaleDown.selectPolicy is Disabled: what a floor adds could never go \
+                 again; it is recommended only",
+            ),
             Self::NoResourceMetric => f.write_str(
                 "the HorizontalPodAutoscaler scales by no metric of type Resource of cpu or memory",
             ),
             Self::NoRequests(signal) => write!(f, "the Pods request no {signal}"),
             Self::NoWorkload(target) => write!(f, "{target} is not there"),
             Self::Paused => f.write_str("the ScaledObject is paused"),
+            Self::Quarantined { panicked, until } => write!(
+                f,
+                "a defect of Evenkeel: the work on this target {panicked}; it rests until \
+                 {until:.0}, or until its objects change"
+            ),
         }
     }
 }
