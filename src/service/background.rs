@@ -7,19 +7,14 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
-use super::measuring;
 use super::parts::{Parts, Tasks};
+use super::{measuring, reload};
 use crate::certificates::CertificateProvider;
 use crate::cluster::watch;
-use crate::config::{Config, Writes};
 use crate::controller::scaling::{self, Past, Scaling};
-use crate::controller::{Elector, Leadership, Rounds, WriteQueue, WriteSwitch, Writer};
+use crate::controller::{Elector, Leadership, Rounds, WriteQueue, Writer};
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::Shared;
-
-/// Pause between two looks at the configuration file: kubelet itself takes up to a minute to bring
-/// a changed ConfigMap, and the kill switch should not add to that.
-const RELOAD: Duration = Duration::from_secs(1);
 
 /// Pause between two looks whether all stores have been filled.
 const SYNC: Duration = Duration::from_millis(100);
@@ -67,13 +62,16 @@ pub(super) fn start(
         }),
     };
     tasks.spawn(finish(scaling.run(cancel.clone())));
-    tasks.spawn(finish(reload(
-        config.clone(),
-        parts.switch.clone(),
-        cancel.clone(),
-    )));
+    let reload = reload::Watch {
+        config: config.clone(),
+        switch: parts.switch.clone(),
+        metrics: parts.instruments.configuration.clone(),
+        queue,
+        replica: parts.replica.clone(),
+    };
+    tasks.spawn(finish(reload.run(cancel.clone())));
     let (settings, namespace) = (&config.certificates, &parts.replica.namespace);
-    Ok(CertificateProvider::new(settings, namespace, client, queue))
+    Ok(CertificateProvider::new(settings, namespace, client))
 }
 
 /// A round of measurements holds until the one after the next should be there.
@@ -87,7 +85,7 @@ fn scaling_settings(parts: &Parts) -> scaling::Settings {
     }
 }
 
-async fn finish(part: impl Future<Output = ()>) -> anyhow::Result<()> {
+pub(super) async fn finish(part: impl Future<Output = ()>) -> anyhow::Result<()> {
     part.await;
     Ok(())
 }
@@ -141,36 +139,4 @@ fn rounds(
         api.observe(clock::now());
     };
     tasks.spawn(finish(rounds.run(cancel.clone(), observe)));
-}
-
-/// Sets the kill switch as the file says, as long as the file says it.
-async fn reload(config: Config, switch: WriteSwitch, cancel: CancellationToken) {
-    let mut ticks = tokio::time::interval(RELOAD);
-    let mut told = Vec::new();
-    let mut refused = None;
-    while cancel.run_until_cancelled(ticks.tick()).await.is_some() {
-        match config.reload() {
-            Ok(reload) => {
-                let error = reload.refused.as_ref().map(ToString::to_string);
-                if switch.set(reload.writes == Writes::Enabled) {
-                    tracing::info!(writes = ?reload.writes, "writes switched");
-                }
-                if reload.needs_restart != told && !reload.needs_restart.is_empty() {
-                    tracing::info!(fields = ?reload.needs_restart, "changed fields take effect after a restart");
-                }
-                told = reload.needs_restart;
-                refused = error;
-            }
-            Err(error) => {
-                let error = Some(error.to_string());
-                if refused != error {
-                    tracing::warn!(
-                        error,
-                        "the changed configuration is refused, the old one stays"
-                    );
-                }
-                refused = error;
-            }
-        }
-    }
 }

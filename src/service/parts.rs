@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use kube::Client;
 use tokio::task::JoinSet;
 
-use super::client;
+use super::{client, reload};
 use crate::cluster::{self, ClusterState};
 use crate::config::{Config, Writes};
 use crate::controller::scaling::{Samples, Traces};
@@ -44,6 +44,7 @@ pub(super) struct Instruments {
     pub(super) controller: controller::Metrics,
     pub(super) measuring: metrics::Metrics,
     pub(super) scaling: controller::scaling::Metrics,
+    pub(super) configuration: reload::Metrics,
 }
 
 impl Parts {

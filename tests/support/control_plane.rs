@@ -12,4 +12,5 @@ pub(crate) mod nodes;
 pub(crate) mod objects;
 pub(crate) mod page;
 pub(crate) mod prometheus;
+pub(crate) mod signer;
 mod volume;
