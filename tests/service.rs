@@ -25,5 +25,6 @@ mod edges {
     mod metrics_faults;
     mod metrics_prometheus;
     mod server_faults;
+    mod supply_chain;
     mod tls_reload;
 }
