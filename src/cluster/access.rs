@@ -24,6 +24,8 @@ pub enum Need {
     Always,
     /// Those that make their own certificates.
     SelfManagedCertificates,
+    /// Those that give Pods to a second scheduler.
+    SecondScheduler,
 }
 
 /// Who asks: each runs by a ServiceAccount of its own.
@@ -91,6 +93,13 @@ const FURTHER: &[Access] = &[
     // Leadership. A create names no object yet, so it cannot be limited to one.
     own(Kind::Lease, &["create"], &[], Need::Always),
     own(Kind::Lease, &["get", "update"], &["evenkeel"], Need::Always),
+    // Whether the second scheduler is alive. A watch by one name is allowed by that name alone.
+    own(
+        Kind::Lease,
+        &["list", "watch"],
+        &["evenkeel-scheduler"],
+        Need::SecondScheduler,
+    ),
     // What is served with; the keys of the authorities stand in another Secret.
     own(
         Kind::Secret,

@@ -7,8 +7,7 @@ use anyhow::Context as _;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
-use super::background::finish;
-use super::parts::Tasks;
+use super::parts::{Tasks, lasting};
 use super::{client, failure};
 use crate::certificates::{Serving, Signer, signer};
 use crate::config::Config;
@@ -32,9 +31,13 @@ pub async fn sign(config: Config) -> anyhow::Result<()> {
     let drain = Drain::new(config.server.drain);
     let mut tasks = Tasks::new();
     let probes = probes(&config, &metrics, readiness, drain.observer()).await?;
-    tasks.spawn(finish(probes));
+    tasks.spawn(async move {
+        probes.await;
+        Ok(())
+    });
     let cancel = CancellationToken::new();
-    tasks.spawn(finish(signer.run(move || placed.met(), cancel.clone())));
+    let signing = signer.run(move || placed.met(), cancel.clone());
+    lasting(&mut tasks, "signer", &cancel, signing);
     let ended = tokio::select! {
         drained = drain.run(signals) => {
             tracing::info!(?drained, "ended");

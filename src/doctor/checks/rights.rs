@@ -22,7 +22,12 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         let fix = "kubectl get clusterrolebinding,rolebinding -A | grep evenkeel";
         return Ok(vec![Finding::info(RIGHTS, what, fix)]);
     };
-    let needed = |right: &&Right| !right.for_certificates || evidence.makes_certificates();
+    let config = evidence.config();
+    let has_second_scheduler = config.is_some_and(|config| config.policy.scheduler_name.is_some());
+    let needed = |right: &&Right| {
+        (!right.for_certificates || evidence.makes_certificates())
+            && (!right.for_second_scheduler || has_second_scheduler)
+    };
     let needed: Vec<&Right> = rights.iter().filter(needed).collect();
     let missing: Vec<&Right> = needed
         .iter()
@@ -65,6 +70,8 @@ fn shown(right: &Right) -> String {
 const fn file(right: &Right) -> &'static str {
     if right.for_certificates {
         "deploy/base/rbac-certificates.yaml"
+    } else if right.for_second_scheduler {
+        "deploy/components/second-scheduler/rbac.yaml"
     } else {
         "deploy/base/rbac.yaml"
     }
