@@ -9,12 +9,16 @@ mod client;
 mod listeners;
 mod measuring;
 mod parts;
+mod reload;
+mod signing;
 
 use anyhow::Context as _;
 use futures::Stream;
 use tokio_util::sync::CancellationToken;
 
 use self::parts::{Parts, Tasks};
+pub use self::signing::sign;
+pub(crate) use self::signing::signer;
 use crate::config::Config;
 use crate::server::{Drain, signals};
 use crate::telemetry;

@@ -29,9 +29,34 @@ pub enum Need {
     SecondScheduler,
 }
 
+/// Who asks: each runs by a ServiceAccount of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Identity {
+    /// The replicas that serve and decide.
+    Service,
+    /// The signer of certificates.
+    Signer,
+    /// The clean-up, which puts back bounds that nobody holds any more.
+    CleanUp,
+}
+
+impl Identity {
+    /// The name of the ServiceAccount.
+    #[must_use]
+    pub const fn account(self) -> &'static str {
+        match self {
+            Self::Service => "evenkeel",
+            Self::Signer => "evenkeel-signer",
+            Self::CleanUp => "evenkeel-restore",
+        }
+    }
+}
+
 /// One right: verbs on a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
+    /// Who needs it.
+    pub identity: Identity,
     /// The kind of the objects.
     pub kind: Kind,
     /// The verbs of the API, such as `patch`.
@@ -57,8 +82,11 @@ pub fn access() -> Vec<Access> {
 /// `evenkeel uninstall --expired`.
 #[must_use]
 pub fn restoring() -> Vec<Access> {
-    let verbs = &["list", "get", "patch"];
-    BOUNDED.map(|kind| everywhere(kind, verbs)).to_vec()
+    let right = |kind| Access {
+        identity: Identity::CleanUp,
+        ..everywhere(kind, &["list", "get", "patch"])
+    };
+    BOUNDED.map(right).to_vec()
 }
 
 /// The rights that are needed beside those of the watches.
@@ -87,34 +115,35 @@ const FURTHER: &[Access] = &[
         &["evenkeel-scheduler"],
         Need::SecondScheduler,
     ),
-    // Certificates: kept in a Secret, valid for the Services' addresses, trusted by the webhook.
+    // What is served with; the keys of the authorities stand in another Secret.
     own(
         Kind::Secret,
-        &["create"],
-        &[],
+        &["get"],
+        &["evenkeel-serving-certificate"],
         Need::SelfManagedCertificates,
     ),
-    own(
+    // Certificates: kept in one Secret and handed on in another, valid for the Services' addresses,
+    // trusted by the webhook. A create names no object yet.
+    signer(Kind::Secret, &["create"], &[]),
+    signer(
         Kind::Secret,
         &["get", "patch"],
-        &["evenkeel-certificates"],
-        Need::SelfManagedCertificates,
+        &["evenkeel-certificates", "evenkeel-serving-certificate"],
     ),
-    own(
-        Kind::Service,
-        &["get"],
-        &["evenkeel", "evenkeel-extender"],
-        Need::SelfManagedCertificates,
-    ),
+    signer(Kind::Service, &["get"], &["evenkeel", "evenkeel-extender"]),
     Access {
-        names: &["evenkeel"],
-        need: Need::SelfManagedCertificates,
-        ..everywhere(Kind::MutatingWebhookConfiguration, &["get", "patch"])
+        scope: Scope::Cluster,
+        ..signer(
+            Kind::MutatingWebhookConfiguration,
+            &["get", "patch"],
+            &["evenkeel"],
+        )
     },
 ];
 
 const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access {
     Access {
+        identity: Identity::Service,
         kind,
         verbs,
         names: &[],
@@ -130,10 +159,22 @@ const fn own(
     need: Need,
 ) -> Access {
     Access {
+        identity: Identity::Service,
         kind,
         verbs,
         names,
         scope: Scope::OwnNamespace,
         need,
+    }
+}
+
+const fn signer(
+    kind: Kind,
+    verbs: &'static [&'static str],
+    names: &'static [&'static str],
+) -> Access {
+    Access {
+        identity: Identity::Signer,
+        ..own(kind, verbs, names, Need::SelfManagedCertificates)
     }
 }

@@ -8,8 +8,8 @@
 //! write although another replica leads. What remains then is the resourceVersion or the tests in
 //! each patch, with which a change of what has been changed since is refused.
 //!
-//! The Lease is held whatever the kill switch says: certificates are rotated in all its positions,
-//! and by one replica.
+//! The Lease is held whatever the kill switch says: one replica is to put bounds back while they are
+//! restored, and whoever switches writes on again waits for no election.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -469,5 +469,34 @@ mod tests {
         assert_eq!(api.writes(), []);
         contender.end().await;
         assert_eq!(api.writes(), []);
+    }
+
+    /// The Lease as 0.1.0 wrote it.
+    #[tokio::test]
+    async fn the_lease_of_the_version_before_is_honoured_and_written_in_its_form() {
+        let api = FakeApi::default();
+        let text = include_str!("../../tests/fixtures/upgrade/lease-0.1.0.json");
+        let previous: Value = serde_json::from_str(text).unwrap();
+        api.set(LEASE, previous.clone());
+        let other = Contender::start(&api, "other");
+        asked_more(&api).await;
+        assert!(!other.leads(), "its holder may be alive");
+        other.end().await;
+        assert_eq!(api.writes(), []);
+        let identity = previous["spec"]["holderIdentity"].as_str().unwrap();
+        let holder = Contender::start(&api, identity);
+        eventually("its holder goes on", || holder.leads()).await;
+        let written = api.get(LEASE).unwrap()["spec"].clone();
+        holder.end().await;
+        let form = |spec: &Value| -> Vec<(String, bool)> {
+            let fields = spec.as_object().unwrap().iter();
+            fields
+                .map(|(name, value)| (name.clone(), value.is_string()))
+                .collect()
+        };
+        assert_eq!(form(&written), form(&previous["spec"]));
+        for kept in ["holderIdentity", "acquireTime", "leaseTransitions"] {
+            assert_eq!(written[kept], previous["spec"][kept], "{kept}");
+        }
     }
 }

@@ -1,9 +1,8 @@
 //! The kill switch: what may be written at all.
 //!
 //! It is one atomic that the writer reads right before each write, so that turning it off stops the
-//! very next one. The service's own needs are exempt in every position: certificates that end would
-//! take the webhook away while nobody can put it back, and a Lease that nobody holds would let two
-//! replicas rotate them at once.
+//! very next one. Evenkeel's own needs are exempt in every position: certificates that end would take
+//! the webhook away while nobody can put it back, and without a Lease nobody could tell who restores.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -48,7 +47,8 @@ impl Writes {
             | Purpose::AnnotationWarning
             | Purpose::ScalingBounds
             | Purpose::ScalingStatus
-            | Purpose::ScalingEvent => matches!(self, Self::Enabled),
+            | Purpose::ScalingEvent
+            | Purpose::Configuration => matches!(self, Self::Enabled),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The one writer: everything that Evenkeel changes in the cluster goes through here.
+//! The one writer: everything that the replicas change in the cluster goes through here. (The signer
+//! has objects of its own, and writes them by [`send`] as well.)
 //!
 //! Plans are queued without waiting (`queue`) and made a few at a time, begun at a steady pace. Right
 //! before each request the writer looks whether the kill switch allows it and whether this replica
@@ -179,7 +180,8 @@ impl Writer {
             return Outcome::NotLeader;
         };
         let sent: Instant = clock::instant();
-        let outcome = match tokio::time::timeout(self.settings.timeout, self.send(write)).await {
+        let made = send(&self.client, write);
+        let outcome = match tokio::time::timeout(self.settings.timeout, made).await {
             Ok(Ok(())) => Outcome::Written,
             Ok(Err(error)) => {
                 let outcome = match &error {
@@ -218,24 +220,29 @@ impl Writer {
             );
         }
     }
+}
 
-    async fn send(&self, write: &Write) -> Result<(), kube::Error> {
-        let target = &write.target;
-        let (api, name) = (api(&self.client, target), target.name.as_str());
-        match &write.operation {
-            Operation::Merge(patch) => {
-                let patch = Patch::Merge(patch);
-                api.patch(name, &by_us(), &patch).await.map(drop)
+/// Makes one write.
+pub(crate) async fn send(client: &Client, write: &Write) -> Result<(), kube::Error> {
+    let target = &write.target;
+    let (api, name) = (api(client, target), target.name.as_str());
+    match &write.operation {
+        Operation::Merge(patch) => {
+            let patch = Patch::Merge(patch);
+            match &target.subresource {
+                None => api.patch(name, &by_us(), &patch).await,
+                Some(part) => api.patch_subresource(part, name, &by_us(), &patch).await,
             }
-            Operation::Conditional(patch) => {
-                let patch = Patch::<()>::Json(patch.to_patch());
-                api.patch(name, &by_us(), &patch).await.map(drop)
-            }
-            Operation::Create(body) => {
-                let object: DynamicObject =
-                    serde_json::from_value(Value::clone(body)).map_err(kube::Error::SerdeError)?;
-                api.create(&PostParams::default(), &object).await.map(drop)
-            }
+            .map(drop)
+        }
+        Operation::Conditional(patch) => {
+            let patch = Patch::<()>::Json(patch.to_patch());
+            api.patch(name, &by_us(), &patch).await.map(drop)
+        }
+        Operation::Create(body) => {
+            let object: DynamicObject =
+                serde_json::from_value(Value::clone(body)).map_err(kube::Error::SerdeError)?;
+            api.create(&PostParams::default(), &object).await.map(drop)
         }
     }
 }

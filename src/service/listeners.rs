@@ -21,6 +21,7 @@ pub(super) async fn probes(parts: &Parts, drain: &Drain, tasks: &mut Tasks) -> a
         controller,
         measuring,
         scaling,
+        configuration,
     } = &parts.instruments;
     server.register(&mut registry);
     handlers.register(&mut registry);
@@ -28,6 +29,7 @@ pub(super) async fn probes(parts: &Parts, drain: &Drain, tasks: &mut Tasks) -> a
     controller.register(&mut registry);
     measuring.register(&mut registry);
     scaling.register(&mut registry);
+    configuration.register(&mut registry);
     let probes = Probes {
         readiness: parts.readiness.clone(),
         registry: Arc::new(registry),
@@ -90,7 +92,7 @@ pub(super) fn https(
         .handlers
         .routes(&parts.config.handlers, metrics.clone());
     let loaded = parts.readiness.condition("certificate loaded");
-    // Only the requests are waited for: the keeper of the certificates lasts as long as the rest.
+    // Only the requests are waited for: whoever follows the certificates lasts as long as the rest.
     let (shutdown, observer) = (drain.part(), drain.observer());
     let background = background.clone();
     tasks.spawn(async move {

@@ -12,8 +12,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use evenkeel::certificates::Serving;
-use evenkeel::cluster::access::{self, Need, Scope};
+use evenkeel::cluster::access::{self, Identity, Need, Scope};
 use evenkeel::config::{Config, Sources};
+use evenkeel_kubernetes::plan::Operation;
+use evenkeel_kubernetes::plan::certificate_secret::{self, Files};
 use serde_json::{Value, json};
 
 use read::{
@@ -198,13 +200,15 @@ fn the_containers_ports_are_those_of_the_configuration() {
 #[test]
 fn kubelet_probes_the_paths_that_are_served() {
     let objects = base();
-    let container = container(find(&objects, "Deployment", "evenkeel"));
-    for (probe, path) in [
-        ("livenessProbe", code::LIVEZ),
-        ("readinessProbe", code::READYZ),
-    ] {
-        let expected = json!({"path": path, "port": "http"});
-        assert_eq!(container[probe]["httpGet"], expected, "{probe}");
+    for name in ["evenkeel", "evenkeel-signer"] {
+        let container = container(find(&objects, "Deployment", name));
+        for (probe, path) in [
+            ("livenessProbe", code::LIVEZ),
+            ("readinessProbe", code::READYZ),
+        ] {
+            let expected = json!({"path": path, "port": "http"});
+            assert_eq!(container[probe]["httpGet"], expected, "{name} {probe}");
+        }
     }
     let monitor = &documents("deploy/components/prometheus-operator/service-monitor.yaml")[0];
     assert_eq!(monitor["spec"]["endpoints"][0]["path"], code::METRICS);
@@ -228,7 +232,11 @@ fn the_grace_period_covers_the_drain() {
 fn pods_have_no_privileges() {
     let second = documents("deploy/components/second-scheduler/deployment.yaml");
     let objects = base();
-    let deployments = [find(&objects, "Deployment", "evenkeel"), &second[0]];
+    let deployments = [
+        find(&objects, "Deployment", "evenkeel"),
+        find(&objects, "Deployment", "evenkeel-signer"),
+        &second[0],
+    ];
     let of_deployments = deployments.map(|deployment| &deployment["spec"]["template"]["spec"]);
     let clean_up = &restoring(&objects)["spec"];
     for pod in of_deployments.into_iter().chain([clean_up]) {
@@ -262,9 +270,11 @@ fn pods_have_no_privileges() {
 #[test]
 fn the_image_is_of_this_version() {
     let objects = base();
-    let image = container(find(&objects, "Deployment", "evenkeel"))["image"].as_str();
-    let tag = image.unwrap().rsplit_once(':').unwrap().1;
-    assert_eq!(tag, env!("CARGO_PKG_VERSION"));
+    for name in ["evenkeel", "evenkeel-signer"] {
+        let image = container(find(&objects, "Deployment", name))["image"].as_str();
+        let tag = image.unwrap().rsplit_once(':').unwrap().1;
+        assert_eq!(tag, env!("CARGO_PKG_VERSION"), "{name}");
+    }
 }
 
 #[test]
@@ -305,19 +315,21 @@ fn the_configuration_is_accepted_and_names_the_objects_that_are_installed() {
     for service in &own.services {
         find(&objects, "Service", service);
     }
-    let names: Vec<_> = access(Need::SelfManagedCertificates)
-        .into_iter()
-        .filter(|right| !right.name.is_empty())
-        .map(|right| (right.resource, right.name))
-        .collect();
+    let names = |identity| -> Vec<(String, String)> {
+        let rights = access(identity, Need::SelfManagedCertificates).into_iter();
+        let named = rights.filter(|right| !right.name.is_empty());
+        named.map(|right| (right.resource, right.name)).collect()
+    };
+    let secret = |name: &String| ("secrets".to_owned(), name.clone());
+    let signers = names(Identity::Signer);
     for service in &own.services {
-        assert!(
-            names.contains(&("services".to_owned(), service.clone())),
-            "{service}"
-        );
+        let service = ("services".to_owned(), service.clone());
+        assert!(signers.contains(&service), "{service:?}");
     }
-    assert!(names.contains(&("secrets".to_owned(), own.secret_name.clone())));
-    let leases = access(Need::Always);
+    assert!(signers.contains(&secret(&own.secret_name)));
+    assert!(signers.contains(&secret(&own.serving_secret_name)));
+    assert_eq!(names(Identity::Service), [secret(&own.serving_secret_name)]);
+    let leases = access(Identity::Service, Need::Always);
     let lease = &config.leader_election.lease_name;
     assert!(
         leases
@@ -336,10 +348,10 @@ struct Right {
     verb: String,
 }
 
-/// The rights that the code says it needs for `need`.
-fn access(need: Need) -> BTreeSet<Right> {
-    let all = access::access().into_iter();
-    rights(all.filter(|access| access.need == need))
+/// The rights that the code of `identity` says it needs for `need`.
+fn access(identity: Identity, need: Need) -> BTreeSet<Right> {
+    let its = |access: &access::Access| access.need == need && access.identity == identity;
+    rights(access::access().into_iter().filter(its))
 }
 
 fn rights(all: impl IntoIterator<Item = access::Access>) -> BTreeSet<Right> {
@@ -364,9 +376,9 @@ fn rights(all: impl IntoIterator<Item = access::Access>) -> BTreeSet<Right> {
 }
 
 /// The rights that are bound to a ServiceAccount.
-fn granted(objects: &[Value], account: &str) -> BTreeSet<Right> {
+fn granted(objects: &[Value], identity: Identity) -> BTreeSet<Right> {
     let account = json!({
-        "kind": "ServiceAccount", "namespace": code::NAMESPACE, "name": account,
+        "kind": "ServiceAccount", "namespace": code::NAMESPACE, "name": identity.account(),
     });
     let mut rights = BTreeSet::new();
     for binding in objects {
@@ -418,15 +430,124 @@ fn rule_rights(scope: Scope, rule: &Value) -> Vec<Right> {
 
 #[test]
 fn granted_is_what_the_code_calls_and_nothing_else() {
-    let mut needed = access(Need::Always);
-    needed.extend(access(Need::SelfManagedCertificates));
-    let granted = granted(&base(), "evenkeel");
-    let missing: Vec<_> = needed.difference(&granted).collect();
-    let surplus: Vec<_> = granted.difference(&needed).collect();
-    assert!(
-        missing.is_empty() && surplus.is_empty(),
-        "missing {missing:#?} surplus {surplus:#?}"
+    for identity in [Identity::Service, Identity::Signer] {
+        let mut needed = access(identity, Need::Always);
+        needed.extend(access(identity, Need::SelfManagedCertificates));
+        assert!(!needed.is_empty());
+        let granted = granted(&base(), identity);
+        let missing: Vec<_> = needed.difference(&granted).collect();
+        let surplus: Vec<_> = granted.difference(&needed).collect();
+        assert!(
+            missing.is_empty() && surplus.is_empty(),
+            "{identity:?}: missing {missing:#?} surplus {surplus:#?}"
+        );
+    }
+}
+
+/// Whoever takes over a replica gets neither the keys of an authority nor the caBundle.
+#[test]
+fn replicas_may_read_one_secret_and_change_no_webhook_configuration() {
+    let objects = base();
+    let secrets: Vec<_> = granted(&objects, Identity::Service)
+        .into_iter()
+        .filter(|right| {
+            assert_ne!(right.resource, "mutatingwebhookconfigurations", "{right:?}");
+            assert!(right.resource != "*" && right.verb != "*", "{right:?}");
+            right.resource == "secrets"
+        })
+        .map(|right| (right.name, right.verb))
+        .collect();
+    let served = "evenkeel-serving-certificate".to_owned();
+    assert_eq!(secrets, [(served, "get".to_owned())]);
+    for (deployment, identity) in [
+        ("evenkeel", Identity::Service),
+        ("evenkeel-signer", Identity::Signer),
+    ] {
+        let pod = &find(&objects, "Deployment", deployment)["spec"]["template"]["spec"];
+        assert_eq!(pod["serviceAccountName"], identity.account());
+        for volume in pod["volumes"].as_array().unwrap() {
+            assert!(volume["secret"].is_null(), "{deployment}: {volume}");
+        }
+    }
+}
+
+/// `kubectl apply` takes nothing away: the grants by which version 0.1.0 gave its replicas the
+/// certificates have to be written over.
+#[test]
+fn the_grants_of_the_version_before_are_taken_back() {
+    let objects = base();
+    for kind in ["RoleBinding", "ClusterRoleBinding"] {
+        let binding = find(&objects, kind, "evenkeel-certificates");
+        let role = kind.strip_suffix("Binding").unwrap();
+        assert_eq!(binding["roleRef"]["kind"], role, "it cannot be changed");
+        assert_eq!(binding["roleRef"]["name"], "evenkeel-certificates");
+        let subjects = binding["subjects"].as_array().unwrap();
+        assert!(subjects.iter().all(|one| one["name"] == "evenkeel-signer"));
+    }
+}
+
+/// Whoever may create Secrets of any type may ask for the token of any ServiceAccount beside it.
+#[test]
+fn the_signers_guard_follows_the_namespace_and_lets_its_secrets_through() {
+    for folder in [vec!["deploy".to_owned()], overlays()].concat() {
+        let Some(objects) = built_in(&folder, "elsewhere") else {
+            return;
+        };
+        let signs = objects.iter().any(|object| {
+            object["kind"] == "Deployment" && object["metadata"]["name"] == "evenkeel-signer"
+        });
+        let named = "evenkeel-signer-writes";
+        let guards = objects
+            .iter()
+            .filter(|object| object["metadata"]["name"] == named);
+        assert_eq!(guards.count(), if signs { 2 } else { 0 }, "{folder}");
+        if !signs {
+            continue;
+        }
+        let policy = find(&objects, "ValidatingAdmissionPolicy", named);
+        assert!(!policy.to_string().contains(code::NAMESPACE), "{folder}");
+        let binding = find(&objects, "ValidatingAdmissionPolicyBinding", named);
+        let grant = binding["spec"]["paramRef"]["name"].as_str().unwrap();
+        let grant = find(&objects, "ClusterRoleBinding", grant);
+        let account = json!({
+            "kind": "ServiceAccount", "name": "evenkeel-signer", "namespace": "elsewhere"});
+        assert_eq!(grant["subjects"], json!([account]), "{folder}");
+        let made = certificate_secret::create("keel", "any", &Files::new()).operation;
+        let Operation::Create(made) = made else {
+            panic!("a Secret is created");
+        };
+        let allowed = &policy["spec"]["validations"][0]["expression"];
+        let of_type = format!("object.type == {}", made["type"]);
+        assert_eq!(allowed, of_type.as_str());
+    }
+}
+
+#[test]
+fn no_service_leads_to_the_signer_but_the_one_for_metrics() {
+    let objects = base();
+    let signer = &find(&objects, "Deployment", "evenkeel-signer")["spec"];
+    let labels = &signer["template"]["metadata"]["labels"];
+    assert_eq!(&signer["selector"]["matchLabels"], labels);
+    let policy = find(&objects, "NetworkPolicy", "evenkeel-signer");
+    assert_eq!(&policy["spec"]["podSelector"]["matchLabels"], labels);
+    let services = objects.iter().filter(|object| object["kind"] == "Service");
+    let leading: Vec<_> = services
+        .filter(|service| service["spec"]["selector"] == *labels)
+        .map(|service| service["metadata"]["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(leading, ["evenkeel-signer-metrics"]);
+    let container = container(find(&objects, "Deployment", "evenkeel-signer"));
+    let args = strings(&container["args"]);
+    assert_eq!(
+        args,
+        ["certs", "sign", "--config", "/etc/evenkeel/config.yaml"]
     );
+    let port = configuration(&objects).server.http.port();
+    assert_eq!(
+        container["ports"],
+        json!([{"name": "http", "containerPort": port}])
+    );
+    assert_eq!(signer["replicas"], 1);
 }
 
 /// What puts back floors that nobody holds any more.
@@ -442,7 +563,7 @@ fn the_clean_up_runs_by_an_account_that_can_only_put_back() {
     assert_eq!(pod["serviceAccountName"], "evenkeel-restore");
     find(&objects, "ServiceAccount", "evenkeel-restore");
     let needed = rights(access::restoring());
-    assert_eq!(granted(&objects, "evenkeel-restore"), needed);
+    assert_eq!(granted(&objects, Identity::CleanUp), needed);
     let policy = &find(&objects, "ValidatingAdmissionPolicy", "evenkeel-restores")["spec"];
     let rules = policy["matchConstraints"]["resourceRules"].as_array();
     let guarded: BTreeSet<_> = rules
@@ -505,7 +626,7 @@ fn the_clean_up_is_called_as_the_program_takes_it_and_obeys_the_kill_switch() {
 fn writes_are_narrowed_to_what_is_written() {
     let objects = base();
     let policy = &find(&objects, "ValidatingAdmissionPolicy", "evenkeel-writes")["spec"];
-    let patched: BTreeSet<_> = access(Need::Always)
+    let patched: BTreeSet<_> = access(Identity::Service, Need::Always)
         .into_iter()
         .filter(|right| right.verb == "patch")
         .map(|right| (right.group, right.resource))
@@ -655,7 +776,16 @@ fn with_cert_manager_evenkeel_has_no_right_to_secrets() {
     let Some(objects) = built("deploy/overlays/cert-manager") else {
         return;
     };
-    assert_eq!(granted(&objects, "evenkeel"), access(Need::Always));
+    assert_eq!(
+        granted(&objects, Identity::Service),
+        access(Identity::Service, Need::Always)
+    );
+    assert!(granted(&objects, Identity::Signer).is_empty());
+    let names = objects.iter().map(|object| &object["metadata"]["name"]);
+    let signers: Vec<_> = names
+        .filter(|name| name.as_str().unwrap().starts_with("evenkeel-signer"))
+        .collect();
+    assert!(signers.is_empty(), "nobody signs: {signers:?}");
 }
 
 #[test]
@@ -771,10 +901,10 @@ fn the_second_scheduler_serves_the_name_that_admission_sets() {
         lease["resourceName"],
         config["profiles"][0]["schedulerName"]
     );
-    let mut needed = access(Need::Always);
-    needed.extend(access(Need::SelfManagedCertificates));
-    needed.extend(access(Need::SecondScheduler));
-    assert_eq!(granted(&objects, "evenkeel"), needed);
+    let mut needed = access(Identity::Service, Need::Always);
+    needed.extend(access(Identity::Service, Need::SelfManagedCertificates));
+    needed.extend(access(Identity::Service, Need::SecondScheduler));
+    assert_eq!(granted(&objects, Identity::Service), needed);
     let role = find(&objects, "Role", "evenkeel-scheduler");
     assert_eq!(
         role["rules"][1]["resourceNames"],

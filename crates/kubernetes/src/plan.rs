@@ -11,6 +11,7 @@ pub mod conditional;
 pub mod election;
 pub mod event;
 pub mod failed_writes;
+pub mod key_rotation;
 pub mod mirror;
 pub mod rotation;
 pub mod scaling;

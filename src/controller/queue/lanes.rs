@@ -31,7 +31,9 @@ impl Lane {
             Purpose::WakePods | Purpose::CaBundle | Purpose::Certificates => Self::Needs,
             Purpose::MirrorNamespace | Purpose::ScalingBounds | Purpose::Restore => Self::Acts,
             Purpose::ScalingStatus => Self::Tells,
-            Purpose::AnnotationWarning | Purpose::ScalingEvent => Self::Events,
+            Purpose::AnnotationWarning | Purpose::ScalingEvent | Purpose::Configuration => {
+                Self::Events
+            }
         }
     }
 }

@@ -88,6 +88,8 @@ pub enum Purpose {
     ScalingStatus,
     /// A user is told of what was decided for a target.
     ScalingEvent,
+    /// An Event warns operators of a configuration file that is refused.
+    Configuration,
 }
 
 impl Purpose {
@@ -104,6 +106,7 @@ impl Purpose {
             Self::Restore => "restore",
             Self::ScalingStatus => "scaling_status",
             Self::ScalingEvent => "scaling_event",
+            Self::Configuration => "configuration",
         }
     }
 }
