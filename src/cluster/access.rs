@@ -24,6 +24,8 @@ pub enum Need {
     Always,
     /// Those that make their own certificates.
     SelfManagedCertificates,
+    /// Those whose readers of metrics show a token.
+    AuthenticatedMetrics,
 }
 
 /// One right: verbs on a resource.
@@ -88,6 +90,15 @@ const FURTHER: &[Access] = &[
         &["evenkeel", "evenkeel-extender"],
         Need::SelfManagedCertificates,
     ),
+    // Readers of the metrics: whose token it is, and whether they may.
+    Access {
+        need: Need::AuthenticatedMetrics,
+        ..everywhere(Kind::TokenReview, &["create"])
+    },
+    Access {
+        need: Need::AuthenticatedMetrics,
+        ..everywhere(Kind::SubjectAccessReview, &["create"])
+    },
     Access {
         names: &["evenkeel"],
         need: Need::SelfManagedCertificates,

@@ -48,10 +48,9 @@ pub async fn gather(
     let (reader, system) = (reader(namespace), reader("kube-system"));
     let server = read::version(client).await?;
     let server_time = read::server_time(client).await;
-    let (configuration, deployment, replicas, lease) = tokio::join!(
+    let (configuration, deployment, lease) = tokio::join!(
         reader.own::<ConfigMap>(NAME),
         reader.own::<Deployment>(NAME),
-        replicas::read(&reader),
         reader.own::<Lease>(NAME),
     );
     let (webhooks, webhook_service, extender_service, endpoints) = tokio::join!(
@@ -80,7 +79,7 @@ pub async fn gather(
         server,
         configuration,
         deployment,
-        replicas,
+        replicas: Seen::Absent,
         outside: Seen::Absent,
         lease,
         webhooks,
@@ -99,7 +98,9 @@ pub async fn gather(
         trial: Seen::Absent,
     };
     // Those that depend on what was seen; the trial comes after the metrics, which count it.
-    observation.outside = replicas::outside(&reader, &observation.replicas).await;
+    let access = replicas::Access::new(&reader, &observation).await;
+    observation.replicas = replicas::read(&reader, &access).await;
+    observation.outside = replicas::outside(&reader, &access, &observation.replicas).await;
     observation.certificate = certificate(&reader, &observation).await;
     observation.trial = trial::run(client, &observation).await;
     Ok(observation)

@@ -5,17 +5,16 @@
 
 use crate::support::server_fixture as fixture;
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::support::server_client::{Connection, Http, NoAnswer, Trust, connect_tls, post};
-use crate::support::server_fixture::{BODY_LIMIT, Options, PATIENCE, Running, until};
+use crate::support::server_fixture::{BODY_LIMIT, Options, PATIENCE, PATIENT, Running, until};
 use axum::http::{Request, StatusCode, header};
 use evenkeel::certificates::{ClientCertificate, SigningAuthority};
 use evenkeel::server::tls::{Authority, Change, ClientAuthorities};
-use evenkeel::server::{DrainSettings, Drained, ListenerSettings, Phase};
+use evenkeel::server::{BodyPace, DrainSettings, Drained, ListenerSettings, Phase};
 use http_body_util::Full;
 use jiff::SignedDuration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -210,9 +209,6 @@ async fn probe(server: &Running, path: &str) -> (String, String) {
     stream.write_all(request.as_bytes()).await.unwrap();
     let answer = read_to_close(&mut stream).await;
     let (head, body) = answer.split_once("\r\n\r\n").expect("a whole answer");
-    if path == "/metrics" {
-        assert!(head.contains("application/openmetrics-text; version=1.0; charset=utf-8"));
-    }
     let status = head.split(' ').nth(1).unwrap();
     (status.to_owned(), body.to_owned())
 }
@@ -242,77 +238,6 @@ async fn beyond_the_limit_requests_fail_open_at_once() {
     server.hold.add_permits(1);
     let answer = open(&server, Http::One).await.post("/hold", "{}").await;
     assert_eq!(answer.unwrap().text(), "held 2", "the limit is free again");
-}
-
-#[tokio::test]
-async fn connections_beyond_the_bound_wait_for_one_to_close() {
-    let options = Options {
-        listener: ListenerSettings {
-            max_connections: NonZeroUsize::MIN,
-            ..ListenerSettings::new("test")
-        },
-        ..Options::default()
-    };
-    let server = Running::start(options).await;
-    let first = open(&server, Http::One).await;
-    let (address, trust) = (server.address, Trust::only(server.bundle.ca_bundle()));
-    let second = tokio::spawn(async move {
-        let mut connection = Connection::open(address, &trust, Http::One).await.unwrap();
-        connection.post("/mutate", "{}").await.unwrap()
-    });
-    assert_eq!(
-        server.metric("evenkeel_http_connections{listener=\"test\"}"),
-        1
-    );
-    assert!(!second.is_finished());
-    drop(first);
-    let answer = tokio::time::timeout(PATIENCE, second).await;
-    assert_eq!(answer.expect("it gets its turn").unwrap().text(), "2 bytes");
-}
-
-/// Connections that announce a body of the largest size and withhold its last byte.
-async fn withholding(server: &Running, count: usize) -> Vec<impl AsyncReadExt + Unpin + use<>> {
-    let trust = Trust::only(server.bundle.ca_bundle());
-    let head = format!(
-        "POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
-         Content-Length: {BODY_LIMIT}\r\n\r\n"
-    );
-    let sent = [head.as_bytes(), &vec![b' '; BODY_LIMIT - 1]].concat();
-    let mut streams = Vec::new();
-    for _ in 0..count {
-        let stream = connect_tls(server.address, &trust, Http::One).await;
-        let mut stream = stream.unwrap();
-        stream.write_all(&sent).await.unwrap();
-        streams.push(stream);
-    }
-    streams
-}
-
-#[tokio::test]
-async fn bodies_that_are_withheld_take_no_more_than_the_budget_and_stop_nobody() {
-    const BUDGET: usize = 4 * BODY_LIMIT;
-    // In the first case the room is what they exhaust, in the second the turns.
-    for (body_budget, concurrency, held) in [(BUDGET, 64, 4), (32 * BODY_LIMIT, 1, 3)] {
-        let options = Options {
-            concurrency,
-            body_budget,
-            ..Options::default()
-        };
-        let server = Running::start(options).await;
-        let withheld = withholding(&server, 24).await;
-        let room = "evenkeel_http_body_room_held_bytes";
-        let most = u64::try_from(held * BODY_LIMIT).unwrap();
-        until("all they can take", || server.metric(room) == most).await;
-        let answer = open(&server, Http::One).await.post("/mutate", "{}").await;
-        let answer = answer.expect("it is answered");
-        assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
-        assert!(answer.headers.get(header::RETRY_AFTER).is_none());
-        assert_eq!(server.metric(room), most);
-        drop(withheld);
-        until("room again", || server.metric(room) == 0).await;
-        let answer = open(&server, Http::One).await.post("/mutate", "{}").await;
-        assert_eq!(answer.unwrap().status, StatusCode::OK);
-    }
 }
 
 #[tokio::test]
@@ -377,7 +302,10 @@ async fn a_body_in_chunks_is_measured_too() {
 #[tokio::test]
 async fn a_body_cut_short_or_too_slow_ends_its_connection_and_nothing_else() {
     let options = Options {
-        body_time: Duration::from_millis(20),
+        body_pace: BodyPace {
+            grace: Duration::from_millis(20),
+            ..PATIENT
+        },
         ..Options::default()
     };
     let server = Running::start(options).await;

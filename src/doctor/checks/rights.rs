@@ -7,6 +7,7 @@ use super::outside;
 use super::wording::count;
 use crate::doctor::Finding;
 use crate::doctor::Right;
+use evenkeel_kubernetes::kinds::Kind;
 
 const RIGHTS: &str = "rights";
 
@@ -21,7 +22,10 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         let fix = "kubectl get clusterrolebinding,rolebinding -A | grep evenkeel";
         return Ok(vec![Finding::info(RIGHTS, what, fix)]);
     };
-    let needed = |right: &&Right| !right.for_certificates || evidence.makes_certificates();
+    let needed = |right: &&Right| {
+        (!right.for_certificates || evidence.makes_certificates())
+            && (!is_for_metrics(right) || evidence.authenticates_metrics())
+    };
     let needed: Vec<&Right> = rights.iter().filter(needed).collect();
     let missing: Vec<&Right> = needed
         .iter()
@@ -60,10 +64,19 @@ fn shown(right: &Right) -> String {
     text
 }
 
+/// Whether readers of the metrics are authenticated by it.
+fn is_for_metrics(right: &Right) -> bool {
+    [Kind::TokenReview, Kind::SubjectAccessReview]
+        .iter()
+        .any(|kind| right.group == kind.group() && right.resource == kind.plural())
+}
+
 /// The manifest that grants it.
-const fn file(right: &Right) -> &'static str {
+fn file(right: &Right) -> &'static str {
     if right.for_certificates {
         "deploy/base/rbac-certificates.yaml"
+    } else if is_for_metrics(right) {
+        "deploy/base/rbac-metrics.yaml"
     } else {
         "deploy/base/rbac.yaml"
     }

@@ -100,14 +100,14 @@ async fn install_in(
     }
 }
 
-/// Makes the shipped Deployment a real one, whose Pods answer probes and metrics at the port `http`.
-pub(crate) async fn deploy(client: &Client, http: u16) {
+/// Makes the shipped Deployment a real one, whose Pods answer for metrics at the port `metrics`.
+pub(crate) async fn deploy(client: &Client, metrics: u16) {
     let documents = built(&shipped());
     let mut deployment = of_kind(&documents, "Deployment").clone();
     let container = &mut deployment["spec"]["template"]["spec"]["containers"][0];
     let ports = container["ports"].as_array_mut().expect("it has ports");
-    for port in ports.iter_mut().filter(|port| port["name"] == "http") {
-        port["containerPort"] = json!(http);
+    for port in ports.iter_mut().filter(|port| port["name"] == "metrics") {
+        port["containerPort"] = json!(metrics);
     }
     send(client, &deployment, false).await;
 }
