@@ -13,6 +13,7 @@ lint:
     cargo fmt --check
     cargo clippy --all-targets --locked -- -D warnings
     cargo clippy -p evenkeel --all-targets --no-default-features --locked -- -D warnings
+    CARGO_TARGET_DIR=target cargo clippy --manifest-path fuzz/Cargo.toml --no-default-features --locked -- -D warnings
 
 # All tests. Those that need Prometheus, kubectl or a control plane say so when they are left out.
 test:
@@ -48,9 +49,20 @@ manifests:
 bench:
     cargo bench --locked
 
-# Run one fuzz target for a minute: wire, quantity, annotations or configuration.
-fuzz target:
-    cargo +nightly fuzz run {{ target }} -- -max_total_time=60
+# Build all fuzz targets (needs a nightly compiler and cargo-fuzz).
+fuzz-build:
+    cargo +nightly fuzz build
+
+# Run one fuzz target, for a minute unless told otherwise; `cargo fuzz list` names them.
+fuzz target seconds="60":
+    mkdir -p fuzz/corpus/{{ target }} fuzz/seeds/{{ target }}
+    cargo +nightly fuzz run {{ target }} fuzz/corpus/{{ target }} fuzz/seeds/{{ target }} \
+        tests/fixtures/admission tests/fixtures/extender tests/fixtures/kubernetes tests/fixtures/metrics \
+        -- -max_total_time={{ seconds }} -rss_limit_mb=4096
+
+# Run each fuzz target for a minute.
+fuzz-all:
+    for target in $(cargo +nightly fuzz list); do just fuzz "$target" || exit 1; done
 
 # The container image.
 image tag="evenkeel:dev":

@@ -27,5 +27,6 @@ mod edges {
     mod scrapes;
     mod server_abuse;
     mod server_faults;
+    mod supply_chain;
     mod tls_reload;
 }

@@ -5,9 +5,9 @@
 use std::sync::{Arc, LazyLock};
 
 use evenkeel::config::{Config, Sources};
+use evenkeel_core::placement::Policy;
 use evenkeel_kubernetes::extender::wire::{filter_answer, prioritize_answer};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_core::placement::Policy;
 use evenkeel_kubernetes::snapshot::Snapshot;
 use evenkeel_kubernetes::{admission, extender};
 use libfuzzer_sys::fuzz_target;

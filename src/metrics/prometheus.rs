@@ -7,6 +7,8 @@
 
 mod answer;
 mod client;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod grid;
 mod matchers;
 mod names;

@@ -154,6 +154,43 @@ fn every_file_keeps_the_rules_of_form() {
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
+#[test]
+fn every_test_that_the_threat_model_names_is_there() {
+    let model = fs::read_to_string(root().join("docs/THREAT-MODEL.md")).unwrap();
+    let named: Vec<&str> = tests_named_in(&model).collect();
+    assert!(named.len() > 20, "{named:?}");
+    let mut found = Vec::new();
+    for folder in ["src", "crates", "tests"] {
+        files(&root().join(folder), &mut found);
+    }
+    let texts: Vec<String> = found
+        .iter()
+        .map(|file| fs::read_to_string(file).unwrap())
+        .collect();
+    let is_there = |name: &str| {
+        let head = format!("fn {name}(");
+        texts.iter().any(|text| text.contains(&head))
+    };
+    let gone: Vec<&str> = named.into_iter().filter(|name| !is_there(name)).collect();
+    assert!(gone.is_empty(), "{gone:?}");
+}
+
+/// The names of tests in a text: in backticks, of four words or more with `_` between them.
+fn tests_named_in(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2).filter(|name| {
+        let is_plain =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        name.bytes().all(is_plain) && name.matches('_').count() >= 3
+    })
+}
+
+#[test]
+fn names_of_tests_are_told_from_other_code() {
+    let text = "`a_test_of_this_kind`, `evenkeel_leader`, `kubectl apply`, a_bare_name_not_meant";
+    let named: Vec<&str> = tests_named_in(text).collect();
+    assert_eq!(named, ["a_test_of_this_kind"]);
+}
+
 /// Breaches of a file's form, of the places where clock, environment and arguments are read, and of
 /// the fences.
 fn breaches(source: &Source) -> Vec<String> {

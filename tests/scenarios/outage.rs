@@ -1,10 +1,12 @@
 //! Whatever happens to Evenkeel, the cluster goes on: Pods are created and placed while it is gone
-//! and while it hangs.
+//! and while it hangs. Whatever happens to the API server, Evenkeel goes on.
 
 use crate::support::control_plane::objects::{self, PodSketch};
 use crate::support::control_plane::process::Signal;
+use crate::support::control_plane::stream::PodStream;
 use crate::support::control_plane::with_control_plane;
 
+use super::admission::await_label;
 use super::world::{OPTED_IN, PROFILE, Patience, World};
 
 #[test]
@@ -30,6 +32,37 @@ fn the_cluster_goes_on_while_the_service_hangs_and_when_it_is_gone() {
 
         evenkeel.stop().await;
         run_unannotated(&world, "gone").await;
+    });
+}
+
+#[test]
+fn no_pod_is_lost_while_the_api_server_is_restarted_under_load() {
+    with_control_plane(async |plane| {
+        let client = &plane.client;
+        let world = World::new(plane, 3, Patience::Ample).await;
+        let mut evenkeel = world.serve("1s").await;
+        world.schedule_with_evenkeel().await;
+        objects::create_namespace(client, "throughout", &OPTED_IN).await;
+        world.await_webhook("throughout").await;
+        let pod = PodSketch::requesting("10m", "16Mi");
+        let pods = PodStream::start(client, "throughout", pod);
+        pods.await_more(10).await;
+        // An API server that has just started refuses everybody for a moment, until it has read the
+        // roles: what it says then is no matter of rights.
+        evenkeel.assert_within_rights();
+
+        for _ in 0..2 {
+            plane.restart_apiserver().await;
+            pods.await_more(10).await;
+        }
+        // It follows what comes, answers and leads, and is the process that it was.
+        objects::create_namespace(client, "afterwards", &OPTED_IN).await;
+        await_label(client, "afterwards").await;
+        world.await_webhook("afterwards").await;
+        let created = pods.stop().await;
+        let by_node = objects::await_running(client, "throughout").await;
+        assert_eq!(by_node.values().sum::<usize>(), created, "{by_node:?}");
+        evenkeel.assert_running();
     });
 }
 

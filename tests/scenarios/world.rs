@@ -9,6 +9,7 @@ use kube::api::PostParams;
 use serde_json::{Value, json};
 
 use crate::support::control_plane::evenkeel::Evenkeel;
+use crate::support::control_plane::link::Link;
 use crate::support::control_plane::manifests::{self, Installation, NAMESPACE};
 use crate::support::control_plane::nodes::{self, NodeShape};
 use crate::support::control_plane::objects::PodSketch;
@@ -87,6 +88,11 @@ impl<'a> World<'a> {
     /// knows the load of every node.
     pub(crate) async fn serve(&self, interval: &str) -> Evenkeel {
         let replica = self.replica("evenkeel-0", self.port, interval).await;
+        self.await_measured(&replica).await;
+        replica
+    }
+
+    async fn await_measured(&self, replica: &Evenkeel) {
         let all = (self.node_names.len() * RESOURCES).to_string();
         eventually("every node is measured", async || {
             let fresh = replica
@@ -96,6 +102,21 @@ impl<'a> World<'a> {
             holds(fresh == all, || format!("{fresh} values of {all}"))
         })
         .await;
+    }
+
+    /// The same, but what the replica asks of the API server goes over a wire.
+    pub(crate) async fn serve_over(&self, link: &Link) -> Evenkeel {
+        let shipped = &self.installation.kubeconfig;
+        let text = std::fs::read_to_string(shipped).expect("a kubeconfig");
+        let direct = format!(":{}", self.plane.apiserver_port());
+        assert!(text.contains(&direct), "{text}");
+        let path = shipped.with_extension("over-a-wire");
+        std::fs::write(&path, text.replace(&direct, &format!(":{}", link.port)))
+            .expect("it is written");
+        let configuration = self.configuration("1s", &json!({}));
+        let folder = self.plane.folder();
+        let replica = Evenkeel::start(folder, "evenkeel-0", &path, self.port, configuration).await;
+        self.await_measured(&replica).await;
         replica
     }
 
@@ -120,6 +141,13 @@ impl<'a> World<'a> {
     }
 
     async fn replica_with(&self, name: &str, port: u16, interval: &str, own: &Value) -> Evenkeel {
+        let configuration = self.configuration(interval, own);
+        let kubeconfig = &self.installation.kubeconfig;
+        Evenkeel::start(self.plane.folder(), name, kubeconfig, port, configuration).await
+    }
+
+    /// The shipped configuration with this world's Prometheus, and `own` on top.
+    fn configuration(&self, interval: &str, own: &Value) -> Value {
         let mut configuration = self.installation.configuration.clone();
         let ours = json!({
             "metrics": {
@@ -147,8 +175,7 @@ impl<'a> World<'a> {
         });
         json_patch::merge(&mut configuration, &ours);
         json_patch::merge(&mut configuration, own);
-        let kubeconfig = &self.installation.kubeconfig;
-        Evenkeel::start(self.plane.folder(), name, kubeconfig, port, configuration).await
+        configuration
     }
 
     /// Starts kube-scheduler with the configuration that operators are given.

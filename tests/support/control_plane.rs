@@ -7,9 +7,11 @@ mod plane;
 pub(crate) use self::plane::*;
 
 pub(crate) mod evenkeel;
+pub(crate) mod link;
 pub(crate) mod manifests;
 pub(crate) mod nodes;
 pub(crate) mod objects;
 pub(crate) mod page;
 pub(crate) mod prometheus;
+pub(crate) mod stream;
 mod volume;

@@ -101,7 +101,11 @@ impl PrometheusSource {
     }
 }
 
-fn read(body: &[u8], resource: Resource, grid: &Grid) -> Result<WorkloadSums, MetricsError> {
+pub(super) fn read(
+    body: &[u8],
+    resource: Resource,
+    grid: &Grid,
+) -> Result<WorkloadSums, MetricsError> {
     let mut found = WorkloadSums::default();
     answer::read_range(body, |labels, points| {
         found.series += 1;

@@ -100,6 +100,11 @@ impl Evenkeel {
             .unwrap_or(0.0)
     }
 
+    /// Panics if the process has ended.
+    pub(crate) fn assert_running(&mut self) {
+        self.process.assert_running();
+    }
+
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         self.process.signal(signal);

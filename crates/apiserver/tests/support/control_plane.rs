@@ -22,8 +22,10 @@ mod programs;
 pub(crate) mod wait;
 
 use std::net::TcpListener;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -42,7 +44,7 @@ pub(crate) struct ControlPlane {
     runtime: Runtime,
     scheduler: Mutex<Option<Process>>,
     controller_manager: Process,
-    apiserver: Process,
+    apiserver: Mutex<Option<Process>>,
     etcd: Process,
     authority: Authority,
     ports: Ports,
@@ -117,7 +119,7 @@ impl ControlPlane {
             runtime,
             scheduler: Mutex::new(None),
             controller_manager,
-            apiserver,
+            apiserver: Mutex::new(Some(apiserver)),
             etcd,
             authority,
             ports,
@@ -130,18 +132,25 @@ impl ControlPlane {
     /// where its client and leader election are not told, they are filled in.
     pub(crate) async fn start_scheduler(&self, configuration: Value) {
         self.stop_scheduler();
-        let launch = programs::Launch {
-            assets: &self.assets,
-            folder: self.folder.path(),
-            ports: self.ports,
-        };
-        let process = launch.scheduler(configuration).await;
-        *self.scheduler() = Some(process);
+        let process = self.launch().scheduler(configuration).await;
+        *locked(&self.scheduler) = Some(process);
+    }
+
+    /// Kills kube-apiserver, as a machine that fails does, and starts it anew.
+    pub(crate) async fn restart_apiserver(&self) {
+        drop(locked(&self.apiserver).take());
+        let process = self.launch().apiserver(&self.client).await;
+        *locked(&self.apiserver) = Some(process);
+    }
+
+    /// The loopback port of kube-apiserver.
+    pub(crate) fn apiserver_port(&self) -> u16 {
+        self.ports.apiserver
     }
 
     /// Kills kube-scheduler if it runs.
     pub(crate) fn stop_scheduler(&self) {
-        drop(self.scheduler().take());
+        drop(locked(&self.scheduler).take());
     }
 
     /// Writes a kubeconfig with the given credentials and answers its path.
@@ -159,47 +168,56 @@ impl ControlPlane {
         self.folder.path()
     }
 
-    fn scheduler(&self) -> std::sync::MutexGuard<'_, Option<Process>> {
-        self.scheduler
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn launch(&self) -> programs::Launch<'_> {
+        programs::Launch {
+            assets: &self.assets,
+            folder: self.folder.path(),
+            ports: self.ports,
+        }
     }
 
     fn log_tails(&self) -> String {
-        let mut tails = vec![
-            self.etcd.log_tail(5),
-            self.apiserver.log_tail(20),
-            self.controller_manager.log_tail(10),
-        ];
-        tails.extend(
-            self.scheduler()
-                .as_ref()
-                .map(|process| process.log_tail(20)),
-        );
+        let mut tails = vec![self.etcd.log_tail(5), self.controller_manager.log_tail(10)];
+        for process in [&self.apiserver, &self.scheduler] {
+            tails.extend(locked(process).as_ref().map(|process| process.log_tail(20)));
+        }
         tails.join("\n")
     }
 }
 
+fn locked(process: &Mutex<Option<Process>>) -> MutexGuard<'_, Option<Process>> {
+    process.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Ports {
-    /// Free ports; all are held until the last is known, so that they differ.
     fn free() -> Self {
-        let listeners = [(); 5].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port is free"));
-        let [etcd, etcd_peer, apiserver, controller_manager, scheduler] =
-            listeners.map(|listener| listener.local_addr().expect("it is bound").port());
         Self {
-            etcd,
-            etcd_peer,
-            apiserver,
-            controller_manager,
-            scheduler,
+            etcd: free_port(),
+            etcd_peer: free_port(),
+            apiserver: free_port(),
+            controller_manager: free_port(),
+            scheduler: free_port(),
         }
     }
 }
 
-/// The port of a listener that was free a moment ago.
+/// A port that nobody listens at and that is given once. It lies below the range that the system
+/// takes the near ends of connections from, so that none of these is there when a server begins.
 pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    listener.local_addr().expect("it is bound").port()
+    const RANGE: Range<u32> = 10_000..32_000;
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    // Programs that run side by side begin at different places.
+    let begin = std::process::id().wrapping_mul(97);
+    let size = RANGE.end - RANGE.start;
+    loop {
+        let given = GIVEN.fetch_add(1, Ordering::Relaxed);
+        assert!(given < size, "a port is free");
+        let port = RANGE.start + begin.wrapping_add(given) % size;
+        let port = u16::try_from(port).expect("the range is of ports");
+        if TcpListener::bind(("0.0.0.0", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 struct ReportOnPanic<'a>(&'a ControlPlane);

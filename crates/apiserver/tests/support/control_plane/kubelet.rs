@@ -1,5 +1,6 @@
 //! A kubelet for all nodes at once: a bound Pod runs at once and shows its containers' resources
-//! (without which the API server refuses to resize it), a deleted one is gone at once.
+//! (without which the API server refuses to resize it), a deleted one is gone at once. A Pod with a
+//! container of the image [`MISSING`] waits for it for ever.
 
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::Pod;
@@ -7,6 +8,9 @@ use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
+
+/// An image that is in no registry.
+pub(crate) const MISSING: &str = "registry.example/missing:1";
 
 /// As many status writes at a time keep up with a burst of Pods without starving the API server.
 const WRITERS: usize = 4;
@@ -38,12 +42,18 @@ async fn see(client: Client, pod: Pod) {
             ..DeleteParams::default()
         };
         let _ = pods.delete(&name, &now).await;
-    } else if needs_status(&pod) {
+    } else if !waits(&pod) && needs_status(&pod) {
         let status = Patch::Strategic(status(&pod));
         let _ = pods
             .patch_status(&name, &PatchParams::default(), &status)
             .await;
     }
+}
+
+/// True where the Pod has a container whose image is missing.
+fn waits(pod: &Pod) -> bool {
+    let mut containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+    containers.any(|container| container.image.as_deref() == Some(MISSING))
 }
 
 /// True where the Pod has not started, or its resources were changed since.

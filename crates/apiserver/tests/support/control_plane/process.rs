@@ -19,6 +19,8 @@ pub(crate) struct Process {
     child: Child,
     guard: Child,
     log: PathBuf,
+    /// The length of the log when it began: before that, others of its name wrote.
+    begin: usize,
 }
 
 impl Process {
@@ -30,6 +32,8 @@ impl Process {
             .append(true)
             .open(&log)
             .expect("the log opens");
+        let before = file.metadata().expect("the log has a length").len();
+        let begin = usize::try_from(before).expect("a log is no larger than memory");
         let child = command
             .stdin(Stdio::null())
             .stdout(file.try_clone().expect("the log's handle is copied"))
@@ -42,6 +46,7 @@ impl Process {
             child,
             guard,
             log,
+            begin,
         }
     }
 
@@ -73,7 +78,7 @@ impl Process {
 
     pub(crate) fn log(&self) -> String {
         let bytes = std::fs::read(&self.log).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
+        String::from_utf8_lossy(bytes.get(self.begin..).unwrap_or_default()).into_owned()
     }
 
     /// The last `lines` of the log.

@@ -1,0 +1,31 @@
+//! The record of an object's bounds, which every tenant who may edit an HPA can forge: what is read is
+//! written again as the same record, and no forged text makes bounds that cross or survive a restore.
+
+#![no_main]
+
+use evenkeel_core::scaling::contribution::{Contribution, Contributor};
+use evenkeel_kubernetes::bounds_annotation::BoundsAnnotation;
+use jiff::{SignedDuration, Timestamp};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let Ok(read) = BoundsAnnotation::parse(text) else {
+        return;
+    };
+    if let Ok(Some(written)) = read.to_text() {
+        let again = BoundsAnnotation::parse(&written).expect("what was written is read");
+        assert_eq!(again, read, "{written}");
+    }
+    let now = Timestamp::from_second(1_800_000_000).expect("a time in range");
+    let mut settled = read.clone();
+    let user = settled.record.user;
+    let floor = Contribution::of_prediction(5, now + SignedDuration::from_mins(10));
+    settled.record.contribute(floor, now);
+    let bounds = settled.settle(now);
+    assert!(
+        bounds == user || bounds.min.is_none_or(|min| min <= bounds.max),
+        "{bounds:?} of {text:?}"
+    );
+    settled.record.withdraw(&Contributor::Prediction);
+    assert_eq!(settled.record.restore(), user);
+});

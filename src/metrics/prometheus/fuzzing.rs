@@ -1,0 +1,49 @@
+//! The entry of the fuzz targets to the readers of answers, which nothing else calls from outside.
+
+use std::sync::{Arc, Mutex};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::grid::Grid;
+use super::names::NodeLabel;
+use super::range;
+use super::reader::Reader;
+use crate::metrics::answer::Answers;
+use crate::metrics::query::Query;
+use evenkeel_core::placement::usage::PodNames;
+use evenkeel_core::units::{Resource, Resources};
+
+/// Reads the body as the answer to each kind of query, the times first, so that the rest is dated by
+/// them.
+///
+/// # Panics
+/// A reader does; a fuzz target takes note of it.
+pub fn read(body: &[u8]) {
+    let now = Timestamp::from_second(1_800_000_000).expect("a time in range");
+    let window = SignedDuration::from_mins(2);
+    let reader = Reader {
+        window,
+        dated_by: Resources::from_fn(|_| Resource::Cpu),
+        node_label: NodeLabel::default(),
+        pod_names: Mutex::new(PodNames::default()),
+    };
+    let mut answers = Answers::default();
+    for query in [
+        Query::SampleTime(Resource::Cpu),
+        Query::Node(Resource::Cpu),
+        Query::NetworkCapacity,
+        Query::Pod(Resource::Memory),
+    ] {
+        if let Ok(answer) = reader.read(query, &answers, now, body) {
+            answers.push(query, Arc::new(answer));
+        }
+    }
+    let first = now - SignedDuration::from_hours(1);
+    let grid = Grid {
+        first,
+        step: window,
+        points: 30,
+    };
+    let _ = range::read(body, Resource::Cpu, &grid);
+    let _ = super::answer::refusal(body);
+}
