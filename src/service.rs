@@ -64,7 +64,7 @@ pub(crate) async fn serve(
         drain: &drain,
         background: &background,
     };
-    listeners::https(&parts, &page, certificates, ends, &mut tasks);
+    listeners::https(&parts, &page, certificates, &ends, &mut tasks);
     let ended = tokio::select! {
         drained = drain.run(signals) => {
             tracing::info!(?drained, "ended");

@@ -98,9 +98,7 @@ pub async fn gather(
         trial: Seen::Absent,
     };
     // Those that depend on what was seen; the trial comes after the metrics, which count it.
-    let access = replicas::Access::new(&reader, &observation).await;
-    observation.replicas = replicas::read(&reader, &access).await;
-    observation.outside = replicas::outside(&reader, &access, &observation.replicas).await;
+    replicas::observe(&reader, &mut observation).await;
     observation.certificate = certificate(&reader, &observation).await;
     observation.trial = trial::run(client, &observation).await;
     Ok(observation)

@@ -145,7 +145,7 @@ pub(super) fn https(
     parts: &Parts,
     page: &MetricsPage,
     mut certificates: CertificateProvider,
-    ends: Ends<'_>,
+    ends: &Ends<'_>,
     tasks: &mut Tasks,
 ) {
     let metrics = parts.instruments.server.clone();
@@ -166,14 +166,14 @@ pub(super) fn https(
         };
         let (address, settings, router) = served.calls;
         let listener = bind(address, settings)?;
-        let scraped = match served.metrics {
+        let metrics = match served.metrics {
             None => None,
             Some((address, settings, router)) => Some((bind(address, settings)?, router)),
         };
         tracing::info!(%address, "serving webhook and extender");
         loaded.met();
         let scrapes = async {
-            if let Some((listener, router)) = scraped {
+            if let Some((listener, router)) = metrics {
                 listener.serve(router, observer.clone()).await;
             }
         };

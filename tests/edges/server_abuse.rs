@@ -113,7 +113,7 @@ async fn silent_at(address: SocketAddr, from: [u8; 4], count: usize) -> Vec<TcpS
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn silent_connections_shut_nobody_out() {
     allow_many_descriptors();
-    let server = Running::start(patient()).await;
+    let server = Running::start(patient());
     let mut callers = Callers::connect(&server, API_SERVER).await;
     let mut held = Vec::new();
     for number in 1..=16 {
@@ -134,7 +134,7 @@ async fn silent_connections_shut_nobody_out() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn silent_connections_from_the_callers_own_address_shut_it_out_neither() {
     allow_many_descriptors();
-    let server = Running::start(patient()).await;
+    let server = Running::start(patient());
     let mut callers = Callers::connect(&server, attacker(1)).await;
     let mut held = Vec::new();
     for _ in 0..8 {
@@ -159,7 +159,7 @@ async fn a_flood_of_new_connections_delays_nobody_for_long() {
         },
         ..Options::default()
     };
-    let server = Running::start(options).await;
+    let server = Running::start(options);
     let mut callers = Callers::connect(&server, API_SERVER).await;
     let (over, made) = (
         Arc::new(AtomicBool::new(false)),
@@ -225,7 +225,7 @@ async fn withheld_bodies_hold_neither_room_nor_turns() {
             body_budget,
             ..Options::default()
         };
-        let server = Running::start(options).await;
+        let server = Running::start(options);
         let mut callers = Callers::connect(&server, API_SERVER).await;
         let held = withheld(&server, 200).await;
         let in_flight = "evenkeel_http_requests_in_flight{path=\"/mutate\"}";
@@ -245,7 +245,7 @@ async fn withheld_bodies_hold_neither_room_nor_turns() {
 
 #[tokio::test]
 async fn an_announced_body_holds_no_room_until_it_comes() {
-    let server = Running::start(Options::default()).await;
+    let server = Running::start(Options::default());
     let trust = Trust::only(server.bundle.ca_bundle());
     let mut stream = connect_tls(server.address, &trust, Http::One)
         .await
@@ -273,7 +273,7 @@ async fn stalled_bodies_are_cut_and_give_their_room_back() {
         },
         ..Options::default()
     };
-    let server = Running::start(options).await;
+    let server = Running::start(options);
     let held = withheld(&server, 20).await;
     for mut stream in held {
         let mut answer = String::new();
@@ -291,7 +291,7 @@ async fn the_two_callers_have_budgets_of_their_own() {
         body_budget: BODY_LIMIT,
         ..Options::default()
     };
-    let server = Running::start(options).await;
+    let server = Running::start(options);
     let mut callers = Callers::connect(&server, API_SERVER).await;
     let trust = Trust::only(server.bundle.ca_bundle());
     let mut holder = Connection::open(server.address, &trust, Http::One)
@@ -341,7 +341,7 @@ async fn slow_readers(address: SocketAddr, from: [u8; 4], count: usize) -> Vec<T
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_is_done_to_the_listeners_the_probes_are_answered() {
     allow_many_descriptors();
-    let server = Running::start(patient()).await;
+    let server = Running::start(patient());
     let mut held = Vec::new();
     for number in 1..=8 {
         let from = attacker(number);
@@ -367,13 +367,10 @@ async fn whatever_is_done_to_the_listeners_the_probes_are_answered() {
 #[tokio::test]
 async fn who_does_not_read_a_page_is_cut_off() {
     let options = Options {
-        scrapes: ListenerSettings {
-            header_timeout: Duration::from_millis(50),
-            ..ListenerSettings::for_metrics()
-        },
+        reading: Duration::from_millis(50),
         ..Options::default()
     };
-    let server = Running::start(options).await;
+    let server = Running::start(options);
     // More than the sockets of both sides take.
     let reader = silent_at(server.scrapes, attacker(1), 1).await.remove(0);
     let mut reader = reader;

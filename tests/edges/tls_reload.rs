@@ -93,7 +93,7 @@ async fn serve_files(files: CertificateFiles, bundle: Bundle) -> Watched {
     let initial = watch.load().await.unwrap().expect("the first look");
     let metrics = Metrics::default();
     let store = Arc::new(CertificateStore::new(initial, metrics.clone()).unwrap());
-    let server = Running::start_with(store, metrics, bundle, Options::default()).await;
+    let server = Running::start_with(store, metrics, bundle, Options::default());
     let drain = Drain::new(Options::default().drain);
     let shutdown: Shutdown = drain.observer();
     let store = Arc::clone(&server.store);
@@ -298,7 +298,7 @@ async fn a_client_with_the_bundle_of_half_a_year_ago_is_served_for_eleven_years(
     let metrics = Metrics::default();
     let store = Arc::new(CertificateStore::new(change(&bundle), metrics.clone()).unwrap());
     let options = Options::default();
-    let server = Running::start_with(store, metrics, bundle.clone(), options).await;
+    let server = Running::start_with(store, metrics, bundle.clone(), options);
     let mut published = vec![(start, bundle.ca_bundle())];
     let mut authorities = 1;
     for day in (0..11 * 365).step_by(9) {

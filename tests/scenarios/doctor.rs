@@ -18,7 +18,6 @@ use crate::support::control_plane::clear;
 use crate::support::control_plane::evenkeel::Evenkeel;
 use crate::support::control_plane::manifests::{self, NAMESPACE};
 use crate::support::control_plane::objects::{self, PodSketch};
-use crate::support::control_plane::page;
 use crate::support::control_plane::process::Signal;
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::control_plane::with_control_plane;

@@ -41,7 +41,8 @@ pub(crate) const PATIENT: BodyPace = BodyPace {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Options {
     pub listener: ListenerSettings,
-    pub scrapes: ListenerSettings,
+    /// How long readers of the metrics may take.
+    pub reading: Duration,
     pub body_pace: BodyPace,
     pub concurrency: usize,
     /// Of each of the two callers.
@@ -53,7 +54,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             listener: ListenerSettings::new("test"),
-            scrapes: ListenerSettings::for_metrics(),
+            reading: PATIENCE,
             body_pace: PATIENT,
             concurrency: 64,
             body_budget: 1024 * BODY_LIMIT,
@@ -109,14 +110,14 @@ pub(crate) fn change(bundle: &Bundle) -> Change {
 }
 
 impl Running {
-    pub(crate) async fn start(options: Options) -> Self {
+    pub(crate) fn start(options: Options) -> Self {
         let bundle = bundle();
         let metrics = Metrics::default();
         let store = CertificateStore::new(change(&bundle), metrics.clone()).unwrap();
-        Self::start_with(Arc::new(store), metrics, bundle, options).await
+        Self::start_with(Arc::new(store), metrics, bundle, options)
     }
 
-    pub(crate) async fn start_with(
+    pub(crate) fn start_with(
         store: Arc<CertificateStore>,
         metrics: Metrics,
         bundle: Bundle,
@@ -140,7 +141,11 @@ impl Running {
         }
         .into_router();
         tokio::spawn(listener.serve(router, drain.observer()));
-        let listener = bind(options.scrapes, Transport::Plain, &metrics);
+        let for_metrics = ListenerSettings {
+            header_timeout: options.reading,
+            ..ListenerSettings::for_metrics()
+        };
+        let listener = bind(for_metrics, Transport::Plain, &metrics);
         let scrapes = listener.local_address().unwrap();
         let page = MetricsPage::new(Arc::clone(&registry));
         let router = page.into_router(ScrapeAccess::Everybody);

@@ -29,13 +29,13 @@ const ACCOUNT: &str = "evenkeel-metrics-reader";
 const TOKEN_SECONDS: i64 = 600;
 
 /// How the metrics are read.
-pub(super) struct Access {
+struct Access {
     token: Option<Seen<String>>,
 }
 
 impl Access {
     /// By a token, unless the configuration says that everybody may read.
-    pub(super) async fn new(reader: &Reader<'_>, seen: &Observation) -> Self {
+    async fn new(reader: &Reader<'_>, seen: &Observation) -> Self {
         let config = seen.configured().and_then(Result::ok);
         let authentication = config.map(|config| config.server.metrics_authentication);
         let token = match authentication.unwrap_or_default() {
@@ -97,8 +97,15 @@ async fn token(reader: &Reader<'_>) -> Seen<String> {
     }
 }
 
+/// Adds the replicas to what was seen, or else what runs outside of the cluster.
+pub(super) async fn observe(reader: &Reader<'_>, seen: &mut Observation) {
+    let access = Access::new(reader, seen).await;
+    seen.replicas = read(reader, &access).await;
+    seen.outside = outside(reader, &access, &seen.replicas).await;
+}
+
 /// The replicas, those that have ended left out.
-pub(super) async fn read(reader: &Reader<'_>, access: &Access) -> Seen<Vec<Replica>> {
+async fn read(reader: &Reader<'_>, access: &Access) -> Seen<Vec<Replica>> {
     let pods = match reader.all_own::<Pod>(OURS).await {
         Seen::There(pods) => pods,
         Seen::Absent => return Seen::Absent,
@@ -133,7 +140,7 @@ async fn metrics(reader: &Reader<'_>, access: &Access, pod: &Pod) -> Seen<String
 
 /// Metrics of a service that runs outside of the cluster, asked through the Service that leads
 /// there; absent where Pods of Evenkeel are found.
-pub(super) async fn outside(
+async fn outside(
     reader: &Reader<'_>,
     access: &Access,
     replicas: &Seen<Vec<Replica>>,

@@ -100,7 +100,7 @@ pub(crate) fn ramp(since: SignedDuration) -> f64 {
 }
 
 fn addresses() -> [SocketAddr; 4] {
-    let listeners = [(); 3].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port"));
+    let listeners = [(); 4].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port"));
     listeners.map(|listener| listener.local_addr().expect("it is bound"))
 }
 
