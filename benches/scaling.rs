@@ -89,6 +89,8 @@ fn tick(
         }
     });
     let reports = tick_together(&mut ticks.collect::<Vec<_>>());
+    let reports: Result<Vec<_>, _> = reports.into_iter().collect();
+    let reports = reports.expect("no target breaks");
     let context = Context {
         now,
         reporter: "bench",

@@ -7,6 +7,7 @@
 //! could not tell is absent, never zero, and stands in the round's reports with a reason.
 
 mod answer;
+mod asking;
 pub mod cache;
 mod dropped;
 mod error;
@@ -14,6 +15,7 @@ pub mod exposition;
 mod instruments;
 pub mod metrics_api;
 mod none;
+mod pace;
 pub mod poller;
 pub mod prometheus;
 mod query;
@@ -25,6 +27,7 @@ mod settings;
 mod source;
 
 pub use answer::{Answer, Answers, Content, Instances, SampleTimes};
+pub use asking::{Asking, Limits};
 pub use cache::{Entry, MetricsCache};
 pub use dropped::{DropCause, Dropped};
 pub use error::MetricsError;
@@ -32,7 +35,7 @@ pub use instruments::Metrics;
 pub use none::NoMetrics;
 pub use poller::{Poller, Update};
 pub use query::{Query, QueryKey};
-pub use round::{AnswerCache, QueryReport, Round};
+pub use round::{QueryReport, Round};
 pub use series::LabelSet;
 pub(crate) use settings::BODY_LIMIT;
 pub use settings::{Settings, Source};

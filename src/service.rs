@@ -84,7 +84,7 @@ pub(crate) async fn serve(
     ended
 }
 
-/// Waits for a part that ends in failure.
+/// Waits for a part that ends in failure; a panic is one.
 async fn failure(tasks: &mut Tasks) -> anyhow::Error {
     while let Some(ended) = tasks.join_next().await {
         match ended {
@@ -94,4 +94,32 @@ async fn failure(tasks: &mut Tasks) -> anyhow::Error {
         }
     }
     std::future::pending().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::parts::lasting;
+
+    async fn told(part: impl Future<Output = ()> + Send + 'static) -> String {
+        let (mut tasks, cancel) = (Tasks::new(), CancellationToken::new());
+        tasks.spawn(async { Ok(()) });
+        lasting(&mut tasks, "writer", &cancel, part);
+        format!("{:#}", failure(&mut tasks).await)
+    }
+
+    #[tokio::test]
+    async fn a_part_that_ends_or_panics_ends_the_service_and_one_that_was_told_to_does_not() {
+        assert_eq!(told(async {}).await, "the writer ended before the service");
+        let panicked = told(async { panic!("a sum is off") }).await;
+        assert!(panicked.contains("a sum is off"), "{panicked}");
+
+        let (mut tasks, cancel) = (Tasks::new(), CancellationToken::new());
+        let told = cancel.clone();
+        lasting(&mut tasks, "writer", &cancel, async move {
+            told.cancelled().await;
+        });
+        cancel.cancel();
+        assert!(tasks.join_next().await.unwrap().unwrap().is_ok());
+    }
 }

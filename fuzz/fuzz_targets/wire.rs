@@ -19,7 +19,8 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
 
 fuzz_target!(|body: &[u8]| {
     if let Ok(request) = admission::Request::parse(body) {
-        let reviewed = admission::review(&request, &opted_in(), &POLICY);
+        let reviewed =
+            admission::review(&request, &opted_in(), &POLICY, jiff::Timestamp::UNIX_EPOCH);
         assert_json(&reviewed.body);
     }
     if let Ok(request) = extender::Request::parse(body) {

@@ -259,7 +259,7 @@ mod tests {
         });
         let body = body.to_string();
         let request = Request::parse(body.as_bytes()).unwrap();
-        review(&request, snapshot, policy).profile
+        review(&request, snapshot, policy, jiff::Timestamp::UNIX_EPOCH).profile
     }
 
     #[test]

@@ -179,6 +179,7 @@ fn build(file: ClusterFile, policy: &Policy, check: &mut Checker) -> Cluster {
             namespaces: Arc::new(known),
             expects_metrics: measured,
             synced: true,
+            second_scheduler: None,
         },
         warnings,
     }

@@ -26,6 +26,8 @@ pub enum Need {
     SelfManagedCertificates,
     /// Those whose readers of metrics show a token.
     AuthenticatedMetrics,
+    /// Those that give Pods to a second scheduler.
+    SecondScheduler,
 }
 
 /// One right: verbs on a resource.
@@ -71,6 +73,13 @@ const FURTHER: &[Access] = &[
     // Leadership. A create names no object yet, so it cannot be limited to one.
     own(Kind::Lease, &["create"], &[], Need::Always),
     own(Kind::Lease, &["get", "update"], &["evenkeel"], Need::Always),
+    // Whether the second scheduler is alive. A watch by one name is allowed by that name alone.
+    own(
+        Kind::Lease,
+        &["list", "watch"],
+        &["evenkeel-scheduler"],
+        Need::SecondScheduler,
+    ),
     // Certificates: kept in a Secret, valid for the Services' addresses, trusted by the webhook.
     own(
         Kind::Secret,

@@ -6,7 +6,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use super::state::ClusterState;
+use super::state::{ClusterState, SecondScheduler};
 use evenkeel_core::placement::node_table::Freshness;
 use evenkeel_kubernetes::kinds::Kind;
 
@@ -43,6 +43,11 @@ struct KindLabel {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct SchedulerLabel {
+    scheduler: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct FreshnessLabels {
     resource: &'static str,
     freshness: &'static str,
@@ -58,6 +63,8 @@ struct ResourceLabel {
 pub struct Metrics {
     events: Family<WatchLabels, Counter>,
     synced: Family<KindLabel, Gauge>,
+    refused: Family<KindLabel, Gauge>,
+    second_scheduler: Family<SchedulerLabel, Gauge>,
     nodes: Family<FreshnessLabels, Gauge>,
     capacity_known: Family<ResourceLabel, Gauge>,
     in_flight: Gauge,
@@ -73,8 +80,18 @@ impl Metrics {
         );
         registry.register(
             "watch_synced",
-            "1 once all objects of a kind have been listed",
+            "1 while all objects of a kind are known",
             self.synced.clone(),
+        );
+        registry.register(
+            "watch_refused",
+            "1 while the API server refuses to let a kind be listed or watched",
+            self.refused.clone(),
+        );
+        registry.register(
+            "second_scheduler_alive",
+            "1 while the second scheduler renews its Lease, so that Pods are given to it",
+            self.second_scheduler.clone(),
         );
         registry.register(
             "metrics_nodes",
@@ -102,12 +119,19 @@ impl Metrics {
             .inc();
     }
 
-    pub(super) fn synced(&self, kind: Kind) {
-        self.synced
-            .get_or_create(&KindLabel {
-                kind: kind.singular(),
-            })
-            .set(1);
+    pub(super) fn synced(&self, kind: Kind, synced: bool) {
+        Self::of(&self.synced, kind, synced);
+    }
+
+    pub(super) fn refused(&self, kind: Kind, refused: bool) {
+        Self::of(&self.refused, kind, refused);
+    }
+
+    fn of(family: &Family<KindLabel, Gauge>, kind: Kind, holds: bool) {
+        let label = KindLabel {
+            kind: kind.singular(),
+        };
+        family.get_or_create(&label).set(i64::from(holds));
     }
 
     /// Brings the gauges in line with the state.
@@ -137,6 +161,11 @@ impl Metrics {
                     })
                     .set(i64::try_from(nodes).unwrap_or(i64::MAX));
             }
+        }
+        if let Some(SecondScheduler { name, is_alive }) = state.second_scheduler(state.now()) {
+            let label = SchedulerLabel { scheduler: name };
+            let gauge = self.second_scheduler.get_or_create(&label);
+            gauge.set(i64::from(is_alive));
         }
         self.in_flight
             .set(i64::try_from(state.in_flight()).unwrap_or(i64::MAX));

@@ -3,6 +3,8 @@
 mod claims;
 mod inner;
 mod scaling;
+mod second_scheduler;
+mod synced;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +13,7 @@ use jiff::Timestamp;
 
 use super::autoscaling::Store;
 use super::owners::Owner;
-use super::records::{NamespaceRecord, PLACEMENT, WaitingPod};
+use super::records::{NamespaceRecord, WaitingPod};
 use evenkeel_clock::Clock;
 use evenkeel_core::placement::node_table::{self, NodeDetail, NodeTable, PodFacts};
 use evenkeel_core::placement::usage::{PodName, UsageSample};
@@ -26,6 +28,8 @@ use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::snapshot::Snapshot;
 use evenkeel_kubernetes::watched::Namespace;
 use inner::{Inner, version};
+
+pub use second_scheduler::SecondScheduler;
 
 /// The settings of the cluster's state.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -238,26 +242,6 @@ impl ClusterState {
             .map(|owner| self.lock().owners.resolve(owner))
     }
 
-    /// Remembers that a kind of object has been listed completely.
-    pub fn set_synced(&self, kind: Kind) {
-        self.scaling().set_synced(kind, true);
-        if PLACEMENT.contains(&kind) {
-            self.change(|inner| {
-                inner.synced.insert(kind);
-            });
-        }
-    }
-
-    /// The kinds that have not been listed completely, of those that Pods are judged by.
-    #[must_use]
-    pub fn unsynced(&self) -> Vec<Kind> {
-        let inner = self.lock();
-        PLACEMENT
-            .into_iter()
-            .filter(|kind| !inner.synced.contains(kind))
-            .collect()
-    }
-
     /// Takes a round of measurements.
     pub fn apply_sample(&self, sample: Arc<UsageSample>, now: Timestamp) {
         // The names of the round before are dropped here, outside the lock.
@@ -365,6 +349,7 @@ impl ClusterState {
         if inner.table.nodes().version() == published.nodes.version()
             && !inner.policies_changed
             && published.synced
+            && inner.scheduler_lease == published.second_scheduler
         {
             return result;
         }
@@ -382,6 +367,7 @@ impl ClusterState {
             namespaces: Arc::clone(&inner.policies),
             expects_metrics: self.0.settings.expects_metrics,
             synced: true,
+            second_scheduler: inner.scheduler_lease.clone(),
         }));
         result
     }

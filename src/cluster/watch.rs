@@ -1,18 +1,22 @@
 //! The watches: one task a kind, tolerant of single bad objects, resynchronised after losses.
 //!
 //! A list after a loss is applied object by object while the old picture stands, and what it did
-//! not hold is removed at its end: there is never a moment with half a cluster.
+//! not hold is removed at its end: there is never a moment with half a cluster. A watch that is
+//! refused is tried again for ever, and after a minute its kind counts as not listed; one that ends
+//! or panics ends the service.
 
 mod discovery;
 mod follow;
 mod object;
+mod refusals;
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::batch::v1::Job;
 use kube::Client;
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinSet};
 
 use super::metrics::Metrics;
 use super::state::ClusterState;
@@ -22,52 +26,122 @@ use evenkeel_kubernetes::watched::{
     WatchedAutoscaler, WatchedDeployment, WatchedNamespace, WatchedNode, WatchedPod,
     WatchedStatefulSet,
 };
+pub use follow::LeaseName;
 use follow::{Watch, objects, owners};
 
 /// The time between two looks for KEDA's ScaledObjects.
 pub const DISCOVERY: Duration = Duration::from_secs(300);
 
-/// Starts all watches; they run until the set is dropped. `discovery` is the time between two looks
-/// for kinds that not every cluster serves.
-pub fn start(
-    client: &Client,
-    state: &ClusterState,
-    metrics: &Metrics,
-    discovery: Duration,
-    tasks: &mut JoinSet<()>,
-) {
-    let watch = |kind| Watch {
-        kind,
-        state: state.clone(),
-        metrics: metrics.clone(),
-        warned: RateLimited::default(),
-    };
-    tasks.spawn(objects::<WatchedNode>(client.clone(), watch(Kind::Node)));
-    tasks.spawn(objects::<WatchedPod>(client.clone(), watch(Kind::Pod)));
-    tasks.spawn(objects::<WatchedNamespace>(
-        client.clone(),
-        watch(Kind::Namespace),
-    ));
-    tasks.spawn(owners::<ReplicaSet>(
-        client.clone(),
-        watch(Kind::ReplicaSet),
-    ));
-    tasks.spawn(owners::<Job>(client.clone(), watch(Kind::Job)));
-    tasks.spawn(objects::<WatchedAutoscaler>(
-        client.clone(),
-        watch(Kind::HorizontalPodAutoscaler),
-    ));
-    tasks.spawn(objects::<WatchedDeployment>(
-        client.clone(),
-        watch(Kind::Deployment),
-    ));
-    tasks.spawn(objects::<WatchedStatefulSet>(
-        client.clone(),
-        watch(Kind::StatefulSet),
-    ));
-    tasks.spawn(discovery::scaled_objects(
-        client.clone(),
-        watch(Kind::ScaledObject),
-        discovery,
-    ));
+/// The watches at work; dropped, they stop.
+#[derive(Debug, Default)]
+pub struct Watches {
+    tasks: JoinSet<()>,
+    kinds: HashMap<Id, Kind>,
 }
+
+/// A watch that is at work no more, though none should end. What it fed would grow old in silence.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    #[error("the watch of {} ended", kind.singular())]
+    Ended { kind: Kind },
+    #[error("the watch of {} broke off", kind.singular())]
+    BrokeOff {
+        kind: Kind,
+        source: tokio::task::JoinError,
+    },
+}
+
+impl WatchError {
+    /// The kind of error, for metrics and logs.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Ended { .. } => "WatchEnded",
+            Self::BrokeOff { .. } => "WatchBrokeOff",
+        }
+    }
+}
+
+impl Watches {
+    /// Starts all watches. `discovery` is the time between two looks for kinds that not every
+    /// cluster serves; the Lease of a second scheduler is watched where Pods are given to one.
+    #[must_use]
+    pub fn start(
+        client: &Client,
+        state: &ClusterState,
+        metrics: &Metrics,
+        discovery: Duration,
+        second_scheduler: Option<LeaseName>,
+    ) -> Self {
+        let client = || client.clone();
+        let watch = |kind| Watch {
+            kind,
+            state: state.clone(),
+            metrics: metrics.clone(),
+            warned: RateLimited::default(),
+        };
+        let mut all = Self::default();
+        all.add(Kind::Node, |kind| {
+            objects::<WatchedNode>(client(), watch(kind))
+        });
+        all.add(Kind::Pod, |kind| {
+            objects::<WatchedPod>(client(), watch(kind))
+        });
+        all.add(Kind::Namespace, |kind| {
+            objects::<WatchedNamespace>(client(), watch(kind))
+        });
+        all.add(Kind::ReplicaSet, |kind| {
+            owners::<ReplicaSet>(client(), watch(kind))
+        });
+        all.add(Kind::Job, |kind| owners::<Job>(client(), watch(kind)));
+        all.add(Kind::HorizontalPodAutoscaler, |kind| {
+            objects::<WatchedAutoscaler>(client(), watch(kind))
+        });
+        all.add(Kind::Deployment, |kind| {
+            objects::<WatchedDeployment>(client(), watch(kind))
+        });
+        all.add(Kind::StatefulSet, |kind| {
+            objects::<WatchedStatefulSet>(client(), watch(kind))
+        });
+        all.add(Kind::ScaledObject, |kind| {
+            discovery::scaled_objects(client(), watch(kind), discovery)
+        });
+        if let Some(lease) = second_scheduler {
+            state.expect_second_scheduler(&lease.name);
+            all.add(Kind::Lease, |kind| {
+                follow::lease(client(), watch(kind), lease)
+            });
+        }
+        all
+    }
+
+    /// Waits for the first watch that ends; for ever while all are at work.
+    pub async fn ended(&mut self) -> WatchError {
+        let Some(ended) = self.tasks.join_next_with_id().await else {
+            return std::future::pending().await;
+        };
+        let id = match &ended {
+            Ok((id, ())) => *id,
+            Err(error) => error.id(),
+        };
+        let kind = *self
+            .kinds
+            .get(&id)
+            .expect("each task was added with its kind");
+        match ended {
+            Ok(_) => WatchError::Ended { kind },
+            Err(source) => WatchError::BrokeOff { kind, source },
+        }
+    }
+
+    fn add<F>(&mut self, kind: Kind, watch: impl FnOnce(Kind) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let id = self.tasks.spawn(watch(kind)).id();
+        self.kinds.insert(id, kind);
+    }
+}
+
+#[cfg(test)]
+mod tests;

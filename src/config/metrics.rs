@@ -15,7 +15,7 @@ use super::check::Checker;
 use super::section::section;
 use super::value::Number;
 use crate::metrics::prometheus::{Connection, ExporterMatchers, Matchers, NodeLabel, Queries};
-use crate::metrics::{BODY_LIMIT, Query, Settings, Source};
+use crate::metrics::{BODY_LIMIT, Limits, Query, Settings, Source};
 use crate::metrics::{metrics_api, poller, prometheus, replay};
 use evenkeel_kubernetes::written::Text;
 
@@ -86,7 +86,9 @@ impl MetricsSection {
         } = self;
         let timeout = check.period("metrics.timeout", timeout);
         // All are checked, so that a mistake shows before the source is switched.
-        let prometheus = prometheus.check(timeout, check);
+        // A query is given up when its answer would be too old to be used.
+        let patience = timeout.saturating_mul(4).min(max_age.unsigned_abs());
+        let prometheus = prometheus.check(patience, check);
         let replayed = replay.check(check);
         if *source == SourceName::Replay && replayed.file.as_os_str().is_empty() {
             check.refuse(
@@ -98,7 +100,7 @@ impl MetricsSection {
             source: match source {
                 SourceName::Prometheus => Source::Prometheus(Box::new(prometheus)),
                 SourceName::MetricsApi => Source::MetricsApi(metrics_api::Settings {
-                    timeout,
+                    timeout: patience,
                     body_limit: BODY_LIMIT,
                 }),
                 SourceName::Replay => Source::Replay(replayed),
@@ -106,16 +108,17 @@ impl MetricsSection {
             },
             poller: poller::Settings {
                 interval: check.period("metrics.interval", interval),
-                // A round asks some ten questions, each with its own timeout; none may still be
-                // under way when its answer would be too old to be used.
-                timeout: timeout.saturating_mul(4).min(max_age.unsigned_abs()),
+                limits: Limits {
+                    deadline: timeout.min(patience),
+                    patience,
+                },
             },
         }
     }
 }
 
 impl PrometheusSection {
-    fn check(&self, timeout: Duration, check: &mut Checker) -> prometheus::Settings {
+    fn check(&self, patience: Duration, check: &mut Checker) -> prometheus::Settings {
         let Self {
             url,
             bearer_token_file,
@@ -131,7 +134,7 @@ impl PrometheusSection {
                 url: check_url(check, url.as_ref()),
                 bearer_token_file: path(bearer_token_file),
                 ca_file: path(ca_file),
-                timeout,
+                timeout: patience,
                 body_limit: BODY_LIMIT,
             },
             window: check.duration("metrics.prometheus.window", window),

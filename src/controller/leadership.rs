@@ -24,7 +24,8 @@ use tracing::{info, warn};
 use super::switch::WriteSwitch;
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
-use evenkeel_kubernetes::plan::election::{Election, Record, Step, Timing};
+use evenkeel_kubernetes::lease::Record;
+use evenkeel_kubernetes::plan::election::{Election, Step, Timing};
 
 /// The Lease, and the times of holding it.
 #[derive(Debug, Clone, PartialEq, Eq)]

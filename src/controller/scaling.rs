@@ -146,7 +146,10 @@ impl Scaling {
             targets.tick(&view.targets, &tick)
         });
         let (targets, mut ticked) = worked.await;
-        self.metrics.ticked(begun.elapsed(), ticked.bytes);
+        let Ticked {
+            bytes, quarantined, ..
+        } = ticked;
+        self.metrics.ticked(begun.elapsed(), bytes, quarantined);
         if decides {
             self.metrics
                 .board()
@@ -183,9 +186,9 @@ impl Scaling {
     }
 }
 
-/// Works on the targets on the blocking pool. Work that panics has been reported by then; the
-/// targets are learned anew.
-async fn work<T: Default + Send + 'static>(
+/// Works on the targets on the blocking pool. What panics in one target is caught there; a panic in
+/// the work that they share is passed on, and ends the service.
+async fn work<T: Send + 'static>(
     mut targets: Targets,
     work: impl FnOnce(&mut Targets) -> T + Send + 'static,
 ) -> (Targets, T) {
@@ -193,10 +196,14 @@ async fn work<T: Default + Send + 'static>(
         let outcome = work(&mut targets);
         (targets, outcome)
     });
-    worked.await.unwrap_or_else(|error| {
-        tracing::error!(%error, "a tick of the scaling loop broke off; all targets begin anew");
-        Default::default()
-    })
+    match worked.await {
+        Ok(worked) => worked,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // Only a runtime that shuts down cancels its blocking work.
+            Err(_) => std::future::pending().await,
+        },
+    }
 }
 
 #[cfg(test)]

@@ -120,6 +120,9 @@ pub struct Right {
     pub namespace: Option<String>,
     /// Only needed where Evenkeel makes its own certificates.
     pub for_certificates: bool,
+    /// Only needed where Pods are given to a second scheduler.
+    #[serde(default)]
+    pub for_second_scheduler: bool,
     pub allowed: bool,
 }
 

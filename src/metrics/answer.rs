@@ -94,6 +94,10 @@ impl Answers {
         self.0.push((query, answer));
     }
 
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// True where the query has been answered in this round.
     pub(crate) fn hold(&self, query: Query) -> bool {
         self.0.iter().any(|(answered, _)| *answered == query)

@@ -87,6 +87,9 @@ pub enum MetricsError {
         /// The most that is read.
         limit: Bytes,
     },
+    /// Under way still, or resting after it was slow; the answer before it counts, if there is one.
+    #[error("slower than a round; the answer before it counts until it comes")]
+    Late,
     /// Not asked, because the queries before it could not reach the server.
     #[error("not asked, as the server did not answer the queries before it")]
     Skipped,
@@ -130,6 +133,7 @@ impl MetricsError {
             Self::ResultType { .. } => "ResultType",
             Self::Warnings { .. } => "Warnings",
             Self::TooLarge { .. } => "TooLarge",
+            Self::Late => "Late",
             Self::Skipped => "Skipped",
             Self::Aborted => "Aborted",
         }

@@ -112,9 +112,11 @@ impl Metrics {
         for report in &round.reports {
             let query = report.query.as_str();
             let label = QueryLabel { query };
-            self.durations
-                .get_or_create(&label)
-                .observe(report.took.as_secs_f64());
+            if report.has_ended() {
+                self.durations
+                    .get_or_create(&label)
+                    .observe(report.took.as_secs_f64());
+            }
             for (cause, count) in report.dropped.iter().filter(|(_, count)| *count > 0) {
                 let cause = cause.as_str();
                 self.dropped
@@ -166,13 +168,14 @@ mod tests {
         metrics.register(&mut registry);
         let mut dropped = Dropped::default();
         dropped.add(DropCause::Negative);
+        let report = |error| QueryReport {
+            query: Query::Node(Resource::Cpu),
+            took: Duration::from_millis(20),
+            dropped,
+            error: Some(Arc::new(error)),
+        };
         let round = Round {
-            reports: vec![QueryReport {
-                query: Query::Node(Resource::Cpu),
-                took: Duration::from_millis(20),
-                dropped,
-                error: Some(Arc::new(MetricsError::Timeout)),
-            }],
+            reports: vec![report(MetricsError::Timeout), report(MetricsError::Late)],
             ..Round::default()
         };
         metrics.observe(Ok(&round));
@@ -184,8 +187,9 @@ mod tests {
         for line in [
             "metrics_query_duration_seconds_count{query=\"nodeCpu\"} 1",
             "metrics_query_failures_total{query=\"nodeCpu\",reason=\"Timeout\"} 1",
+            "metrics_query_failures_total{query=\"nodeCpu\",reason=\"Late\"} 1",
             "metrics_query_failures_total{query=\"all\",reason=\"Skipped\"} 1",
-            "metrics_values_dropped_total{query=\"nodeCpu\",cause=\"Negative\"} 1",
+            "metrics_values_dropped_total{query=\"nodeCpu\",cause=\"Negative\"} 2",
             "metrics_sample_age_seconds 10.0",
             "metrics_self_check_findings{reason=\"NoSeries\"} 1",
             "metrics_self_check_findings{reason=\"UseLabel\"} 0",

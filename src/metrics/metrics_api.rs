@@ -248,7 +248,7 @@ mod tests {
     use std::convert::Infallible;
 
     use super::*;
-    use crate::metrics::cache::{self, MetricsCache};
+    use crate::metrics::asking::{Asking, Limits};
     use crate::metrics::round::Round;
     use evenkeel_core::placement::usage::PodName;
 
@@ -273,13 +273,13 @@ mod tests {
         MetricsApiSource::new(kube::Client::new(service, "default"), settings)
     }
 
-    async fn ask(source: &MetricsApiSource) -> Result<Round, Arc<MetricsError>> {
-        let cache = MetricsCache::new(&cache::Settings {
-            capacity: 2,
-            time_to_idle: None,
-            timeout: Duration::from_secs(60),
-        });
-        Round::ask(source, &cache, Timestamp::UNIX_EPOCH).await
+    async fn ask(source: MetricsApiSource) -> Result<Round, Arc<MetricsError>> {
+        let limits = Limits {
+            deadline: Duration::from_secs(60),
+            patience: Duration::from_secs(60),
+        };
+        let mut asking = Asking::new(Arc::new(source), limits);
+        asking.round(Timestamp::UNIX_EPOCH).await
     }
 
     #[tokio::test]
@@ -289,7 +289,7 @@ mod tests {
             "/apis/metrics.k8s.io/v1beta1/pods" => (200, PODS),
             _ => (404, ""),
         });
-        let round = ask(&source).await.unwrap();
+        let round = ask(source).await.unwrap();
         let node = round.usage.node("worker-1");
         let cpu = node[Resource::Cpu].unwrap();
         assert_eq!(cpu.value, Amount::new(157));
@@ -318,7 +318,7 @@ mod tests {
                 (503, "try later")
             }
         });
-        let round = ask(&source).await.unwrap();
+        let round = ask(source).await.unwrap();
         assert_eq!(round.usage.node_names().len(), 2);
         let failures: Vec<_> = round
             .failures()
@@ -359,7 +359,7 @@ mod tests {
             ),
         ];
         for (answer, reason) in cases {
-            let error = ask(&source(answer)).await.unwrap_err();
+            let error = ask(source(answer)).await.unwrap_err();
             assert_eq!(error.reason(), reason, "{error}");
         }
     }
@@ -368,7 +368,7 @@ mod tests {
     async fn an_answer_beyond_the_limit_is_not_read_whole() {
         let mut source = source(|_| (200, NODES));
         source.settings.body_limit = Bytes(16);
-        let error = ask(&source).await.unwrap_err();
+        let error = ask(source).await.unwrap_err();
         assert_eq!(error.reason(), "TooLarge");
     }
 

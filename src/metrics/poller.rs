@@ -1,10 +1,7 @@
 //! The task that asks the source's queries at each tick.
 //!
-//! It is one for all sources: what they answer is kept here, by the key of each query. Ticks stand
-//! at fixed distances from the start; a round that takes longer swallows the ticks it overlaps, so
-//! that there are never two at once and a slow source is not asked more often than it can answer. A
-//! failing source is asked again at the next tick: rounds are few and small, so there is nothing to
-//! back off from.
+//! It is one for all sources. Ticks stand at fixed distances from the start; a round that takes
+//! longer swallows the ticks it overlaps, so that there are never two at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,24 +10,22 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
-use super::cache::{self, MetricsCache};
+use super::asking::{Asking, Limits};
 use super::error::MetricsError;
 use super::instruments::Metrics;
-use super::query::QueryKey;
-use super::round::{AnswerCache, Round};
+use super::round::Round;
 use super::source::MetricsSource;
 use evenkeel_clock::Clock;
 
 /// While a fault lasts it is logged this often.
 const FAULT_LOG_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 
-/// Interval and time limit of rounds.
+/// The distance of rounds and their time limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The distance between ticks, by the cluster's clock.
     pub interval: Duration,
-    /// The longest that a whole round may take.
-    pub timeout: Duration,
+    pub limits: Limits,
 }
 
 /// Outcome of a tick.
@@ -44,10 +39,9 @@ pub struct Update {
 
 /// Asks a source at each tick, until cancelled.
 pub struct Poller {
-    source: Arc<dyn MetricsSource>,
-    settings: Settings,
+    asking: Asking,
+    interval: Duration,
     clock: Clock,
-    cache: AnswerCache,
     metrics: Metrics,
     fault_logged_at: Option<Timestamp>,
 }
@@ -61,16 +55,11 @@ impl Poller {
         clock: Clock,
         metrics: Metrics,
     ) -> Self {
-        let cache = MetricsCache::new(&cache::Settings {
-            capacity: u64::try_from(source.queries().len()).unwrap_or(u64::MAX),
-            time_to_idle: None,
-            timeout: settings.timeout,
-        });
+        let Settings { interval, limits } = settings;
         Self {
-            source,
-            settings,
+            asking: Asking::new(source, limits),
+            interval,
             clock,
-            cache,
             metrics,
             fault_logged_at: None,
         }
@@ -79,7 +68,7 @@ impl Poller {
     /// Polls until cancelled, at once and then at each tick, and hands over what each brought.
     pub async fn run(mut self, cancelled: CancellationToken, mut each: impl FnMut(Update) + Send) {
         let clock = self.clock;
-        let interval = SignedDuration::try_from(self.settings.interval);
+        let interval = SignedDuration::try_from(self.interval);
         let interval = interval.unwrap_or(SignedDuration::MAX);
         let mut ticks = tokio::time::interval(clock.period(interval));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -92,34 +81,20 @@ impl Poller {
         cancelled.run_until_cancelled(polling).await;
     }
 
-    /// One round at `now`; none where the whole of it takes longer than the timeout.
+    /// One round at `now`.
     pub async fn poll(&mut self, now: Timestamp) -> Update {
-        let asking = Round::ask(&*self.source, &self.cache, now);
-        let outcome = tokio::time::timeout(self.settings.timeout, asking)
-            .await
-            .unwrap_or_else(|_| Err(Arc::new(MetricsError::Timeout)))
-            .map(Arc::new);
+        let outcome = self.asking.round(now).await.map(Arc::new);
         self.metrics
             .observe(outcome.as_deref().map_err(|error| &**error));
         self.log(&outcome, now);
-        if let Some(newest) = self.newest().await {
+        if let Some(newest) = self.asking.newest().await {
             self.metrics.observe_age(now.duration_since(newest));
         }
         Update { at: now, outcome }
     }
 
-    /// The time of the newest measurement of any node, of this round or one before it.
-    async fn newest(&self) -> Option<Timestamp> {
-        let (mut newest, source) = (None, self.source.name());
-        for &query in self.source.queries() {
-            let kept = self.cache.get(&QueryKey { source, query }).await;
-            newest = newest.max(kept.and_then(|kept| kept.value.newest()));
-        }
-        newest
-    }
-
     fn log(&mut self, outcome: &Result<Arc<Round>, Arc<MetricsError>>, now: Timestamp) {
-        let source = self.source.name();
+        let source = self.asking.source();
         let fault = match outcome {
             Err(error) => Some(("all", &**error)),
             Ok(round) => round
@@ -204,7 +179,10 @@ mod tests {
     fn poller(source: &Arc<Fake>, metrics: &Metrics) -> Poller {
         let settings = Settings {
             interval: Duration::from_secs(15),
-            timeout: Duration::from_secs(60),
+            limits: Limits {
+                deadline: Duration::from_secs(10),
+                patience: Duration::from_secs(40),
+            },
         };
         Poller::new(source.clone(), settings, Clock::real(), metrics.clone())
     }
@@ -237,22 +215,9 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_round_that_takes_longer_than_its_timeout_is_none_and_its_answers_are_kept() {
-        let source = Arc::new(Fake {
-            up: true.into(),
-            takes: Duration::from_secs(40),
-            ..Fake::default()
-        });
-        let mut poller = poller(&source, &Metrics::default());
-        let update = poller.poll(second(0)).await;
-        assert_eq!(update.outcome.unwrap_err().reason(), "Timeout");
-        assert_eq!(poller.newest().await, Some(second(0)));
-    }
-
-    #[tokio::test(start_paused = true)]
     async fn rounds_never_overlap_and_end_when_cancelled() {
         let source = Arc::new(Fake {
-            takes: Duration::from_secs(20),
+            takes: Duration::from_secs(5),
             ..Fake::default()
         });
         let poller = poller(&source, &Metrics::default());
@@ -267,6 +232,7 @@ mod tests {
         cancelled.cancel();
         running.await.unwrap();
         assert!(updates.recv().await.is_none());
-        assert_eq!(source.most_running.load(Ordering::SeqCst), 1);
+        // The two queries of one round.
+        assert_eq!(source.most_running.load(Ordering::SeqCst), 2);
     }
 }

@@ -1,8 +1,8 @@
 //! Usage of all nodes and Pods from a Prometheus, or anything else that answers its query API.
 //!
 //! A round is at most one instant query for each resource of the nodes and one for each of the
-//! Pods, whatever the size of the cluster, asked one after the other so that the text of a single
-//! answer is in memory at a time. Prometheus evaluates each at its own present; ages come from
+//! Pods, whatever the size of the cluster, of which a few are asked at once and their texts in
+//! memory. Prometheus evaluates each at its own present; ages come from
 //! queries that ask when the exporters were read. A failed query leaves only its part absent.
 
 mod answer;

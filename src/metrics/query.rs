@@ -50,6 +50,11 @@ impl Query {
         Self::NetworkCapacity,
     ];
 
+    /// True where the answers to other queries are read by this one's.
+    pub(crate) const fn dates_others(self) -> bool {
+        matches!(self, Self::SampleTime(_) | Self::NodeMetrics)
+    }
+
     /// The name in metrics, logs and the configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -8,12 +8,14 @@ use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
 use super::measuring;
-use super::parts::{Parts, Tasks};
+use super::parts::{Parts, Tasks, lasting};
 use crate::certificates::CertificateProvider;
-use crate::cluster::watch;
+use crate::cluster::ClusterState;
+use crate::cluster::watch::{self, LeaseName, Watches};
 use crate::config::{Config, Writes};
 use crate::controller::scaling::{self, Past, Scaling};
 use crate::controller::{Elector, Leadership, Rounds, WriteQueue, WriteSwitch, Writer};
+use crate::server::Condition;
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::Shared;
 
@@ -21,7 +23,7 @@ use evenkeel_core::forecast::Shared;
 /// a changed ConfigMap, and the kill switch should not add to that.
 const RELOAD: Duration = Duration::from_secs(1);
 
-/// Pause between two looks whether all stores have been filled.
+/// Pause between two looks whether all stores are filled.
 const SYNC: Duration = Duration::from_millis(100);
 
 /// Starts everything that lasts until `cancel`, and gives the source of the certificates.
@@ -41,7 +43,7 @@ pub(super) fn start(
         leadership.clone(),
         parts.switch.clone(),
     );
-    tasks.spawn(finish(elector.run(cancel.clone())));
+    lasting(tasks, "election", cancel, elector.run(cancel.clone()));
     let (writer, queue) = Writer::new(
         client.clone(),
         config.writer,
@@ -49,7 +51,7 @@ pub(super) fn start(
         parts.switch.clone(),
         parts.instruments.controller.clone(),
     );
-    tasks.spawn(finish(writer.run(cancel.clone())));
+    lasting(tasks, "writer", cancel, writer.run(cancel.clone()));
     rounds(parts, &queue, leadership.clone(), cancel, tasks);
     let scaling = Scaling {
         settings: scaling_settings(parts),
@@ -66,12 +68,9 @@ pub(super) fn start(
             calendar: config.calendar.clone(),
         }),
     };
-    tasks.spawn(finish(scaling.run(cancel.clone())));
-    tasks.spawn(finish(reload(
-        config.clone(),
-        parts.switch.clone(),
-        cancel.clone(),
-    )));
+    lasting(tasks, "scaling loop", cancel, scaling.run(cancel.clone()));
+    let reload = reload(config.clone(), parts.switch.clone(), cancel.clone());
+    lasting(tasks, "watch of the configuration", cancel, reload);
     let (settings, namespace) = (&config.certificates, &parts.replica.namespace);
     Ok(CertificateProvider::new(settings, namespace, client, queue))
 }
@@ -87,30 +86,54 @@ fn scaling_settings(parts: &Parts) -> scaling::Settings {
     }
 }
 
-async fn finish(part: impl Future<Output = ()>) -> anyhow::Result<()> {
-    part.await;
-    Ok(())
-}
-
 fn watches(parts: &Parts, cancel: &CancellationToken, tasks: &mut Tasks) {
     let synced = parts.readiness.condition("stores synced");
     let (client, cluster) = (parts.client.clone(), parts.cluster.clone());
     let metrics = parts.instruments.cluster.clone();
     let cancel = cancel.clone();
-    tasks.spawn(async move {
-        let mut watches = tokio::task::JoinSet::new();
-        watch::start(&client, &cluster, &metrics, watch::DISCOVERY, &mut watches);
-        let filling = async {
-            while !cluster.unsynced().is_empty() {
-                tokio::time::sleep(SYNC).await;
-            }
-            synced.met();
-            tracing::info!(nodes = cluster.node_names().len(), "all stores are filled");
-        };
-        cancel.run_until_cancelled(filling).await;
-        cancel.cancelled().await;
-        Ok(())
+    let second_scheduler = parts.config.policy.scheduler_name.clone();
+    let second_scheduler = second_scheduler.map(|name| LeaseName {
+        namespace: parts.replica.namespace.clone(),
+        name,
     });
+    tasks.spawn(async move {
+        let mut watches = Watches::start(
+            &client,
+            &cluster,
+            &metrics,
+            watch::DISCOVERY,
+            second_scheduler,
+        );
+        let synced = follow_stores(&cluster, &synced);
+        tokio::select! {
+            ended = watches.ended() => Err(ended.into()),
+            () = synced => Ok(()),
+            () = cancel.cancelled() => Ok(()),
+        }
+    });
+}
+
+/// Keeps the condition in line with the stores, which are not filled any more once their watch has
+/// been refused for a while.
+async fn follow_stores(cluster: &ClusterState, synced: &Condition) {
+    let mut filled = false;
+    loop {
+        let missing = cluster.unsynced();
+        match (filled, missing.is_empty()) {
+            (false, true) => {
+                synced.met();
+                tracing::info!(nodes = cluster.node_names().len(), "all stores are filled");
+            }
+            (true, false) => {
+                synced.lost();
+                let missing: Vec<_> = missing.iter().map(|kind| kind.singular()).collect();
+                tracing::error!(?missing, "stores cannot be kept any more");
+            }
+            (true, true) | (false, false) => {}
+        }
+        filled = missing.is_empty();
+        tokio::time::sleep(SYNC).await;
+    }
 }
 
 fn rounds(
@@ -140,7 +163,7 @@ fn rounds(
         shown.observe(&cluster);
         api.observe(clock::now());
     };
-    tasks.spawn(finish(rounds.run(cancel.clone(), observe)));
+    lasting(tasks, "rounds", cancel, rounds.run(cancel.clone(), observe));
 }
 
 /// Sets the kill switch as the file says, as long as the file says it.

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use tokio_util::sync::CancellationToken;
 
-use super::parts::{Parts, Tasks};
+use super::parts::{Parts, Tasks, lasting};
 use crate::metrics::metrics_api::MetricsApiSource;
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::replay::{ReplaySource, Trace};
@@ -34,17 +34,13 @@ pub(super) fn start(
     let each = move |update: crate::metrics::Update| {
         let Ok(round) = update.outcome else { return };
         cluster.apply_sample(Arc::clone(&round.usage), update.at);
-        samples.put(Arc::clone(&round.usage), update.at);
+        samples.put(&round, update.at);
         if let Some(first) = first.take() {
             // Nobody listens where there is nothing to check.
             let _ = first.send(round);
         }
     };
-    let polling = poller.run(cancel.clone(), each);
-    tasks.spawn(async move {
-        polling.await;
-        Ok(())
-    });
+    lasting(tasks, "measuring", cancel, poller.run(cancel.clone(), each));
     if let Some(prometheus) = prometheus.clone() {
         let client = parts.client.clone();
         let cancel = cancel.clone();

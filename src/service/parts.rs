@@ -3,6 +3,7 @@
 use anyhow::Context as _;
 use kube::Client;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use super::client;
 use crate::cluster::{self, ClusterState};
@@ -15,6 +16,22 @@ use evenkeel_clock::Clock;
 
 /// The parts that must not end before the service does; the first failure ends it.
 pub(super) type Tasks = JoinSet<anyhow::Result<()>>;
+
+/// Starts a part that lasts until `cancel`. Where it ends before, the service ends with it, rather
+/// than go on without it and say nothing.
+pub(super) fn lasting(
+    tasks: &mut Tasks,
+    name: &'static str,
+    cancel: &CancellationToken,
+    part: impl Future<Output = ()> + Send + 'static,
+) {
+    let cancel = cancel.clone();
+    tasks.spawn(async move {
+        part.await;
+        anyhow::ensure!(cancel.is_cancelled(), "the {name} ended before the service");
+        Ok(())
+    });
+}
 
 /// The parts that others are given.
 pub(super) struct Parts {

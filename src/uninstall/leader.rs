@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use evenkeel_kubernetes::plan::election::Record;
+use evenkeel_kubernetes::lease::Record;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};

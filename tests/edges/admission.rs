@@ -14,8 +14,10 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use evenkeel::cluster::ClusterState;
 use evenkeel::server::paths::MUTATE;
+use evenkeel_clock as clock;
 use evenkeel_core::placement::Policy;
 use evenkeel_kubernetes::admission::{Outcome, Request, review};
+use evenkeel_kubernetes::lease::Record;
 use evenkeel_kubernetes::snapshot::Snapshot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -146,6 +148,7 @@ fn nodes() -> ClusterState {
 fn opted_in(policy: Policy) -> Asked {
     let cluster = nodes();
     add_namespace(&cluster, NAMESPACE, &[("evenkeel.dev/enabled", "true")]);
+    renewed(&cluster, &[4, 2]);
     Asked::new(cluster, policy)
 }
 
@@ -305,6 +308,92 @@ async fn recorded_requests_are_answered_as_computed_by_hand() {
     assert_eq!(checked.len(), EXPECTED.len() + 1, "{checked:?}");
 }
 
+/// True for what is left to the cluster's own scheduler.
+fn is_clusters_own(pod: &Value) -> bool {
+    let class = pod["spec"]["priorityClassName"]
+        .as_str()
+        .unwrap_or_default();
+    let owners = pod["metadata"]["ownerReferences"].as_array();
+    let is_daemon = |owner: &Value| owner["kind"] == "DaemonSet";
+    class.starts_with("system-") || owners.is_some_and(|owners| owners.iter().any(is_daemon))
+}
+
+/// The Lease of the second scheduler, renewed at these seconds before now.
+fn renewed(cluster: &ClusterState, ago: &[i64]) {
+    for &ago in ago {
+        let at = cluster.now() - jiff::SignedDuration::from_secs(ago);
+        let record = Record {
+            holder: Some("a".to_owned()),
+            resource_version: ago.to_string(),
+            duration: std::time::Duration::from_secs(15),
+            renewed: Some(at),
+            transitions: 0,
+        };
+        cluster.apply_scheduler_lease(&record, at);
+    }
+}
+
+/// A member of the request, and what it is set to.
+type Change = (&'static str, Value);
+
+/// Requests that differ from that of a plain Pod, and whether the second scheduler may have it.
+fn for_schedulers() -> [(Option<Change>, bool); 8] {
+    let class = |name: &str| ("/object/spec/priorityClassName", json!(name));
+    let daemon = json!([{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "a", "uid": "a",
+                         "controller": true}]);
+    let mirror = json!({"kubernetes.io/config.mirror": "a"});
+    [
+        (None, true),
+        (Some(("/object/spec/schedulerName", json!(""))), true),
+        (
+            Some(("/object/spec/schedulerName", json!("volcano"))),
+            false,
+        ),
+        (Some(class("system-node-critical")), false),
+        (Some(class("system-cluster-critical")), false),
+        (Some(("/object/metadata/ownerReferences", daemon)), false),
+        (Some(("/object/metadata/annotations", mirror)), false),
+        (Some(("/namespace", json!("kube-system"))), false),
+    ]
+}
+
+/// The harm of a second scheduler that is gone: whoever is given to it waits for ever.
+#[tokio::test]
+async fn pods_are_given_to_the_second_scheduler_while_it_is_alive_and_the_clusters_own_never() {
+    for (leases, is_alive) in [
+        (&[][..], false),
+        (&[2], false),
+        (&[4, 2], true),
+        (&[40, 20], false),
+        (&[14, 1], true),
+        (&[40, 2], false),
+    ] {
+        let cluster = nodes();
+        for namespace in [NAMESPACE, "kube-system"] {
+            add_namespace(&cluster, namespace, &[("evenkeel.dev/enabled", "true")]);
+        }
+        renewed(&cluster, leases);
+        let second = Policy {
+            scheduler_name: Some("evenkeel-scheduler".to_owned()),
+            ..policy()
+        };
+        let service = Asked::new(cluster, second);
+        for (change, may_go) in for_schedulers() {
+            let mut review = recorded("pod-create-plain");
+            let changed = format!("{leases:?} {change:?}");
+            if let Some((path, value)) = change {
+                let (parent, member) = path.rsplit_once('/').unwrap();
+                review["request"].pointer_mut(parent).unwrap()[member] = value;
+            }
+            let patched = ask(&service, &review).await.patched.unwrap();
+            let before = &review["request"]["object"]["spec"]["schedulerName"];
+            let second = json!("evenkeel-scheduler");
+            let expected = if may_go && is_alive { &second } else { before };
+            assert_eq!(&patched["spec"]["schedulerName"], expected, "{changed}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_second_review_changes_nothing() {
     for policy in [
@@ -327,7 +416,17 @@ async fn a_second_review_changes_nothing() {
                 continue;
             };
             if let Some(scheduler) = &scheduler {
-                assert_eq!(patched["spec"]["schedulerName"], scheduler.as_str());
+                let pod = &review["request"]["object"];
+                let expected = if is_clusters_own(pod) {
+                    "default-scheduler"
+                } else {
+                    scheduler.as_str()
+                };
+                assert_eq!(
+                    patched["spec"]["schedulerName"], expected,
+                    "{}",
+                    recorded.name
+                );
             }
             review["request"]["object"] = patched;
             review["request"]["uid"] = "another".into();
@@ -370,7 +469,7 @@ fn nothing_is_decided_on_a_cluster_that_was_never_listed() {
     let mut snapshot = Snapshot::clone(&cluster.snapshot());
     for (synced, outcome) in [(true, Outcome::Patched), (false, Outcome::NotSynced)] {
         snapshot.synced = synced;
-        let reviewed = review(&request, &snapshot, &policy());
+        let reviewed = review(&request, &snapshot, &policy(), clock::now());
         assert_eq!(reviewed.outcome, outcome);
         let answer: Value = serde_json::from_slice(&reviewed.body).unwrap();
         assert_eq!(answer["response"]["allowed"], true);

@@ -765,6 +765,15 @@ fn the_second_scheduler_serves_the_name_that_admission_sets() {
     );
     let lease = &config["leaderElection"];
     assert_eq!(lease["resourceNamespace"], code::NAMESPACE);
+    // Evenkeel looks for the Lease by the name of the scheduler.
+    assert_eq!(
+        lease["resourceName"],
+        config["profiles"][0]["schedulerName"]
+    );
+    let mut needed = access(Need::Always);
+    needed.extend(access(Need::SelfManagedCertificates));
+    needed.extend(access(Need::SecondScheduler));
+    assert_eq!(granted(&objects), needed);
     let role = find(&objects, "Role", "evenkeel-scheduler");
     assert_eq!(
         role["rules"][1]["resourceNames"],

@@ -13,7 +13,9 @@ use evenkeel::metrics::prometheus::{
     Connection, ExporterMatchers, Grid, NodeLabel, PrometheusSource, Queries, Settings,
     WorkloadName,
 };
-use evenkeel::metrics::{AnswerCache, DropCause, MetricsError, Round, cache, self_check};
+use evenkeel::metrics::{
+    Asking, DropCause, Limits, MetricsError, MetricsSource, Round, self_check,
+};
 use evenkeel_clock as clock;
 use evenkeel_core::units::{Amount, Bytes, Resource};
 use jiff::SignedDuration;
@@ -46,17 +48,18 @@ fn settings(url: &evenkeel_http_client::Uri) -> Settings {
 async fn sample(stand_in: &StandIn, timeout: Duration) -> Result<Round, Arc<MetricsError>> {
     let mut settings = settings(&stand_in.url);
     settings.connection.timeout = timeout;
-    ask(&PrometheusSource::new(settings)).await
+    ask(&Arc::new(PrometheusSource::new(settings))).await
 }
 
 /// One round, with nothing kept of any before it.
-async fn ask(source: &PrometheusSource) -> Result<Round, Arc<MetricsError>> {
-    let cache = AnswerCache::new(&cache::Settings {
-        capacity: 20,
-        time_to_idle: None,
-        timeout: PATIENT,
-    });
-    Round::ask(source, &cache, clock::now()).await
+async fn ask(source: &Arc<PrometheusSource>) -> Result<Round, Arc<MetricsError>> {
+    let limits = Limits {
+        deadline: PATIENT,
+        patience: PATIENT,
+    };
+    Asking::new(Arc::clone(source) as Arc<dyn MetricsSource>, limits)
+        .round(clock::now())
+        .await
 }
 
 /// One node, one Pod, and what else the form says, as a sound Prometheus would answer.
@@ -99,7 +102,7 @@ async fn a_sound_server_is_asked_by_post_thirteen_times() {
 async fn a_server_behind_a_prefix_is_asked_there() {
     let stand_in = start(sound).await;
     let url = evenkeel_http_client::join(&stand_in.url, "prometheus/", &[]).unwrap();
-    let source = PrometheusSource::new(settings(&url));
+    let source = Arc::new(PrometheusSource::new(settings(&url)));
     ask(&source).await.unwrap();
     let heads = stand_in.asked.heads.lock().unwrap();
     assert_eq!(heads[0].0, "POST /prometheus/api/v1/query");
@@ -153,7 +156,7 @@ async fn a_server_that_is_down_is_told_from_one_that_is_slow() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let source = PrometheusSource::new(settings(&url.parse().unwrap()));
+    let source = Arc::new(PrometheusSource::new(settings(&url.parse().unwrap())));
     let error = ask(&source).await.unwrap_err();
     assert_eq!(error.reason(), "Connect", "{error}");
 }
@@ -281,7 +284,9 @@ async fn every_built_in_query_keeps_to_the_matchers() {
         all: r#"cluster="k""#.parse().unwrap(),
         ..ExporterMatchers::default()
     };
-    ask(&PrometheusSource::new(settings)).await.unwrap();
+    ask(&Arc::new(PrometheusSource::new(settings)))
+        .await
+        .unwrap();
     let forms = stand_in.asked.forms.lock().unwrap();
     assert_eq!(forms.len(), 13);
     // `{cluster="k"`, in the form's encoding.
@@ -321,7 +326,7 @@ async fn the_past_is_asked_for_by_post_and_taken_only_where_it_was_asked_for() {
         )])
     })
     .await;
-    let source = PrometheusSource::new(settings(&stand_in.url));
+    let source = Arc::new(PrometheusSource::new(settings(&stand_in.url)));
     let grid = Grid {
         first: jiff::Timestamp::from_millisecond(1_000_500).unwrap(),
         step: SignedDuration::from_secs(15),
@@ -354,7 +359,7 @@ async fn a_range_that_is_refused_floods_or_hangs_ends_with_its_reason() {
         let stand_in = start(move |_| reply.clone()).await;
         let mut settings = settings(&stand_in.url);
         settings.connection.timeout = if hangs { HASTY } else { PATIENT };
-        let source = PrometheusSource::new(settings);
+        let source = Arc::new(PrometheusSource::new(settings));
         let grid = Grid {
             first: clock::now(),
             step: SignedDuration::from_secs(15),
@@ -372,7 +377,7 @@ async fn the_token_is_read_anew_and_never_told() {
     let stand_in = start(|_| Reply::Answer(401, String::new())).await;
     let mut settings = settings(&stand_in.url);
     settings.connection.bearer_token_file = Some(file.clone());
-    let source = PrometheusSource::new(settings);
+    let source = Arc::new(PrometheusSource::new(settings));
     let missing = ask(&source).await.unwrap_err();
     assert_eq!(missing.reason(), "Credentials");
     for token in ["first", "second"] {
@@ -398,7 +403,7 @@ async fn only_a_server_of_the_given_authority_is_believed_and_the_file_may_chang
     let file = folder.path().join("ca.crt");
     let mut settings = settings(&serve_tls(&good).await);
     settings.connection.ca_file = Some(file.clone());
-    let source = PrometheusSource::new(settings);
+    let source = Arc::new(PrometheusSource::new(settings));
     for (pem, outcome) in [
         (bad.cert.pem(), Some("Connect")),
         (good.cert.pem(), None),

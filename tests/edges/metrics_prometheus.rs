@@ -7,6 +7,7 @@
 use crate::support::metrics_exporter as exporter;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::metrics_exporter::Exporter;
@@ -16,7 +17,7 @@ use evenkeel::metrics::prometheus::{
     WorkloadName,
 };
 use evenkeel::metrics::self_check::{self, Finding, NodeIdentity};
-use evenkeel::metrics::{AnswerCache, Round, cache};
+use evenkeel::metrics::{Asking, Limits, MetricsSource, Round};
 use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Bytes, Resource, Resources};
@@ -78,9 +79,9 @@ fn configuration(exporter: SocketAddr) -> String {
     text
 }
 
-fn source(prometheus: &Prometheus, matchers: &str) -> PrometheusSource {
+fn source(prometheus: &Prometheus, matchers: &str) -> Arc<PrometheusSource> {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    PrometheusSource::new(Settings {
+    Arc::new(PrometheusSource::new(Settings {
         connection: Connection {
             url: prometheus.url.clone(),
             bearer_token_file: None,
@@ -95,23 +96,23 @@ fn source(prometheus: &Prometheus, matchers: &str) -> PrometheusSource {
             ..ExporterMatchers::default()
         },
         queries: Queries::default(),
-    })
+    }))
 }
 
 /// Samples until `wanted` is content, and says at the end what it last missed.
 async fn until(
-    source: &PrometheusSource,
+    source: &Arc<PrometheusSource>,
     prometheus: &Prometheus,
     mut wanted: impl FnMut(&Round) -> Result<(), String>,
 ) -> Round {
     let begun = clock::instant();
-    let cache = AnswerCache::new(&cache::Settings {
-        capacity: 20,
-        time_to_idle: None,
-        timeout: PATIENCE,
-    });
+    let limits = Limits {
+        deadline: PATIENCE,
+        patience: PATIENCE,
+    };
+    let mut asking = Asking::new(Arc::clone(source) as Arc<dyn MetricsSource>, limits);
     loop {
-        let missing = match Round::ask(source, &cache, clock::now()).await {
+        let missing = match asking.round(clock::now()).await {
             Ok(round) => match wanted(&round) {
                 Ok(()) => return round,
                 Err(missing) => missing,
@@ -219,7 +220,7 @@ async fn a_stranger_makes_no_node_idle(prometheus: &Prometheus) {
 
 /// A counter that falls is no negative use and no peak: `rate` goes on from zero.
 async fn counters_that_begin_anew_are_no_load(
-    source: &PrometheusSource,
+    source: &Arc<PrometheusSource>,
     prometheus: &Prometheus,
     exporter: &Exporter,
 ) {
@@ -240,7 +241,7 @@ async fn counters_that_begin_anew_are_no_load(
 
 /// The last measurement of a dead node stays for a window, with the time of its scrape.
 async fn a_dead_node_ages_and_then_is_absent(
-    source: &PrometheusSource,
+    source: &Arc<PrometheusSource>,
     prometheus: &Prometheus,
     exporter: &Exporter,
 ) {
@@ -274,7 +275,7 @@ async fn a_dead_node_ages_and_then_is_absent(
 
 /// `web-1` to `web-3` look like a StatefulSet's Pods, the others of a Deployment by its ending.
 async fn workloads_are_summed_by_the_names_of_their_pods(
-    source: &PrometheusSource,
+    source: &Arc<PrometheusSource>,
     prometheus: &Prometheus,
 ) {
     let name = |workload: &str| WorkloadName {

@@ -7,7 +7,8 @@ use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::dev_api::{
     ask, create, deployment, gone, namespace, patch, path, with_embedded, with_real,
 };
-use evenkeel::cluster::{ClusterState, Metrics, Settings, watch};
+use evenkeel::cluster::watch::Watches;
+use evenkeel::cluster::{ClusterState, Metrics, Settings};
 use evenkeel::telemetry;
 use evenkeel_core::placement::node_table;
 use evenkeel_core::scaling::signal::ResourceName;
@@ -15,7 +16,6 @@ use evenkeel_core::units::Resources;
 use evenkeel_kubernetes::plan::scaling::Observed;
 use kube::Client;
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
 
 #[test]
 fn embedded_targets_follow_their_objects() {
@@ -42,7 +42,7 @@ struct Watched {
     state: ClusterState,
     metrics: Metrics,
     namespace: String,
-    _tasks: JoinSet<()>,
+    _watches: Watches,
 }
 
 impl Watched {
@@ -54,14 +54,14 @@ impl Watched {
             caps_as_demand: false,
             expects_metrics: false,
         });
-        let (metrics, mut tasks) = (Metrics::default(), JoinSet::new());
+        let metrics = Metrics::default();
         let often = Duration::from_millis(200);
-        watch::start(client, &state, &metrics, often, &mut tasks);
+        let at_work = Watches::start(client, &state, &metrics, often, None);
         let watched = Self {
             state,
             metrics,
             namespace,
-            _tasks: tasks,
+            _watches: at_work,
         };
         watched.opt_in(client, "true").await;
         watched

@@ -9,6 +9,7 @@
 pub mod ahp;
 pub mod forecast;
 pub mod max_age;
+pub mod panicked;
 pub mod placement;
 pub mod profile;
 pub mod scaling;

@@ -3,7 +3,7 @@
 //! Everything is a function of policy, state and observation, `now` among them, so that the same
 //! history gives the same decisions to the last bit. Prediction only adds to what reacts to the
 //! load as it is now, moves no faster than the target's scaleUp policies, and does nothing on data
-//! that is missing or stale.
+//! that is missing or stale. A raised floor comes down by the target's scaleDown rules alone.
 //!
 //! The way of the numbers: [`observation`] sums the load of each [`signal`] over the Pods,
 //! [`tracker`] remembers it and asks the models, [`decide`] turns load and forecasts into a
@@ -29,6 +29,7 @@ mod policy;
 mod reason;
 pub mod refill;
 pub mod sample;
+mod scale_down;
 pub mod signal;
 pub mod sum;
 pub mod tick_schedule;

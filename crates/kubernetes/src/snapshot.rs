@@ -9,6 +9,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use crate::namespace_policy::NamespacePolicy;
+use crate::scheduler_lease::SchedulerLease;
 use evenkeel_core::placement::node_table::NodeSet;
 
 /// The namespaces that are known, with their policies.
@@ -26,6 +27,8 @@ pub struct Snapshot {
     pub expects_metrics: bool,
     /// True once every kind of object has been listed.
     pub synced: bool,
+    /// The Lease of the second scheduler, where there is one and it has been seen.
+    pub second_scheduler: Option<SchedulerLease>,
 }
 
 /// The opt-in of a namespace, as far as it is known.

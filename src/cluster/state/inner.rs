@@ -20,6 +20,7 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
 use evenkeel_kubernetes::pod::Pod;
+use evenkeel_kubernetes::scheduler_lease::SchedulerLease;
 use evenkeel_kubernetes::snapshot::Namespaces;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
@@ -35,6 +36,9 @@ pub(super) struct Inner {
     pub(super) owners: Owners,
     pub(super) synced: HashSet<Kind>,
     pub(super) warnings: WarningQueue,
+    /// The name of the second scheduler, where Pods are given to one.
+    pub(super) second_scheduler: Option<String>,
+    pub(super) scheduler_lease: Option<SchedulerLease>,
     pub(super) claims: Claims,
     /// The largest capacities that claims were counted by.
     pub(super) largest: Resources<Option<Amount>>,

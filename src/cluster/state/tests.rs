@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::cluster::PLACEMENT;
 use crate::cluster::WATCHED;
 use evenkeel_core::placement::usage::Measurement;
 use evenkeel_core::units::Resource;

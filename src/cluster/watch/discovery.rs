@@ -25,7 +25,8 @@ pub(super) async fn scaled_objects(client: Client, watch: Watch, interval: Durat
         info!(kind, "the cluster serves this kind, and it is watched");
         watch.state.serve_scaled_objects(true);
         tokio::select! {
-            () = objects::<WatchedScaledObject>(client.clone(), &watch) => {}
+            // It has no end, as no watch has; where it comes to one, so does this.
+            () = objects::<WatchedScaledObject>(client.clone(), &watch) => return,
             () = watch.until(&client, interval, false) => {
                 info!(kind, "the cluster serves this kind no more");
             }

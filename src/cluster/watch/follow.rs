@@ -1,26 +1,43 @@
 //! One watch: follows the events of a kind, applies each object to the picture, and leaves out what
 //! cannot be read.
+//!
+//! A watch that is refused begins again from a new list, since the stream does not tell when a
+//! watch that goes on where it was has been allowed again.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::fmt::Debug;
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use futures::{Stream, StreamExt as _};
+use k8s_openapi::api::coordination::v1::Lease;
 use kube::core::{DeserializeGuard, PartialObjectMeta};
 use kube::runtime::watcher::{Config, Error, Event};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
-use tracing::warn;
+use tracing::{error, info, warn};
 
 use super::object::WatchedObject;
+use super::refusals::Refusals;
 use crate::cluster::metrics::{Metrics, WatchOutcome};
 use crate::cluster::owners::Owner;
 use crate::cluster::state::ClusterState;
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::kinds::Kind;
+
+/// The time after a list for which no refusal may come until the watch counts as allowed again:
+/// one may list and yet not watch.
+const SETTLES: Duration = Duration::from_secs(5);
+
+/// One Lease, by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseName {
+    pub namespace: String,
+    pub name: String,
+}
 
 /// One watch and the picture that it feeds.
 pub(super) struct Watch {
@@ -41,9 +58,19 @@ where
         + 'static,
 {
     let api: Api<DeserializeGuard<K>> = Api::all(client);
-    let events = watcher(api, Config::default()).default_backoff();
+    let events = || watcher(api.clone(), Config::default()).default_backoff();
     let receiver = ObjectReceiver::<K>(PhantomData);
-    watch.borrow().follow(events, &receiver).await;
+    watch.borrow().keep_following(events, &receiver).await;
+}
+
+/// Follows one Lease. Its right is limited to its name, so that the name has to be asked for.
+pub(super) async fn lease(client: Client, watch: Watch, lease: LeaseName) {
+    let LeaseName { namespace, name } = lease;
+    let api: Api<DeserializeGuard<Lease>> = Api::namespaced(client, &namespace);
+    let only = Config::default().fields(&format!("metadata.name={name}"));
+    let events = || watcher(api.clone(), only.clone()).default_backoff();
+    let receiver = ObjectReceiver::<Lease>(PhantomData);
+    watch.keep_following(events, &receiver).await;
 }
 
 pub(super) async fn owners<K>(client: Client, watch: Watch)
@@ -51,9 +78,9 @@ where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
 {
     let api: Api<PartialObjectMeta<K>> = Api::all(client);
-    let events = watcher(api, Config::default()).default_backoff();
+    let events = || watcher(api.clone(), Config::default()).default_backoff();
     let receiver = OwnerReceiver::<K>(watch.kind, PhantomData);
-    watch.follow(events, &receiver).await;
+    watch.keep_following(events, &receiver).await;
 }
 
 /// An object that is left out.
@@ -77,40 +104,111 @@ trait Receiver<T> {
     fn retain(&self, state: &ClusterState, keep: &HashSet<String>);
 }
 
+/// The end of a stream of events.
+enum Over {
+    /// It has no more events, which should not be.
+    Ended,
+    /// The API server refuses the watch.
+    Refused(Error),
+}
+
 impl Watch {
+    /// Follows one stream of events after the other, until one ends.
+    async fn keep_following<T, S>(&self, events: impl Fn() -> S, receiver: &impl Receiver<T>)
+    where
+        S: Stream<Item = Result<Event<T>, Error>>,
+    {
+        let mut refusals = Refusals::default();
+        self.metrics.refused(self.kind, false);
+        while let Over::Refused(error) = self.follow(events(), receiver, &mut refusals).await {
+            tokio::time::sleep(self.refused(&error, &mut refusals)).await;
+        }
+    }
+
     async fn follow<T>(
         &self,
         events: impl Stream<Item = Result<Event<T>, Error>>,
         receiver: &impl Receiver<T>,
-    ) {
+        refusals: &mut Refusals,
+    ) -> Over {
         let mut events = std::pin::pin!(events);
         let mut listed = HashSet::new();
-        while let Some(event) = events.next().await {
+        let mut is_listed = false;
+        loop {
+            let event = if is_listed && refusals.last() {
+                let next = tokio::time::timeout(SETTLES, events.next());
+                let next = next.await.ok();
+                self.allowed(refusals, next.as_ref().and_then(Option::as_ref));
+                let Some(event) = next else { continue };
+                event
+            } else {
+                events.next().await
+            };
             match event {
-                Ok(Event::Init) => listed.clear(),
-                Ok(Event::InitApply(object)) => {
+                None => return Over::Ended,
+                Some(Ok(Event::Init)) => listed.clear(),
+                Some(Ok(Event::InitApply(object))) => {
                     listed.insert(receiver.key(&object));
                     self.apply(receiver, &object);
                 }
-                Ok(Event::InitDone) => {
+                Some(Ok(Event::InitDone)) => {
                     receiver.retain(&self.state, &std::mem::take(&mut listed));
-                    self.state.set_synced(self.kind);
-                    self.metrics.synced(self.kind);
+                    is_listed = true;
+                    if !refusals.last() {
+                        self.synced();
+                    }
                 }
-                Ok(Event::Apply(object)) => self.apply(receiver, &object),
-                Ok(Event::Delete(object)) => {
+                Some(Ok(Event::Apply(object))) => self.apply(receiver, &object),
+                Some(Ok(Event::Delete(object))) => {
                     self.metrics.count(self.kind, WatchOutcome::Event);
                     receiver.remove(&self.state, &receiver.key(&object));
                 }
-                Err(error) => {
-                    // The stream goes on by itself, from a new list where it must.
-                    self.metrics.count(self.kind, WatchOutcome::Error);
-                    if let Some(suppressed) = self.warned.permit("interrupted", clock::instant()) {
-                        let kind = self.kind.singular();
-                        warn!(kind, %error, suppressed, "a watch was interrupted");
-                    }
-                }
+                Some(Err(error)) if is_refusal(&error) => return Over::Refused(error),
+                // The stream goes on by itself, from a new list where it must.
+                Some(Err(error)) => self.interrupted(&error),
             }
+        }
+    }
+
+    fn synced(&self) {
+        self.state.set_synced(self.kind);
+        self.metrics.synced(self.kind, true);
+    }
+
+    /// After a list that followed a refusal: an event, or none for a while, shows that the watch is
+    /// allowed again.
+    fn allowed<T>(&self, refusals: &mut Refusals, next: Option<&Result<T, Error>>) {
+        if let Some(Err(_)) = next {
+            return;
+        }
+        refusals.lifted();
+        self.metrics.refused(self.kind, false);
+        self.synced();
+        let kind = self.kind.singular();
+        info!(kind, "a watch that was refused is allowed again");
+    }
+
+    /// Tells of a refusal, and gives the pause until the next try.
+    fn refused(&self, error: &Error, refusals: &mut Refusals) -> Duration {
+        let pause = refusals.refused();
+        self.metrics.count(self.kind, WatchOutcome::Error);
+        self.metrics.refused(self.kind, true);
+        if refusals.outlast_the_picture() {
+            self.state.set_unsynced(self.kind);
+            self.metrics.synced(self.kind, false);
+        }
+        if let Some(suppressed) = self.warned.permit("refused", clock::instant()) {
+            let kind = self.kind.singular();
+            error!(kind, %error, ?pause, suppressed, "the API server refuses a watch");
+        }
+        pause
+    }
+
+    fn interrupted(&self, error: &Error) {
+        self.metrics.count(self.kind, WatchOutcome::Error);
+        if let Some(suppressed) = self.warned.permit("interrupted", clock::instant()) {
+            let kind = self.kind.singular();
+            warn!(kind, %error, suppressed, "a watch was interrupted");
         }
     }
 
@@ -127,6 +225,18 @@ impl Watch {
             );
         }
     }
+}
+
+/// True where the API server knows the caller and does not let it (403), or does not know it (401).
+fn is_refusal(error: &Error) -> bool {
+    let code = match error {
+        Error::InitialListFailed(kube::Error::Api(status))
+        | Error::WatchStartFailed(kube::Error::Api(status))
+        | Error::WatchFailed(kube::Error::Api(status))
+        | Error::WatchError(status) => status.code,
+        _ => return false,
+    };
+    matches!(code, 401 | 403)
 }
 
 /// Receives objects that are taken whole, as far as rules read them.

@@ -7,11 +7,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::cluster::autoscaling::{self, ScalingObject};
 use crate::cluster::state::ClusterState;
 use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::lease::Record;
 use evenkeel_kubernetes::watched::{
     WatchedAutoscaler, WatchedDeployment, WatchedNamespace, WatchedNode, WatchedPod,
     WatchedScaledObject, WatchedStatefulSet,
@@ -80,6 +82,27 @@ impl WatchedObject for WatchedNamespace {
 
     fn retain(state: &ClusterState, keep: &HashSet<String>) {
         state.retain_namespaces(|name| keep.contains(name), state.now());
+    }
+}
+
+/// The Lease of the second scheduler, the only one that is watched.
+impl WatchedObject for Lease {
+    fn apply(&self, state: &ClusterState) {
+        state.apply_scheduler_lease(&Record::of(self), state.now());
+    }
+
+    fn key(metadata: &ObjectMeta) -> String {
+        metadata.name.clone().unwrap_or_default()
+    }
+
+    fn remove(state: &ClusterState, _: &str) {
+        state.remove_scheduler_lease();
+    }
+
+    fn retain(state: &ClusterState, keep: &HashSet<String>) {
+        if keep.is_empty() {
+            state.remove_scheduler_lease();
+        }
     }
 }
 

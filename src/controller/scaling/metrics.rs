@@ -33,6 +33,7 @@ struct OutcomeLabel {
 pub struct Metrics {
     ticks: Histogram,
     memory: Gauge,
+    quarantined: Gauge,
     refill: Family<OutcomeLabel, Counter>,
     refilling: Gauge,
     board: Board,
@@ -43,6 +44,7 @@ impl Default for Metrics {
         Self {
             ticks: Histogram::new(TICKS),
             memory: Gauge::default(),
+            quarantined: Gauge::default(),
             refill: Family::default(),
             refilling: Gauge::default(),
             board: Board::default(),
@@ -67,6 +69,11 @@ impl Metrics {
             self.memory.clone(),
         );
         own.register(
+            "targets_quarantined",
+            "Targets that rest since the work on them panicked",
+            self.quarantined.clone(),
+        );
+        own.register(
             "refill_queries",
             "Questions to Prometheus for the past of the targets, by how they ended",
             self.refill.clone(),
@@ -85,9 +92,11 @@ impl Metrics {
         &self.board
     }
 
-    pub(super) fn ticked(&self, took: Duration, memory: usize) {
+    pub(super) fn ticked(&self, took: Duration, memory: usize, quarantined: usize) {
         self.ticks.observe(took.as_secs_f64());
-        self.memory.set(i64::try_from(memory).unwrap_or(i64::MAX));
+        let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        self.memory.set(gauge(memory));
+        self.quarantined.set(gauge(quarantined));
     }
 
     pub(super) fn refill(&self, outcome: Result<(), &MetricsError>) {

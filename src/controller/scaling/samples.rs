@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::metrics::Round;
 use evenkeel_core::placement::usage::UsageSample;
 use evenkeel_core::scaling::observation::{Observation, Samples as SignalSamples, SourceReading};
 use evenkeel_core::scaling::pod::PodFacts;
@@ -36,8 +37,8 @@ struct Span {
 
 impl Samples {
     /// Takes a round that was asked for at `at`.
-    pub fn put(&self, usage: Arc<UsageSample>, at: Timestamp) {
-        self.0.store(Some(Arc::new(Sample::new(usage, at))));
+    pub fn put(&self, round: &Round, at: Timestamp) {
+        self.0.store(Some(Arc::new(Sample::new(round, at))));
     }
 
     pub(super) fn newest(&self) -> Option<Arc<Sample>> {
@@ -46,18 +47,21 @@ impl Samples {
 }
 
 impl Sample {
-    /// A round whose Pods are measured when its nodes are; where no node is, when it was asked for.
-    fn new(usage: Arc<UsageSample>, at: Timestamp) -> Self {
+    /// A round whose Pods are measured when its nodes are, and no later than they were asked for;
+    /// where no node is, when they were asked for.
+    fn new(round: &Round, at: Timestamp) -> Self {
+        let usage = Arc::clone(&round.usage);
         let newest = Resources::from_fn(|resource| {
             let measured = usage.nodes[resource].values();
             let newest = measured.max_by_key(|measurement| measurement.at);
+            let asked = round.pods_as_of[resource].unwrap_or(at);
             newest.map_or(
                 Span {
-                    end: at,
+                    end: asked,
                     window: SignedDuration::ZERO,
                 },
                 |newest| Span {
-                    end: newest.at,
+                    end: newest.at.min(asked),
                     window: newest.window,
                 },
             )
@@ -173,7 +177,11 @@ mod tests {
         usage.insert_pod(&PodName::new("shop", "web-1"), &used(500, 1024));
         usage.insert_pod(&PodName::new("test", "web-2"), &used(9000, 9000));
         let samples = Samples::default();
-        samples.put(Arc::new(usage), at(100));
+        let round = Round {
+            usage: Arc::new(usage),
+            ..Round::default()
+        };
+        samples.put(&round, at(100));
         let sample = samples.newest().unwrap();
         let pods = [pod("web-0"), pod("web-1")];
         let queue = Signal::PromQl("queue".to_owned());
@@ -185,6 +193,22 @@ mod tests {
         let memory = observation.load(&Signal::MEMORY).unwrap();
         assert!((memory.value - 5120.0).abs() < 1e-9);
         assert_eq!(memory.measured, at(100), "no node was measured");
+
+        let mut late = Round {
+            usage: Arc::clone(&round.usage),
+            ..Round::default()
+        };
+        late.pods_as_of[Resource::Cpu] = Some(at(70));
+        late.pods_as_of[Resource::Memory] = Some(at(75));
+        samples.put(&late, at(100));
+        let observation = samples.newest().unwrap();
+        let observation = observation.observe("shop", &pods, signals.iter());
+        let measured = |signal| observation.load(signal).unwrap().measured;
+        assert_eq!(
+            (measured(&Signal::CPU), measured(&Signal::MEMORY)),
+            (at(70), at(75)),
+            "the Pods' answers are older than the nodes'"
+        );
         assert_eq!(observation.load(&queue), None);
     }
 }

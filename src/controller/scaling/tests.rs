@@ -1,9 +1,9 @@
 use super::*;
 
 #[tokio::test]
-async fn work_that_panics_leaves_a_loop_that_goes_on() {
-    let (targets, outcome) = work(Targets::default(), |_| -> usize { panic!("on purpose") }).await;
-    assert_eq!(outcome, 0);
-    let (_, outcome) = work(targets, |_| 7).await;
+async fn a_panic_in_the_work_that_targets_share_ends_the_loop() {
+    let (targets, outcome) = work(Targets::default(), |_| 7).await;
     assert_eq!(outcome, 7);
+    let broken = tokio::spawn(work(targets, |_| -> usize { panic!("on purpose") }));
+    assert!(broken.await.unwrap_err().is_panic());
 }

@@ -22,8 +22,11 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         let fix = "kubectl get clusterrolebinding,rolebinding -A | grep evenkeel";
         return Ok(vec![Finding::info(RIGHTS, what, fix)]);
     };
+    let config = evidence.config();
+    let has_second_scheduler = config.is_some_and(|config| config.policy.scheduler_name.is_some());
     let needed = |right: &&Right| {
         (!right.for_certificates || evidence.makes_certificates())
+            && (!right.for_second_scheduler || has_second_scheduler)
             && (!is_for_metrics(right) || evidence.authenticates_metrics())
     };
     let needed: Vec<&Right> = rights.iter().filter(needed).collect();
@@ -77,6 +80,8 @@ fn file(right: &Right) -> &'static str {
         "deploy/base/rbac-certificates.yaml"
     } else if is_for_metrics(right) {
         "deploy/base/rbac-metrics.yaml"
+    } else if right.for_second_scheduler {
+        "deploy/components/second-scheduler/rbac.yaml"
     } else {
         "deploy/base/rbac.yaml"
     }

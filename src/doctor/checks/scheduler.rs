@@ -229,7 +229,8 @@ pub(super) fn names(evidence: &Evidence<'_>) -> Found {
         return Ok(vec![Finding::error(
             NAMES,
             format!(
-                "admission sends Pods to {SECOND_SCHEDULER}, which is not there: they wait for ever"
+                "{SECOND_SCHEDULER}, to which admission gives Pods, is not there: new ones go to \
+                 the default scheduler, and those that name it wait for ever"
             ),
             "kubectl apply -k deploy/overlays/second-scheduler, or unset admission.schedulerName",
         )]);

@@ -51,6 +51,7 @@ fn rights(access: Access, own: &str) -> impl Iterator<Item = Right> {
             name: name.map(str::to_owned),
             namespace: namespace.clone(),
             for_certificates: access.need == Need::SelfManagedCertificates,
+            for_second_scheduler: access.need == Need::SecondScheduler,
             allowed: false,
         })
     })

@@ -25,7 +25,12 @@ pub(super) async fn mutate(
         handlers.fail_open.warn(paths::MUTATE, "shed", &call);
         return Ok(json_body(wire::answer(&request.uid, None, &[])));
     }
-    let reviewed = admission::review(&request, &handlers.cluster.snapshot(), &handlers.policy);
+    let reviewed = admission::review(
+        &request,
+        &handlers.cluster.snapshot(),
+        &handlers.policy,
+        handlers.cluster.now(),
+    );
     handlers.metrics.admission(reviewed.outcome.as_str());
     if let Some(cause) = failed_review(reviewed.outcome) {
         handlers.fail_open.warn(paths::MUTATE, cause, &call);

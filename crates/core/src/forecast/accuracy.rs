@@ -2,12 +2,13 @@
 //!
 //! Every forecast is compared with the value that came, and so is the last value of its time (the
 //! naive forecast): a model that does not beat it, or whose 80 % interval holds less than 60 %, is
-//! not trusted. Means fade, so that a score takes a few numbers and no window of past forecasts.
+//! not trusted. Trust is earned and lost at lines that lie apart, so that a model on the edge does
+//! not win and lose it from tick to tick ([`Trust`]). Means fade, so that a score takes a few numbers and no window of past forecasts.
 
 use std::num::NonZeroUsize;
 
 use super::prediction::{Forecast, Interval, Step};
-use super::trust::{Distrust, MIN_COVERAGE, MIN_SCORED, Trust};
+use super::trust::{self, Distrust, MIN_SCORED, Trust};
 use crate::units::narrowed;
 
 /// After this many forecasts a score's weight has faded to 1/e.
@@ -37,19 +38,20 @@ impl Accuracy {
         (self.naive_mae > 0.0).then(|| self.mae / self.naive_mae)
     }
 
-    /// The gate: enough forecasts scored, a ratio below 1, and 60 % or more inside 80 % intervals.
-    #[must_use]
-    pub fn trust(&self) -> Trust {
+    /// The judgement of a model that has been trusted so far, or has not: enough forecasts scored,
+    /// and ratio and coverage on the right side of the line of that direction.
+    fn judged(&self, trusted: bool) -> Trust {
         if self.scored < MIN_SCORED {
             return Trust::Untrusted(Distrust::Unproven {
                 scored: self.scored,
             });
         }
+        let (coverage, most) = (self.coverage80, trust::most_ratio(trusted));
         match self.ratio() {
-            Some(_) if self.coverage80 < MIN_COVERAGE => Trust::Untrusted(Distrust::Coverage {
-                coverage: self.coverage80,
-            }),
-            Some(ratio) if ratio < 1.0 => Trust::Trusted { ratio },
+            Some(_) if coverage < trust::least_coverage(trusted) => {
+                Trust::Untrusted(Distrust::Coverage { coverage })
+            }
+            Some(ratio) if ratio < most => Trust::Trusted { ratio },
             ratio => Trust::Untrusted(Distrust::NotBetterThanNaive { ratio }),
         }
     }
@@ -107,6 +109,7 @@ pub struct Scorecard {
     errors: [f64; 2],
     /// Of the 80 % and of the 95 % interval.
     coverages: [f64; 2],
+    trusted: bool,
 }
 
 impl Scorecard {
@@ -122,6 +125,7 @@ impl Scorecard {
             scored: 0,
             errors: [0.0; 2],
             coverages: [0.0; 2],
+            trusted: false,
         }
     }
 
@@ -171,6 +175,18 @@ impl Scorecard {
         }
     }
 
+    /// The trust that the model has now. It changes only with a forecast that is scored.
+    #[must_use]
+    pub fn trust(&self) -> Trust {
+        self.accuracy().judged(self.trusted)
+    }
+
+    /// Goes on with the trust of an earlier score of the same model, as far as the figures of this
+    /// one let it be kept.
+    pub(super) fn keep_trust_of(&mut self, before: &Self) {
+        self.trusted |= self.accuracy().judged(before.trusted).is_trusted();
+    }
+
     fn score(&mut self, issued: Issued, actual: f64) {
         self.scored = (self.scored + 1).min(MEMORY);
         let error = |told: f32| (actual - f64::from(told)).abs();
@@ -184,6 +200,7 @@ impl Scorecard {
         for (mean, value) in means.zip(values) {
             fade(mean, value, self.scored);
         }
+        self.trusted = self.trust().is_trusted();
     }
 }
 
@@ -224,18 +241,18 @@ mod tests {
     }
 
     /// A line of slope 1, forecast two steps ahead with a constant error and half width.
-    fn scored(steps: u32, error: f64, half: f64) -> Accuracy {
+    fn scored(steps: u32, error: f64, half: f64) -> Scorecard {
         let mut card = Scorecard::new(NonZeroUsize::new(2).unwrap());
         for i in 0..steps {
             let now = f64::from(i);
             card.record(Some(now), Some(&forecast(now + 2.0 + error, half)));
         }
-        card.accuracy()
+        card
     }
 
     #[test]
     fn errors_are_compared_at_the_horizon_in_use() {
-        let accuracy = scored(42, 0.5, 1.0);
+        let accuracy = scored(42, 0.5, 1.0).accuracy();
         assert_eq!(accuracy.scored, 40);
         assert!((accuracy.mae - 0.5).abs() < 1e-12);
         assert!((accuracy.naive_mae - 2.0).abs() < 1e-12);
@@ -275,10 +292,87 @@ mod tests {
     }
 
     #[test]
+    fn trust_is_earned_and_lost_at_lines_that_lie_apart() {
+        let accuracy = |ratio: f64, coverage80: f64| Accuracy {
+            scored: MEMORY,
+            mae: ratio,
+            naive_mae: 1.0,
+            mase: None,
+            coverage80,
+            coverage95: 1.0,
+        };
+        for (ratio, coverage, earned, kept, text) in [
+            (0.94, 0.9, true, true, "trusted (0.94 of naive)"),
+            (
+                0.96,
+                0.9,
+                false,
+                true,
+                "not trusted (0.96 of naive; trust begins below 0.95)",
+            ),
+            (1.04, 0.9, false, true, "not trusted (1.04 of naive)"),
+            (1.06, 0.9, false, false, "not trusted (1.06 of naive)"),
+            (0.5, 0.64, true, true, "trusted (0.50 of naive)"),
+            (
+                0.5,
+                0.62,
+                false,
+                true,
+                "not trusted (62 % inside the 80 % interval; trust begins at 63 %)",
+            ),
+            (
+                0.5,
+                0.58,
+                false,
+                true,
+                "not trusted (58 % inside the 80 % interval)",
+            ),
+            (
+                0.5,
+                0.56,
+                false,
+                false,
+                "not trusted (56 % inside the 80 % interval)",
+            ),
+        ] {
+            let judged = |trusted| accuracy(ratio, coverage).judged(trusted);
+            let found = [false, true].map(|trusted| judged(trusted).is_trusted());
+            assert_eq!(found, [earned, kept], "{ratio} {coverage}");
+            assert_eq!(judged(false).to_string(), text);
+        }
+        let few = Accuracy {
+            scored: MIN_SCORED - 1,
+            ..accuracy(0.1, 1.0)
+        };
+        assert_eq!(few.judged(true).reason(), "Unproven");
+    }
+
+    /// A model that is now a little better, now a little worse than the last value.
+    #[test]
+    fn a_model_on_the_edge_does_not_win_and_lose_trust_by_turns() {
+        let changes = |early: f64| {
+            let mut card = Scorecard::new(NonZeroUsize::new(2).unwrap());
+            let mut seen = Vec::new();
+            for i in 0..2000_u32 {
+                let now = f64::from(i);
+                let on_edge = if (i / 150) % 2 == 0 { 1.94 } else { 2.06 };
+                let error = if i < 150 { early } else { on_edge };
+                card.record(Some(now), Some(&forecast(now + 2.0 + error, 9.0)));
+                seen.push(card.trust().is_trusted());
+            }
+            let ratio_turns = |pair: &[bool]| pair[0] != pair[1];
+            let changes = seen.windows(2).filter(|pair| ratio_turns(pair)).count();
+            (changes, card.trust().is_trusted())
+        };
+        assert_eq!(changes(1.0), (1, true), "earned once, and kept");
+        assert_eq!(changes(2.1), (0, false), "never earned");
+    }
+
+    #[test]
     fn a_load_that_stands_still_needs_no_forecast() {
         let mut card = Scorecard::new(NonZeroUsize::MIN);
         (0..40).for_each(|_| card.record(Some(5.0), Some(&forecast(5.0, 1.0))));
-        let trust = card.accuracy().trust();
+        let trust = card.trust();
         assert_eq!(trust.reason(), "NotBetterThanNaive");
         assert_eq!(
             trust.to_string(),

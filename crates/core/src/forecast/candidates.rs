@@ -3,7 +3,7 @@
 //! `auto` takes the trusted model with the lowest rolling MASE (`[MASE]`) at the horizon in use. It
 //! looks again once an hour and moves only for 5 % or more, so that two models that are as good do
 //! not take turns; a model that is no longer trusted loses its place at once. A score holds for one
-//! horizon: with another horizon all is learnt anew on the past.
+//! horizon: with another horizon all but the trust is learnt anew on the past.
 
 use std::num::NonZeroUsize;
 
@@ -89,8 +89,15 @@ impl Candidates {
         self.set == set && self.horizon == horizon
     }
 
-    /// Chooses as `before` did, where that model is among these too.
-    pub(crate) fn keep_choice_of(&mut self, before: &Self) {
+    /// Chooses as `before` did, where that model is among these too, and trusts those that it did
+    /// as far as their scores here let them be kept: to learn anew is no reason to lose trust.
+    pub(crate) fn keep_choice_and_trust_of(&mut self, before: &Self) {
+        for Candidate { model, card } in &mut self.members {
+            let mut known = before.members.iter();
+            if let Some(known) = known.find(|known| known.model.name() == model.name()) {
+                card.keep_trust_of(&known.card);
+            }
+        }
         self.chosen = before.chosen.and_then(|choice| {
             let name = before.members.get(choice.index)?.model.name();
             let named = |candidate: &Candidate| candidate.model.name() == name;
@@ -163,7 +170,7 @@ impl Candidates {
 
     /// Chooses the model to use from now on, where it is time to.
     fn choose(&mut self, now: Timestamp) {
-        let trusted = |index: &usize| self.accuracy(*index).trust().is_trusted();
+        let trusted = |index: &usize| self.members[*index].card.trust().is_trusted();
         let present = self.chosen.filter(|choice| trusted(&choice.index));
         if present.is_some_and(|choice| now.duration_since(choice.at) < STANDS) {
             return;
@@ -206,10 +213,16 @@ impl Candidates {
         Selected {
             model: candidate.model.name(),
             forecast: forecast.map_err(|history| not_ready(candidate, history)),
-            trust: accuracy.trust(),
+            trust: candidate.card.trust(),
             accuracy,
             lacking,
         }
+    }
+
+    /// Puts a model in the place of the first.
+    #[cfg(test)]
+    pub(crate) fn replace_first(&mut self, model: Box<dyn Model>) {
+        self.members[0].model = model;
     }
 
     /// The memory of the models in bytes, themselves included.

@@ -1,18 +1,39 @@
 //! The judgement by which a forecast is acted on or ignored.
+//!
+//! The measure is the last value as a forecast (a ratio of 1) and 60 % of observations inside an
+//! 80 % interval. Around both lies a band of 5 % each way, about what the faded means of 120
+//! forecasts move by chance: trust is earned beyond it on the good side and lost beyond it on the
+//! bad one, so that a floor does not rise and fall with the noise of the score.
 
 use std::fmt;
 
 /// The number of forecasts that have to be scored before a model can be trusted.
 pub(super) const MIN_SCORED: u32 = 20;
 /// The least share of observations inside an 80 % interval that is believed.
-pub(super) const MIN_COVERAGE: f64 = 0.60;
+const MIN_COVERAGE: f64 = 0.60;
+/// The error over that of the naive forecast from which on it is none.
+const MAX_RATIO: f64 = 1.0;
+/// The half width of the band between earning trust and losing it, as a share of the measure.
+const BAND: f64 = 0.05;
+
+/// The ratio below which trust is kept, or earned by a model that has none.
+pub(super) const fn most_ratio(trusted: bool) -> f64 {
+    let band = if trusted { BAND } else { -BAND };
+    MAX_RATIO * (1.0 + band)
+}
+
+/// The coverage from which on trust is kept, or earned by a model that has none.
+pub(super) const fn least_coverage(trusted: bool) -> f64 {
+    let band = if trusted { -BAND } else { BAND };
+    MIN_COVERAGE * (1.0 + band)
+}
 
 /// A judgement of a model, with the figures that it rests on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Trust {
     /// Its forecasts may be acted on.
     Trusted {
-        /// The error over that of the naive forecast, below 1.
+        /// The error over that of the naive forecast.
         ratio: f64,
     },
     /// Its forecasts are ignored.
@@ -27,7 +48,7 @@ pub enum Distrust {
         /// The number that have, below 20.
         scored: u32,
     },
-    /// The last value would have been as good.
+    /// The last value would have been about as good.
     NotBetterThanNaive {
         /// The error over that of the naive forecast; `None` where the naive one made none.
         ratio: Option<f64>,
@@ -61,20 +82,28 @@ impl Trust {
 impl fmt::Display for Trust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            // What rounds to 1.00 is below it all the same.
-            Self::Trusted { ratio } => write!(f, "trusted ({:.2} of naive)", ratio.min(0.99)),
+            Self::Trusted { ratio } => write!(f, "trusted ({ratio:.2} of naive)"),
             Self::Untrusted(Distrust::Unproven { scored }) => {
                 write!(f, "not trusted ({scored} of {MIN_SCORED} forecasts scored)")
             }
             Self::Untrusted(Distrust::NotBetterThanNaive { ratio: Some(ratio) }) => {
-                write!(f, "not trusted ({ratio:.2} of naive)")
+                write!(f, "not trusted ({ratio:.2} of naive")?;
+                if ratio < MAX_RATIO {
+                    write!(f, "; trust begins below {:.2}", most_ratio(false))?;
+                }
+                f.write_str(")")
             }
             Self::Untrusted(Distrust::NotBetterThanNaive { ratio: None }) => {
                 f.write_str("not trusted (the naive forecast is exact)")
             }
             Self::Untrusted(Distrust::Coverage { coverage }) => {
                 let percent = coverage * 100.0;
-                write!(f, "not trusted ({percent:.0} % inside the 80 % interval)")
+                write!(f, "not trusted ({percent:.0} % inside the 80 % interval")?;
+                if coverage >= MIN_COVERAGE {
+                    let begins = least_coverage(false) * 100.0;
+                    write!(f, "; trust begins at {begins:.0} %")?;
+                }
+                f.write_str(")")
             }
         }
     }

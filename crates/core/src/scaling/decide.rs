@@ -3,23 +3,24 @@
 //! wants.
 //!
 //! Only the count that prediction adds is held back; the reaction to the load as it is now has
-//! passed the HPA's rules already. Kubernetes jumps to a raised minimum past all `behavior`, so the
-//! floor itself moves by those rules, from the current count.
+//! passed the HPA's rules already. Kubernetes jumps to a raised minimum past all `behavior`, and
+//! follows a lowered one past its stabilisation window, so the floor itself moves by those rules.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::decision::{Decision, Floor};
 use super::ds_hpa::{self, ActiveForecast, Proposal};
 use super::grounds::Grounds;
-use super::hpa::{Behavior, ScaleEvents};
+use super::hpa::{Behavior, Memory, ScaleEvents};
 use super::hpa_aware;
-use super::input::{DecisionInput, Prediction};
+use super::input::DecisionInput;
 use super::limit::{LimitedBy, scale_up_limit};
 use super::mode::Mode;
 use super::policy::{Policy, Strategy};
 use super::reason::{self, Change, Reason};
 use super::signal::Signal;
-use crate::forecast::{Distrust, Trust};
+
+mod floor;
 
 /// The pause from a scale-out ahead of the load to the next one, without `behavior` (`CLBP` 3.4).
 const AFTER_OUT: SignedDuration = SignedDuration::from_mins(3);
@@ -40,8 +41,10 @@ pub struct ScaleOut {
 pub struct State {
     /// The forecast that stands.
     pub active_forecast: Option<ActiveForecast>,
-    /// The floor that was decided last.
+    /// The floor that was decided here last.
     pub floor: Option<Floor>,
+    /// What was proposed for it, and its changes, from which it follows how it may go down.
+    pub way_down: Memory,
     /// A floor of another decider, found in force as after a restart: it stands until a model here
     /// has been judged, or until it lapses.
     pub adopted: Option<Floor>,
@@ -55,6 +58,15 @@ pub struct State {
     pub last_in: Option<Timestamp>,
 }
 
+impl State {
+    /// The floor in force: the one that was decided here, or a higher one that was taken over.
+    #[must_use]
+    pub fn floor_in_force(&self) -> Option<Floor> {
+        let all = self.floor.into_iter().chain(self.adopted);
+        all.reduce(Floor::higher)
+    }
+}
+
 /// The decision of one tick, and the state for the next.
 #[must_use]
 pub fn decide(policy: &Policy, mut state: State, input: &DecisionInput<'_>) -> (Decision, State) {
@@ -63,8 +75,12 @@ pub fn decide(policy: &Policy, mut state: State, input: &DecisionInput<'_>) -> (
         let behavior = policy.behavior.as_ref();
         state.events.record(behavior, previous, current, now);
     }
-    if policy.mode == Mode::Off || current <= 0 {
-        (state.active_forecast, state.floor, state.adopted) = (None, None, None);
+    let idle = policy.mode == Mode::Off || current <= 0;
+    if idle || policy.mode != Mode::Floor || input.strategy == Strategy::Off {
+        (state.floor, state.way_down) = (None, Memory::default());
+    }
+    if idle {
+        (state.active_forecast, state.adopted) = (None, None);
         let reason = reason::idle(policy.mode);
         let unchanged = Decision {
             replicas: current,
@@ -93,99 +109,6 @@ struct Tick<'a> {
 }
 
 impl Tick<'_> {
-    fn floor(&mut self) -> Decision {
-        let Self { policy, input, .. } = *self;
-        let user = policy.bounds.min().max(1);
-        // A floor that was lowered stays lowered: one that rises again would be a new decision.
-        self.state.adopted = self.adopted().map(|floor| self.lowered(floor));
-        let before = self.state.floor.filter(|floor| input.now < floor.until);
-        let before = before.or(self.state.adopted);
-        let proposal = ds_hpa::propose(policy, input, &mut self.state.active_forecast);
-        let blind = self.blind(proposal.as_ref());
-        let (floor, limited_by) = match &proposal {
-            _ if blind => {
-                let standing = before.map(|floor| self.lowered(floor));
-                (standing, Some(LimitedBy::MissingData))
-            }
-            Some(proposal) => {
-                let (floor, by) = self.proposed_floor(proposal, before);
-                (Some(floor), by)
-            }
-            None => (None, None),
-        };
-        let all = floor.into_iter().chain(self.state.adopted);
-        let floor = all.reduce(Floor::higher);
-        let at_least = |floor: Option<Floor>| floor.map_or(user, |floor| floor.replicas.max(user));
-        let change = Change {
-            name: "floor",
-            from: at_least(before),
-            to: at_least(floor),
-        };
-        self.state.floor = floor;
-        Decision {
-            replicas: change.to,
-            reason: self.reason(proposal.as_ref(), change, limited_by),
-            limited_by,
-            grounds: match floor {
-                _ if !blind => Grounds::of(proposal.as_ref()),
-                Some(_) => Grounds::LastKnown,
-                None => Grounds::Nothing,
-            },
-        }
-    }
-
-    /// The floor of a proposal, and the rule that limits it. A higher floor of `before` stands for
-    /// its horizon: forecasts and D-HPA take turns, and following each tick alone would move the
-    /// floor up and down.
-    fn proposed_floor(
-        &mut self,
-        proposal: &Proposal,
-        before: Option<Floor>,
-    ) -> (Floor, Option<LimitedBy>) {
-        let (held, by) = self.held(proposal);
-        let (replicas, by) = self.bounded(held, by);
-        self.note(replicas);
-        let horizon = self.policy.horizon;
-        let floor = Floor {
-            replicas: replicas.max(1),
-            until: self
-                .input
-                .now
-                .checked_add(horizon)
-                .unwrap_or(Timestamp::MAX),
-        };
-        let standing = before.map(|floor| self.lowered(floor));
-        let higher = standing.filter(|standing| standing.replicas > floor.replicas);
-        let by = by.filter(|by| !matches!(by, LimitedBy::MinReplicas(_)));
-        (higher.unwrap_or(floor), by)
-    }
-
-    /// The floor that was taken over, while no model here has been judged.
-    fn adopted(&self) -> Option<Floor> {
-        let DecisionInput { now, loads, .. } = *self.input;
-        let unproven = |prediction: &Prediction<'_>| {
-            matches!(
-                prediction.trust,
-                Trust::Untrusted(Distrust::Unproven { .. })
-            )
-        };
-        let judged = loads.iter().any(|load| {
-            let fresh = load.fresh(now, self.policy.max_age).is_some();
-            fresh && load.prediction.is_some_and(|one| !unproven(&one))
-        });
-        let stands = !judged && self.input.strategy != Strategy::Off;
-        self.state
-            .adopted
-            .filter(|floor| stands && now < floor.until)
-    }
-
-    /// An earlier floor, lowered to what the HPA's rules and the bounds allow now.
-    fn lowered(&self, floor: Floor) -> Floor {
-        let most = self.limit().0.min(self.policy.bounds.max());
-        let replicas = floor.replicas.min(most);
-        Floor { replicas, ..floor }
-    }
-
     fn replicas(&mut self) -> Decision {
         let Self { policy, input, .. } = *self;
         let current = input.current;

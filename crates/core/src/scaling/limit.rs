@@ -43,6 +43,10 @@ pub enum LimitedBy {
         /// The end of the pause.
         until: Timestamp,
     },
+    /// The stabilisation window of scaling down, in seconds.
+    ScaleDownWindow { seconds: i64 },
+    /// The policies of the HPA's `behavior.scaleDown`.
+    ScaleDownPolicies,
     /// No fresh measurement of the load.
     MissingData,
 }
@@ -58,6 +62,8 @@ impl LimitedBy {
             Self::ScaleUpDisabled => "ScaleUpDisabled",
             Self::DefaultScaleUp => "DefaultScaleUp",
             Self::CoolDown { .. } => "CoolDown",
+            Self::ScaleDownWindow { .. } => "ScaleDownWindow",
+            Self::ScaleDownPolicies => "ScaleDownPolicies",
             Self::MissingData => "MissingData",
         }
     }
@@ -72,6 +78,10 @@ impl fmt::Display for LimitedBy {
             Self::ScaleUpDisabled => f.write_str("scaleUp selectPolicy Disabled"),
             Self::DefaultScaleUp => f.write_str("the HPA's default of twice the count or 4"),
             Self::CoolDown { until } => write!(f, "the cool-down until {until:.0}"),
+            Self::ScaleDownWindow { seconds } => {
+                write!(f, "the scaleDown window of {seconds} s")
+            }
+            Self::ScaleDownPolicies => f.write_str("the scaleDown policies"),
             Self::MissingData => f.write_str("missing data"),
         }
     }

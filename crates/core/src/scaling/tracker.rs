@@ -25,6 +25,7 @@ use crate::forecast::{
     Forecast, ModelSet, NotEnoughHistory, PointModel as _, Request, Resolution, SHpa, SampleError,
     forecast_together,
 };
+use crate::panicked::{Panicked, caught};
 
 /// The time for which a floor stands once it has been written, and may outlive everyone who could
 /// renew it or put it back.
@@ -187,7 +188,8 @@ impl Tracker {
     }
 
     fn contribution(&self, policy: &Policy, now: Timestamp) -> Option<Contribution> {
-        let floor = self.state.floor.filter(|_| policy.mode == Mode::Floor)?;
+        let floor = self.state.floor_in_force();
+        let floor = floor.filter(|_| policy.mode == Mode::Floor)?;
         if floor.replicas <= policy.bounds.min() {
             return None;
         }
@@ -201,34 +203,65 @@ impl Tracker {
 
 /// Decides how many replicas each of the targets is to have now, in their order. Models of one name
 /// make their forecasts of all loads together.
-pub fn tick_together(targets: &mut [TargetTick<'_>]) -> Vec<TickReport> {
-    for TargetTick {
-        tracker,
-        policy,
-        input,
-    } in &mut *targets
-    {
-        tracker.follow(policy, input);
-    }
-    let requests = targets.iter().flat_map(|target| {
+///
+/// A panic is that of the target in whose work it came, whose tracker is to be thrown away; the
+/// others have their decisions. Where it came in a forecast of many loads, each target's are asked
+/// for again by themselves, which tells whose it was.
+pub fn tick_together(targets: &mut [TargetTick<'_>]) -> Vec<Result<TickReport, Panicked>> {
+    let followed = targets.iter_mut().map(|target| {
         let TargetTick {
             tracker,
             policy,
             input,
         } = target;
-        tracker.requests(policy, input)
+        caught(|| tracker.follow(policy, input))
     });
-    let forecasts = forecast_together(&requests.collect::<Vec<_>>());
-    let mut forecasts = forecasts.into_iter();
-    let reports = targets.iter_mut().map(|target| {
-        let TargetTick {
-            tracker,
-            policy,
-            input,
-        } = target;
-        tracker.decide(policy, input, &mut forecasts)
-    });
+    let followed: Vec<_> = followed.collect();
+    let forecasts = forecasts_of(targets, followed);
+    let reports = targets
+        .iter_mut()
+        .zip(forecasts)
+        .map(|(target, forecasts)| {
+            let TargetTick {
+                tracker,
+                policy,
+                input,
+            } = target;
+            let forecasts = forecasts?;
+            caught(|| tracker.decide(policy, input, &mut forecasts.into_iter()))
+        });
     reports.collect()
+}
+
+/// The forecasts of one target, in the order of its requests.
+type Forecasts = Vec<Result<Forecast, NotEnoughHistory>>;
+
+/// The forecasts of each target that `followed` its loads.
+fn forecasts_of(
+    targets: &[TargetTick<'_>],
+    followed: Vec<Result<(), Panicked>>,
+) -> Vec<Result<Forecasts, Panicked>> {
+    let requests = targets.iter().zip(followed).map(|(target, followed)| {
+        let TargetTick {
+            tracker,
+            policy,
+            input,
+        } = target;
+        followed?;
+        caught(|| tracker.requests(policy, input).collect::<Vec<_>>())
+    });
+    let requests: Vec<Result<Vec<_>, Panicked>> = requests.collect();
+    let all: Vec<_> = requests.iter().flatten().flatten().copied().collect();
+    let Ok(together) = caught(|| forecast_together(&all)) else {
+        let alone = |own: Vec<_>| caught(|| forecast_together(&own));
+        return requests.into_iter().map(|own| alone(own?)).collect();
+    };
+    let mut together = together.into_iter();
+    let answers = requests.into_iter().map(|own| {
+        let own = own?;
+        Ok(together.by_ref().take(own.len()).collect())
+    });
+    answers.collect()
 }
 
 /// The strategy of the models in use: D-HPA belongs to `s-hpa` (`DS-HPA`), the forecasts of other

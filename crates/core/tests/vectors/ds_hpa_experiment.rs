@@ -140,7 +140,7 @@ fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
             prediction: forecast.as_ref().map(|forecast| Prediction {
                 model: model.name(),
                 forecast,
-                trust: scores.accuracy().trust(),
+                trust: scores.trust(),
             }),
             lacking: None,
         }];

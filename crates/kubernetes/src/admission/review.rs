@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 use super::demand_annotation;
 use super::patch::{self, Wanted};
 use super::wire::{self, Request};
@@ -15,6 +17,9 @@ use crate::pod::Pod;
 use crate::snapshot::{OptIn, Snapshot};
 use evenkeel_core::placement::Policy;
 use evenkeel_core::profile;
+
+/// The namespace of the cluster's own parts.
+const KUBE_SYSTEM: &str = "kube-system";
 
 /// The scheduler that the API server enters where a Pod names none.
 const DEFAULT_SCHEDULER: &str = "default-scheduler";
@@ -73,13 +78,18 @@ pub struct Reviewed {
     pub profile: Option<String>,
 }
 
-/// Reviews one request on what is known of the cluster.
+/// Reviews one request on what is known of the cluster at `now`.
 ///
 /// Every request is allowed; at worst it is allowed without a patch, and with a warning that says
 /// what was wrong.
 #[must_use]
-pub fn review(request: &Request<'_>, snapshot: &Snapshot, policy: &Policy) -> Reviewed {
-    let decided = decide(request, snapshot, policy);
+pub fn review(
+    request: &Request<'_>,
+    snapshot: &Snapshot,
+    policy: &Policy,
+    now: Timestamp,
+) -> Reviewed {
+    let decided = decide(request, snapshot, policy, now);
     let (outcome, patch, warnings, profile) = match decided {
         Ok(Decided {
             patch,
@@ -129,6 +139,7 @@ fn decide(
     request: &Request<'_>,
     snapshot: &Snapshot,
     policy: &Policy,
+    now: Timestamp,
 ) -> Result<Decided, Declined> {
     if !request.creates_pod() {
         return Err(Declined::quietly(Outcome::NotAPod));
@@ -148,7 +159,12 @@ fn decide(
     if pod.is_skipped() {
         return Err(Declined::quietly(Outcome::Skipped));
     }
-    let (wanted, warnings, profile) = annotate(&pod, namespace, snapshot, policy);
+    let (annotations, warnings, profile) = annotate(&pod, namespace, snapshot, policy);
+    let in_kube_system = request.namespace.as_deref() == Some(KUBE_SYSTEM);
+    let wanted = Wanted {
+        annotations,
+        scheduler_name: scheduler_for(&pod, snapshot, policy, now).filter(|_| !in_kube_system),
+    };
     let mut object =
         patch::touched(text).map_err(|error| Declined::because(Outcome::Unreadable, error))?;
     let patch = patch::operations(&object, &wanted);
@@ -171,7 +187,7 @@ fn annotate(
     namespace: &NamespacePolicy,
     snapshot: &Snapshot,
     policy: &Policy,
-) -> (Wanted, Vec<String>, String) {
+) -> (BTreeMap<&'static str, String>, Vec<String>, String) {
     let demand = demand(pod, policy.caps_as_demand);
     let mut invalid = demand.invalid.clone();
     let declared = pod.declared_profile();
@@ -196,20 +212,29 @@ fn annotate(
         (PROFILE_SOURCE, source.to_owned()),
         (DEMAND, demand_annotation::write(&demand.amounts)),
     ]);
-    let scheduler_name = policy.scheduler_name.clone().filter(|_| {
-        matches!(
-            pod.spec.scheduler_name.as_deref(),
-            None | Some("" | DEFAULT_SCHEDULER)
-        )
-    });
     let warnings = invalid
         .iter()
         .take(MAX_WARNINGS)
         .map(ToString::to_string)
         .collect();
-    let wanted = Wanted {
-        annotations,
-        scheduler_name,
-    };
-    (wanted, warnings, profile)
+    (annotations, warnings, profile)
+}
+
+/// The second scheduler for a Pod that names none of its own, while that one is alive.
+///
+/// What the cluster stands on is left to the cluster's own scheduler: a Pod waits for ever for one
+/// that is gone.
+fn scheduler_for(
+    pod: &Pod,
+    snapshot: &Snapshot,
+    policy: &Policy,
+    now: Timestamp,
+) -> Option<String> {
+    let named = pod.spec.scheduler_name.as_deref();
+    let is_free = matches!(named, None | Some("" | DEFAULT_SCHEDULER));
+    let is_clusters_own = pod.is_mirror() || pod.is_daemon_set() || pod.is_system_critical();
+    let lease = snapshot.second_scheduler.as_ref();
+    let is_alive = lease.is_some_and(|lease| lease.is_fresh(now));
+    let name = policy.scheduler_name.clone()?;
+    (is_free && !is_clusters_own && is_alive).then_some(name)
 }

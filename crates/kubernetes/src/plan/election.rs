@@ -7,8 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-use k8s_openapi::api::coordination::v1::Lease;
+use crate::lease::Record;
 
 /// Times of the election.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,47 +27,6 @@ impl Default for Timing {
             renew_deadline: Duration::from_secs(6),
             retry_period: Duration::from_secs(2),
         }
-    }
-}
-
-/// The content of the Lease.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
-    /// The name of the holder; `None` when the Lease was given back.
-    pub holder: Option<String>,
-    /// The version of the object, which changes with every write.
-    pub resource_version: String,
-    /// The time within which its holder promised to renew it.
-    pub duration: Duration,
-    /// The time of the last renewal, by the clock of the holder.
-    pub renewed: Option<Timestamp>,
-    /// The number of times that it has changed hands.
-    pub transitions: i32,
-}
-
-impl Record {
-    /// The content of a Lease; one that promises nothing is over at once.
-    #[must_use]
-    pub fn of(lease: &Lease) -> Self {
-        let spec = lease.spec.clone().unwrap_or_default();
-        let seconds = spec.lease_duration_seconds.unwrap_or(0);
-        Self {
-            holder: spec.holder_identity.filter(|holder| !holder.is_empty()),
-            resource_version: lease.metadata.resource_version.clone().unwrap_or_default(),
-            duration: Duration::from_secs(u64::try_from(seconds).unwrap_or(0)),
-            renewed: spec.renew_time.map(|time| time.0),
-            transitions: spec.lease_transitions.unwrap_or(0),
-        }
-    }
-
-    /// True where the holder is late by the clock of this machine, which need not be right: only a
-    /// Lease that does not change for its whole duration is abandoned.
-    #[must_use]
-    pub fn looks_abandoned(&self, now: Timestamp) -> bool {
-        self.renewed.is_none_or(|renewed| {
-            let age = Duration::try_from(now.duration_since(renewed));
-            age.is_ok_and(|age| age > self.duration)
-        })
     }
 }
 
@@ -168,6 +126,8 @@ impl Election {
 #[allow(clippy::disallowed_methods)] // any instant will do as the origin of a simulated clock
 mod tests {
     use proptest::prelude::*;
+
+    use jiff::Timestamp;
 
     use super::*;
 

@@ -44,7 +44,7 @@ fn a_target_shows_while_it_is_there_and_no_longer() {
 #[test]
 fn the_loop_shows_how_it_does() {
     let metrics = Metrics::default();
-    metrics.ticked(Duration::from_millis(3), 1000);
+    metrics.ticked(Duration::from_millis(3), 1000, 2);
     metrics.refill(Ok(()));
     metrics.refill(Err(&MetricsError::Timeout));
     metrics.refilling(true);

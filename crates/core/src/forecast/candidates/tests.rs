@@ -127,11 +127,34 @@ fn a_choice_is_kept_where_its_model_is_there() {
         let mut before = scored(errors).candidates;
         before.choose(at(0));
         let mut after = Candidates::new(set, HORIZON);
-        after.keep_choice_of(&before);
+        after.keep_choice_and_trust_of(&before);
         let chosen = after
             .chosen
             .map(|choice| after.members[choice.index].model.name());
         assert_eq!(chosen, kept, "{errors:?} to {set:?}");
+    }
+}
+
+/// Slower Pods move the horizon from tick to tick, and each time all is learnt anew.
+#[test]
+fn what_is_learnt_anew_keeps_its_trust_within_the_band() {
+    for (error, before, kept) in [
+        (0.97, 0.5, true),
+        (1.03, 0.5, true),
+        (1.07, 0.5, false),
+        (0.97, 0.97, false),
+    ] {
+        let mut anew = scored([error, 1.5, 1.5]);
+        let before = scored([before, 1.5, 1.5]).candidates;
+        anew.candidates.keep_choice_and_trust_of(&before);
+        let selected = anew.selected(1, 0);
+        assert_eq!(selected.model, "s-hpa");
+        assert_eq!(
+            selected.trust.is_trusted(),
+            kept,
+            "{error}: {}",
+            selected.trust
+        );
     }
 }
 
@@ -189,6 +212,7 @@ fn a_choice_stands_an_hour_and_moves_for_five_percent() {
         ([0.5, 0.8, 0.9], [0.5, 0.48, 0.9], hour, "s-hpa"),
         ([0.5, 0.8, 0.9], [0.5, 0.47, 0.9], hour, "tes"),
         ([0.5, 0.8, 0.9], [1.2, 0.8, 0.7], 1, "seasonal-naive"),
+        ([0.5, 0.8, 0.9], [0.97, 0.9, 0.8], 1, "seasonal-naive"),
         ([0.5, 0.5, 0.5], [0.5, 0.5, 0.5], hour, "s-hpa"),
         ([0.5, 0.8, 0.9], [1.5, 1.3, 1.4], 1, "tes"),
     ] {
@@ -213,8 +237,8 @@ fn with_another_horizon_all_is_scored_anew_on_the_past() {
     let values = (0..120).map(|slot| Some(hill(slot))).collect();
     let series = Series::new(at(0), STEP, values).unwrap();
     let mut anew = Candidates::new(ModelSet::Auto, longer);
-    anew.keep_choice_of(&load.candidates);
     anew.learn(&series, &load.context(0));
+    anew.keep_choice_and_trust_of(&load.candidates);
     assert!(anew.are(ModelSet::Auto, longer) && !load.candidates.are(ModelSet::Auto, longer));
     let before = load.selected(10, 119);
     load.candidates = anew;

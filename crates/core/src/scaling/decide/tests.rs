@@ -10,7 +10,7 @@ use crate::scaling::hpa::{
     legacy_scale_up_limit,
 };
 use crate::scaling::hpa_aware::PodCapacity;
-use crate::scaling::{Bounds, ScaleDown, SignalLoad, Strategy as Method};
+use crate::scaling::{Bounds, Prediction, ScaleDown, SignalLoad, Strategy as Method};
 use crate::units::Ratio;
 
 const TRUSTED: Trust = Trust::Trusted { ratio: 0.83 };
@@ -236,54 +236,155 @@ fn what_is_not_trusted_or_too_short_is_not_heard() {
 }
 
 #[test]
-fn a_forecast_that_loses_its_trust_stops_to_stand() {
-    let (_, state) = Told::new(0, 4, 4100.0, 30_000.0).decide(&policy(), State::default());
+fn a_forecast_that_loses_its_trust_stops_to_stand_and_its_floor_waits_for_the_window() {
+    let (_, mut state) = Told::new(0, 4, 4100.0, 30_000.0).decide(&policy(), State::default());
     let mut told = Told::new(15, 8, 4100.0, 30_000.0);
     told.trust = DISTRUSTED;
-    let (decision, state) = told.decide(&policy(), state);
-    assert_eq!(
-        decision.reason,
-        "s-hpa not trusted (1.62 of naive): floor 8 -> 4"
-    );
-    assert_eq!(state.active_forecast, None);
-}
-
-#[test]
-fn a_floor_stands_for_its_horizon_whatever_the_next_ticks_say() {
-    let mut state = State::default();
-    for (second, mean, replicas) in [
-        (0, 7200.0, 6),
-        (15, 6000.0, 6),
-        (30, 8400.0, 7),
-        (90, 6000.0, 7),
-        (105, 6000.0, 5),
+    for (second, reason) in [
+        (
+            15,
+            "floor stays 8, limited by the scaleDown window of 300 s",
+        ),
+        (
+            300,
+            "floor stays 8, limited by the scaleDown window of 300 s",
+        ),
+        (301, "floor 8 -> 4"),
     ] {
-        let mut told = Told::new(second, 7, 4100.0, mean);
-        told.strategy = Method::Forecast;
+        told.second = second;
         let (decision, next) = told.decide(&policy(), state);
-        assert_eq!(decision.replicas, replicas, "{second}: {decision:?}");
+        let expected = format!("s-hpa not trusted (1.62 of naive): {reason}");
+        assert_eq!(decision.reason, expected, "{second}");
+        assert_eq!(next.active_forecast, None);
         state = next;
     }
 }
 
+fn scale_down(window: Option<i32>, pods: i32, period_seconds: i32) -> Behavior {
+    let policy = ScalingPolicy {
+        policy_type: PolicyType::Pods,
+        value: pods,
+        period_seconds,
+    };
+    let rules = RulesSpec {
+        stabilization_window_seconds: window,
+        policies: Some(vec![policy]),
+        ..RulesSpec::default()
+    };
+    let spec = BehaviorSpec {
+        scale_up: None,
+        scale_down: Some(rules),
+    };
+    spec.defaulted()
+}
+
 #[test]
-fn stale_data_keeps_the_floor_until_it_lapses() {
-    let (_, mut state) = Told::new(0, 4, 4100.0, 7200.0).decide(&policy(), State::default());
-    for (second, replicas) in [(30, 6), (60, 6), (74, 6), (75, 4)] {
-        let mut told = Told::new(second, 6, 9000.0, 30_000.0);
-        told.age = 500;
-        let (decision, next) = told.decide(&policy(), state);
-        assert_eq!(decision.replicas, replicas, "{second}: {decision:?}");
-        state = next;
+fn a_floor_comes_down_by_the_scale_down_rules_of_its_hpa() {
+    let (default, none) = (None, Some(0));
+    for (behavior, falls) in [
+        (None, vec![(390, 4)]),
+        (Some(scale_down(default, 100, 15)), vec![(375, 4)]),
+        (Some(scale_down(Some(600), 100, 15)), vec![(675, 4)]),
+        // The horizon of the last proposal is over before the first step.
+        (Some(scale_down(none, 100, 15)), vec![(150, 4)]),
+        (
+            Some(scale_down(none, 1, 60)),
+            vec![(150, 7), (210, 6), (270, 5), (330, 4)],
+        ),
+        (Some(scale_down(default, 2, 120)), vec![(375, 6), (495, 4)]),
+    ] {
+        let policy = Policy {
+            behavior,
+            ..policy()
+        };
+        let (mut state, mut found, mut before) = (State::default(), Vec::new(), 8);
+        for second in (0..900).step_by(15) {
+            let mean = if second <= 75 { 9600.0 } else { 4100.0 };
+            let mut told = Told::new(second, 8, 4100.0, mean);
+            told.strategy = Method::Forecast;
+            let (decision, next) = told.decide(&policy, state);
+            if decision.replicas != before {
+                found.push((second, decision.replicas));
+            } else if decision.replicas > 4 && second > 150 {
+                let by = decision.limited_by.map(LimitedBy::reason);
+                assert!(
+                    by.is_some_and(|by| by.starts_with("ScaleDown")),
+                    "{second}: {by:?}"
+                );
+            }
+            (state, before) = (next, decision.replicas);
+        }
+        assert_eq!(found, falls, "{:?}", policy.behavior);
     }
-    let mut told = Told::new(2000, 6, 9000.0, 30_000.0);
-    told.age = 500;
-    let (decision, _) = told.decide(&policy(), state);
-    assert_eq!(decision.limited_by, Some(LimitedBy::MissingData));
-    assert_eq!(
-        decision.reason,
-        "no fresh measurement of the load (the newest is 500 s old): floor stays 4"
-    );
+}
+
+/// The harm of a floor that follows each tick: the HPA goes along with every fall at once.
+#[test]
+fn a_flapping_forecast_moves_the_floor_up_once_and_down_once() {
+    for (mean, trust) in [(4100.0, TRUSTED), (9600.0, DISTRUSTED)] {
+        for period in [30, 90, 240] {
+            let (mut state, mut floors) = (State::default(), vec![4]);
+            for second in (0..3600).step_by(15) {
+                let mut told = Told::new(second, 8, 4100.0, 9600.0);
+                told.strategy = Method::Forecast;
+                if second >= 1800 || (second / period) % 2 == 1 {
+                    (told.mean, told.trust) = (Some(mean), trust);
+                }
+                let (decision, next) = told.decide(&policy(), state);
+                floors.push(decision.replicas);
+                state = next;
+            }
+            floors.dedup();
+            assert_eq!(floors, [4, 8, 4], "{mean} {period}");
+        }
+    }
+}
+
+#[test]
+fn what_the_user_changes_does_not_wait_for_the_window() {
+    let (_, state) = Told::new(0, 8, 4100.0, 9600.0).decide(&policy(), State::default());
+    assert_eq!(state.floor.unwrap().replicas, 8);
+    let mut told = Told::new(15, 8, 4100.0, 9600.0);
+    let fewer = Policy {
+        bounds: Bounds::new(4, 6).unwrap(),
+        ..policy()
+    };
+    assert_eq!(told.decide(&fewer, state.clone()).0.replicas, 6);
+    let recommend = Policy {
+        mode: Mode::Recommend,
+        ..policy()
+    };
+    assert_eq!(told.decide(&recommend, state.clone()).1.floor, None);
+    told.strategy = Method::Off;
+    let (decision, state) = told.decide(&policy(), state);
+    assert_eq!((decision.replicas, state.floor), (4, None));
+}
+
+#[test]
+fn stale_data_keeps_the_floor_until_its_horizon_and_its_window_are_over() {
+    for (behavior, lapses) in [(None, 315), (Some(scale_down(Some(0), 100, 15)), 75)] {
+        let policy = Policy {
+            behavior,
+            ..policy()
+        };
+        let (_, mut state) = Told::new(0, 4, 4100.0, 7200.0).decide(&policy, State::default());
+        for second in (15..=lapses).step_by(15) {
+            let mut told = Told::new(second, 6, 9000.0, 30_000.0);
+            told.age = 500;
+            let (decision, next) = told.decide(&policy, state);
+            let replicas = if second < lapses { 6 } else { 4 };
+            assert_eq!(decision.replicas, replicas, "{second}: {decision:?}");
+            assert_eq!(decision.limited_by, Some(LimitedBy::MissingData));
+            state = next;
+        }
+        let mut told = Told::new(2000, 6, 9000.0, 30_000.0);
+        told.age = 500;
+        let (decision, _) = told.decide(&policy, state);
+        assert_eq!(
+            decision.reason,
+            "no fresh measurement of the load (the newest is 500 s old): floor stays 4"
+        );
+    }
 }
 
 #[test]
@@ -478,6 +579,31 @@ proptest! {
             prop_assert!((plain..=plain.max(kept)).contains(&found), "{found}");
             last.second += 1000;
             prop_assert_eq!(last.decide(&policy, state).0.replicas, plain);
+        }
+    }
+
+    #[test]
+    fn what_was_raised_stands_for_the_window_whatever_comes(
+        ticks in ticks(), strategy in prop_oneof![Just(Method::DsHpa), Just(Method::Forecast)]
+    ) {
+        let (policy, mut state) = (policy(), State::default());
+        let mut raised: Vec<(i64, i32)> = Vec::new();
+        for told in ticks {
+            let told = Told { current: 40, strategy, ..told };
+            let (decision, next) = told.decide(&policy, state);
+            let found = decision.replicas;
+            for (second, replicas) in &raised {
+                if told.second - second <= 300 {
+                    prop_assert!(found >= *replicas, "{replicas} at {second}: {:?}", decision);
+                }
+            }
+            let before = raised.last().map_or(4, |(_, replicas)| *replicas);
+            if found != before {
+                // A fall is noted for the next rise to be told from it, and holds up nothing.
+                let second = if found > before { told.second } else { i64::MIN / 2 };
+                raised.push((second, found));
+            }
+            state = next;
         }
     }
 

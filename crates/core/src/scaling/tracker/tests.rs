@@ -164,11 +164,88 @@ fn targets_that_tick_together_decide_as_each_alone() {
             },
         });
         let reports = tick_together(&mut targets.collect::<Vec<_>>());
+        let reports: Vec<_> = reports.into_iter().map(Result::unwrap).collect();
         assert_eq!(reports, alone, "{tick}");
         let of_forecast = |one: &&TickReport| one.decision.grounds == Grounds::Forecast;
         forecasts += reports.iter().filter(of_forecast).count();
     }
     assert!(forecasts > 100, "{forecasts}");
+}
+
+/// The step of its work at which a model breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Breaks {
+    Observing,
+    Forecasting,
+}
+
+#[derive(Debug)]
+struct Broken(Breaks);
+
+impl crate::forecast::Model for Broken {
+    fn name(&self) -> &'static str {
+        SHpa::NAME
+    }
+
+    fn observe(&mut self, _: Option<f64>, _: &crate::forecast::Context<'_>) {
+        assert_ne!(self.0, Breaks::Observing, "an observation breaks it");
+    }
+
+    fn forecast(
+        &self,
+        _: usize,
+        _: &crate::forecast::Context<'_>,
+    ) -> Result<Forecast, NotEnoughHistory> {
+        assert_ne!(self.0, Breaks::Forecasting, "a forecast breaks it");
+        Err(NotEnoughHistory { need: 1, have: 0 })
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+#[test]
+fn a_panic_in_one_target_is_that_targets_alone() {
+    for breaks in [Breaks::Observing, Breaks::Forecasting] {
+        let mut runs = [(); 5].map(|()| Run::new(Some(ModelSet::SHpa)));
+        for tick in 0..30 {
+            for run in &mut runs {
+                run.measured(tick, hill(tick));
+            }
+        }
+        let candidates = runs[2].tracker.loads[0].candidates().unwrap();
+        candidates.replace_first(Box::new(Broken(breaks)));
+        let (at, signals, shared) = (time(31), signals(), Shared::default());
+        for run in &mut runs {
+            run.tracker.measure(&Signal::CPU, at, hill(31), at).unwrap();
+        }
+        let targets = runs.iter_mut().map(|run| TargetTick {
+            tracker: &mut run.tracker,
+            policy: &run.policy,
+            input: TickInput {
+                now: at,
+                current: run.current,
+                reaction: Reaction::Autoscaler(Some(run.current)),
+                models: run.models,
+                signals: &signals,
+                recorded: None,
+                shared: &shared,
+            },
+        });
+        let reports = tick_together(&mut targets.collect::<Vec<_>>());
+        let decided: Vec<_> = reports.iter().map(Result::is_ok).collect();
+        assert_eq!(decided, [true, true, false, true, true], "{breaks:?}");
+        let message = &reports[2].as_ref().unwrap_err().message;
+        assert!(message.contains("breaks it"), "{message}");
+        let whole = reports[0].as_ref().unwrap();
+        assert!(whole.loads[0].model.is_some(), "{whole:?}");
+        assert_eq!(
+            reports[4].as_ref().unwrap(),
+            whole,
+            "as if nothing had been"
+        );
+    }
 }
 
 #[test]
@@ -312,7 +389,10 @@ fn a_floor_that_was_taken_over_goes_when_a_model_has_been_judged() {
         report.decision.replicas == 9
     });
     let kept = kept.count();
-    assert!((20..60).contains(&kept), "{kept}");
+    assert!(
+        (40..80).contains(&kept),
+        "judged, and then the window: {kept}"
+    );
 
     let mut follower = Run::new(Some(ModelSet::SHpa));
     (follower.current, follower.record) = (9, Some(Contribution::of_prediction(9, time(1000))));
@@ -405,7 +485,7 @@ fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
         tracker.tick(&policy(), &input);
     }
     let megabytes = 10_000 * tracker.bytes() / 1_000_000;
-    assert!((100..=118).contains(&megabytes), "{megabytes} MB");
+    assert!((100..=120).contains(&megabytes), "{megabytes} MB");
 }
 
 /// A measurement so many ticks old, or none, the count, and the ticks that pass.

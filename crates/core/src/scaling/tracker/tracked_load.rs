@@ -95,10 +95,10 @@ impl TrackedLoad {
             *taken = Some(last);
         } else if let Some(series) = ring_before(history, newest) {
             let mut learnt = Candidates::new(models, horizon);
-            if let Some(before) = candidates {
-                learnt.keep_choice_of(before);
-            }
             learnt.learn(&series, &context(newest));
+            if let Some(before) = candidates {
+                learnt.keep_choice_and_trust_of(before);
+            }
             (*candidates, *taken) = (Some(learnt), Some(newest));
         }
     }
@@ -133,6 +133,12 @@ impl TrackedLoad {
         let begun = now.as_second().div_euclid(seconds) * seconds;
         let over = Timestamp::from_second(begun - seconds).ok()?;
         Some(self.history.newest()?.min(over))
+    }
+
+    /// The models that follow the load.
+    #[cfg(test)]
+    pub(super) const fn candidates(&mut self) -> Option<&mut Candidates> {
+        self.candidates.as_mut()
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -56,6 +56,7 @@ fn snapshot(nodes: &[(&str, u64)]) -> Snapshot {
         namespaces: namespaces(&json!({"evenkeel.dev/enabled": "true"})),
         expects_metrics: true,
         synced: true,
+        second_scheduler: None,
     }
 }
 

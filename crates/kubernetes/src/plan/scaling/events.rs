@@ -20,16 +20,18 @@ use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::tracker::TickReport;
 
 /// The types of the conditions whose begin is a Warning.
-const WARNED: [&str; 9] = [
+const WARNED: [&str; 11] = [
     FLOOR_CONTESTED,
     RECORD_DAMAGED,
     "TargetConflict",
     "BoundsMissing",
     "InvalidBounds",
     "NoAutoscaler",
+    "ScaleDownDisabled",
     "NoResourceMetric",
     "NoRequests",
     "NoWorkload",
+    "Quarantined",
 ];
 
 /// The Events of one plan, as they are collected.

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use jiff::Timestamp;
+
 use super::target_ref::TargetRef;
+use evenkeel_core::panicked::Panicked;
 use evenkeel_core::scaling::BoundsError;
 use evenkeel_core::scaling::signal::Signal;
 
@@ -17,6 +20,8 @@ pub enum Problem {
     InvalidBounds(BoundsError),
     /// There is no HPA whose least replicas could be raised.
     NoAutoscaler,
+    /// Its HPA never scales in, so that a raised floor could never come down again.
+    ScaleDownDisabled,
     /// The HPA scales by no metric that is measured here.
     NoResourceMetric,
     /// Its Pods request nothing of a resource that it scales by a share of.
@@ -25,6 +30,11 @@ pub enum Problem {
     NoWorkload(Box<TargetRef>),
     /// Its user has paused the ScaledObject.
     Paused,
+    /// The work on it panicked; it rests until then, or until its objects change.
+    Quarantined {
+        panicked: Panicked,
+        until: Timestamp,
+    },
 }
 
 impl Problem {
@@ -36,10 +46,12 @@ impl Problem {
             Self::BoundsMissing => "BoundsMissing",
             Self::InvalidBounds(_) => "InvalidBounds",
             Self::NoAutoscaler => "NoAutoscaler",
+            Self::ScaleDownDisabled => "ScaleDownDisabled",
             Self::NoResourceMetric => "NoResourceMetric",
             Self::NoRequests(_) => "NoRequests",
             Self::NoWorkload(_) => "NoWorkload",
             Self::Paused => "Paused",
+            Self::Quarantined { .. } => "Quarantined",
         }
     }
 }
@@ -58,12 +70,21 @@ impl fmt::Display for Problem {
             Self::NoAutoscaler => f.write_str(
                 "a floor needs a HorizontalPodAutoscaler to raise; it is recommended only",
             ),
+            Self::ScaleDownDisabled => f.write_str(
+                "behavior.scaleDown.selectPolicy is Disabled: what a floor adds could never go \
+                 again; it is recommended only",
+            ),
             Self::NoResourceMetric => f.write_str(
                 "the HorizontalPodAutoscaler scales by no metric of type Resource of cpu or memory",
             ),
             Self::NoRequests(signal) => write!(f, "the Pods request no {signal}"),
             Self::NoWorkload(target) => write!(f, "{target} is not there"),
             Self::Paused => f.write_str("the ScaledObject is paused"),
+            Self::Quarantined { panicked, until } => write!(
+                f,
+                "a defect of Evenkeel: the work on this target {panicked}; it rests until \
+                 {until:.0}, or until its objects change"
+            ),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::autoscaler::Autoscaler;
 use crate::bounds_annotation::BoundsAnnotation;
 use crate::scaling_policy::Predict;
 use evenkeel_core::forecast::{ModelSet, Shared};
-use evenkeel_core::scaling::hpa::{Controller, Tolerances};
+use evenkeel_core::scaling::hpa::{Controller, SelectPolicy, Tolerances};
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput};
 use evenkeel_core::scaling::{Bounds, Floor, Mode, ObjectBounds, Policy, ScaleDown, horizon};
 
@@ -185,10 +185,16 @@ impl Rules<'_> {
         {
             return Err(Problem::Paused);
         }
-        let (mut mode, mut problems) = (mode, Vec::new());
-        if autoscaler.is_none() && mode == Mode::Floor {
-            (mode, problems) = (Mode::Recommend, vec![Problem::NoAutoscaler]);
-        }
+        let mut problems: Vec<_> = (mode == Mode::Floor)
+            .then(|| no_floor(autoscaler.as_deref()))
+            .flatten()
+            .into_iter()
+            .collect();
+        let mode = if problems.is_empty() {
+            mode
+        } else {
+            Mode::Recommend
+        };
         let bounds = self.bounds(user)?;
         let current = self
             .current()
@@ -260,6 +266,16 @@ impl Rules<'_> {
         let status = self.observed.autoscaler.as_ref();
         workload.or(status.and_then(|autoscaler| autoscaler.status.current_replicas))
     }
+}
+
+/// The reason why nothing may be raised here, and a floor is recommended only.
+fn no_floor(autoscaler: Option<&Autoscaler>) -> Option<Problem> {
+    let Some(autoscaler) = autoscaler else {
+        return Some(Problem::NoAutoscaler);
+    };
+    let rules = autoscaler.spec.behavior.as_ref()?;
+    let disabled = rules.scale_down.select_policy == SelectPolicy::Disabled;
+    disabled.then_some(Problem::ScaleDownDisabled)
 }
 
 /// The replicas that the HPA asks for, unless it says that it has no metrics; before its first look

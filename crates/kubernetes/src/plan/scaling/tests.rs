@@ -22,6 +22,7 @@ use crate::plan::{Operation, Purpose, Write};
 use crate::pod::Pod;
 use crate::scaling_policy::Predict;
 use crate::watched::WatchedDeployment;
+use evenkeel_core::panicked::Panicked;
 use evenkeel_core::scaling::contribution::Contribution;
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::tracker::TickReport;
@@ -452,4 +453,124 @@ fn a_workload_without_autoscaler_is_recommended_only() {
         workload["metadata"]["annotations"][SCALING_STATUS],
         json!(null)
     );
+}
+
+fn panicked() -> Panicked {
+    Panicked {
+        message: "a sum is off".to_owned(),
+    }
+}
+
+#[test]
+fn a_quarantine_lasts_longer_with_each_panic_that_follows() {
+    let observed = World::new().observed();
+    let (mut now, mut before) = (at(0), None);
+    for minutes in [5, 10, 20, 40, 60, 60] {
+        let mut quarantine = Quarantine::begin(&observed, panicked(), before.as_ref(), now);
+        let rest = SignedDuration::from_mins(minutes);
+        assert_eq!(quarantine.until().duration_since(now), rest);
+        let just_before = quarantine.until() - SignedDuration::from_secs(1);
+        assert!(quarantine.holds(&observed, just_before));
+        assert!(!quarantine.holds(&observed, quarantine.until()));
+        now = quarantine.until() + rest - SignedDuration::from_secs(1);
+        assert!(!quarantine.is_mended(now));
+        before = Some(quarantine);
+    }
+    now += SignedDuration::from_mins(61);
+    let anew = Quarantine::begin(&observed, panicked(), before.as_ref(), now);
+    assert_eq!(
+        anew.until().duration_since(now),
+        SignedDuration::from_mins(5)
+    );
+}
+
+#[test]
+fn a_quarantine_ends_with_a_change_of_the_user_and_not_with_our_own() {
+    let world = World::new();
+    let quarantine = Quarantine::begin(&world.observed(), panicked(), None, at(0));
+    let changes: [(Change, bool); 8] = [
+        (
+            |world| world.hpa()["status"]["desiredReplicas"] = json!(9),
+            true,
+        ),
+        (|world| world.hpa()["spec"]["minReplicas"] = json!(6), true),
+        (|world| world.annotate(BOUNDS, json!("{}")), true),
+        (|world| world.annotate(SCALING_STATUS, json!("{}")), true),
+        (
+            |world| world.workload.as_mut().unwrap()["spec"]["replicas"] = json!(9),
+            true,
+        ),
+        (|world| world.annotate(SCALING, json!("recommend")), false),
+        (
+            |world| world.hpa()["spec"]["metrics"][0]["resource"]["name"] = json!("memory"),
+            false,
+        ),
+        (
+            |world| world.hpa()["metadata"]["uid"] = json!("another"),
+            false,
+        ),
+    ];
+    for (index, (change, holds)) in changes.into_iter().enumerate() {
+        let mut world = world.clone();
+        change(&mut world);
+        let mut quarantine = quarantine.clone();
+        assert_eq!(
+            quarantine.holds(&world.observed(), at(15)),
+            holds,
+            "{index}"
+        );
+    }
+}
+
+#[test]
+fn a_target_in_quarantine_has_its_bounds_back_and_says_why() {
+    let mut world = World::new();
+    world.tick(Some(6), 0);
+    let quarantine = Quarantine::begin(&world.observed(), panicked(), None, at(15));
+    let resolved = quarantine.refuse(Some(world.resolve(at(15))));
+    assert_eq!((resolved.mode, &resolved.target), (Mode::Floor, &None));
+    let (observed, context) = (world.observed(), context(at(15)));
+    let writes = plan(&observed, &resolved, None, &mut world.memory, &context);
+    world.apply(&writes);
+    assert_eq!(world.bounds(), (Some(2), 10));
+    assert_eq!(world.holds("Quarantined"), Some(ConditionStatus::True));
+    let told = world.told.last().unwrap();
+    assert_eq!(told.0, "Quarantined");
+    let why = "a defect of Evenkeel: the work on this target panicked: a sum is off; it rests until \
+               2027-01-15T08:05:15Z, or until its objects change";
+    assert_eq!(told.1, why);
+    world.annotate(SCALING, json!("off"));
+    let off = quarantine.refuse(Some(world.resolve(at(30))));
+    assert_eq!(
+        (off.mode, off.problems.len()),
+        (Mode::Off, 0),
+        "it asks for nothing"
+    );
+    assert_eq!(quarantine.refuse(None).problems.len(), 1);
+}
+
+#[test]
+fn where_scaling_in_is_disabled_nothing_is_raised_and_what_stands_is_put_back() {
+    let mut world = World::new();
+    world.tick(Some(6), 0);
+    assert_eq!(
+        world.bounds(),
+        (Some(6), 10),
+        "raised while it may come down"
+    );
+    world.hpa()["spec"]["behavior"] = json!({"scaleDown": {"selectPolicy": "Disabled"}});
+    let resolved = world.resolve(at(15));
+    let policy = resolved.target.unwrap().policy;
+    assert_eq!(
+        (resolved.mode, policy.mode),
+        (Mode::Recommend, Mode::Recommend)
+    );
+    world.tick(None, 15);
+    assert_eq!(world.bounds(), (Some(2), 10));
+    assert_eq!(
+        world.holds("ScaleDownDisabled"),
+        Some(ConditionStatus::True)
+    );
+    world.hpa()["spec"]["behavior"]["scaleDown"]["selectPolicy"] = json!("Min");
+    assert_eq!(world.resolve(at(30)).mode, Mode::Floor);
 }

@@ -1,0 +1,148 @@
+//! The floor of one tick: up as the forecasts say, down as the HPA's scaleDown rules let it.
+
+use jiff::SignedDuration;
+
+use super::Tick;
+use crate::forecast::{Distrust, Trust};
+use crate::scaling::decision::{Decision, Floor};
+use crate::scaling::ds_hpa::{self, Proposal};
+use crate::scaling::grounds::Grounds;
+use crate::scaling::input::{DecisionInput, Prediction};
+use crate::scaling::limit::LimitedBy;
+use crate::scaling::policy::Strategy;
+use crate::scaling::reason::Change;
+use crate::scaling::scale_down;
+
+impl Tick<'_> {
+    pub(super) fn floor(&mut self) -> Decision {
+        let Self { policy, input, .. } = *self;
+        let before = self.state.floor_in_force();
+        self.adopt();
+        let proposal = ds_hpa::propose(policy, input, &mut self.state.active_forecast);
+        let blind = self.blind(proposal.as_ref());
+        let limited_by = if input.strategy == Strategy::Off {
+            None
+        } else {
+            self.step(proposal.as_ref().filter(|_| !blind))
+        };
+        let limited_by = if blind {
+            Some(LimitedBy::MissingData)
+        } else {
+            limited_by
+        };
+        let floor = self.state.floor_in_force();
+        let user = self.user_min();
+        let at_least = |floor: Option<Floor>| floor.map_or(user, |floor| floor.replicas.max(user));
+        let change = Change {
+            name: "floor",
+            from: at_least(before),
+            to: at_least(floor),
+        };
+        Decision {
+            replicas: change.to,
+            reason: self.reason(proposal.as_ref(), change, limited_by),
+            limited_by,
+            grounds: match floor {
+                _ if !blind => Grounds::of(proposal.as_ref()),
+                Some(_) => Grounds::LastKnown,
+                None => Grounds::Nothing,
+            },
+        }
+    }
+
+    /// Takes the next step of the floor, up or down; `proposal` is `None` where nothing is proposed
+    /// or the load is not known, and then the user's own minimum is. Returns the rule that limits it.
+    ///
+    /// A proposal stands for its horizon even where the window is shorter: forecasts and D-HPA take
+    /// turns, and following each tick alone would move the floor up and down.
+    fn step(&mut self, proposal: Option<&Proposal>) -> Option<LimitedBy> {
+        let DecisionInput { now, .. } = *self.input;
+        let user = self.user_min();
+        let (proposed, by) = proposal.map_or((user, None), |proposal| self.proposed(proposal));
+        let floor = self.state.floor.map(|floor| self.lowered(floor));
+        let before = floor.map_or(user, |floor| floor.replicas.max(user));
+        let way_down = &mut self.state.way_down;
+        let step = scale_down::step(self.policy, before, proposed, way_down, now);
+        let standing = floor.filter(|floor| now < floor.until);
+        let replicas = standing.map_or(step.replicas, |floor| floor.replicas.max(step.replicas));
+        scale_down::record(self.policy, before, replicas, way_down, now);
+        let until = match floor {
+            Some(floor) if proposed < replicas => floor.until,
+            _ => self.until(self.policy.horizon),
+        };
+        let gone = replicas <= user && proposal.is_none();
+        self.state.floor = (!gone).then_some(Floor { replicas, until });
+        by.or(step.limited_by.filter(|_| proposed < replicas))
+    }
+
+    /// The count of a proposal within the scaleUp rules and the bounds, and the rule that limits it.
+    fn proposed(&mut self, proposal: &Proposal) -> (i32, Option<LimitedBy>) {
+        let (held, by) = self.held(proposal);
+        let (replicas, by) = self.bounded(held, by);
+        self.note(replicas);
+        let by = by.filter(|by| !matches!(by, LimitedBy::MinReplicas(_)));
+        (replicas.max(1), by)
+    }
+
+    /// Keeps the floor that was taken over while no model here has been judged. Then it becomes the
+    /// floor of this decider, which goes down as any other; where it lapses, nobody has proposed it
+    /// for longer than any window.
+    fn adopt(&mut self) {
+        let DecisionInput { now, strategy, .. } = *self.input;
+        let adopted = self.state.adopted.take();
+        let adopted = adopted.filter(|floor| strategy != Strategy::Off && now < floor.until);
+        // A floor that was lowered stays lowered: one that rises again would be a new decision.
+        let adopted = adopted.map(|floor| self.lowered(floor));
+        match adopted {
+            Some(floor) if self.is_judged() => self.make_own(floor),
+            adopted => self.state.adopted = adopted,
+        }
+    }
+
+    /// Goes on with a floor that another decider has proposed until now.
+    fn make_own(&mut self, floor: Floor) {
+        let own = self.state.floor.map(|floor| self.lowered(floor));
+        let before = own.map_or(self.user_min(), |floor| floor.replicas);
+        if floor.replicas <= before {
+            return;
+        }
+        let (policy, now) = (self.policy, self.input.now);
+        let way_down = &mut self.state.way_down;
+        scale_down::step(policy, before, floor.replicas, way_down, now);
+        scale_down::record(policy, before, floor.replicas, way_down, now);
+        // It stands for the window alone: whoever proposed it knew of no later time.
+        let until = self.until(SignedDuration::ZERO);
+        self.state.floor = Some(Floor { until, ..floor });
+    }
+
+    /// True where a model here has been judged on a load that is known.
+    fn is_judged(&self) -> bool {
+        let DecisionInput { now, loads, .. } = *self.input;
+        let unproven = |prediction: &Prediction<'_>| {
+            matches!(
+                prediction.trust,
+                Trust::Untrusted(Distrust::Unproven { .. })
+            )
+        };
+        loads.iter().any(|load| {
+            let fresh = load.fresh(now, self.policy.max_age).is_some();
+            fresh && load.prediction.is_some_and(|one| !unproven(&one))
+        })
+    }
+
+    /// An earlier floor, lowered to what the HPA's scaleUp rules and the bounds allow now.
+    fn lowered(&self, floor: Floor) -> Floor {
+        let most = self.limit().0.min(self.policy.bounds.max());
+        let replicas = floor.replicas.min(most);
+        Floor { replicas, ..floor }
+    }
+
+    fn user_min(&self) -> i32 {
+        self.policy.bounds.min().max(1)
+    }
+
+    fn until(&self, stands: SignedDuration) -> jiff::Timestamp {
+        let until = self.input.now.checked_add(stands);
+        until.unwrap_or(jiff::Timestamp::MAX)
+    }
+}

@@ -1,0 +1,47 @@
+//! The content of a Lease, whoever holds it.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+
+/// The content of the Lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// The name of the holder; `None` when the Lease was given back.
+    pub holder: Option<String>,
+    /// The version of the object, which changes with every write.
+    pub resource_version: String,
+    /// The time within which its holder promised to renew it.
+    pub duration: Duration,
+    /// The time of the last renewal, by the clock of the holder.
+    pub renewed: Option<Timestamp>,
+    /// The number of times that it has changed hands.
+    pub transitions: i32,
+}
+
+impl Record {
+    /// The content of a Lease; one that promises nothing is over at once.
+    #[must_use]
+    pub fn of(lease: &Lease) -> Self {
+        let spec = lease.spec.clone().unwrap_or_default();
+        let seconds = spec.lease_duration_seconds.unwrap_or(0);
+        Self {
+            holder: spec.holder_identity.filter(|holder| !holder.is_empty()),
+            resource_version: lease.metadata.resource_version.clone().unwrap_or_default(),
+            duration: Duration::from_secs(u64::try_from(seconds).unwrap_or(0)),
+            renewed: spec.renew_time.map(|time| time.0),
+            transitions: spec.lease_transitions.unwrap_or(0),
+        }
+    }
+
+    /// True where the holder is late by the clock of this machine, which need not be right: only a
+    /// Lease that does not change for its whole duration is abandoned.
+    #[must_use]
+    pub fn looks_abandoned(&self, now: Timestamp) -> bool {
+        self.renewed.is_none_or(|renewed| {
+            let age = Duration::try_from(now.duration_since(renewed));
+            age.is_ok_and(|age| age > self.duration)
+        })
+    }
+}

@@ -1,0 +1,146 @@
+//! The rest of a target whose work has panicked: until what its user wrote changes, or for a time
+//! that doubles with each panic that follows.
+//!
+//! A panic is a defect that this target's objects or loads lay bare. To meet it at every tick would
+//! fill the log and help nobody; to leave the target for good would outlast what laid it bare.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::observed::Observed;
+use super::problem::Problem;
+use super::targets::Resolved;
+use crate::annotations::{BOUNDS, SCALING_STATUS};
+use crate::autoscaler::{Autoscaler, AutoscalerSpec};
+use crate::meta::Meta;
+use crate::scaled_object::ScaledObject;
+use crate::workload::Workload;
+use evenkeel_core::panicked::Panicked;
+use evenkeel_core::scaling::Mode;
+
+/// The first rest, and the longest.
+const FIRST: SignedDuration = SignedDuration::from_mins(5);
+const LONGEST: SignedDuration = SignedDuration::from_hours(1);
+
+/// The quarantine of one target; one that is over is kept until the panic counts as mended.
+#[derive(Debug, Clone)]
+pub struct Quarantine {
+    panicked: Panicked,
+    autoscaler: Option<Arc<Autoscaler>>,
+    scaled_object: Option<Arc<ScaledObject>>,
+    workload: Option<Arc<Workload>>,
+    rest: SignedDuration,
+    until: Timestamp,
+}
+
+impl Quarantine {
+    /// Begins with a panic in the work on `observed`; `before` is the last one of the target.
+    #[must_use]
+    pub fn begin(
+        observed: &Observed,
+        panicked: Panicked,
+        before: Option<&Self>,
+        now: Timestamp,
+    ) -> Self {
+        let again = before.filter(|before| !before.is_mended(now));
+        let rest = again.map_or(FIRST, |before| (before.rest * 2).min(LONGEST));
+        let Observed {
+            namespace: _,
+            namespace_policy: _,
+            autoscaler,
+            scaled_object,
+            workload,
+            target: _,
+            pods: _,
+        } = observed;
+        Self {
+            panicked,
+            autoscaler: autoscaler.clone(),
+            scaled_object: scaled_object.clone(),
+            workload: workload.clone(),
+            rest,
+            until: now.checked_add(rest).unwrap_or(Timestamp::MAX),
+        }
+    }
+
+    /// When it ends at the latest.
+    #[must_use]
+    pub const fn until(&self) -> Timestamp {
+        self.until
+    }
+
+    /// True while the target is left alone: the time has not come, and its user has changed nothing.
+    /// A change ends it for good.
+    pub fn holds(&mut self, observed: &Observed, now: Timestamp) -> bool {
+        if now < self.until && self.has_changed(observed) {
+            self.until = now;
+        }
+        now < self.until
+    }
+
+    /// True once the target has gone without a panic for as long as it rested before.
+    #[must_use]
+    pub fn is_mended(&self, now: Timestamp) -> bool {
+        now.duration_since(self.until) >= self.rest
+    }
+
+    /// What the objects say while it holds. Where they cannot even be resolved, that is `None`, and
+    /// the bounds are left as they are.
+    #[must_use]
+    pub fn refuse(&self, resolved: Option<Resolved>) -> Resolved {
+        let resolved = resolved.unwrap_or(Resolved {
+            mode: Mode::Recommend,
+            is_declined: false,
+            target: None,
+            problems: Vec::new(),
+            bounds: None,
+        });
+        if resolved.mode == Mode::Off {
+            return resolved;
+        }
+        let problem = Problem::Quarantined {
+            panicked: self.panicked.clone(),
+            until: self.until,
+        };
+        Resolved {
+            target: None,
+            problems: vec![problem],
+            ..resolved
+        }
+    }
+
+    /// True where the user has written something else since. What changes by itself is left out:
+    /// the status, the replicas, and what is written here.
+    fn has_changed(&self, observed: &Observed) -> bool {
+        let autoscaler = |one: &Option<Arc<Autoscaler>>| {
+            let Autoscaler {
+                metadata,
+                spec,
+                status: _,
+            } = one.as_deref()?.clone();
+            let spec = AutoscalerSpec {
+                min_replicas: None,
+                ..spec
+            };
+            Some((users(&metadata), spec))
+        };
+        let scaled_object = |one: &Option<Arc<ScaledObject>>| {
+            let ScaledObject { metadata, mut spec } = one.as_deref()?.clone();
+            spec.min_replica_count = None;
+            Some((users(&metadata), spec))
+        };
+        let workload = |one: &Option<Arc<Workload>>| Some(users(&one.as_deref()?.metadata));
+        autoscaler(&self.autoscaler) != autoscaler(&observed.autoscaler)
+            || scaled_object(&self.scaled_object) != scaled_object(&observed.scaled_object)
+            || workload(&self.workload) != workload(&observed.workload)
+    }
+}
+
+/// The identity of an object and the user's annotations.
+fn users(metadata: &Meta) -> (Option<String>, BTreeMap<String, String>) {
+    let mut annotations = metadata.annotations.clone();
+    annotations.retain(|key, _| key != BOUNDS && key != SCALING_STATUS);
+    (metadata.uid.clone(), annotations)
+}

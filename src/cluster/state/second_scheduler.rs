@@ -1,0 +1,45 @@
+//! The part of the state that tells whether the second scheduler is alive.
+
+use jiff::Timestamp;
+
+use super::ClusterState;
+use evenkeel_kubernetes::lease::Record;
+use evenkeel_kubernetes::scheduler_lease::SchedulerLease;
+
+/// A second scheduler, to which Pods are given while it is alive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SecondScheduler {
+    pub name: String,
+    pub is_alive: bool,
+}
+
+impl ClusterState {
+    /// Pods may be given to this scheduler, whose Lease is watched.
+    pub fn expect_second_scheduler(&self, name: &str) {
+        self.change(|inner| inner.second_scheduler = Some(name.to_owned()));
+    }
+
+    /// Takes the Lease of the second scheduler as it now is.
+    pub fn apply_scheduler_lease(&self, record: &Record, now: Timestamp) {
+        self.change(|inner| {
+            let before = inner.scheduler_lease.as_ref();
+            inner.scheduler_lease = Some(SchedulerLease::seen(before, record, now));
+        });
+    }
+
+    /// Forgets the Lease of the second scheduler, which was deleted.
+    pub fn remove_scheduler_lease(&self) {
+        self.change(|inner| inner.scheduler_lease = None);
+    }
+
+    /// The second scheduler, where Pods are given to one.
+    #[must_use]
+    pub fn second_scheduler(&self, now: Timestamp) -> Option<SecondScheduler> {
+        let inner = self.lock();
+        let lease = inner.scheduler_lease.as_ref();
+        Some(SecondScheduler {
+            name: inner.second_scheduler.clone()?,
+            is_alive: lease.is_some_and(|lease| lease.is_fresh(now)),
+        })
+    }
+}

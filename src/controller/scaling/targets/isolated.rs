@@ -1,0 +1,48 @@
+//! Steps of the work on one target, whose panics are that target's.
+
+use super::key::Key;
+use evenkeel_core::panicked::{Panicked, caught};
+
+/// A step of the work on one target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Begin,
+    Tell,
+}
+
+/// Does a step of the work on a target.
+pub(super) fn isolated<T>(key: &Key, step: Step, work: impl FnOnce() -> T) -> Result<T, Panicked> {
+    caught(|| {
+        #[cfg(test)]
+        breaks::at(key, step);
+        #[cfg(not(test))]
+        let _ = (key, step);
+        work()
+    })
+}
+
+/// Steps that tests let break.
+#[cfg(test)]
+pub(super) mod breaks {
+    use std::cell::RefCell;
+
+    use super::{Key, Step};
+
+    thread_local! {
+        static BREAKS: RefCell<Vec<(Key, Step)>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Each of these steps breaks the next time it is done on this thread.
+    pub(in crate::controller::scaling::targets) fn set(breaks: &[(Key, Step)]) {
+        BREAKS.with_borrow_mut(|found| *found = breaks.to_vec());
+    }
+
+    /// Panics where the step is to break.
+    pub(in crate::controller::scaling::targets) fn at(key: &Key, step: Step) {
+        let breaks = BREAKS.with_borrow_mut(|all| {
+            let place = all.iter().position(|one| *one == (key.clone(), step))?;
+            Some(all.remove(place))
+        });
+        assert!(breaks.is_none(), "{step:?} is to break");
+    }
+}

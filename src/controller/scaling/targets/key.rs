@@ -1,0 +1,32 @@
+//! The identity of a target, and a target as the watches show it.
+
+use std::sync::Arc;
+
+use evenkeel_kubernetes::plan::scaling::{Observed, TargetRef};
+
+/// The identity of a target as long as it lasts, whichever object carries its bounds.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(in crate::controller::scaling) struct Key {
+    pub(super) namespace: Arc<str>,
+    pub(super) autoscaler: Option<String>,
+    pub(super) workload: TargetRef,
+}
+
+/// A target as the watches show it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen<'a> {
+    pub(super) observed: &'a Observed,
+    /// True where it shares its workload with another HPA.
+    pub(super) conflict: bool,
+}
+
+impl Key {
+    pub(super) fn of(observed: &Observed) -> Self {
+        let autoscaler = observed.autoscaler.as_ref();
+        Self {
+            namespace: Arc::clone(&observed.namespace),
+            autoscaler: autoscaler.and_then(|autoscaler| autoscaler.metadata.name.clone()),
+            workload: observed.target.clone(),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The state of one target between two ticks, and its load of this moment.
+
+use std::collections::BTreeMap;
+
+use super::key::Seen;
+use super::tick::Tick;
+use crate::controller::scaling::refill::Asked;
+use evenkeel_core::scaling::tracker::Tracker;
+use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
+use evenkeel_kubernetes::plan::scaling::refill::{self, RefillState};
+use evenkeel_kubernetes::plan::scaling::{self, Observed, PlanMemory, Quarantine, Resolved};
+
+/// The state of one target.
+#[derive(Debug, Default)]
+pub(super) struct TargetState {
+    pub(super) tracker: Tracker,
+    pub(super) plans: PlanMemory,
+    pub(super) refill: Option<RefillState>,
+    /// The tick at which the past was asked for.
+    pub(super) asked: u64,
+    pub(super) contest: ContestInquiry,
+    pub(super) decisions: BTreeMap<&'static str, u64>,
+    pub(super) tick: u64,
+    /// Where its work has panicked, until that counts as mended.
+    pub(super) quarantine: Option<Quarantine>,
+}
+
+impl TargetState {
+    /// Begins a tick: the objects of the target, resolved, and its load of this moment.
+    pub(super) fn begin(&mut self, seen: Seen<'_>, tick: &Tick<'_>, past: &mut Asked) -> Resolved {
+        let Seen { observed, conflict } = seen;
+        let remembered = self.plans.record(tick.now);
+        let resolved = scaling::resolve(observed, conflict, &tick.settings, remembered, tick.now);
+        self.ask_for_past(observed, &resolved, tick, past);
+        self.measure(observed, &resolved, tick);
+        resolved
+    }
+
+    /// Sees to it that the past of a new target is asked for, where there is one to be had.
+    fn ask_for_past(
+        &mut self,
+        observed: &Observed,
+        resolved: &Resolved,
+        tick: &Tick<'_>,
+        past: &mut Asked,
+    ) {
+        if self.refill.is_some() || resolved.target.is_none() {
+            return;
+        }
+        let state = refill::begin(&observed.target, tick.has_past);
+        if state == RefillState::Running {
+            self.asked = self.tick;
+            past.insert(observed.namespace.as_ref().into(), self.tick);
+        }
+        self.refill = Some(state);
+    }
+
+    /// Takes the load of this moment.
+    ///
+    /// Half of the age that a measurement may have is left to it for being scraped and asked for;
+    /// the tracker lets it stand for the other half.
+    fn measure(&mut self, observed: &Observed, resolved: &Resolved, tick: &Tick<'_>) {
+        let Some((target, sample)) = resolved.target.as_ref().zip(tick.sample) else {
+            return;
+        };
+        let signals = target.signals.iter().map(|scaled| &scaled.signal);
+        let members = &observed.pods.members;
+        let observation = sample.observe(&observed.namespace, members, signals.clone());
+        for signal in signals {
+            let Some(load) = observation.load(signal) else {
+                continue;
+            };
+            if tick.now.duration_since(load.measured) <= tick.settings.max_age {
+                // It is finite and not negative, and of now.
+                let _ = self.tracker.measure(signal, tick.now, load.value, tick.now);
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Asks the queries of a source, round by round, at most four at a time.
+//!
+//! A round waits for its queries until its deadline, and is put together from what is there. One
+//! that is still under way then goes on, and its answer counts when it comes; until then the one
+//! before it does. So a query that takes longer than a round is always a little behind, and never
+//! missing. Those whose answers date others come first, one after the other; where none of them
+//! reaches the server, it is not asked the rest, which would be waited for in full.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::answer::{Answer, Answers};
+use super::cache::{self, Entry, MetricsCache};
+use super::error::MetricsError;
+use super::pace::Pace;
+use super::query::{Query, QueryKey};
+use super::round::{Asked, Round};
+use super::source::MetricsSource;
+use evenkeel_clock as clock;
+
+/// Queries under way at once: a round is done in a few turns, and the server is left to others.
+const AT_ONCE: usize = 4;
+
+/// Time limits of rounds and queries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest that a round waits for its queries.
+    pub deadline: Duration,
+    /// The longest that one query may take.
+    pub patience: Duration,
+}
+
+/// The queries of one source, with their newest answers.
+pub struct Asking {
+    source: Arc<dyn MetricsSource>,
+    limits: Limits,
+    cache: MetricsCache<QueryKey, Answer>,
+    slots: Arc<Semaphore>,
+    under_way: JoinSet<Asked>,
+    paces: HashMap<Query, Pace>,
+}
+
+/// The queries that have ended in one round.
+type Ended = HashMap<Query, Asked>;
+
+impl Asking {
+    /// The queries of a source that has not been asked yet.
+    #[must_use]
+    pub fn new(source: Arc<dyn MetricsSource>, limits: Limits) -> Self {
+        let cache = MetricsCache::new(&cache::Settings {
+            capacity: u64::try_from(source.queries().len()).unwrap_or(u64::MAX),
+            time_to_idle: None,
+            timeout: limits.patience,
+        });
+        Self {
+            source,
+            limits,
+            cache,
+            slots: Arc::new(Semaphore::new(AT_ONCE)),
+            under_way: JoinSet::new(),
+            paces: HashMap::new(),
+        }
+    }
+
+    /// The name of the source.
+    pub fn source(&self) -> &'static str {
+        self.source.name()
+    }
+
+    /// Asks all queries that are due at `now`, and puts together what is there at the deadline.
+    ///
+    /// # Errors
+    /// There is no answer to any query; the first cause is given.
+    pub async fn round(&mut self, now: Timestamp) -> Result<Round, Arc<MetricsError>> {
+        let mut ended = Ended::default();
+        while let Some(joined) = self.under_way.try_join_next() {
+            self.take(joined, now, &mut ended);
+        }
+        // What does not end until then goes on without the round.
+        let deadline = self.limits.deadline;
+        let _ = tokio::time::timeout(deadline, self.ask(now, &mut ended)).await;
+        self.put_together(ended).await
+    }
+
+    /// The time of the newest measurement of any node, of the last round or one before it.
+    pub(super) async fn newest(&self) -> Option<Timestamp> {
+        let mut newest = None;
+        for &query in self.source.queries() {
+            let kept = self.kept(query).await;
+            newest = newest.max(kept.and_then(|kept| kept.value.newest()));
+        }
+        newest
+    }
+
+    async fn ask(&mut self, now: Timestamp, ended: &mut Ended) {
+        let (dating, others) = self.queries();
+        let mut half = std::pin::pin!(tokio::time::sleep(self.limits.deadline / 2));
+        for &query in &dating {
+            let last = self.last(query).await.is_some();
+            self.begin(query, now, ended).await;
+            while self.paces.get(&query).is_some_and(Pace::is_under_way) {
+                tokio::select! {
+                    joined = self.under_way.join_next() => {
+                        let Some(joined) = joined else { break };
+                        self.take(joined, now, ended);
+                    }
+                    // Older times make values no fresher than they are.
+                    () = &mut half, if last => break,
+                }
+            }
+        }
+        let out_of_reach = |query| self.paces.get(query).is_some_and(Pace::is_out_of_reach);
+        if !dating.is_empty() && dating.iter().all(out_of_reach) {
+            ended.extend(
+                others
+                    .into_iter()
+                    .map(|query| (query, Asked::skipped(query, now))),
+            );
+            return;
+        }
+        for query in others {
+            self.begin(query, now, ended).await;
+        }
+        while let Some(joined) = self.under_way.join_next().await {
+            self.take(joined, now, ended);
+        }
+    }
+
+    /// The queries that others are dated by, and the others.
+    fn queries(&self) -> (Vec<Query>, Vec<Query>) {
+        let queries = self.source.queries().iter().copied();
+        queries.partition(|query| query.dates_others())
+    }
+
+    /// Asks a query, if it is due.
+    async fn begin(&mut self, query: Query, now: Timestamp, ended: &Ended) {
+        let known = self.paces.get(&query);
+        if known.is_some_and(|pace| !pace.is_due(now)) || ended.contains_key(&query) {
+            return;
+        }
+        let before = self.before(ended).await;
+        // From here on nothing waits: what has begun has to be under way.
+        self.paces.entry(query).or_default().begin();
+        let (source, cache) = (Arc::clone(&self.source), self.cache.clone());
+        let slots = Arc::clone(&self.slots);
+        let key = self.key(query);
+        self.under_way.spawn(async move {
+            let _slot = slots.acquire_owned().await;
+            let begun = clock::instant();
+            let fetch = source.fetch(query, &before, now);
+            let answer = cache.refresh(key, now, fetch).await;
+            Asked {
+                query,
+                at: now,
+                took: begun.elapsed(),
+                outcome: answer.map(|entry| entry.value),
+            }
+        });
+    }
+
+    /// The answers that others are dated by: of this round, or else the last ones.
+    async fn before(&self, ended: &Ended) -> Answers {
+        let mut before = Answers::default();
+        for query in self.queries().0 {
+            let answer = match ended.get(&query) {
+                Some(asked) => asked.outcome.as_ref().ok().cloned(),
+                None => self.last(query).await.map(|entry| entry.value),
+            };
+            if let Some(answer) = answer {
+                before.push(query, answer);
+            }
+        }
+        before
+    }
+
+    fn take(
+        &mut self,
+        joined: Result<Asked, tokio::task::JoinError>,
+        now: Timestamp,
+        ended: &mut Ended,
+    ) {
+        match joined.map_err(tokio::task::JoinError::try_into_panic) {
+            Ok(asked) => {
+                let pace = self.paces.entry(asked.query).or_default();
+                pace.end(asked.at, now, asked.end());
+                ended.insert(asked.query, asked);
+            }
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            // Nobody cancels one but the end of the runtime.
+            Err(Err(_)) => {}
+        }
+    }
+
+    async fn put_together(&self, mut ended: Ended) -> Result<Round, Arc<MetricsError>> {
+        let mut all = Vec::new();
+        for &query in self.source.queries() {
+            all.push(match ended.remove(&query) {
+                Some(asked) => (asked, None),
+                None => (Asked::late(query), self.last(query).await),
+            });
+        }
+        Round::of(all)
+    }
+
+    /// The last answer to a query, where nothing has failed since.
+    async fn last(&self, query: Query) -> Option<Entry<Answer>> {
+        let pace = self.paces.get(&query)?;
+        if pace.keeps_the_last() {
+            self.kept(query).await
+        } else {
+            None
+        }
+    }
+
+    async fn kept(&self, query: Query) -> Option<Entry<Answer>> {
+        self.cache.get(&self.key(query)).await
+    }
+
+    fn key(&self, query: Query) -> QueryKey {
+        QueryKey {
+            source: self.source.name(),
+            query,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

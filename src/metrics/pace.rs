@@ -1,0 +1,113 @@
+//! How soon a query is asked again: at the next round, and after it was slow, once it has rested for
+//! as long as it took.
+//!
+//! A query that takes longer than a round keeps one of few places all that time. The rest leaves it
+//! to the others for half of the time, and doubles while the server answers nothing at all.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// The longest rest.
+const LONGEST: SignedDuration = SignedDuration::from_mins(3);
+
+/// The pace of one query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Pace {
+    under_way: bool,
+    /// The queries in a row that did not reach the server.
+    unreached: u32,
+    /// True where the last one was answered.
+    answered: bool,
+    rests_until: Option<Timestamp>,
+}
+
+impl Pace {
+    /// True where a round at `now` asks the query.
+    pub(super) fn is_due(&self, now: Timestamp) -> bool {
+        !self.under_way && self.rests_until.is_none_or(|until| until <= now)
+    }
+
+    pub(super) const fn is_under_way(&self) -> bool {
+        self.under_way
+    }
+
+    /// True where the answer before counts until there is a newer one: nothing has failed since.
+    pub(super) const fn keeps_the_last(&self) -> bool {
+        self.answered
+    }
+
+    /// True where the server was not reached the last time.
+    pub(super) const fn is_out_of_reach(&self) -> bool {
+        self.unreached > 0
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.under_way = true;
+    }
+
+    /// Takes note of the end, seen at `now`, of a query asked at `asked`.
+    pub(super) fn end(&mut self, asked: Timestamp, now: Timestamp, end: End) {
+        let took = now.duration_since(asked).max(SignedDuration::ZERO);
+        self.under_way = false;
+        self.answered = end == End::Answered;
+        self.unreached = match end {
+            End::Unreached => self.unreached.saturating_add(1),
+            End::Answered | End::Failed => 0,
+        };
+        let doubled = 1_i32 << self.unreached.saturating_sub(1).min(16);
+        let rest = took.saturating_mul(doubled).min(LONGEST);
+        self.rests_until = now.checked_add(rest).ok();
+    }
+}
+
+/// The way in which a query ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Answered,
+    /// The server was not reached, or did not answer in time.
+    Unreached,
+    /// It answered something else.
+    Failed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn second(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn a_query_that_ends_in_its_round_is_due_at_the_next() {
+        for end in [End::Answered, End::Failed, End::Unreached] {
+            let mut pace = Pace::default();
+            assert!(pace.is_due(second(0)));
+            pace.begin();
+            assert!(!pace.is_due(second(1000)) && pace.is_under_way());
+            pace.end(second(0), second(0), end);
+            assert!(pace.is_due(second(15)) && !pace.is_under_way(), "{end:?}");
+            assert_eq!(pace.keeps_the_last(), end == End::Answered);
+        }
+    }
+
+    #[test]
+    fn a_slow_query_rests_for_as_long_as_it_took_and_longer_while_nothing_comes() {
+        let mut pace = Pace::default();
+        let mut now = 0;
+        for (end, took, rest) in [
+            (End::Answered, 30, 30),
+            (End::Unreached, 45, 45),
+            (End::Unreached, 45, 90),
+            (End::Unreached, 45, 180),
+            (End::Unreached, 45, 180),
+            (End::Answered, 30, 30),
+            (End::Failed, 15, 15),
+        ] {
+            pace.begin();
+            pace.end(second(now), second(now + took), end);
+            now += took + rest;
+            assert!(!pace.is_due(second(now - 1)), "{end:?} {took}");
+            assert!(pace.is_due(second(now)), "{end:?} {took}");
+        }
+    }
+}
