@@ -772,6 +772,7 @@ fn the_second_scheduler_serves_the_name_that_admission_sets() {
     );
     let mut needed = access(Need::Always);
     needed.extend(access(Need::SelfManagedCertificates));
+    needed.extend(access(Need::AuthenticatedMetrics));
     needed.extend(access(Need::SecondScheduler));
     assert_eq!(granted(&objects), needed);
     let role = find(&objects, "Role", "evenkeel-scheduler");
