@@ -2,15 +2,16 @@
 //!
 //! A [`Bundle`] holds everything that Evenkeel makes itself: the authorities that sign the server's
 //! certificate, that certificate, and the authorities that sign kube-scheduler's client
-//! certificate. It is kept in a Secret ([`Bundle::encode`], [`Bundle::decode`]) and moved on by
-//! [`next`]; [`CertificateProvider`] reads the Secret or the files, plans the writes that are due,
-//! and takes what has changed into use.
+//! certificate. The [`Signer`], a process of its own, keeps it in a Secret that nobody else reads
+//! ([`Bundle::encode`], [`Bundle::decode`]), moves it on ([`Kept::next`]), and hands on what others
+//! need: the Secret that replicas serve from, and the caBundle. [`CertificateProvider`] reads that
+//! Secret, or files, and takes what has changed into use.
 
 mod authority;
 mod bundle;
 mod error;
 mod files;
-mod keeper;
+mod kept;
 mod leaf;
 mod names;
 mod parse;
@@ -18,7 +19,9 @@ mod pem;
 mod provider;
 mod rotation;
 mod secret;
+mod serving;
 mod settings;
+pub mod signer;
 
 pub use authority::{ClientCertificate, SigningAuthority};
 pub use bundle::Bundle;
@@ -28,8 +31,10 @@ pub use files::{
     AUTHORITIES, AUTHORITY_KEYS, SCHEDULER_AUTHORITIES, SCHEDULER_AUTHORITY_KEYS,
     SERVER_CERTIFICATE, SERVER_KEY,
 };
+pub use kept::{Annotations, Kept};
 pub use leaf::Leaf;
 pub use names::Names;
 pub use provider::CertificateProvider;
 pub use rotation::next;
 pub use settings::{FileSettings, SelfManagedSettings, Serving, Settings};
+pub use signer::Signer;

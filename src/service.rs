@@ -11,6 +11,8 @@ mod ending;
 mod listeners;
 mod measuring;
 mod parts;
+mod reload;
+mod signing;
 
 use anyhow::Context as _;
 use futures::Stream;
@@ -19,6 +21,8 @@ use tokio_util::sync::CancellationToken;
 pub use self::ending::Ending;
 use self::listeners::Ends;
 use self::parts::{Parts, Tasks};
+pub use self::signing::sign;
+pub(crate) use self::signing::signer;
 use crate::config::Config;
 use crate::server::{Drain, signals};
 use crate::telemetry;

@@ -1,5 +1,5 @@
 //! The service whole, on the embedded API server: the cluster of `dev`, the scaling loop with its
-//! faults, the watches that scaling reads, and what `uninstall` leaves.
+//! faults, the watches that scaling reads, the signer, and what `uninstall` leaves.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
@@ -16,5 +16,6 @@ mod whole {
     mod node_lifecycle;
     mod scaling_loop;
     mod scaling_store;
+    mod signer;
     mod uninstall;
 }

@@ -1,4 +1,4 @@
-//! The certificates in use: from a Secret that is looked after here, from files, or from both.
+//! The certificates in use: from the Secret that the signer fills, from files, or from both.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,9 +7,8 @@ use std::time::Duration;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
-use super::keeper::SecretKeeper;
+use super::serving::ServingSecret;
 use super::settings::{Serving, Settings};
-use crate::controller::WriteQueue;
 use crate::server::Shutdown;
 use crate::server::tls::{
     Authority, CertificateFiles, CertificateStore, Change, FileWatch, TlsError,
@@ -20,14 +19,14 @@ const FILE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Brings the first certificates, and keeps them in step from then on.
 pub struct CertificateProvider {
-    secret: Option<SecretKeeper>,
+    secret: Option<ServingSecret>,
     files: Option<FileWatch>,
 }
 
 impl CertificateProvider {
-    /// A provider by `settings`; a Secret is one of `namespace`, and its writes go to `queue`.
+    /// A provider by `settings`; a Secret is one of `namespace`.
     #[must_use]
-    pub fn new(settings: &Settings, namespace: &str, client: &Client, queue: WriteQueue) -> Self {
+    pub fn new(settings: &Settings, namespace: &str, client: &Client) -> Self {
         let Settings {
             serving,
             scheduler_ca,
@@ -36,19 +35,17 @@ impl CertificateProvider {
         let authorities = scheduler_ca.iter().map(authority).collect();
         match serving {
             Serving::SelfManaged(own) => {
-                let (client, namespace) = (client.clone(), namespace.to_owned());
                 let by_secret = scheduler_ca.is_none();
                 let files = CertificateFiles {
                     server: None,
                     authorities,
                 };
                 Self {
-                    secret: Some(SecretKeeper::new(
-                        client,
+                    secret: Some(ServingSecret::new(
+                        client.clone(),
                         namespace,
-                        own.clone(),
+                        own.serving_secret_name.clone(),
                         by_secret,
-                        queue,
                     )),
                     files: (!by_secret).then(|| FileWatch::new(files, FILE_INTERVAL)),
                 }
@@ -72,7 +69,7 @@ impl CertificateProvider {
     /// A file that cannot be read, or that does not hold what it should.
     pub async fn first(&mut self) -> Result<Change, TlsError> {
         let kept = match &mut self.secret {
-            Some(keeper) => keeper.first().await,
+            Some(secret) => secret.first().await,
             None => Change::default(),
         };
         let given = match &mut self.files {
@@ -96,8 +93,8 @@ impl CertificateProvider {
         shutdown: Shutdown,
     ) {
         let secret = async {
-            if let Some(keeper) = self.secret {
-                keeper.run(Arc::clone(&store), cancel).await;
+            if let Some(secret) = self.secret {
+                secret.run(Arc::clone(&store), cancel).await;
             }
         };
         let files = async {

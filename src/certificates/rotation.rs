@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_kubernetes::plan::rotation::{self, Lifetime, Renewal, Validity};
+use evenkeel_kubernetes::plan::rotation::{self, Lifetime, Renewal, Rules, Validity};
 use jiff::Timestamp;
 
 use super::authority::SigningAuthority;
@@ -22,23 +22,33 @@ pub fn next(
     now: Timestamp,
     bundle: &Bundle,
     names: &Names,
-    validity: &Validity,
+    rules: &Rules,
 ) -> Result<Option<Bundle>, CertificateError> {
-    let authorities = renew(now, &bundle.authorities, validity, new_authority)?;
-    let scheduler = renew(now, &bundle.scheduler, validity, new_scheduler_authority)?;
-    let in_use = authorities.as_deref().unwrap_or(&bundle.authorities);
-    let signer = &in_use[rotation::signer(now, &lives(in_use), validity)];
     let leaf = &bundle.leaf;
+    let unused = |position: usize| {
+        !bundle.authorities[position].signed(leaf) && rotation::is_settled(now, leaf.life)
+    };
+    let authorities = renew(now, &bundle.authorities, rules, unused, new_authority)?;
+    // Whoever holds a client certificate has been told to replace it within the overlap.
+    let scheduler = renew(
+        now,
+        &bundle.scheduler,
+        rules,
+        |_| true,
+        new_scheduler_authority,
+    )?;
+    let in_use = authorities.as_deref().unwrap_or(&bundle.authorities);
+    let signer = &in_use[rotation::signer(now, &lives(in_use), rules)];
     let stays = leaf.names == *names
         && signer.signed(leaf)
-        && rotation::leaf_stays(now, leaf.life, signer.life, validity);
+        && rotation::leaf_stays(now, leaf.life, signer.life, &rules.validity);
     if authorities.is_none() && scheduler.is_none() && stays {
         return Ok(None);
     }
     let leaf = if stays {
         Arc::clone(leaf)
     } else {
-        Arc::new(signer.issue_server(names, now, validity.leaf())?)
+        Arc::new(signer.issue_server(names, now, rules.validity.leaf())?)
     };
     Ok(Some(Bundle {
         leaf,
@@ -53,10 +63,11 @@ type Authorities = Vec<Arc<SigningAuthority>>;
 fn renew(
     now: Timestamp,
     authorities: &[Arc<SigningAuthority>],
-    validity: &Validity,
+    rules: &Rules,
+    unused: impl Fn(usize) -> bool,
     successor: fn(Timestamp, &Validity) -> Result<Arc<SigningAuthority>, CertificateError>,
 ) -> Result<Option<Authorities>, CertificateError> {
-    let Some(due) = rotation::renewal(now, &lives(authorities), validity) else {
+    let Some(due) = rotation::renewal(now, &lives(authorities), rules, unused) else {
         return Ok(None);
     };
     let Renewal {
@@ -68,12 +79,12 @@ fn renew(
         .map(|position| Arc::clone(&authorities[position]))
         .collect();
     if lacks {
-        renewed.push(successor(now, validity)?);
+        renewed.push(successor(now, &rules.validity)?);
     }
     Ok(Some(renewed))
 }
 
-fn lives(authorities: &[Arc<SigningAuthority>]) -> Vec<Lifetime> {
+pub(super) fn lives(authorities: &[Arc<SigningAuthority>]) -> Vec<Lifetime> {
     authorities.iter().map(|authority| authority.life).collect()
 }
 

@@ -1,7 +1,6 @@
-//! The bundle as the data of a Secret: files of PEM blocks.
+//! The bundle as the data of the signer's Secret: files of PEM blocks.
 //!
-//! The names of the first three files are those of cert-manager, so that the Secret can also be
-//! mounted. Whoever holds several authorities finds one key for each of them, in any order. A
+//! The names of the first three files are those of cert-manager. Whoever holds several authorities finds one key for each of them, in any order. A
 //! damaged Secret is an error that says what is wrong: replacing it would take from clients the
 //! authority that they trust.
 
@@ -162,7 +161,10 @@ fn keys(files: &Files, file: &'static str) -> Result<Vec<KeyPair>, CertificateEr
     Ok(keys)
 }
 
-fn contents<'a>(files: &'a Files, file: &'static str) -> Result<&'a [u8], CertificateError> {
+pub(super) fn contents<'a>(
+    files: &'a Files,
+    file: &'static str,
+) -> Result<&'a [u8], CertificateError> {
     files
         .get(file)
         .map(Vec::as_slice)

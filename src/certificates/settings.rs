@@ -21,7 +21,7 @@ pub struct Settings {
 /// The source of the serving certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Serving {
-    /// Made and rotated here, and kept in a Secret.
+    /// Made and rotated by the signer, and read from a Secret.
     SelfManaged(SelfManagedSettings),
     /// Given by someone else, such as cert-manager, in files.
     Files(FileSettings),
@@ -30,8 +30,10 @@ pub enum Serving {
 /// A certificate that Evenkeel makes itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelfManagedSettings {
-    /// The Secret that keeps it.
+    /// The signer's Secret, with the keys of the authorities.
     pub secret_name: String,
+    /// The Secret that replicas serve from.
+    pub serving_secret_name: String,
     /// Names and addresses in it besides those of the Services.
     pub names: Names,
     /// Services whose names and cluster addresses stand in it.

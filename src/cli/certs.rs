@@ -1,10 +1,12 @@
-//! `evenkeel certs`: makes, shows and hands out the certificates between Evenkeel, the API server
+//! `evenkeel certs`: makes, keeps, rotates, shows and hands out the certificates between Evenkeel, the API server
 //! and kube-scheduler.
 
 mod access;
 mod generate;
+mod rotate;
 mod scheduler;
 mod show;
+mod sign;
 
 use clap::Subcommand;
 
@@ -14,11 +16,13 @@ const EXAMPLES: &str = "\
 Examples:
   evenkeel certs show                                        the ones in the cluster's Secret
   evenkeel certs show -f /etc/kubernetes/evenkeel-scheduler.yaml
+  evenkeel certs rotate                                      new keys, with the old ones trusted for a day
   evenkeel certs scheduler-config > evenkeel-scheduler.yaml  kube-scheduler's configuration file
   evenkeel certs scheduler-client | kubectl apply -f -       for a second scheduler
-  evenkeel certs generate --dir ./certificates --ip 127.0.0.1";
+  evenkeel certs generate --dir ./certificates --ip 127.0.0.1
+  evenkeel certs sign --config /etc/evenkeel/config.yaml     the signer, in a Pod of its own";
 
-/// Make, show and hand out certificates
+/// Make, rotate, show and hand out certificates
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -28,6 +32,8 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Sign(sign::Args),
+    Rotate(rotate::Args),
     Generate(generate::Args),
     Show(show::Args),
     SchedulerConfig(scheduler::ConfigArgs),
@@ -37,6 +43,8 @@ enum Command {
 pub(super) fn run(args: Args) -> Result<(), Failure> {
     let Args { command } = args;
     match command {
+        Command::Sign(args) => sign::run(args),
+        Command::Rotate(args) => rotate::run(args),
         Command::Generate(args) => generate::run(args),
         Command::Show(args) => show::run(args),
         Command::SchedulerConfig(args) => scheduler::print_config(args),

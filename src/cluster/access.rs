@@ -30,9 +30,31 @@ pub enum Need {
     SecondScheduler,
 }
 
+/// Who asks: each runs by a ServiceAccount of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Identity {
+    /// The replicas that serve and decide.
+    Service,
+    /// The signer of certificates.
+    Signer,
+}
+
+impl Identity {
+    /// The name of the ServiceAccount.
+    #[must_use]
+    pub const fn account(self) -> &'static str {
+        match self {
+            Self::Service => "evenkeel",
+            Self::Signer => "evenkeel-signer",
+        }
+    }
+}
+
 /// One right: verbs on a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
+    /// Who needs it.
+    pub identity: Identity,
     /// The kind of the objects.
     pub kind: Kind,
     /// The verbs of the API, such as `patch`.
@@ -80,25 +102,6 @@ const FURTHER: &[Access] = &[
         &["evenkeel-scheduler"],
         Need::SecondScheduler,
     ),
-    // Certificates: kept in a Secret, valid for the Services' addresses, trusted by the webhook.
-    own(
-        Kind::Secret,
-        &["create"],
-        &[],
-        Need::SelfManagedCertificates,
-    ),
-    own(
-        Kind::Secret,
-        &["get", "patch"],
-        &["evenkeel-certificates"],
-        Need::SelfManagedCertificates,
-    ),
-    own(
-        Kind::Service,
-        &["get"],
-        &["evenkeel", "evenkeel-extender"],
-        Need::SelfManagedCertificates,
-    ),
     // Readers of the metrics: whose token it is, and whether they may.
     Access {
         need: Need::AuthenticatedMetrics,
@@ -108,15 +111,35 @@ const FURTHER: &[Access] = &[
         need: Need::AuthenticatedMetrics,
         ..everywhere(Kind::SubjectAccessReview, &["create"])
     },
+    // What is served with; the keys of the authorities stand in another Secret.
+    own(
+        Kind::Secret,
+        &["get"],
+        &["evenkeel-serving-certificate"],
+        Need::SelfManagedCertificates,
+    ),
+    // Certificates: kept in one Secret and handed on in another, valid for the Services' addresses,
+    // trusted by the webhook. A create names no object yet.
+    signer(Kind::Secret, &["create"], &[]),
+    signer(
+        Kind::Secret,
+        &["get", "patch"],
+        &["evenkeel-certificates", "evenkeel-serving-certificate"],
+    ),
+    signer(Kind::Service, &["get"], &["evenkeel", "evenkeel-extender"]),
     Access {
-        names: &["evenkeel"],
-        need: Need::SelfManagedCertificates,
-        ..everywhere(Kind::MutatingWebhookConfiguration, &["get", "patch"])
+        scope: Scope::Cluster,
+        ..signer(
+            Kind::MutatingWebhookConfiguration,
+            &["get", "patch"],
+            &["evenkeel"],
+        )
     },
 ];
 
 const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access {
     Access {
+        identity: Identity::Service,
         kind,
         verbs,
         names: &[],
@@ -132,10 +155,22 @@ const fn own(
     need: Need,
 ) -> Access {
     Access {
+        identity: Identity::Service,
         kind,
         verbs,
         names,
         scope: Scope::OwnNamespace,
         need,
+    }
+}
+
+const fn signer(
+    kind: Kind,
+    verbs: &'static [&'static str],
+    names: &'static [&'static str],
+) -> Access {
+    Access {
+        identity: Identity::Signer,
+        ..own(kind, verbs, names, Need::SelfManagedCertificates)
     }
 }

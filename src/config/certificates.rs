@@ -25,6 +25,7 @@ section! {
     /// `certificates.selfManaged` as it is written.
     SelfManagedSection {
         secret_name: String = "evenkeel-certificates".to_owned(),
+        serving_secret_name: String = "evenkeel-serving-certificate".to_owned(),
         dns_names: Vec<String> = Vec::new(),
         services: Vec<String> = vec!["evenkeel".to_owned(), "evenkeel-extender".to_owned()],
         ip_addresses: Vec<String> = Vec::new(),
@@ -130,6 +131,7 @@ impl SelfManagedSection {
     fn check(&self, check: &mut Checker) -> SelfManagedSettings {
         let Self {
             secret_name,
+            serving_secret_name,
             dns_names: _,
             services,
             ip_addresses: _,
@@ -140,6 +142,13 @@ impl SelfManagedSection {
         if secret_name.is_empty() {
             check.refuse_value(&own("secretName"), secret_name, "the name of a Secret");
         }
+        if serving_secret_name.is_empty() || serving_secret_name == secret_name {
+            check.refuse_value(
+                &own("servingSecretName"),
+                serving_secret_name,
+                "the name of a Secret other than secretName, which holds the authorities' keys",
+            );
+        }
         for service in services {
             if let Err(error) = Names::default().with_service(service, "namespace") {
                 check.refuse(&own("services"), error);
@@ -147,6 +156,7 @@ impl SelfManagedSection {
         }
         SelfManagedSettings {
             secret_name: secret_name.clone(),
+            serving_secret_name: serving_secret_name.clone(),
             names: self.names(check),
             services: services.clone(),
             validity: self.validity(check),

@@ -139,6 +139,11 @@ fn certificates_in_files_need_an_authority_for_callers_or_a_word() {
 /// Files with one mistake each, the path of the field, and a part of what is said to be accepted.
 const REFUSED: &[(&str, &str, &str)] = &[
     (
+        "certificates: {selfManaged: {secretName: keel, servingSecretName: keel}}",
+        "certificates.selfManaged.servingSecretName",
+        "other than secretName",
+    ),
+    (
         "apiVersion: v1",
         "apiVersion",
         "config.evenkeel.dev/v1alpha1",

@@ -56,6 +56,21 @@ impl FakeApi {
         self.state().objects.get(path).cloned()
     }
 
+    /// The one object whose path begins with `folder`.
+    pub(crate) fn only_under(&self, folder: &str) -> Value {
+        let state = self.state();
+        let mut found = state
+            .objects
+            .iter()
+            .filter(|(path, _)| path.starts_with(folder));
+        let (_, object) = found.next().expect("there is an object");
+        assert!(
+            found.next().is_none(),
+            "there is more than one under {folder}"
+        );
+        object.clone()
+    }
+
     pub(crate) fn remove(&self, path: &str) {
         self.state().objects.remove(path);
     }

@@ -502,4 +502,33 @@ mod tests {
         contender.end().await;
         assert_eq!(api.writes(), []);
     }
+
+    /// The Lease as 0.1.0 wrote it.
+    #[tokio::test]
+    async fn the_lease_of_the_version_before_is_honoured_and_written_in_its_form() {
+        let api = FakeApi::default();
+        let text = include_str!("../../tests/fixtures/upgrade/lease-0.1.0.json");
+        let previous: Value = serde_json::from_str(text).unwrap();
+        api.set(LEASE, previous.clone());
+        let other = Contender::start(&api, "other", true);
+        asked_more(&api).await;
+        assert!(!other.leads(), "its holder may be alive");
+        other.end().await;
+        assert_eq!(api.writes(), []);
+        let identity = previous["spec"]["holderIdentity"].as_str().unwrap();
+        let holder = Contender::start(&api, identity, true);
+        eventually("its holder goes on", || holder.leads()).await;
+        let written = api.get(LEASE).unwrap()["spec"].clone();
+        holder.end().await;
+        let form = |spec: &Value| -> Vec<(String, bool)> {
+            let fields = spec.as_object().unwrap().iter();
+            fields
+                .map(|(name, value)| (name.clone(), value.is_string()))
+                .collect()
+        };
+        assert_eq!(form(&written), form(&previous["spec"]));
+        for kept in ["holderIdentity", "acquireTime", "leaseTransitions"] {
+            assert_eq!(written[kept], previous["spec"][kept], "{kept}");
+        }
+    }
 }

@@ -31,7 +31,7 @@ const fn lane(purpose: Purpose) -> Lane {
         | Purpose::Certificates
         | Purpose::ScalingBounds => Lane::Acts,
         Purpose::ScalingStatus => Lane::Tells,
-        Purpose::AnnotationWarning | Purpose::ScalingEvent => Lane::Events,
+        Purpose::AnnotationWarning | Purpose::ScalingEvent | Purpose::Configuration => Lane::Events,
     }
 }
 

@@ -1,4 +1,5 @@
-//! The one writer: everything that Evenkeel changes in the cluster goes through here.
+//! The one writer: everything that the replicas change in the cluster goes through here. (The signer
+//! has objects of its own, and writes them by [`send`] as well.)
 //!
 //! Plans are queued without waiting (`queue`) and made one after the other. Right before each
 //! request the writer looks whether the kill switch allows it and whether this replica leads, and
@@ -132,22 +133,23 @@ impl Writer {
             return Outcome::NotLeader;
         };
         let sent: Instant = clock::instant();
-        let outcome = match tokio::time::timeout(self.settings.timeout, self.send(write)).await {
-            Ok(Ok(())) => Outcome::Written,
-            Ok(Err(kube::Error::Api(status))) if status.code == 409 => {
-                // For a patch the object has changed since the plan; for a new one it is there.
-                Outcome::Conflict
-            }
-            Ok(Err(kube::Error::Api(status))) if status.code == 404 => Outcome::Gone,
-            Ok(Err(error)) => {
-                self.warn(write, Outcome::Failed, Some(&error));
-                Outcome::Failed
-            }
-            Err(_) => {
-                self.warn(write, Outcome::TimedOut, None);
-                Outcome::TimedOut
-            }
-        };
+        let outcome =
+            match tokio::time::timeout(self.settings.timeout, send(&self.client, write)).await {
+                Ok(Ok(())) => Outcome::Written,
+                Ok(Err(kube::Error::Api(status))) if status.code == 409 => {
+                    // For a patch the object has changed since the plan; for a new one it is there.
+                    Outcome::Conflict
+                }
+                Ok(Err(kube::Error::Api(status))) if status.code == 404 => Outcome::Gone,
+                Ok(Err(error)) => {
+                    self.warn(write, Outcome::Failed, Some(&error));
+                    Outcome::Failed
+                }
+                Err(_) => {
+                    self.warn(write, Outcome::TimedOut, None);
+                    Outcome::TimedOut
+                }
+            };
         let took = clock::instant().duration_since(sent);
         debug!(purpose = write.purpose.as_str(), target = %write.target, ?outcome, ?took, "wrote");
         outcome
@@ -170,24 +172,25 @@ impl Writer {
             );
         }
     }
+}
 
-    async fn send(&self, write: &Write) -> Result<(), kube::Error> {
-        let target = &write.target;
-        let (api, name) = (api(&self.client, target), target.name.as_str());
-        match &write.operation {
-            Operation::Merge(patch) => {
-                let patch = Patch::Merge(patch);
-                match &target.subresource {
-                    None => api.patch(name, &by_us(), &patch).await,
-                    Some(part) => api.patch_subresource(part, name, &by_us(), &patch).await,
-                }
-                .map(drop)
+/// Makes one write.
+pub(crate) async fn send(client: &Client, write: &Write) -> Result<(), kube::Error> {
+    let target = &write.target;
+    let (api, name) = (api(client, target), target.name.as_str());
+    match &write.operation {
+        Operation::Merge(patch) => {
+            let patch = Patch::Merge(patch);
+            match &target.subresource {
+                None => api.patch(name, &by_us(), &patch).await,
+                Some(part) => api.patch_subresource(part, name, &by_us(), &patch).await,
             }
-            Operation::Create(body) => {
-                let object: DynamicObject =
-                    serde_json::from_value(Value::clone(body)).map_err(kube::Error::SerdeError)?;
-                api.create(&PostParams::default(), &object).await.map(drop)
-            }
+            .map(drop)
+        }
+        Operation::Create(body) => {
+            let object: DynamicObject =
+                serde_json::from_value(Value::clone(body)).map_err(kube::Error::SerdeError)?;
+            api.create(&PostParams::default(), &object).await.map(drop)
         }
     }
 }

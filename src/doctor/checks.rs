@@ -32,6 +32,7 @@ const CHECKS: &[fn(&Evidence<'_>) -> Found] = &[
     writing::guard,
     rights::check,
     webhook::registration,
+    certificate::signer,
     certificate::serving,
     certificate::trusted,
     webhook::endpoints,

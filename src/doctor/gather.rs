@@ -29,8 +29,12 @@ use read::Reader;
 /// Name of Evenkeel's own objects.
 const NAME: &str = "evenkeel";
 const EXTENDER: &str = "evenkeel-extender";
+const SIGNER: &str = "evenkeel-signer";
 const SECOND_SCHEDULER: &str = "evenkeel-scheduler";
 const WRITE_GUARD: &str = "evenkeel-writes";
+
+/// The Secret that the signer fills for the replicas.
+const SERVING_SECRET: &str = "evenkeel-serving-certificate";
 
 /// The Secret that the component cert-manager mounts.
 const GIVEN_SECRET: &str = "evenkeel-serving";
@@ -48,9 +52,10 @@ pub async fn gather(
     let (reader, system) = (reader(namespace), reader("kube-system"));
     let server = read::version(client).await?;
     let server_time = read::server_time(client).await;
-    let (configuration, deployment, lease) = tokio::join!(
+    let (configuration, deployment, signer, lease) = tokio::join!(
         reader.own::<ConfigMap>(NAME),
         reader.own::<Deployment>(NAME),
+        reader.own::<Deployment>(SIGNER),
         reader.own::<Lease>(NAME),
     );
     let (webhooks, webhook_service, extender_service, endpoints) = tokio::join!(
@@ -79,6 +84,7 @@ pub async fn gather(
         server,
         configuration,
         deployment,
+        signer,
         replicas: Seen::Absent,
         outside: Seen::Absent,
         lease,
@@ -97,17 +103,21 @@ pub async fn gather(
         second_scheduler,
         trial: Seen::Absent,
     };
-    // Those that depend on what was seen; the trial comes after the metrics, which count it.
-    replicas::observe(&reader, &mut observation).await;
-    observation.certificate = certificate(&reader, &observation).await;
-    observation.trial = trial::run(client, &observation).await;
+    further(client, &reader, &mut observation).await;
     Ok(observation)
+}
+
+/// Reads what depends on what was seen; the trial comes after the metrics, which count it.
+async fn further(client: &Client, reader: &Reader<'_>, observation: &mut Observation) {
+    replicas::observe(reader, observation).await;
+    observation.certificate = certificate(reader, observation).await;
+    observation.trial = trial::run(client, observation).await;
 }
 
 /// The certificate in the Secret that the configuration names; its keys are dropped at once.
 async fn certificate(reader: &Reader<'_>, seen: &Observation) -> Seen<ServedCertificate> {
     let config = seen.configured().and_then(Result::ok);
-    let name = config.as_ref().map_or("evenkeel-certificates", own_secret);
+    let name = config.as_ref().map_or(SERVING_SECRET, served_from);
     let secret = reader.own::<Secret>(name).await;
     let chain = secret.map(|secret| {
         let mut files = secret.data.unwrap_or_default();
@@ -123,9 +133,9 @@ async fn certificate(reader: &Reader<'_>, seen: &Observation) -> Seen<ServedCert
     }
 }
 
-fn own_secret(config: &Config) -> &str {
+fn served_from(config: &Config) -> &str {
     match &config.certificates.serving {
-        Serving::SelfManaged(own) => &own.secret_name,
+        Serving::SelfManaged(own) => &own.serving_secret_name,
         Serving::Files(_) => GIVEN_SECRET,
     }
 }

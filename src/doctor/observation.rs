@@ -105,10 +105,12 @@ pub struct ServedCertificate {
     pub chain: String,
 }
 
-/// One right that Evenkeel needs, with the authorizer's answer for its ServiceAccount.
+/// One right that Evenkeel needs, with the authorizer's answer for the ServiceAccount.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Right {
+    /// The ServiceAccount that needs it.
+    pub account: String,
     /// API group of the resource.
     pub group: String,
     /// Plural name of the resource.
@@ -162,6 +164,8 @@ pub struct Observation {
     pub configuration: Seen<ConfigMap>,
     /// Deployment `evenkeel` in that namespace.
     pub deployment: Seen<Deployment>,
+    /// Deployment `evenkeel-signer` in that namespace.
+    pub signer: Seen<Deployment>,
     /// Pods of that Deployment.
     pub replicas: Seen<Vec<Replica>>,
     /// Metrics behind the Service for metrics, where there are no such Pods.
@@ -181,7 +185,7 @@ pub struct Observation {
     pub network_policies: Seen<Vec<NetworkPolicy>>,
     /// Binding of the policy that narrows Evenkeel's writes.
     pub write_guard: Seen<ValidatingAdmissionPolicyBinding>,
-    /// Rights that the ServiceAccount needs.
+    /// Rights that the ServiceAccounts need.
     pub rights: Seen<Vec<Right>>,
     pub nodes: Seen<Vec<Node>>,
     pub namespaces: Seen<Vec<Namespace>>,

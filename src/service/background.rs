@@ -7,21 +7,16 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
-use super::measuring;
 use super::parts::{Parts, Tasks, lasting};
+use super::{measuring, reload};
 use crate::certificates::CertificateProvider;
 use crate::cluster::ClusterState;
 use crate::cluster::watch::{self, LeaseName, Watches};
-use crate::config::{Config, Writes};
 use crate::controller::scaling::{self, Past, Scaling};
-use crate::controller::{Elector, Leadership, Rounds, WriteQueue, WriteSwitch, Writer};
+use crate::controller::{Elector, Leadership, Rounds, WriteQueue, Writer};
 use crate::server::Condition;
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::Shared;
-
-/// Pause between two looks at the configuration file: kubelet itself takes up to a minute to bring
-/// a changed ConfigMap, and the kill switch should not add to that.
-const RELOAD: Duration = Duration::from_secs(1);
 
 /// Pause between two looks whether all stores are filled.
 const SYNC: Duration = Duration::from_millis(100);
@@ -69,10 +64,17 @@ pub(super) fn start(
         }),
     };
     lasting(tasks, "scaling loop", cancel, scaling.run(cancel.clone()));
-    let reload = reload(config.clone(), parts.switch.clone(), cancel.clone());
+    let reload = reload::Watch {
+        config: config.clone(),
+        switch: parts.switch.clone(),
+        metrics: parts.instruments.configuration.clone(),
+        queue,
+        replica: parts.replica.clone(),
+    };
+    let reload = reload.run(cancel.clone());
     lasting(tasks, "watch of the configuration", cancel, reload);
     let (settings, namespace) = (&config.certificates, &parts.replica.namespace);
-    Ok(CertificateProvider::new(settings, namespace, client, queue))
+    Ok(CertificateProvider::new(settings, namespace, client))
 }
 
 /// A round of measurements holds until the one after the next should be there.
@@ -164,36 +166,4 @@ fn rounds(
         api.observe(clock::now());
     };
     lasting(tasks, "rounds", cancel, rounds.run(cancel.clone(), observe));
-}
-
-/// Sets the kill switch as the file says, as long as the file says it.
-async fn reload(config: Config, switch: WriteSwitch, cancel: CancellationToken) {
-    let mut ticks = tokio::time::interval(RELOAD);
-    let mut told = Vec::new();
-    let mut refused = None;
-    while cancel.run_until_cancelled(ticks.tick()).await.is_some() {
-        match config.reload() {
-            Ok(reload) => {
-                let error = reload.refused.as_ref().map(ToString::to_string);
-                if switch.set(reload.writes == Writes::Enabled) {
-                    tracing::info!(writes = ?reload.writes, "writes switched");
-                }
-                if reload.needs_restart != told && !reload.needs_restart.is_empty() {
-                    tracing::info!(fields = ?reload.needs_restart, "changed fields take effect after a restart");
-                }
-                told = reload.needs_restart;
-                refused = error;
-            }
-            Err(error) => {
-                let error = Some(error.to_string());
-                if refused != error {
-                    tracing::warn!(
-                        error,
-                        "the changed configuration is refused, the old one stays"
-                    );
-                }
-                refused = error;
-            }
-        }
-    }
 }

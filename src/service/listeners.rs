@@ -26,6 +26,7 @@ pub(super) fn metrics_page(parts: &Parts) -> MetricsPage {
         controller,
         measuring,
         scaling,
+        configuration,
     } = &parts.instruments;
     server.register(&mut registry);
     handlers.register(&mut registry);
@@ -33,6 +34,7 @@ pub(super) fn metrics_page(parts: &Parts) -> MetricsPage {
     controller.register(&mut registry);
     measuring.register(&mut registry);
     scaling.register(&mut registry);
+    configuration.register(&mut registry);
     MetricsPage::new(Arc::new(registry))
 }
 
@@ -151,7 +153,7 @@ pub(super) fn https(
     let metrics = parts.instruments.server.clone();
     let served = OverTls::new(parts, page);
     let loaded = parts.readiness.condition("certificate loaded");
-    // Only the requests are waited for: the keeper of the certificates lasts as long as the rest.
+    // Only the requests are waited for: whoever follows the certificates lasts as long as the rest.
     let (shutdown, observer) = (ends.drain.part(), ends.drain.observer());
     let background = ends.background.clone();
     tasks.spawn(async move {

@@ -5,7 +5,7 @@ use kube::Client;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::client;
+use super::{client, reload};
 use crate::cluster::{self, ClusterState};
 use crate::config::{Config, Writes};
 use crate::controller::scaling::{Samples, Traces};
@@ -61,6 +61,7 @@ pub(super) struct Instruments {
     pub(super) controller: controller::Metrics,
     pub(super) measuring: metrics::Metrics,
     pub(super) scaling: controller::scaling::Metrics,
+    pub(super) configuration: reload::Metrics,
 }
 
 impl Parts {

@@ -13,10 +13,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use evenkeel::certificates::Serving;
-use evenkeel::cluster::access::{self, Need, Scope};
+use evenkeel::cluster::access::{self, Identity, Need, Scope};
 use evenkeel::config::{Config, Sources};
 use evenkeel::server::MetricsAuthentication;
 use evenkeel::service::Ending;
+use evenkeel_kubernetes::plan::Operation;
+use evenkeel_kubernetes::plan::certificate_secret::{self, Files};
 use serde_json::{Value, json};
 
 use read::{
@@ -214,13 +216,15 @@ fn the_containers_ports_are_those_of_the_configuration() {
 #[test]
 fn kubelet_probes_the_paths_that_are_served() {
     let objects = base();
-    let container = container(find(&objects, "Deployment", "evenkeel"));
-    for (probe, path) in [
-        ("livenessProbe", code::LIVEZ),
-        ("readinessProbe", code::READYZ),
-    ] {
-        let expected = json!({"path": path, "port": "probes"});
-        assert_eq!(container[probe]["httpGet"], expected, "{probe}");
+    for name in ["evenkeel", "evenkeel-signer"] {
+        let container = container(find(&objects, "Deployment", name));
+        for (probe, path) in [
+            ("livenessProbe", code::LIVEZ),
+            ("readinessProbe", code::READYZ),
+        ] {
+            let expected = json!({"path": path, "port": "probes"});
+            assert_eq!(container[probe]["httpGet"], expected, "{name} {probe}");
+        }
     }
 }
 
@@ -239,7 +243,7 @@ fn prometheus_shows_its_token_to_a_server_that_it_knows() {
     };
     let tls = &endpoint["tlsConfig"];
     assert!(tls["insecureSkipVerify"].is_null());
-    assert_eq!(tls["ca"]["secret"]["name"], own.secret_name);
+    assert_eq!(tls["ca"]["secret"]["name"], own.serving_secret_name);
     let name = tls["serverName"].as_str().unwrap();
     let names = own.services.iter();
     let mut names = names.map(|service| format!("{service}.{}.svc", code::NAMESPACE));
@@ -257,9 +261,9 @@ fn open_metrics_ask_nobody_and_need_no_right_to() {
     let config = configuration(&objects);
     let open = MetricsAuthentication::None;
     assert_eq!(config.server.metrics_authentication, open);
-    let mut needed = access(Need::Always);
-    needed.extend(access(Need::SelfManagedCertificates));
-    assert_eq!(granted(&objects), needed);
+    let mut needed = access(Identity::Service, Need::Always);
+    needed.extend(access(Identity::Service, Need::SelfManagedCertificates));
+    assert_eq!(granted(&objects, Identity::Service), needed);
 }
 
 /// Components combine, and each knows what of the others it changes.
@@ -304,7 +308,11 @@ fn the_parts_of_the_end_add_up_to_less_than_the_grace_period() {
 fn pods_have_no_privileges() {
     let second = documents("deploy/components/second-scheduler/deployment.yaml");
     let objects = base();
-    let deployments = [find(&objects, "Deployment", "evenkeel"), &second[0]];
+    let deployments = [
+        find(&objects, "Deployment", "evenkeel"),
+        find(&objects, "Deployment", "evenkeel-signer"),
+        &second[0],
+    ];
     for deployment in deployments {
         let pod = &deployment["spec"]["template"]["spec"];
         assert_eq!(
@@ -335,9 +343,11 @@ fn pods_have_no_privileges() {
 #[test]
 fn the_image_is_of_this_version() {
     let objects = base();
-    let image = container(find(&objects, "Deployment", "evenkeel"))["image"].as_str();
-    let tag = image.unwrap().rsplit_once(':').unwrap().1;
-    assert_eq!(tag, env!("CARGO_PKG_VERSION"));
+    for name in ["evenkeel", "evenkeel-signer"] {
+        let image = container(find(&objects, "Deployment", name))["image"].as_str();
+        let tag = image.unwrap().rsplit_once(':').unwrap().1;
+        assert_eq!(tag, env!("CARGO_PKG_VERSION"), "{name}");
+    }
 }
 
 #[test]
@@ -378,19 +388,21 @@ fn the_configuration_is_accepted_and_names_the_objects_that_are_installed() {
     for service in &own.services {
         find(&objects, "Service", service);
     }
-    let names: Vec<_> = access(Need::SelfManagedCertificates)
-        .into_iter()
-        .filter(|right| !right.name.is_empty())
-        .map(|right| (right.resource, right.name))
-        .collect();
+    let names = |identity| -> Vec<(String, String)> {
+        let rights = access(identity, Need::SelfManagedCertificates).into_iter();
+        let named = rights.filter(|right| !right.name.is_empty());
+        named.map(|right| (right.resource, right.name)).collect()
+    };
+    let secret = |name: &String| ("secrets".to_owned(), name.clone());
+    let signers = names(Identity::Signer);
     for service in &own.services {
-        assert!(
-            names.contains(&("services".to_owned(), service.clone())),
-            "{service}"
-        );
+        let service = ("services".to_owned(), service.clone());
+        assert!(signers.contains(&service), "{service:?}");
     }
-    assert!(names.contains(&("secrets".to_owned(), own.secret_name.clone())));
-    let leases = access(Need::Always);
+    assert!(signers.contains(&secret(&own.secret_name)));
+    assert!(signers.contains(&secret(&own.serving_secret_name)));
+    assert_eq!(names(Identity::Service), [secret(&own.serving_secret_name)]);
+    let leases = access(Identity::Service, Need::Always);
     let lease = &config.leader_election.lease_name;
     assert!(
         leases
@@ -409,10 +421,12 @@ struct Right {
     verb: String,
 }
 
-/// The rights that the code says it needs for `need`.
-fn access(need: Need) -> BTreeSet<Right> {
+/// The rights that the code of `identity` says it needs for `need`.
+fn access(identity: Identity, need: Need) -> BTreeSet<Right> {
     let mut rights = BTreeSet::new();
-    for access in access::access().iter().filter(|access| access.need == need) {
+    let asked = access::access();
+    let its = |access: &&access::Access| access.need == need && access.identity == identity;
+    for access in asked.iter().filter(its) {
         let names = if access.names.is_empty() {
             &[""]
         } else {
@@ -431,10 +445,10 @@ fn access(need: Need) -> BTreeSet<Right> {
     rights
 }
 
-/// The rights that are bound to Evenkeel's ServiceAccount.
-fn granted(objects: &[Value]) -> BTreeSet<Right> {
+/// The rights that are bound to a ServiceAccount.
+fn granted(objects: &[Value], identity: Identity) -> BTreeSet<Right> {
     let account = json!({
-        "kind": "ServiceAccount", "namespace": code::NAMESPACE, "name": "evenkeel",
+        "kind": "ServiceAccount", "namespace": code::NAMESPACE, "name": identity.account(),
     });
     let mut rights = BTreeSet::new();
     for binding in objects {
@@ -486,23 +500,142 @@ fn rule_rights(scope: Scope, rule: &Value) -> Vec<Right> {
 
 #[test]
 fn granted_is_what_the_code_calls_and_nothing_else() {
-    let mut needed = access(Need::Always);
-    needed.extend(access(Need::SelfManagedCertificates));
-    needed.extend(access(Need::AuthenticatedMetrics));
-    let granted = granted(&base());
-    let missing: Vec<_> = needed.difference(&granted).collect();
-    let surplus: Vec<_> = granted.difference(&needed).collect();
-    assert!(
-        missing.is_empty() && surplus.is_empty(),
-        "missing {missing:#?} surplus {surplus:#?}"
+    for identity in [Identity::Service, Identity::Signer] {
+        let mut needed = access(identity, Need::Always);
+        needed.extend(access(identity, Need::SelfManagedCertificates));
+        needed.extend(access(identity, Need::AuthenticatedMetrics));
+        assert!(!needed.is_empty());
+        let granted = granted(&base(), identity);
+        let missing: Vec<_> = needed.difference(&granted).collect();
+        let surplus: Vec<_> = granted.difference(&needed).collect();
+        assert!(
+            missing.is_empty() && surplus.is_empty(),
+            "{identity:?}: missing {missing:#?} surplus {surplus:#?}"
+        );
+    }
+}
+
+/// Whoever takes over a replica gets neither the keys of an authority nor the caBundle.
+#[test]
+fn replicas_may_read_one_secret_and_change_no_webhook_configuration() {
+    let objects = base();
+    let secrets: Vec<_> = granted(&objects, Identity::Service)
+        .into_iter()
+        .filter(|right| {
+            assert_ne!(right.resource, "mutatingwebhookconfigurations", "{right:?}");
+            assert!(right.resource != "*" && right.verb != "*", "{right:?}");
+            right.resource == "secrets"
+        })
+        .map(|right| (right.name, right.verb))
+        .collect();
+    let served = "evenkeel-serving-certificate".to_owned();
+    assert_eq!(secrets, [(served, "get".to_owned())]);
+    for (deployment, identity) in [
+        ("evenkeel", Identity::Service),
+        ("evenkeel-signer", Identity::Signer),
+    ] {
+        let pod = &find(&objects, "Deployment", deployment)["spec"]["template"]["spec"];
+        assert_eq!(pod["serviceAccountName"], identity.account());
+        for volume in pod["volumes"].as_array().unwrap() {
+            assert!(volume["secret"].is_null(), "{deployment}: {volume}");
+        }
+    }
+}
+
+/// `kubectl apply` takes nothing away: the grants by which version 0.1.0 gave its replicas the
+/// certificates have to be written over.
+#[test]
+fn the_grants_of_the_version_before_are_taken_back() {
+    let objects = base();
+    for kind in ["RoleBinding", "ClusterRoleBinding"] {
+        let binding = find(&objects, kind, "evenkeel-certificates");
+        let role = kind.strip_suffix("Binding").unwrap();
+        assert_eq!(binding["roleRef"]["kind"], role, "it cannot be changed");
+        assert_eq!(binding["roleRef"]["name"], "evenkeel-certificates");
+        let subjects = binding["subjects"].as_array().unwrap();
+        assert!(subjects.iter().all(|one| one["name"] == "evenkeel-signer"));
+    }
+}
+
+/// Whoever may create Secrets of any type may ask for the token of any ServiceAccount beside it.
+#[test]
+fn the_signers_guard_follows_the_namespace_and_lets_its_secrets_through() {
+    for folder in [vec!["deploy".to_owned()], overlays()].concat() {
+        let Some(objects) = built_in(&folder, "elsewhere") else {
+            return;
+        };
+        let signs = objects.iter().any(|object| {
+            object["kind"] == "Deployment" && object["metadata"]["name"] == "evenkeel-signer"
+        });
+        let named = "evenkeel-signer-writes";
+        let guards = objects
+            .iter()
+            .filter(|object| object["metadata"]["name"] == named);
+        assert_eq!(guards.count(), if signs { 2 } else { 0 }, "{folder}");
+        if !signs {
+            continue;
+        }
+        let policy = find(&objects, "ValidatingAdmissionPolicy", named);
+        assert!(!policy.to_string().contains(code::NAMESPACE), "{folder}");
+        let binding = find(&objects, "ValidatingAdmissionPolicyBinding", named);
+        let grant = binding["spec"]["paramRef"]["name"].as_str().unwrap();
+        let grant = find(&objects, "ClusterRoleBinding", grant);
+        let account = json!({
+            "kind": "ServiceAccount", "name": "evenkeel-signer", "namespace": "elsewhere"});
+        assert_eq!(grant["subjects"], json!([account]), "{folder}");
+        let made = certificate_secret::create("keel", "any", &Files::new()).operation;
+        let Operation::Create(made) = made else {
+            panic!("a Secret is created");
+        };
+        let allowed = &policy["spec"]["validations"][0]["expression"];
+        let of_type = format!("object.type == {}", made["type"]);
+        assert_eq!(allowed, of_type.as_str());
+    }
+}
+
+#[test]
+fn no_service_leads_to_the_signer_but_the_one_for_metrics() {
+    let objects = base();
+    let signer = &find(&objects, "Deployment", "evenkeel-signer")["spec"];
+    let labels = &signer["template"]["metadata"]["labels"];
+    assert_eq!(&signer["selector"]["matchLabels"], labels);
+    let policy = find(&objects, "NetworkPolicy", "evenkeel-signer");
+    assert_eq!(&policy["spec"]["podSelector"]["matchLabels"], labels);
+    let services = objects.iter().filter(|object| object["kind"] == "Service");
+    let leading: Vec<_> = services
+        .filter(|service| service["spec"]["selector"] == *labels)
+        .map(|service| service["metadata"]["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(leading, ["evenkeel-signer-metrics"]);
+    let container = container(find(&objects, "Deployment", "evenkeel-signer"));
+    let args = strings(&container["args"]);
+    assert_eq!(
+        args,
+        ["certs", "sign", "--config", "/etc/evenkeel/config.yaml"]
     );
+    let server = configuration(&objects).server;
+    assert_eq!(
+        container["ports"],
+        json!([
+            {"name": "metrics", "containerPort": server.metrics.port()},
+            {"name": "probes", "containerPort": server.http.port()},
+        ])
+    );
+    // In plain HTTP, so that no reader's token is sent.
+    let monitor = &documents("deploy/components/prometheus-operator/service-monitor.yaml")[0];
+    let endpoint = &monitor["spec"]["endpoints"][1];
+    let service = find(&objects, "Service", "evenkeel-signer-metrics");
+    assert_eq!(endpoint["port"], service["spec"]["ports"][0]["name"]);
+    assert_eq!(endpoint["scheme"], "http");
+    assert!(endpoint["bearerTokenFile"].is_null());
+    assert_eq!(signer["replicas"], 1);
 }
 
 #[test]
 fn writes_are_narrowed_to_what_is_written() {
     let objects = base();
     let policy = &find(&objects, "ValidatingAdmissionPolicy", "evenkeel-writes")["spec"];
-    let patched: BTreeSet<_> = access(Need::Always)
+    let patched: BTreeSet<_> = access(Identity::Service, Need::Always)
         .into_iter()
         .filter(|right| right.verb == "patch")
         .map(|right| (right.group, right.resource))
@@ -652,9 +785,15 @@ fn with_cert_manager_evenkeel_has_no_right_to_secrets() {
     let Some(objects) = built("deploy/overlays/cert-manager") else {
         return;
     };
-    let mut needed = access(Need::Always);
-    needed.extend(access(Need::AuthenticatedMetrics));
-    assert_eq!(granted(&objects), needed);
+    let mut needed = access(Identity::Service, Need::Always);
+    needed.extend(access(Identity::Service, Need::AuthenticatedMetrics));
+    assert_eq!(granted(&objects, Identity::Service), needed);
+    assert!(granted(&objects, Identity::Signer).is_empty());
+    let names = objects.iter().map(|object| &object["metadata"]["name"]);
+    let signers: Vec<_> = names
+        .filter(|name| name.as_str().unwrap().starts_with("evenkeel-signer"))
+        .collect();
+    assert!(signers.is_empty(), "nobody signs: {signers:?}");
 }
 
 #[test]
@@ -770,11 +909,11 @@ fn the_second_scheduler_serves_the_name_that_admission_sets() {
         lease["resourceName"],
         config["profiles"][0]["schedulerName"]
     );
-    let mut needed = access(Need::Always);
-    needed.extend(access(Need::SelfManagedCertificates));
-    needed.extend(access(Need::AuthenticatedMetrics));
-    needed.extend(access(Need::SecondScheduler));
-    assert_eq!(granted(&objects), needed);
+    let mut needed = access(Identity::Service, Need::Always);
+    needed.extend(access(Identity::Service, Need::SelfManagedCertificates));
+    needed.extend(access(Identity::Service, Need::AuthenticatedMetrics));
+    needed.extend(access(Identity::Service, Need::SecondScheduler));
+    assert_eq!(granted(&objects, Identity::Service), needed);
     let role = find(&objects, "Role", "evenkeel-scheduler");
     assert_eq!(
         role["rules"][1]["resourceNames"],

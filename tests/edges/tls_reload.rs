@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::support::server_client::{Connection, Http, Trust};
 use crate::support::server_fixture::{Options, Running, bundle, change, until};
-use evenkeel::certificates::{Bundle, Names, Validity, next};
+use evenkeel::certificates::{Bundle, ClientCertificate, Kept, Names, Validity, next};
 use evenkeel::server::tls::{
     Authority, CertificateFiles, CertificateStore, FileWatch, ServerFiles,
 };
@@ -113,9 +113,14 @@ fn leaf(bundle: &Bundle) -> Vec<u8> {
 /// Another certificate of the same authority.
 fn reissued(bundle: &Bundle, address: u8) -> Bundle {
     let names = fixture::names().with_address([10, 0, 0, address].into());
-    next(evenkeel_clock::now(), bundle, &names, &Validity::default())
-        .unwrap()
-        .expect("other names need another certificate")
+    next(
+        evenkeel_clock::now(),
+        bundle,
+        &names,
+        &Validity::default().into(),
+    )
+    .unwrap()
+    .expect("other names need another certificate")
 }
 
 async fn shown(server: &Running, trust: &Trust) -> Vec<u8> {
@@ -303,7 +308,7 @@ async fn a_client_with_the_bundle_of_half_a_year_ago_is_served_for_eleven_years(
     let mut authorities = 1;
     for day in (0..11 * 365).step_by(9) {
         let now = start + DAY * day;
-        if let Some(due) = next(now, &bundle, &names, &validity).unwrap() {
+        if let Some(due) = next(now, &bundle, &names, &validity.into()).unwrap() {
             server.store.replace(change(&due));
             published.push((now, due.ca_bundle()));
             authorities += usize::from(!bundle.ca_bundle().contains(&due.ca_bundle()));
@@ -320,4 +325,66 @@ async fn a_client_with_the_bundle_of_half_a_year_ago_is_served_for_eleven_years(
         assert_eq!(certificate, leaf(&bundle), "day {day}");
     }
     assert!(authorities > 1, "the authority was replaced");
+}
+
+/// The status that the extender answers to who shows `certificate`, and the server's certificate.
+async fn called(server: &Running, trust: Trust, certificate: &ClientCertificate) -> (u16, Vec<u8>) {
+    let trust = trust.showing(certificate.clone());
+    let opened = Connection::open(server.address, &trust, Http::One).await;
+    let mut connection = opened.expect("a handshake");
+    let answer = connection.post("/scheduler/filter", "{}").await.unwrap();
+    (answer.status.as_u16(), connection.certificate)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn through_a_rotation_of_all_keys_clients_of_both_generations_are_served() {
+    const HOUR: SignedDuration = SignedDuration::from_hours(1);
+    // The server's own clock stands, as far as client certificates go.
+    let start = evenkeel_clock::now();
+    let validity = Validity::default();
+    let names = fixture::names();
+    let first = Bundle::generate(start, &names, &validity).unwrap();
+    let store = CertificateStore::new(change(&first), Metrics::default()).unwrap();
+    let options = Options::default();
+    let server = Running::start_with(Arc::new(store), Metrics::default(), first.clone(), options);
+    let mut kept = Kept::from(first.clone());
+    kept.request = Some("24h".parse().unwrap());
+    let old_caller = first.issue_scheduler_client(start, HOUR * 48).unwrap();
+    let (mut new_caller, mut both) = (None, String::new());
+    for hour in 0..=25 {
+        let now = start + SignedDuration::from_secs(2) + HOUR * hour;
+        while let Some(due) = kept.next(now, &names, &validity).unwrap() {
+            server.store.replace(change(&due.bundle));
+            kept = due;
+        }
+        let bundle = &kept.bundle;
+        if hour == 0 {
+            both = bundle.ca_bundle();
+            assert!(both.starts_with(&first.ca_bundle()) && both != first.ca_bundle());
+            new_caller = Some(bundle.issue_scheduler_client(start, HOUR * 48).unwrap());
+        }
+        let new_caller = new_caller.as_ref().unwrap();
+        // Whoever has taken up the new caBundle is served all the time, with either certificate
+        // of his own until the old generation leaves.
+        let (status, shown) = called(&server, Trust::only(&*both).at(now), new_caller).await;
+        assert_eq!((status, &shown), (200, &leaf(bundle)), "hour {hour}");
+        let (status, _) = called(&server, Trust::only(&*both).at(now), &old_caller).await;
+        assert_eq!(status, if hour < 24 { 200 } else { 403 }, "hour {hour}");
+        // Whoever has not is served for half of the overlap.
+        let late = Trust::only(first.ca_bundle()).at(now);
+        let reached = Connection::open(server.address, &late, Http::One).await;
+        assert_eq!(reached.is_ok(), hour < 12, "hour {hour}");
+        // Whoever comes later trusts what is published by then.
+        let fresh = Trust::only(bundle.ca_bundle()).at(now);
+        assert_eq!(
+            called(&server, fresh, new_caller).await.0,
+            200,
+            "hour {hour}"
+        );
+    }
+    let (old, new) = (first.encode(), kept.bundle.encode());
+    for file in ["ca.key", "scheduler-ca.key", "tls.key"] {
+        assert_ne!(old[file], new[file], "{file}");
+    }
+    assert_eq!(kept.bundle.authorities().len(), 1);
 }

@@ -1,5 +1,5 @@
 //! What admission does to Pods, called by a real API server through a Service, with certificates
-//! that the service made for itself; and what the leader writes besides.
+//! that the signer made; and what the leader writes besides.
 
 use std::collections::BTreeMap;
 
@@ -54,6 +54,7 @@ fn pods_of_opted_in_namespaces_are_annotated_and_others_untouched() {
         assert_eq!(evenkeels(&pod), own(&skipped));
 
         evenkeel.assert_within_rights();
+        world.signer.assert_within_rights();
         evenkeel.stop().await;
     });
 }

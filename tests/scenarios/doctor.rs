@@ -19,6 +19,7 @@ use crate::support::control_plane::evenkeel::Evenkeel;
 use crate::support::control_plane::manifests::{self, NAMESPACE};
 use crate::support::control_plane::objects::{self, PodSketch};
 use crate::support::control_plane::process::Signal;
+use crate::support::control_plane::signer::Signer;
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::control_plane::with_control_plane;
 
@@ -67,7 +68,7 @@ fn a_healthy_installation_has_no_errors_and_planted_faults_are_found() {
 
         assert_exports(&evenkeel).await;
         without_a_right(plane).await;
-        with_another_authority(plane, &evenkeel).await;
+        with_another_authority(plane, &world.signer).await;
         evenkeel.signal(Signal::KILL);
         let down = examine(plane);
         assert!(down.errors().contains(&"webhook-call"), "{down:?}");
@@ -110,18 +111,16 @@ async fn without_a_right(plane: &ControlPlane) {
     binding.expect("it is made anew");
 }
 
-/// The leader would mend the bundle at once, so it is paused while doctor looks.
-async fn with_another_authority(plane: &ControlPlane, evenkeel: &Evenkeel) {
+/// The signer would mend the bundle at once, so it is paused while doctor looks.
+async fn with_another_authority(plane: &ControlPlane, signer: &Signer) {
     let foreign = rcgen::generate_simple_self_signed(["foreign".to_owned()]);
     let foreign = foreign.expect("a certificate is made").cert.pem();
-    evenkeel.signal(Signal::STOP);
+    signer.signal(Signal::STOP);
     let webhooks: Api<MutatingWebhookConfiguration> = Api::all(plane.client.clone());
     let mut webhook = webhooks.get("evenkeel").await.expect("it is installed");
     let good = webhook.clone();
     for one in webhook.webhooks.iter_mut().flatten() {
         one.client_config.ca_bundle = Some(k8s_openapi::ByteString(foreign.clone().into_bytes()));
-        // Nobody answers now, and the call that doctor makes has to end.
-        one.timeout_seconds = Some(1);
     }
     let params = PostParams::default();
     let webhook = webhooks.replace("evenkeel", &params, &webhook).await;
@@ -132,7 +131,7 @@ async fn with_another_authority(plane: &ControlPlane, evenkeel: &Evenkeel) {
     good.metadata.resource_version = version;
     let mended = webhooks.replace("evenkeel", &params, &good).await;
     mended.expect("it is replaced");
-    evenkeel.signal(Signal::CONT);
+    signer.signal(Signal::CONT);
 }
 
 /// What a run of the program told.

@@ -1,7 +1,8 @@
 //! What the shipped ServiceAccount may write: RBAC and the admission policy together, against a
 //! real API server.
 
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
+use k8s_openapi::api::core::v1::{Node, Secret};
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -19,6 +20,75 @@ fn evenkeel_may_write_bounds_and_its_annotations_and_nothing_else() {
     with_control_plane(async |plane| {
         let installation = manifests::install(plane, 443, None).await;
         hold_cases(plane, &installation, "guarded").await;
+    });
+}
+
+/// The signer makes its Secrets, and none by which it would get another's token.
+#[test]
+fn the_signer_may_ask_for_no_token() {
+    with_control_plane(async |plane| {
+        let installation = manifests::install(plane, 443, None).await;
+        let signer =
+            client(Kubeconfig::read_from(&installation.signer).expect("a kubeconfig")).await;
+        let replica =
+            client(Kubeconfig::read_from(&installation.kubeconfig).expect("a kubeconfig")).await;
+        let secret = |name: &str, kind: &str| -> Secret {
+            serde_json::from_value(json!({"metadata": {"name": name,
+                "annotations": {"kubernetes.io/service-account.name": "evenkeel"}}, "type": kind}))
+            .expect("a Secret")
+        };
+        let post = PostParams::default();
+        let secrets = |client: &Client| -> Api<Secret> {
+            Api::namespaced(client.clone(), manifests::NAMESPACE)
+        };
+        let token = secret("token", "kubernetes.io/service-account-token");
+        eventually("the guard is in force", async || {
+            let dry_run = PostParams {
+                dry_run: true,
+                ..PostParams::default()
+            };
+            let refused = secrets(&signer).create(&dry_run, &token).await;
+            let said = refused
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default();
+            holds(said.contains("of type Opaque"), || said.clone())
+        })
+        .await;
+        let own = secret("evenkeel-certificates", "Opaque");
+        let made = secrets(&signer).create(&post, &own).await;
+        made.expect("it makes its own");
+        let read = secrets(&signer).get("evenkeel-certificates").await;
+        read.expect("it reads its own");
+        let read = secrets(&replica).get("evenkeel-certificates").await;
+        let refused = read.expect_err("a replica does not").to_string();
+        assert!(refused.contains("forbidden"), "{refused}");
+        // Nobody else is in the way.
+        let made = secrets(&plane.client).create(&post, &token).await;
+        made.expect("an administrator may");
+    });
+}
+
+/// A replica's token changes no webhook configuration.
+#[test]
+fn a_replica_may_not_lead_the_webhook_elsewhere() {
+    with_control_plane(async |plane| {
+        let installation = manifests::install(plane, 443, None).await;
+        let replica =
+            client(Kubeconfig::read_from(&installation.kubeconfig).expect("a kubeconfig")).await;
+        let signer =
+            client(Kubeconfig::read_from(&installation.signer).expect("a kubeconfig")).await;
+        let change: Patch<Value> = Patch::Merge(json!({"metadata": {"annotations": {"a": "b"}}}));
+        let params = PatchParams {
+            dry_run: true,
+            ..PatchParams::default()
+        };
+        let webhooks = |client: Client| -> Api<MutatingWebhookConfiguration> { Api::all(client) };
+        let refused = webhooks(replica).patch("evenkeel", &params, &change).await;
+        let refused = refused.expect_err("it is refused").to_string();
+        assert!(refused.contains("forbidden"), "{refused}");
+        let written = webhooks(signer).patch("evenkeel", &params, &change).await;
+        written.expect("the signer may");
     });
 }
 

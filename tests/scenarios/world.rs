@@ -14,6 +14,7 @@ use crate::support::control_plane::manifests::{self, Installation, NAMESPACE};
 use crate::support::control_plane::nodes::{self, NodeShape};
 use crate::support::control_plane::objects::PodSketch;
 use crate::support::control_plane::prometheus::Prometheus;
+use crate::support::control_plane::signer::Signer;
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::control_plane::{ControlPlane, free_port};
 
@@ -43,6 +44,7 @@ pub(crate) struct World<'a> {
     pub node_names: Vec<String>,
     prometheus: Prometheus,
     installation: Installation,
+    pub signer: Signer,
     patience: Patience,
     /// Where the API server and kube-scheduler call.
     port: u16,
@@ -57,11 +59,18 @@ impl<'a> World<'a> {
             .annotated("evenkeel.dev/disk-io-capacity", RATE_CAPACITY);
         let port = free_port();
         let timeout = (patience == Patience::Ample).then_some(10);
+        let installation = manifests::install(plane, port, timeout).await;
         let world = Self {
             plane,
             node_names: nodes::create(&plane.client, "node", count, &shape).await,
             prometheus: Prometheus::start().await,
-            installation: manifests::install(plane, port, timeout).await,
+            signer: Signer::start(
+                plane.folder(),
+                NAMESPACE,
+                &installation.signer,
+                installation.configuration.clone(),
+            ),
+            installation,
             patience,
             port,
         };

@@ -13,5 +13,6 @@ pub(crate) mod nodes;
 pub(crate) mod objects;
 pub(crate) mod page;
 pub(crate) mod prometheus;
+pub(crate) mod signer;
 pub(crate) mod stream;
 mod volume;

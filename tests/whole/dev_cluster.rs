@@ -405,12 +405,15 @@ async fn doctor_finds_nothing_wrong_until_something_is() {
     });
     let found = healthy.await.expect("nothing is wrong");
     // What differs from an installation is told, and is no fault.
-    assert_eq!(found["info"], ["deployment", "write-guard", "rights"]);
+    assert_eq!(
+        found["info"],
+        ["deployment", "write-guard", "rights", "signer"]
+    );
 
     let webhooks: Api<MutatingWebhookConfiguration> = Api::all(cluster.client.clone());
     let foreign = rcgen::generate_simple_self_signed(["foreign".to_owned()]).unwrap();
     let foreign = BASE64.encode(foreign.cert.pem());
-    // The leader mends it in a while, so it may take more than one blow.
+    // The signer mends it in a while, so it may take more than one blow.
     await_fault(&cluster, "webhook-trust", async || {
         let damage = json!([{
             "op": "replace", "path": "/webhooks/0/clientConfig/caBundle", "value": foreign,

@@ -238,10 +238,12 @@ async fn plant_installation(client: &Client) -> Vec<String> {
     .await;
     let mut planted = vec![format!("Namespace {OWN}")];
     let mut documents = manifests();
-    documents.push(
-        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": OWN,
-        "name": "evenkeel-certificates", "labels": {"app.kubernetes.io/name": "evenkeel"}}}),
-    );
+    for secret in ["evenkeel-certificates", "evenkeel-serving-certificate"] {
+        documents.push(
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": OWN,
+            "name": secret, "labels": {"app.kubernetes.io/name": "evenkeel"}}}),
+        );
+    }
     documents.push(
         json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
         "metadata": {"namespace": OWN, "name": "evenkeel"}, "spec": {"holderIdentity": ""}}),

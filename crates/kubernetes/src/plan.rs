@@ -10,6 +10,7 @@ pub mod certificate_secret;
 pub mod election;
 pub mod event;
 pub mod failed_writes;
+pub mod key_rotation;
 pub mod mirror;
 pub mod rotation;
 pub mod scaling;

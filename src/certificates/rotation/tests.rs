@@ -39,7 +39,8 @@ impl Installation {
     }
 
     fn look(&mut self, now: Timestamp) {
-        let Some(next) = next(now, &self.bundle, &names(), &Validity::default()).unwrap() else {
+        let Some(next) = next(now, &self.bundle, &names(), &Validity::default().into()).unwrap()
+        else {
             return;
         };
         self.leaves += usize::from(!Arc::ptr_eq(&next.leaf, &self.bundle.leaf));
@@ -113,7 +114,13 @@ fn a_bundle_is_stable_between_its_rotations() {
     for day in (0..9200).step_by(5) {
         let now = start() + DAY * day;
         installation.look(now);
-        let again = next(now, &installation.bundle, &names(), &Validity::default()).unwrap();
+        let again = next(
+            now,
+            &installation.bundle,
+            &names(),
+            &Validity::default().into(),
+        )
+        .unwrap();
         assert!(again.is_none(), "day {day}: a second look changes nothing");
     }
 }
@@ -122,9 +129,14 @@ fn a_bundle_is_stable_between_its_rotations() {
 fn a_leaf_is_replaced_with_a_third_of_its_life_left() {
     let bundle = first();
     let due = |day| {
-        next(start() + DAY * day, &bundle, &names(), &Validity::default())
-            .unwrap()
-            .is_some()
+        next(
+            start() + DAY * day,
+            &bundle,
+            &names(),
+            &Validity::default().into(),
+        )
+        .unwrap()
+        .is_some()
     };
     assert!(!due(19));
     assert!(due(20));
@@ -134,7 +146,7 @@ fn a_leaf_is_replaced_with_a_third_of_its_life_left() {
 fn a_new_address_is_taken_up_at_once_by_the_same_authority() {
     let names = names().with_address([10, 96, 0, 9].into());
     let bundle = first();
-    let next = next(start(), &bundle, &names, &Validity::default())
+    let next = next(start(), &bundle, &names, &Validity::default().into())
         .unwrap()
         .unwrap();
     assert_eq!(*next.leaf.names(), names);
@@ -179,7 +191,13 @@ fn a_service_that_slept_comes_back_with_a_valid_certificate() {
         let now = start() + DAY * days;
         installation.look(now);
         installation.check(now);
-        let again = next(now, &installation.bundle, &names(), &Validity::default()).unwrap();
+        let again = next(
+            now,
+            &installation.bundle,
+            &names(),
+            &Validity::default().into(),
+        )
+        .unwrap();
         assert!(again.is_none(), "day {days}");
         for later in 0..400 {
             let now = now + DAY * later;
@@ -193,7 +211,7 @@ fn a_service_that_slept_comes_back_with_a_valid_certificate() {
 fn the_scheduler_is_known_by_both_authorities_while_they_overlap() {
     let bundle = first();
     let renewal = start() + DAY * 3290;
-    let next = next(renewal, &bundle, &names(), &Validity::default())
+    let next = next(renewal, &bundle, &names(), &Validity::default().into())
         .unwrap()
         .unwrap();
     assert_eq!(next.scheduler.len(), 2);

@@ -43,13 +43,13 @@ fn a_bundle_reads_back_as_it_was() {
     assert_eq!(*read.leaf().names(), names());
     assert_eq!(read.leaf().not_after(), written.leaf().not_after());
     assert!(read.authorities()[0].signed(read.leaf()));
-    let due = next(now(), &read, &names(), &Validity::default()).unwrap();
+    let due = next(now(), &read, &names(), &Validity::default().into()).unwrap();
     assert!(due.is_none(), "a bundle just made needs no rotation");
 }
 
 #[test]
 fn two_authorities_read_back_with_their_keys_in_any_order() {
-    let validity = Validity::default();
+    let validity = Validity::default().into();
     let renewal = now() + DAY * 3300;
     let two = next(renewal, &bundle(), &names(), &validity)
         .unwrap()

@@ -1,12 +1,14 @@
-//! The service inside the program of `dev`: the same as in a cluster, with a configuration that
-//! says where that cluster is, and without signals and a log of its own.
+//! Service and signer inside the program of `dev`: the same as in a cluster, with a configuration
+//! that says where that cluster is, and without signals and a log of their own.
 
 use futures::stream;
+use tokio_util::sync::CancellationToken;
 
 use super::cluster::Wiring;
+use crate::certificates::signer;
 use crate::config::{Config, Connection, Override, Sources};
 
-/// Runs the service until it has drained after `wiring.stop`.
+/// Runs both until it has drained after `wiring.stop`.
 ///
 /// # Errors
 /// As [`run`](crate::service::run).
@@ -31,11 +33,15 @@ pub async fn run(wiring: Wiring) -> anyhow::Result<()> {
         kubeconfig: Some(kubeconfig),
         namespace: Some(namespace.to_owned()),
     };
+    let signer = crate::service::signer(&config, signer::Metrics::default()).await?;
     // Boxed, being large: who starts a cluster holds this future among others.
-    Box::pin(crate::service::serve(
+    let serving = Box::pin(crate::service::serve(
         config,
         clock,
         stream::once(stop.cancelled_owned()),
-    ))
-    .await
+    ));
+    tokio::select! {
+        served = serving => served,
+        () = signer.run(|| (), CancellationToken::new()) => anyhow::bail!("the signer ended"),
+    }
 }

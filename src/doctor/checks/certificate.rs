@@ -1,11 +1,12 @@
-//! The serving certificate: alive, for the right names, and trusted by the API server.
+//! The serving certificate: made by a signer that runs, alive, for the right names, and trusted by
+//! the API server.
 
 use jiff::{SignedDuration, Timestamp};
 use rustls::pki_types::CertificateDer;
 
 use super::evidence::{Evidence, Found};
-use super::webhook;
 use super::wording::about;
+use super::{outside, webhook};
 use crate::doctor::Finding;
 use crate::doctor::trust;
 
@@ -15,6 +16,7 @@ const LEAF_LEFT: SignedDuration = SignedDuration::from_hours(3 * 24);
 /// file needs the new one.
 const AUTHORITY_LEFT: SignedDuration = SignedDuration::from_hours(182 * 24);
 
+const SIGNER: &str = "signer";
 const SERVING: &str = "certificate";
 const TRUST: &str = "webhook-trust";
 
@@ -28,6 +30,44 @@ fn chain(evidence: &Evidence<'_>, id: &'static str) -> Result<Option<Chain>, Fin
 }
 
 type Chain = Result<Vec<CertificateDer<'static>>, String>;
+
+/// Whoever makes the certificates runs.
+pub(super) fn signer(evidence: &Evidence<'_>) -> Found {
+    if !evidence.makes_certificates() {
+        let what = "certificates are given in files: there is nothing to sign";
+        return Ok(vec![Finding::ok(SIGNER, what)]);
+    }
+    let Some(signer) = evidence.seen.signer.look(SIGNER, "the signer")? else {
+        if outside::address(evidence).is_some() {
+            let what = "there is no Deployment of the signer, as there is none of the service";
+            let fix = "nothing, where `evenkeel certs sign` runs beside the service";
+            return Ok(vec![Finding::info(SIGNER, what, fix)]);
+        }
+        let what = "there is no signer: nobody renews certificates or writes the caBundle";
+        return Ok(vec![Finding::error(
+            SIGNER,
+            what,
+            "kubectl apply -k deploy/",
+        )]);
+    };
+    let status = signer.status.as_ref();
+    let ready = status.and_then(|status| status.ready_replicas).unwrap_or(0);
+    Ok(vec![if ready > 0 {
+        Finding::ok(
+            SIGNER,
+            "the signer is ready: Secrets and caBundle are in place",
+        )
+    } else {
+        let wanted = signer.spec.as_ref().and_then(|spec| spec.replicas);
+        let fix = if wanted == Some(0) {
+            evidence.kubectl("scale deployment/evenkeel-signer --replicas=1")
+        } else {
+            evidence.kubectl("logs deployment/evenkeel-signer")
+        };
+        let what = "the signer is not ready: certificates are not renewed for now";
+        Finding::warning(SIGNER, what, fix)
+    }])
+}
 
 pub(super) fn serving(evidence: &Evidence<'_>) -> Found {
     let renew = renewal(evidence);
@@ -72,8 +112,8 @@ pub(super) fn serving(evidence: &Evidence<'_>) -> Found {
 fn renewal(evidence: &Evidence<'_>) -> String {
     if evidence.makes_certificates() {
         format!(
-            "see leader, kill-switch and rights; then {}",
-            evidence.kubectl("rollout restart deployment/evenkeel")
+            "see signer and rights; then {}",
+            evidence.kubectl("logs deployment/evenkeel-signer")
         )
     } else {
         format!(
@@ -132,8 +172,8 @@ pub(super) fn trusted(evidence: &Evidence<'_>) -> Found {
 fn mend(evidence: &Evidence<'_>) -> String {
     if evidence.makes_certificates() {
         format!(
-            "the leader writes the caBundle: see leader, kill-switch and rights; then {}",
-            evidence.kubectl("rollout restart deployment/evenkeel")
+            "the signer writes the caBundle: see signer and rights; then {}",
+            evidence.kubectl("logs deployment/evenkeel-signer")
         )
     } else {
         "the webhook's annotation cert-manager.io/inject-ca-from names the Certificate: \

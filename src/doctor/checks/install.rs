@@ -99,8 +99,33 @@ pub(super) fn configuration(evidence: &Evidence<'_>) -> Found {
             format!("{edit}; `evenkeel serve --check --config FILE` checks a file"),
         )
         .seen_by(error.to_string()),
-        (Some(_), Some(Ok(_))) => Finding::ok(CONFIGURATION, "the configuration is accepted"),
+        (Some(_), Some(Ok(_))) => match refusing(evidence).as_slice() {
+            [] => Finding::ok(CONFIGURATION, "the configuration is accepted"),
+            replicas => Finding::warning(
+                CONFIGURATION,
+                format!(
+                    "{} go by an older configuration: they refuse the file that they see",
+                    named(replicas)
+                ),
+                format!(
+                    "{}, which names the field; a file that was mended is there within a minute",
+                    evidence.kubectl(
+                        "logs -l app.kubernetes.io/name=evenkeel --tail=200 | grep refused"
+                    )
+                ),
+            ),
+        },
     }])
+}
+
+/// The replicas that say that they refuse their file.
+fn refusing<'a>(evidence: &Evidence<'a>) -> Vec<&'a str> {
+    let pages = evidence.pages.iter();
+    let refuse = pages.filter(|(_, page)| {
+        let refused = page.sum("evenkeel_configuration_refused", &[]);
+        refused.is_some_and(|refused| refused > 0.0)
+    });
+    refuse.map(|(replica, _)| *replica).collect()
 }
 
 pub(super) fn deployment(evidence: &Evidence<'_>) -> Found {

@@ -1,4 +1,4 @@
-//! Rights of the ServiceAccount, compared with everything that the code does.
+//! Rights of the ServiceAccounts, compared with everything that the code does.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +13,12 @@ const RIGHTS: &str = "rights";
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     if outside::address(evidence).is_some() {
-        let what = "Evenkeel has the rights of its own kubeconfig, not those of the ServiceAccount";
+        let what =
+            "Evenkeel has the rights of its own kubeconfig, not those of the ServiceAccounts";
         return Ok(vec![Finding::info(RIGHTS, what, outside::OWN_RIGHTS)]);
     }
     let seen = &evidence.seen.rights;
-    let Some(rights) = seen.look(RIGHTS, "the ServiceAccount's rights")? else {
+    let Some(rights) = seen.look(RIGHTS, "the ServiceAccounts' rights")? else {
         let what = "the API server does not answer questions about rights";
         let fix = "kubectl get clusterrolebinding,rolebinding -A | grep evenkeel";
         return Ok(vec![Finding::info(RIGHTS, what, fix)]);
@@ -37,7 +38,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         .collect();
     if missing.is_empty() {
         let what = format!(
-            "the ServiceAccount has its {}",
+            "the ServiceAccounts have their {}",
             count(needed.len(), "right")
         );
         return Ok(vec![Finding::ok(RIGHTS, what)]);
@@ -48,14 +49,14 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     Ok(vec![
         Finding::error(
             RIGHTS,
-            format!("the ServiceAccount lacks {}", count(missing.len(), "right")),
+            format!("the ServiceAccounts lack {}", count(missing.len(), "right")),
             format!("kubectl apply {}", applied.join(" ")),
         )
         .seen_by(shown.join(", ")),
     ])
 }
 
-/// The right as `kubectl auth can-i` takes it.
+/// The ServiceAccount and the right as `kubectl auth can-i` takes it.
 fn shown(right: &Right) -> String {
     let mut text = format!("{} {}", right.verb, right.resource);
     if !right.group.is_empty() {
@@ -64,7 +65,7 @@ fn shown(right: &Right) -> String {
     if let Some(name) = &right.name {
         text = format!("{text}/{name}");
     }
-    text
+    format!("{} {text}", right.account)
 }
 
 /// Whether readers of the metrics are authenticated by it.

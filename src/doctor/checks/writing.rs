@@ -54,7 +54,7 @@ fn leaderless(evidence: &Evidence<'_>, what: &str) -> Finding {
     }
     Finding::error(
         LEADER,
-        format!("{what}: no refused Pod is woken, no label mirrored, no certificate renewed"),
+        format!("{what}: no refused Pod is woken, no label mirrored, no floor raised"),
         format!(
             "see the findings about rights; {}",
             evidence.kubectl("logs -l app.kubernetes.io/name=evenkeel --tail=200 | grep -i lease")

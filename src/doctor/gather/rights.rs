@@ -1,4 +1,4 @@
-//! Asks the authorizer about each right that the code needs, in the ServiceAccount's name.
+//! Asks the authorizer about each right that the code needs, in the name of the ServiceAccount that needs it.
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use k8s_openapi::api::authorization::v1::{
@@ -13,8 +13,6 @@ use crate::doctor::observation::{Right, Seen};
 
 /// Questions that are under way at a time.
 const AT_ONCE: usize = 8;
-/// Name of Evenkeel's ServiceAccount.
-const ACCOUNT: &str = "evenkeel";
 
 /// Every right with the answer.
 pub(super) async fn review(reader: &Reader<'_>) -> Seen<Vec<Right>> {
@@ -45,6 +43,7 @@ fn rights(access: Access, own: &str) -> impl Iterator<Item = Right> {
     names.into_iter().flat_map(move |name| {
         let namespace = namespace.clone();
         access.verbs.iter().map(move |verb| Right {
+            account: access.identity.account().to_owned(),
             group: access.kind.group().to_owned(),
             resource: access.kind.plural().to_owned(),
             verb: (*verb).to_owned(),
@@ -58,10 +57,10 @@ fn rights(access: Access, own: &str) -> impl Iterator<Item = Right> {
 }
 
 async fn ask(reader: &Reader<'_>, right: Right) -> kube::Result<Right> {
-    let own = reader.namespace;
+    let (own, account) = (reader.namespace, &right.account);
     let review = SubjectAccessReview {
         spec: SubjectAccessReviewSpec {
-            user: Some(format!("system:serviceaccount:{own}:{ACCOUNT}")),
+            user: Some(format!("system:serviceaccount:{own}:{account}")),
             groups: Some(vec![
                 "system:serviceaccounts".to_owned(),
                 format!("system:serviceaccounts:{own}"),

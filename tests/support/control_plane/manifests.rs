@@ -34,8 +34,10 @@ const UNSCOPED: [&str; 2] = [
 /// What the shipped manifests say about how the program is run.
 #[derive(Debug)]
 pub(crate) struct Installation {
-    /// Credentials of the shipped ServiceAccount.
+    /// Credentials of the replicas' ServiceAccount.
     pub kubeconfig: PathBuf,
+    /// Credentials of the signer's.
+    pub signer: PathBuf,
     /// The shipped configuration file.
     pub configuration: Value,
 }
@@ -85,31 +87,39 @@ async fn install_in(
         let only_validated = document["kind"] == "Deployment";
         send(&plane.client, document, only_validated).await;
     }
-    let deployment = of_kind(&documents, "Deployment");
-    let account = deployment["spec"]["template"]["spec"]["serviceAccountName"]
-        .as_str()
-        .expect("the Deployment names its ServiceAccount");
-    await_rights(&plane.client, namespace, account).await;
-    let token = token(&plane.client, namespace, account).await;
+    // The last of the grants is the signer's.
+    await_rights(
+        &plane.client,
+        namespace,
+        &account(&documents, "evenkeel-signer"),
+    )
+    .await;
+    let credentials = async |deployment| {
+        let token = token(&plane.client, namespace, &account(&documents, deployment)).await;
+        plane.kubeconfig(deployment, &json!({"token": token}))
+    };
     let file = of_kind(&documents, "ConfigMap")["data"]["config.yaml"]
         .as_str()
         .expect("the ConfigMap holds the configuration file");
     Installation {
-        kubeconfig: plane.kubeconfig("evenkeel", &json!({"token": token})),
+        kubeconfig: credentials("evenkeel").await,
+        signer: credentials("evenkeel-signer").await,
         configuration: serde_saphyr::from_str(file).expect("the configuration is YAML"),
     }
 }
 
-/// Makes the shipped Deployment a real one, whose Pods answer for metrics at the port `metrics`.
+/// Makes the shipped Deployments real ones, whose Pods answer for metrics at the port `metrics`.
 pub(crate) async fn deploy(client: &Client, metrics: u16) {
     let documents = built(&shipped());
-    let mut deployment = of_kind(&documents, "Deployment").clone();
-    let container = &mut deployment["spec"]["template"]["spec"]["containers"][0];
-    let ports = container["ports"].as_array_mut().expect("it has ports");
-    for port in ports.iter_mut().filter(|port| port["name"] == "metrics") {
-        port["containerPort"] = json!(metrics);
+    for name in ["evenkeel", "evenkeel-signer"] {
+        let mut deployment = deployment(&documents, name).clone();
+        let container = &mut deployment["spec"]["template"]["spec"]["containers"][0];
+        let ports = container["ports"].as_array_mut().expect("it has ports");
+        for port in ports.iter_mut().filter(|port| port["name"] == "metrics") {
+            port["containerPort"] = json!(metrics);
+        }
+        send(client, &deployment, false).await;
     }
-    send(client, &deployment, false).await;
 }
 
 /// Lets the API server check what `kubectl apply -k` would apply, on top of an installation.
@@ -145,6 +155,22 @@ fn of_kind<'a>(documents: &'a [Value], kind: &str) -> &'a Value {
     found
         .next()
         .unwrap_or_else(|| panic!("no {kind} is shipped"))
+}
+
+fn deployment<'a>(documents: &'a [Value], name: &str) -> &'a Value {
+    let named = |document: &&Value| {
+        document["kind"] == "Deployment" && document["metadata"]["name"] == name
+    };
+    let found = documents.iter().find(named);
+    found.unwrap_or_else(|| panic!("no Deployment {name} is shipped"))
+}
+
+/// The ServiceAccount that the Pods of a Deployment run by.
+fn account(documents: &[Value], name: &str) -> String {
+    deployment(documents, name)["spec"]["template"]["spec"]["serviceAccountName"]
+        .as_str()
+        .expect("the Deployment names its ServiceAccount")
+        .to_owned()
 }
 
 /// The API server calls `<service>.<namespace>.svc`, as in production; only the port differs.

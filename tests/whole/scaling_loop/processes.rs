@@ -18,6 +18,7 @@ use super::world::{HPA, MIN, STATUS, World, least, with_world_on};
 use crate::support::control_plane::free_port;
 use crate::support::control_plane::page;
 use crate::support::control_plane::process::{Process, Signal, report};
+use crate::support::control_plane::signer::Signer;
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::dev_api::{self, get};
 
@@ -64,6 +65,14 @@ fn takes_over(fault: impl AsyncFnOnce(&Replica), back: impl AsyncFnOnce(&Replica
             4.0 + 0.5 * minutes.max(-6.0)
         });
         let _controllers = world.controllers().await;
+        let configuration = configured(world, "signer", free_port());
+        let kubeconfig = world.kubeconfig();
+        let _signer = Signer::start(
+            world.folder(),
+            "evenkeel-system",
+            &kubeconfig,
+            configuration,
+        );
         let taking = tokio::spawn(take_status(world.client.clone()));
         let first = Replica::start(world, "evenkeel-0").await;
         first.leads(world).await;

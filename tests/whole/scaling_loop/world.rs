@@ -188,7 +188,7 @@ impl World<'_> {
         self.folder.path()
     }
 
-    fn kubeconfig(&self) -> std::path::PathBuf {
+    pub(crate) fn kubeconfig(&self) -> std::path::PathBuf {
         let path = self.folder.path().join("kubeconfig");
         std::fs::write(&path, self.server.kubeconfig()).expect("the folder is ours");
         path

@@ -30,14 +30,51 @@ pub fn create(namespace: &str, name: &str, files: &Files) -> Write {
     write(namespace, name, Operation::Create(body))
 }
 
-/// The write that puts other contents in place of those of `resource_version`.
+/// The write that puts other contents in place of those of `resource_version`, and sets
+/// annotations or takes them off.
 #[must_use]
-pub fn replace(namespace: &str, name: &str, resource_version: &str, files: &Files) -> Write {
-    let patch = json!({
+pub fn replace(
+    namespace: &str,
+    name: &str,
+    resource_version: &str,
+    files: &Files,
+    annotations: &[(&str, Option<String>)],
+) -> Write {
+    let annotations: serde_json::Map<_, _> = annotations
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), Value::from(value.clone())))
+        .collect();
+    let mut patch = json!({
         "metadata": { "resourceVersion": resource_version },
         "data": encoded(files),
     });
+    if !annotations.is_empty() {
+        patch["metadata"]["annotations"] = annotations.into();
+    }
     write(namespace, name, Operation::Merge(patch))
+}
+
+/// The write that makes a Secret hold `wanted` and nothing else, where it does not; `found` is its
+/// version with its contents, where there is one.
+#[must_use]
+pub fn hold(
+    namespace: &str,
+    name: &str,
+    found: Option<(&str, &Files)>,
+    wanted: &Files,
+) -> Option<Write> {
+    let Some((resource_version, files)) = found else {
+        return Some(create(namespace, name, wanted));
+    };
+    if files == wanted {
+        return None;
+    }
+    let mut data = encoded(wanted);
+    for surplus in files.keys().filter(|file| !wanted.contains_key(*file)) {
+        data[surplus] = Value::Null;
+    }
+    let patch = json!({ "metadata": { "resourceVersion": resource_version }, "data": data });
+    Some(write(namespace, name, Operation::Merge(patch)))
 }
 
 fn write(namespace: &str, name: &str, operation: Operation) -> Write {
@@ -54,4 +91,50 @@ fn encoded(files: &Files) -> Value {
         .map(|(file, content)| (file.clone(), Value::from(STANDARD.encode(content))))
         .collect::<serde_json::Map<_, _>>()
         .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(all: &[(&str, &str)]) -> Files {
+        let owned = |(file, text): &(&str, &str)| ((*file).to_owned(), text.as_bytes().to_vec());
+        all.iter().map(owned).collect()
+    }
+
+    fn patch(write: Option<Write>) -> Value {
+        match write.map(|write| write.operation) {
+            Some(Operation::Merge(patch)) => patch,
+            other => panic!("a merge patch, not {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_secret_is_written_only_where_it_differs_and_keeps_nothing_else() {
+        let wanted = files(&[("tls.crt", "new"), ("ca.crt", "a")]);
+        assert_eq!(hold("keel", "s", Some(("5", &wanted)), &wanted), None);
+        let found = files(&[("tls.crt", "old"), ("ca.crt", "a"), ("ca.key", "secret")]);
+        assert_eq!(
+            patch(hold("keel", "s", Some(("5", &found)), &wanted)),
+            json!({
+                "metadata": {"resourceVersion": "5"},
+                "data": {"tls.crt": "bmV3", "ca.crt": "YQ==", "ca.key": null},
+            })
+        );
+        let made = hold("keel", "s", None, &wanted).unwrap();
+        assert_eq!(made, create("keel", "s", &wanted));
+    }
+
+    #[test]
+    fn annotations_are_set_and_taken_off_with_the_contents() {
+        let annotations = [("a", Some("1".to_owned())), ("b", None)];
+        let write = replace("keel", "s", "5", &files(&[("f", "x")]), &annotations);
+        assert_eq!(
+            patch(Some(write)),
+            json!({
+                "metadata": {"resourceVersion": "5", "annotations": {"a": "1", "b": null}},
+                "data": {"f": "eA=="},
+            })
+        );
+    }
 }

@@ -4,8 +4,13 @@
 //! beside it and signs nothing for half of that time; then the server's certificate is signed by
 //! it; the old one stays published until its own end. So no authority signs before its clients have
 //! had time to learn of it.
+//!
+//! A [`KeyRotation`] that somebody asked for goes the same way, faster: its authorities get
+//! successors at once, and leave at its end.
 
 use jiff::{SignedDuration, Timestamp};
+
+use super::key_rotation::{KeyRotation, SETTLE};
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
@@ -46,7 +51,8 @@ impl Lifetime {
     }
 
     /// The moment at which the certificate was made, and so published.
-    fn published(&self) -> Timestamp {
+    #[must_use]
+    pub fn published(&self) -> Timestamp {
         self.not_before
             .saturating_add(CLOCK_SKEW)
             .unwrap_or(Timestamp::MAX)
@@ -151,30 +157,81 @@ pub struct Renewal {
     pub successor: bool,
 }
 
+/// The rules by which certificates are replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    pub validity: Validity,
+    /// The rotation that somebody asked for, from its beginning on.
+    pub keys: Option<KeyRotation>,
+}
+
+impl From<Validity> for Rules {
+    fn from(validity: Validity) -> Self {
+        Self {
+            validity,
+            keys: None,
+        }
+    }
+}
+
+impl Rules {
+    /// True where a rotation of keys takes `authority` out of use.
+    fn goes(&self, authority: &Lifetime) -> bool {
+        self.keys
+            .is_some_and(|keys| keys.replaces(authority.published()))
+    }
+
+    /// True where a rotation of keys has come to the end of its overlap.
+    fn over(&self, now: Timestamp) -> bool {
+        self.keys.is_some_and(|keys| keys.ends <= now)
+    }
+}
+
 /// The change that is due to `authorities` at `now`; `None` where they are good as they are.
+/// `settled` tells of each whether nobody depends on it any more.
 #[must_use]
-pub fn renewal(now: Timestamp, authorities: &[Lifetime], validity: &Validity) -> Option<Renewal> {
-    let kept: Vec<usize> = (0..authorities.len())
-        .filter(|&position| authorities[position].not_after > now)
-        .collect();
-    let margin = validity.renew_authority_before();
+pub fn renewal(
+    now: Timestamp,
+    authorities: &[Lifetime],
+    rules: &Rules,
+    settled: impl Fn(usize) -> bool,
+) -> Option<Renewal> {
+    let over = rules.over(now);
+    let stays = |position: &usize| {
+        let authority = &authorities[*position];
+        let retired = over && rules.goes(authority) && settled(*position);
+        authority.not_after > now && !retired
+    };
+    let kept: Vec<usize> = (0..authorities.len()).filter(stays).collect();
+    let margin = rules.validity.renew_authority_before();
     let successor = !authorities
         .iter()
-        .any(|authority| authority.outlasts(now, margin));
+        .any(|authority| authority.outlasts(now, margin) && !rules.goes(authority));
     let changes = successor || kept.len() != authorities.len();
     changes.then_some(Renewal { kept, successor })
+}
+
+/// True where whoever followed the leaf before `leaf` has had time to take this one up.
+#[must_use]
+pub fn is_settled(now: Timestamp, leaf: Lifetime) -> bool {
+    leaf.published()
+        .saturating_add(SETTLE)
+        .is_ok_and(|settled| settled <= now)
 }
 
 /// Position of the authority that signs at `now`, out of one or more, oldest first: the newest that
 /// has been published long enough. Where none has (the first of all, or a service that slept
 /// through the renewal) the oldest that outlives the next rotation, and else the newest.
 #[must_use]
-pub fn signer(now: Timestamp, authorities: &[Lifetime], validity: &Validity) -> usize {
+pub fn signer(now: Timestamp, authorities: &[Lifetime], rules: &Rules) -> usize {
+    let Rules { validity, keys } = rules;
     let known = |authority: &Lifetime| {
-        authority
-            .published()
-            .saturating_add(validity.overlap())
-            .is_ok_and(|settled| settled <= now)
+        let replaces = keys.filter(|keys| !keys.replaces(authority.published()));
+        replaces.is_some_and(|keys| keys.signs_from() <= now)
+            || authority
+                .published()
+                .saturating_add(validity.overlap())
+                .is_ok_and(|settled| settled <= now)
     };
     let lasts = |authority: &Lifetime| authority.outlasts(now, validity.rotate_before);
     authorities
@@ -244,7 +301,7 @@ mod tests {
             (3650, &both[..], Some((vec![1], false))),
             (9000, &both[..], Some((vec![], true))),
         ] {
-            let due = renewal(day(now), authorities, &validity);
+            let due = renewal(day(now), authorities, &validity.into(), |_| true);
             let due = due.map(|Renewal { kept, successor }| (kept, successor));
             assert_eq!(due, expected, "day {now}");
         }
@@ -255,13 +312,17 @@ mod tests {
         let validity = Validity::default();
         let both = [authority(0), authority(3285)];
         for (now, position) in [(3285, 0), (3467, 0), (3468, 1), (3649, 1)] {
-            assert_eq!(signer(day(now), &both, &validity), position, "day {now}");
+            assert_eq!(
+                signer(day(now), &both, &validity.into()),
+                position,
+                "day {now}"
+            );
         }
         // Nobody knew the successor in time, and the first ends before the next rotation.
         let late = [authority(0), authority(3645)];
-        assert_eq!(signer(day(3646), &late, &validity), 1);
-        assert_eq!(signer(day(0), &both[..1], &validity), 0);
-        assert_eq!(signer(day(9000), &both, &validity), 1);
+        assert_eq!(signer(day(3646), &late, &validity.into()), 1);
+        assert_eq!(signer(day(0), &both[..1], &validity.into()), 0);
+        assert_eq!(signer(day(9000), &both, &validity.into()), 1);
     }
 
     #[test]
@@ -273,5 +334,42 @@ mod tests {
         assert!(!leaf_stays(day(20), leaf(0), signer, &validity));
         assert!(!leaf_stays(day(31), leaf(0), signer, &validity));
         assert!(leaf_stays(day(3645), leaf(3630), signer, &validity));
+    }
+
+    const HOUR: SignedDuration = SignedDuration::from_hours(1);
+
+    #[test]
+    fn keys_that_are_rotated_go_at_the_end_of_the_overlap_and_not_before_nobody_needs_them() {
+        let keys = KeyRotation::starting(day(100), day(0), HOUR * 24);
+        let rules = Rules {
+            validity: Validity::default(),
+            keys: Some(keys),
+        };
+        let both = [authority(0), authority(100)];
+        for (hours, authorities, settled, expected) in [
+            (0, &both[..1], true, Some((vec![0], true))),
+            (0, &both[..], true, None),
+            (23, &both[..], true, None),
+            (24, &both[..], false, None),
+            (24, &both[..], true, Some((vec![1], false))),
+            (24, &both[1..], true, None),
+            // The signer was away all the time: a successor comes, and the old one waits for it.
+            (48, &both[..1], false, Some((vec![0], true))),
+        ] {
+            let due = renewal(day(100) + HOUR * hours, authorities, &rules, |_| settled);
+            let due = due.map(|Renewal { kept, successor }| (kept, successor));
+            assert_eq!(due, expected, "{hours} h, {}", authorities.len());
+        }
+        for (hours, position) in [(0, 0), (11, 0), (12, 1), (24, 1)] {
+            let now = day(100) + HOUR * hours;
+            assert_eq!(signer(now, &both, &rules), position, "{hours} h");
+        }
+    }
+
+    #[test]
+    fn a_leaf_is_settled_once_all_have_had_time_to_take_it_up() {
+        let leaf = Lifetime::starting(day(1), DAY * 30, Timestamp::MAX);
+        assert!(!is_settled(day(1) + SETTLE / 2, leaf));
+        assert!(is_settled(day(1) + SETTLE, leaf));
     }
 }

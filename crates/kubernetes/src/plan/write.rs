@@ -43,6 +43,8 @@ pub enum Purpose {
     ScalingStatus,
     /// A user is told of what was decided for a target.
     ScalingEvent,
+    /// An Event warns operators of a configuration file that is refused.
+    Configuration,
 }
 
 impl Purpose {
@@ -58,6 +60,7 @@ impl Purpose {
             Self::ScalingBounds => "scaling_bounds",
             Self::ScalingStatus => "scaling_status",
             Self::ScalingEvent => "scaling_event",
+            Self::Configuration => "configuration",
         }
     }
 }

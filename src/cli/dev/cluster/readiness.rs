@@ -14,7 +14,7 @@ const POLL: Duration = Duration::from_millis(50);
 /// How long one answer may take.
 const ANSWER: Duration = Duration::from_secs(1);
 
-/// Waits until the service is ready and its leader has written the `caBundle`.
+/// Waits until the service is ready and the signer has written the `caBundle`.
 pub(super) async fn ready(client: &Client, http: SocketAddr) -> Result<(), StartError> {
     let waiting = async {
         while !is_ready(http).await || !is_trusted(client).await {

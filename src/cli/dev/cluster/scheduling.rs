@@ -31,7 +31,7 @@ const SYSTEM: &str = "kube-system";
 const MAP: &str = "kube-scheduler";
 const KEY: &str = "config.yaml";
 
-/// The Secret that the service keeps its certificates in.
+/// The Secret that the signer keeps everything in.
 const SECRET: &str = "evenkeel-certificates";
 
 /// A client certificate that lasts longer than anybody watches.
@@ -133,7 +133,7 @@ fn text(map: &ConfigMap) -> String {
         .unwrap_or_default()
 }
 
-/// How the extender is trusted, and a client certificate, from what the service has made.
+/// How the extender is trusted, and a client certificate, from what the signer has made.
 async fn tls(client: &Client) -> Result<Tls, StartError> {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), NAMESPACE);
     let secret = secrets.get(SECRET).await?;

@@ -1,0 +1,245 @@
+//! A change of all keys that somebody asked for, as it stands on the signer's Secret.
+//!
+//! The request is an annotation that the signer takes off when it begins; what it has begun stands
+//! in another, with moments of the signer's own clock, so that no other machine's is compared with
+//! it. New authorities are published at once and sign after half of the overlap; those that were
+//! there before leave at its end.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::{SignedDuration, Timestamp};
+
+/// On the signer's Secret, by whoever asks: the overlap, or [`FINISH`].
+pub const REQUEST: &str = "evenkeel.dev/rotate-keys";
+/// On the signer's Secret, written: the rotation that goes by it, as `<began>/<ends>`.
+pub const ROTATION: &str = "evenkeel.dev/key-rotation";
+/// The request to end a rotation as soon as nobody depends on the old keys.
+pub const FINISH: &str = "finish";
+
+/// Time in which everybody who follows the certificates by himself has taken a change up: replicas
+/// look every ten seconds, API servers watch.
+pub const SETTLE: SignedDuration = SignedDuration::from_mins(2);
+
+/// The shortest overlap: time for the new authorities to be known, and for the new certificate to
+/// be served, with as much to spare.
+pub const LEAST_OVERLAP: SignedDuration = SignedDuration::from_mins(5);
+
+/// The longest overlap, which is as long as that of a renewal by itself.
+pub const MOST_OVERLAP: SignedDuration = SignedDuration::from_hours(182 * 24);
+
+const ACCEPTED: &str = "an overlap from 5m to 4368h, such as 24h, or finish";
+
+/// A wish of somebody about the keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// New keys, with the old ones trusted for so long.
+    Begin { overlap: SignedDuration },
+    /// The end of the rotation that goes on.
+    Finish,
+}
+
+/// A rotation that has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyRotation {
+    /// What was made before goes; what was made at this moment or later comes.
+    pub began: Timestamp,
+    /// The moment from which the old keys may leave.
+    pub ends: Timestamp,
+}
+
+/// An annotation about keys that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("annotation {key}: {value:?} is not accepted: {accepted}")]
+pub struct KeyRotationError {
+    pub key: &'static str,
+    pub value: String,
+    pub accepted: &'static str,
+}
+
+impl KeyRotationError {
+    fn new(key: &'static str, value: &str, accepted: &'static str) -> Self {
+        Self {
+            key,
+            value: value.chars().take(60).collect(),
+            accepted,
+        }
+    }
+}
+
+impl Request {
+    /// New keys after `overlap`.
+    ///
+    /// # Errors
+    /// An overlap that is too short for anybody to follow, or longer than any renewal's.
+    pub fn begin(overlap: SignedDuration) -> Result<Self, KeyRotationError> {
+        if (LEAST_OVERLAP..=MOST_OVERLAP).contains(&overlap) {
+            return Ok(Self::Begin { overlap });
+        }
+        let value = format!("{overlap:#}");
+        Err(KeyRotationError::new(REQUEST, &value, ACCEPTED))
+    }
+}
+
+impl FromStr for Request {
+    type Err = KeyRotationError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == FINISH {
+            return Ok(Self::Finish);
+        }
+        crate::duration::parse(text)
+            .and_then(|overlap| Self::begin(overlap).ok())
+            .ok_or_else(|| KeyRotationError::new(REQUEST, text, ACCEPTED))
+    }
+}
+
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Begin { overlap } => write!(f, "{overlap:#}"),
+            Self::Finish => f.write_str(FINISH),
+        }
+    }
+}
+
+impl KeyRotation {
+    /// The rotation that starts at `now` in whole seconds, and later than `newest`, the moment at
+    /// which the last of the old authorities was made.
+    #[must_use]
+    pub fn starting(now: Timestamp, newest: Timestamp, overlap: SignedDuration) -> Self {
+        let seconds = now.as_second().max(newest.as_second().saturating_add(1));
+        let began = Timestamp::from_second(seconds).unwrap_or(now);
+        Self {
+            began,
+            ends: began.saturating_add(overlap).unwrap_or(Timestamp::MAX),
+        }
+    }
+
+    /// The same, to end at `now`.
+    #[must_use]
+    pub fn finished(self, now: Timestamp) -> Self {
+        let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
+        Self {
+            began: self.began,
+            ends: self.ends.min(now.max(self.began)),
+        }
+    }
+
+    /// True of an authority that goes, by the moment at which it was made.
+    #[must_use]
+    pub fn replaces(&self, published: Timestamp) -> bool {
+        published < self.began
+    }
+
+    /// The moment from which the new authority signs: in the middle of the overlap, and never
+    /// before everybody who follows by himself knows it.
+    #[must_use]
+    pub fn signs_from(&self) -> Timestamp {
+        let half = self.ends.duration_since(self.began) / 2;
+        self.began
+            .saturating_add(half.max(SETTLE))
+            .unwrap_or(Timestamp::MAX)
+    }
+}
+
+impl FromStr for KeyRotation {
+    type Err = KeyRotationError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let read = || {
+            let (began, ends) = text.split_once('/')?;
+            let (began, ends): (Timestamp, Timestamp) = (began.parse().ok()?, ends.parse().ok()?);
+            (began <= ends).then_some(Self { began, ends })
+        };
+        read().ok_or_else(|| {
+            KeyRotationError::new(ROTATION, text, "two moments, as the signer writes them")
+        })
+    }
+}
+
+impl fmt::Display for KeyRotation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.began, self.ends)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: SignedDuration = SignedDuration::from_hours(1);
+
+    fn moment(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn requests_are_read_as_they_are_written() {
+        for text in ["24h", "5m", "4368h", "finish", "1h30m"] {
+            let request: Request = text.parse().unwrap();
+            assert_eq!(request.to_string().parse(), Ok(request), "{text}");
+        }
+        for text in ["", "0", "4m59s", "4369h", "-1h", "now", "soon", "1d"] {
+            let error = text.parse::<Request>().unwrap_err().to_string();
+            assert!(
+                error.contains(REQUEST) && error.contains("finish"),
+                "{error}"
+            );
+            assert!(error.contains(&format!("{text:?}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_rotation_reads_back_and_nonsense_is_named() {
+        let began = moment("2026-03-01T12:00:00.7Z");
+        let rotation = KeyRotation::starting(began, Timestamp::MIN, HOUR * 24);
+        assert_eq!(
+            rotation.to_string(),
+            "2026-03-01T12:00:00Z/2026-03-02T12:00:00Z"
+        );
+        assert_eq!(rotation.to_string().parse(), Ok(rotation));
+        for text in [
+            "",
+            "2026-03-01T12:00:00Z",
+            "a/b",
+            "2026-03-02T12:00:00Z/2026-03-01T12:00:00Z",
+        ] {
+            let error = text.parse::<KeyRotation>().unwrap_err().to_string();
+            assert!(error.contains(ROTATION), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_was_made_in_the_same_second_or_by_a_faster_clock_is_old_all_the_same() {
+        let now = moment("2026-03-01T12:00:00.9Z");
+        for newest in [
+            "2026-03-01T12:00:00Z",
+            "2026-03-01T12:05:00Z",
+            "2026-02-01T00:00:00Z",
+        ] {
+            let newest = moment(newest);
+            let rotation = KeyRotation::starting(now, newest, HOUR);
+            assert!(rotation.replaces(newest), "{newest}");
+            assert!(!rotation.replaces(rotation.began));
+            assert_eq!(rotation.ends - HOUR, rotation.began);
+        }
+    }
+
+    #[test]
+    fn the_new_authority_signs_from_the_middle_and_never_before_it_is_known() {
+        let began = moment("2026-03-01T12:00:00Z");
+        let of = |overlap| KeyRotation::starting(began, Timestamp::MIN, overlap);
+        assert_eq!(of(HOUR * 24).signs_from(), began + HOUR * 12);
+        assert_eq!(of(LEAST_OVERLAP).signs_from(), began + LEAST_OVERLAP / 2);
+        let finished = of(HOUR * 24).finished(began + HOUR);
+        assert_eq!(finished.ends, began + HOUR);
+        assert_eq!(finished.signs_from(), began + HOUR / 2);
+        assert_eq!(of(HOUR).finished(began).signs_from(), began + SETTLE);
+        assert_eq!(
+            of(HOUR).finished(began + HOUR * 2),
+            of(HOUR),
+            "it never lasts longer"
+        );
+    }
+}

@@ -1,0 +1,147 @@
+//! The content of the signer's Secret: the bundle with all keys, and what was asked about them.
+
+use std::collections::BTreeMap;
+
+use evenkeel_kubernetes::plan::certificate_secret::Files;
+use evenkeel_kubernetes::plan::key_rotation::{
+    KeyRotation, KeyRotationError, REQUEST, ROTATION, Request,
+};
+use evenkeel_kubernetes::plan::rotation::{Rules, Validity};
+use jiff::Timestamp;
+
+use super::bundle::Bundle;
+use super::error::CertificateError;
+use super::names::Names;
+use super::rotation::{lives, next};
+
+/// What the signer keeps.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    pub bundle: Bundle,
+    /// The rotation of all keys that goes on.
+    pub rotation: Option<KeyRotation>,
+    /// What was asked and is not taken up yet.
+    pub request: Option<Request>,
+}
+
+/// Annotations as an object carries them.
+pub type Annotations = BTreeMap<String, String>;
+
+impl From<Bundle> for Kept {
+    fn from(bundle: Bundle) -> Self {
+        Self {
+            bundle,
+            rotation: None,
+            request: None,
+        }
+    }
+}
+
+impl Kept {
+    /// Reads the Secret. Annotations that cannot be read are handed back beside it: they hold up no
+    /// renewal.
+    ///
+    /// # Errors
+    ///
+    /// The data is damaged, see [`Bundle::decode`].
+    pub fn decode(
+        files: &Files,
+        annotations: &Annotations,
+    ) -> Result<(Self, Vec<KeyRotationError>), CertificateError> {
+        let bundle = Bundle::decode(files)?;
+        let (mut rotation, mut request, mut refused) = (None, None, Vec::new());
+        if let Some(text) = annotations.get(ROTATION) {
+            match text.parse() {
+                Ok(read) => rotation = Some(read),
+                Err(error) => refused.push(error),
+            }
+        }
+        if let Some(text) = annotations.get(REQUEST) {
+            match text.parse() {
+                Ok(read) => request = Some(read),
+                Err(error) => refused.push(error),
+            }
+        }
+        let kept = Self {
+            bundle,
+            rotation,
+            request,
+        };
+        Ok((kept, refused))
+    }
+
+    /// The annotations of the Secret, `None` for one that it must not carry.
+    pub fn annotations(&self) -> [(&'static str, Option<String>); 2] {
+        [
+            (ROTATION, self.rotation.map(|rotation| rotation.to_string())),
+            (REQUEST, self.request.map(|request| request.to_string())),
+        ]
+    }
+
+    /// What should follow at `now`, or `None` while everything is good as it is. A request is
+    /// taken up, and with it begins what it asks for.
+    ///
+    /// # Errors
+    ///
+    /// A key or a certificate cannot be made.
+    pub fn next(
+        &self,
+        now: Timestamp,
+        names: &Names,
+        validity: &Validity,
+    ) -> Result<Option<Self>, CertificateError> {
+        let rotation = self.asked(now);
+        let rules = Rules {
+            validity: *validity,
+            keys: rotation,
+        };
+        // New authorities are made no earlier than the rotation that they belong to.
+        let at = rotation.map_or(now, |rotation| rotation.began.max(now));
+        let bundle = next(at, &self.bundle, names, &rules)?;
+        if bundle.is_none() && self.request.is_none() && !self.is_over(now) {
+            return Ok(None);
+        }
+        let mut next = Self {
+            bundle: bundle.unwrap_or_else(|| self.bundle.clone()),
+            rotation,
+            request: None,
+        };
+        if next.is_over(now) {
+            next.rotation = None;
+        }
+        Ok(Some(next))
+    }
+
+    /// The rotation that goes on once the request has been taken up.
+    fn asked(&self, now: Timestamp) -> Option<KeyRotation> {
+        match self.request {
+            None => self.rotation,
+            Some(Request::Finish) => self.rotation.map(|rotation| rotation.finished(now)),
+            Some(Request::Begin { overlap }) => {
+                let newest = self.published().max().unwrap_or(Timestamp::MIN);
+                Some(KeyRotation::starting(now, newest, overlap))
+            }
+        }
+    }
+
+    /// True where a rotation goes on that has nothing left to do at `now`.
+    fn is_over(&self, now: Timestamp) -> bool {
+        self.rotation.is_some_and(|rotation| {
+            rotation.ends <= now && !self.published().any(|moment| rotation.replaces(moment))
+        })
+    }
+
+    /// When each of the authorities was made.
+    fn published(&self) -> impl Iterator<Item = Timestamp> {
+        let Bundle {
+            authorities,
+            leaf: _,
+            scheduler,
+        } = &self.bundle;
+        let lives = lives(authorities).into_iter().chain(lives(scheduler));
+        lives.map(|life| life.published())
+    }
+}
+
+#[cfg(test)]
+mod tests;

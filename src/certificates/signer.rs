@@ -1,0 +1,300 @@
+//! The signer: a process of its own that makes all certificates, keeps the authorities' keys where
+//! only it may read them, and hands on what others need.
+//!
+//! Its Secret is the one thing that it remembers by. From it follow the Secret that replicas serve
+//! from and the caBundle of the webhook, which are put right whenever they differ; only then are
+//! the certificates moved on, so that no step of a rotation overtakes the one before. A damaged
+//! Secret is left as it is: replacing it would break the trust of every client. One that is gone
+//! was taken away by somebody, and its keys never come back: all of them are made anew.
+
+mod metrics;
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use evenkeel_clock as clock;
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::plan::key_rotation::KeyRotationError;
+use evenkeel_kubernetes::plan::{Write, ca_bundle, certificate_secret};
+use k8s_openapi::api::core::v1::{Secret, Service};
+use kube::core::DynamicObject;
+use kube::{Api, Client};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::bundle::Bundle;
+use super::error::CertificateError;
+use super::kept::Kept;
+use super::names::Names;
+use super::serving::files_of;
+use super::settings::SelfManagedSettings;
+use crate::controller::writer;
+use crate::telemetry::RateLimited;
+
+pub use metrics::Metrics;
+
+/// The name by which it is known to the API server.
+pub const NAME: &str = "evenkeel-signer";
+
+/// Pause after a round that changed something: the next looks whether it holds.
+const MOVING: Duration = Duration::from_secs(1);
+
+/// Pause after a round that found everything in place, and after one that failed: so long a webhook
+/// that somebody has applied anew lacks its caBundle.
+const RESTING: Duration = Duration::from_secs(5);
+
+/// Time that one round may take: it makes a handful of calls.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The webhook configuration that trusts the certificates.
+const WEBHOOK: &str = "evenkeel";
+
+/// A reason for which the certificates are not as they should be.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error("the API server: {0}")]
+    Api(#[from] kube::Error),
+    #[error("the API server did not answer within 30 seconds")]
+    TimedOut,
+    #[error("Secret {name}: {source}")]
+    Damaged {
+        name: String,
+        source: CertificateError,
+    },
+    #[error("a certificate could not be made: {0}")]
+    Make(#[from] CertificateError),
+    #[error("Secret {name}: {source}")]
+    Request {
+        name: String,
+        source: KeyRotationError,
+    },
+}
+
+impl Error {
+    const fn reason(&self) -> &'static str {
+        match self {
+            Self::Api(_) => "ApiServer",
+            Self::TimedOut => "TimedOut",
+            Self::Damaged { source, .. } | Self::Make(source) => source.reason(),
+            Self::Request { .. } => "InvalidAnnotation",
+        }
+    }
+}
+
+/// What a round has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Round {
+    /// Something was written.
+    Moved,
+    /// Everything was in place.
+    Rested,
+}
+
+/// The signer's Secret as it was read.
+struct Held {
+    kept: Kept,
+    resource_version: String,
+}
+
+/// Looks after the certificates.
+pub struct Signer {
+    client: Client,
+    namespace: String,
+    settings: SelfManagedSettings,
+    metrics: Metrics,
+    warned: RateLimited<&'static str>,
+}
+
+impl Signer {
+    /// A signer whose Secrets are in `namespace` and need not be there yet.
+    #[must_use]
+    pub fn new(
+        client: Client,
+        namespace: String,
+        settings: SelfManagedSettings,
+        metrics: Metrics,
+    ) -> Self {
+        Self {
+            client,
+            namespace,
+            settings,
+            metrics,
+            warned: RateLimited::default(),
+        }
+    }
+
+    /// Keeps Secrets and webhook configuration in step until cancelled; `placed` is called whenever
+    /// they are.
+    pub async fn run(self, placed: impl Fn(), cancel: CancellationToken) {
+        let working = async {
+            loop {
+                tokio::time::sleep(self.turn(&placed).await).await;
+            }
+        };
+        cancel.run_until_cancelled(working).await;
+    }
+
+    /// Makes one round; gives the pause until the next.
+    async fn turn(&self, placed: impl Fn()) -> Duration {
+        let round = tokio::time::timeout(PATIENCE, self.round()).await;
+        match round.unwrap_or(Err(Error::TimedOut)) {
+            Ok(Round::Moved) => MOVING,
+            Ok(Round::Rested) => {
+                self.metrics.in_place(clock::now());
+                placed();
+                RESTING
+            }
+            // Somebody else has written meanwhile; the next round sees what.
+            Err(Error::Api(kube::Error::Api(status))) if status.code == 409 => MOVING,
+            Err(error) => {
+                self.report(&error);
+                RESTING
+            }
+        }
+    }
+
+    async fn round(&self) -> Result<Round, Error> {
+        let held = loop {
+            match self.read().await? {
+                Some(held) => break held,
+                None => self.create().await?,
+            }
+        };
+        let bundle = &held.kept.bundle;
+        self.metrics.observe(&held.kept);
+        // One that cannot be put right does not hold up the other.
+        let served = self.put(self.serve(bundle).await).await;
+        let trusted = self.put(self.trust(bundle).await).await;
+        if served? || trusted? {
+            return Ok(Round::Moved);
+        }
+        self.advance(&held).await
+    }
+
+    /// Reads the signer's Secret; `None` when there is none.
+    async fn read(&self) -> Result<Option<Held>, Error> {
+        let name = &self.settings.secret_name;
+        let Some(secret) = self.secrets().get_opt(name).await? else {
+            return Ok(None);
+        };
+        let annotations = secret.metadata.annotations.unwrap_or_default();
+        let read = Kept::decode(&files_of(secret.data), &annotations);
+        let (kept, refused) = read.map_err(|source| Error::Damaged {
+            name: name.clone(),
+            source,
+        })?;
+        for source in refused {
+            let name = name.clone();
+            self.report(&Error::Request { name, source });
+        }
+        Ok(Some(Held {
+            kept,
+            resource_version: secret.metadata.resource_version.unwrap_or_default(),
+        }))
+    }
+
+    /// Makes the signer's Secret with keys that never were before.
+    async fn create(&self) -> Result<(), Error> {
+        let names = self.names().await?;
+        let bundle = Bundle::generate(clock::now(), &names, &self.settings.validity)?;
+        let name = &self.settings.secret_name;
+        let write = certificate_secret::create(&self.namespace, name, &bundle.encode());
+        info!(secret = name, "new authorities are made");
+        self.write(&write).await
+    }
+
+    /// The write that puts the caBundle right, where a webhook configuration is installed.
+    async fn trust(&self, bundle: &Bundle) -> Result<Option<Write>, Error> {
+        // Read as it stands: its list is written back whole, also with fields of versions to come.
+        let api: Api<DynamicObject> = Api::all_with(
+            self.client.clone(),
+            &Kind::MutatingWebhookConfiguration.api_resource(),
+        );
+        let Some(configuration) = api.get_opt(WEBHOOK).await? else {
+            return Ok(None);
+        };
+        let configuration = serde_json::to_value(configuration).map_err(kube::Error::SerdeError)?;
+        Ok(ca_bundle::plan(&configuration, &bundle.ca_bundle()))
+    }
+
+    /// The write that puts the Secret right that replicas serve from.
+    async fn serve(&self, bundle: &Bundle) -> Result<Option<Write>, Error> {
+        let name = &self.settings.serving_secret_name;
+        let found = self.secrets().get_opt(name).await?.map(|secret| {
+            let version = secret.metadata.resource_version.unwrap_or_default();
+            (version, files_of(secret.data))
+        });
+        let found = found
+            .as_ref()
+            .map(|(version, files)| (version.as_str(), files));
+        Ok(certificate_secret::hold(
+            &self.namespace,
+            name,
+            found,
+            &bundle.serving_files(),
+        ))
+    }
+
+    /// Writes what is due next: a request that was made, or a renewal.
+    async fn advance(&self, held: &Held) -> Result<Round, Error> {
+        let names = self.names().await?;
+        let validity = &self.settings.validity;
+        let Some(next) = held.kept.next(clock::now(), &names, validity)? else {
+            return Ok(Round::Rested);
+        };
+        let (bundle, rotation) = (&next.bundle, next.rotation.map(|it| it.to_string()));
+        let authorities = bundle.authorities().len();
+        info!(not_after = %bundle.leaf().not_after(), authorities, rotation, "the certificates move on");
+        let write = certificate_secret::replace(
+            &self.namespace,
+            &self.settings.secret_name,
+            &held.resource_version,
+            &bundle.encode(),
+            &next.annotations(),
+        );
+        self.write(&write).await?;
+        Ok(Round::Moved)
+    }
+
+    /// Makes the write that is due, if one is; gives whether one was.
+    async fn put(&self, due: Result<Option<Write>, Error>) -> Result<bool, Error> {
+        let Some(write) = due? else { return Ok(false) };
+        self.write(&write).await?;
+        Ok(true)
+    }
+
+    async fn write(&self, write: &Write) -> Result<(), Error> {
+        Ok(writer::send(&self.client, write).await?)
+    }
+
+    /// The names that the certificate must carry, with the Services' addresses as they now are.
+    async fn names(&self) -> Result<Names, Error> {
+        let api: Api<Service> = Api::namespaced(self.client.clone(), &self.namespace);
+        let mut names = self.settings.names.clone();
+        for service in &self.settings.services {
+            names = names.with_service(service, &self.namespace)?;
+            let spec = api.get_opt(service).await?.and_then(|service| service.spec);
+            for address in spec.and_then(|spec| spec.cluster_ips).unwrap_or_default() {
+                // A headless Service has the address "None".
+                if let Ok(address) = address.parse::<IpAddr>() {
+                    names = names.with_address(address);
+                }
+            }
+        }
+        Ok(names)
+    }
+
+    fn secrets(&self) -> Api<Secret> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    fn report(&self, error: &Error) {
+        self.metrics.failed(error.reason());
+        if let Some(suppressed) = self.warned.permit(error.reason(), clock::instant()) {
+            warn!(%error, suppressed, "the certificates could not be looked after");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! `certs sign`: the signer, which runs in a Pod of its own.
+
+use std::path::PathBuf;
+
+use crate::cli::output::Failure;
+use crate::cli::settings::ConfigArgs;
+use crate::config::{Config, Connection};
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel certs sign --config /etc/evenkeel/config.yaml
+  evenkeel certs sign --kubeconfig ~/.kube/config --namespace evenkeel-system \\
+    --set server.http=127.0.0.1:8082 --set server.metrics=127.0.0.1:8445
+
+Makes the certificates of an installation and renews them, keeps them in two Secrets (its own, with
+the keys of the authorities, and the one that the replicas serve from), and writes the caBundle of
+the webhook. It runs until it is told to end, beside `evenkeel serve`, with the same configuration.";
+
+/// Run the signer: makes, renews and hands on the certificates
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Reach the cluster by this file instead of the Pod's service account or ~/.kube/config
+    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+
+    /// The namespace of the Secrets and the Services; by default the one it runs in
+    #[arg(long, short, value_name = "NAME", env = "EVENKEEL_NAMESPACE")]
+    namespace: Option<String>,
+
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+pub(super) fn run(args: Args) -> Result<(), Failure> {
+    let Args {
+        kubeconfig,
+        namespace,
+        config,
+    } = args;
+    let mut config = Config::load(&config.sources([]))?;
+    config.connection = Connection {
+        kubeconfig,
+        namespace,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime
+        .block_on(crate::service::sign(config))
+        .map_err(Failure::Work)
+}

@@ -1,0 +1,103 @@
+//! The composition root of the signer: certificates are made and handed on, and nobody is served
+//! but probes and Prometheus.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+use super::parts::{Tasks, lasting};
+use super::{client, failure};
+use crate::certificates::{Serving, Signer, signer};
+use crate::config::Config;
+use crate::server::{
+    Drain, Listener, ListenerSettings, Metrics, MetricsPage, Probes, Readiness, ScrapeAccess,
+    Transport, signals,
+};
+use crate::telemetry;
+
+/// Runs the signer until a signal.
+///
+/// # Errors
+/// A configuration by which there is nothing to sign, an address that cannot be bound, or a
+/// kubeconfig that cannot be used.
+pub async fn sign(config: Config) -> anyhow::Result<()> {
+    telemetry::init(&config.log)?;
+    let signals = signals().context("signals cannot be received")?;
+    let metrics = signer::Metrics::default();
+    let readiness = Readiness::default();
+    let placed = readiness.condition("certificates in place");
+    let signer = signer(&config, metrics.clone()).await?;
+    let drain = Drain::new(config.server.drain);
+    let mut tasks = Tasks::new();
+    let (probes, scrapes) = listeners(&config, &metrics, readiness, &drain)?;
+    tasks.spawn(async move {
+        tokio::join!(probes, scrapes);
+        Ok(())
+    });
+    let cancel = CancellationToken::new();
+    let signing = signer.run(move || placed.met(), cancel.clone());
+    lasting(&mut tasks, "signer", &cancel, signing);
+    let ended = tokio::select! {
+        drained = drain.run(signals) => {
+            tracing::info!(?drained, "ended");
+            Ok(())
+        }
+        error = failure(&mut tasks) => Err(error),
+    };
+    // A round that is under way is dropped between two writes at most, and each stands by itself.
+    cancel.cancel();
+    while tasks.join_next().await.is_some() {}
+    ended
+}
+
+/// The signer by the configuration, with its own way to the API server.
+///
+/// # Errors
+/// A configuration by which there is nothing to sign, or a kubeconfig that cannot be used.
+pub(crate) async fn signer(config: &Config, metrics: signer::Metrics) -> anyhow::Result<Signer> {
+    let Serving::SelfManaged(settings) = &config.certificates.serving else {
+        anyhow::bail!(
+            "certificates.mode is files: there is nothing to sign; accepted: self-managed"
+        );
+    };
+    let mut kubernetes = client::kubernetes(&config.connection).await?;
+    // What is written names who wrote it, where several parts share one kubeconfig.
+    let agent = hyper::header::HeaderValue::from_static(signer::NAME);
+    kubernetes.headers.push((hyper::header::USER_AGENT, agent));
+    let given = config.connection.namespace.clone();
+    let namespace = given.unwrap_or_else(|| kubernetes.default_namespace.clone());
+    let client = Client::try_from(kubernetes).context("the API server cannot be reached")?;
+    Ok(Signer::new(client, namespace, settings.clone(), metrics))
+}
+
+/// The listeners for kubelet and for Prometheus, bound. What is counted here names no tenant, so that
+/// nobody is asked who they are.
+fn listeners(
+    config: &Config,
+    signing: &signer::Metrics,
+    readiness: Readiness,
+    drain: &Drain,
+) -> anyhow::Result<(
+    impl Future<Output = ()> + use<>,
+    impl Future<Output = ()> + use<>,
+)> {
+    let metrics = Metrics::default();
+    let mut registry = telemetry::registry();
+    signing.register(&mut registry);
+    let bind =
+        |address, settings| Listener::bind(address, settings, Transport::Plain, metrics.clone());
+    let for_kubelet = bind(config.server.http, ListenerSettings::for_probes())?;
+    let for_prometheus = bind(config.server.metrics, ListenerSettings::for_metrics())?;
+    let probes = Probes {
+        readiness,
+        shutdown: drain.observer(),
+    };
+    let page = MetricsPage::new(Arc::new(registry));
+    let page = page.into_router(ScrapeAccess::Everybody);
+    Ok((
+        for_kubelet.serve(probes.into_router(), drain.observer()),
+        for_prometheus.serve(page, drain.observer()),
+    ))
+}
