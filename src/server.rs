@@ -2,9 +2,9 @@
 //! it serves, the guard in front of each path, probes, and an end that loses nothing.
 //!
 //! A [`Listener`] serves a router: over TLS with a [`tls::CertificateStore`] for the API server
-//! and kube-scheduler, in plain HTTP for probes, metrics and the dashboard. [`Routes`] puts the
-//! guard before handlers, [`Probes`] makes the router for the kubelet, and a [`Drain`] takes all
-//! of them through the end of the service. What a request means is decided elsewhere.
+//! kube-scheduler and Prometheus, in plain HTTP for probes and the dashboard. [`Routes`] puts the
+//! guard before handlers, [`Probes`] makes the router for the kubelet, [`MetricsPage`] that for
+//! Prometheus, and a [`Drain`] takes all of them through the end of the service. What a request means is decided elsewhere.
 
 mod activity;
 mod arrival;
@@ -16,20 +16,25 @@ mod error;
 pub mod handlers;
 mod listener;
 mod metrics;
+mod metrics_page;
 pub mod paths;
 mod probes;
 mod readiness;
 mod routes;
+mod scrape_access;
 mod settings;
+mod slots;
 pub mod tls;
 
-pub use arrival::{Limits, Load};
+pub use arrival::{BodyPace, Limits, Load};
 pub use body::Call;
 pub use drain::{Drain, Drained, Phase, Shutdown, signals};
 pub use error::{ApiError, ServerError};
 pub use listener::{Listener, Transport};
 pub use metrics::Metrics;
+pub use metrics_page::MetricsPage;
 pub use probes::Probes;
 pub use readiness::{Condition, Readiness};
 pub use routes::{Endpoint, Routes};
-pub use settings::{DrainSettings, ListenerSettings, Settings};
+pub use scrape_access::{MetricsAuthentication, Refusal, ScrapeAccess};
+pub use settings::{ConnectionBounds, DrainSettings, ListenerSettings, Settings};

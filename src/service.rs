@@ -6,6 +6,8 @@
 
 mod background;
 mod client;
+mod descriptors;
+mod ending;
 mod listeners;
 mod measuring;
 mod parts;
@@ -16,6 +18,8 @@ use anyhow::Context as _;
 use futures::Stream;
 use tokio_util::sync::CancellationToken;
 
+pub use self::ending::Ending;
+use self::listeners::Ends;
 use self::parts::{Parts, Tasks};
 pub use self::signing::sign;
 pub(crate) use self::signing::signer;
@@ -39,7 +43,7 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
 /// Runs the service until it has drained after the first of `signals`; the log is the caller's, and
 /// scaling goes by `clock`.
 pub(crate) async fn serve(
-    config: Config,
+    mut config: Config,
     clock: Clock,
     signals: impl Stream<Item = ()>,
 ) -> anyhow::Result<()> {
@@ -49,14 +53,22 @@ pub(crate) async fn serve(
             "this environment variable names no field of the configuration"
         );
     }
-    let drain = Drain::new(config.server.drain);
+    descriptors::provide(&mut config);
+    let ending = Ending::of(&config);
+    let drain = Drain::new(ending.drain);
     let mut tasks = Tasks::new();
     let background = CancellationToken::new();
     let parts = Parts::new(config, clock).await?;
-    listeners::probes(&parts, &drain, &mut tasks).await?;
-    listeners::dashboard(&parts, &drain, &mut tasks).await?;
+    let page = listeners::metrics_page(&parts);
+    listeners::probes(&parts, &drain, &mut tasks)?;
+    listeners::open_metrics(&parts, &page, &drain, &mut tasks)?;
+    listeners::dashboard(&parts, &page, &drain, &mut tasks)?;
     let certificates = background::start(&parts, &background, &mut tasks)?;
-    listeners::https(&parts, certificates, &drain, &background, &mut tasks);
+    let ends = Ends {
+        drain: &drain,
+        background: &background,
+    };
+    listeners::https(&parts, &page, certificates, &ends, &mut tasks);
     let ended = tokio::select! {
         drained = drain.run(signals) => {
             tracing::info!(?drained, "ended");
@@ -66,7 +78,13 @@ pub(crate) async fn serve(
     };
     // What runs in the background gives the lease back before the process ends.
     background.cancel();
-    while tasks.join_next().await.is_some() {}
+    let stopped = async { while tasks.join_next().await.is_some() {} };
+    if tokio::time::timeout(ending.background, stopped)
+        .await
+        .is_err()
+    {
+        tracing::warn!(parts = tasks.len(), "parts of the service are left behind");
+    }
     ended
 }
 

@@ -24,6 +24,8 @@ mod edges {
     mod manifests;
     mod metrics_faults;
     mod metrics_prometheus;
+    mod scrapes;
+    mod server_abuse;
     mod server_faults;
     mod supply_chain;
     mod tls_reload;

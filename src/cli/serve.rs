@@ -47,7 +47,7 @@ struct FieldArgs {
     #[arg(long, value_name = "ADDRESS")]
     https: Option<String>,
 
-    /// Address of probes and metrics [server.http]
+    /// Address of the probes [server.http]
     #[arg(long, value_name = "ADDRESS")]
     http: Option<String>,
 
@@ -160,7 +160,8 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         namespace,
     };
     let runtime = tokio::runtime::Runtime::new()?;
-    runtime
-        .block_on(crate::service::run(config))
-        .map_err(Failure::Work)
+    let computations = crate::service::Ending::of(&config).computations;
+    let ended = runtime.block_on(crate::service::run(config));
+    runtime.shutdown_timeout(computations);
+    ended.map_err(Failure::Work)
 }

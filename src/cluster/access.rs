@@ -25,6 +25,8 @@ pub enum Need {
     Always,
     /// Those that make their own certificates.
     SelfManagedCertificates,
+    /// Those whose readers of metrics show a token.
+    AuthenticatedMetrics,
     /// Those that give Pods to a second scheduler.
     SecondScheduler,
 }
@@ -115,6 +117,15 @@ const FURTHER: &[Access] = &[
         &["evenkeel-scheduler"],
         Need::SecondScheduler,
     ),
+    // Readers of the metrics: whose token it is, and whether they may.
+    Access {
+        need: Need::AuthenticatedMetrics,
+        ..everywhere(Kind::TokenReview, &["create"])
+    },
+    Access {
+        need: Need::AuthenticatedMetrics,
+        ..everywhere(Kind::SubjectAccessReview, &["create"])
+    },
     // What is served with; the keys of the authorities stand in another Secret.
     own(
         Kind::Secret,

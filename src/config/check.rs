@@ -143,7 +143,7 @@ impl Checker {
             self.refuse_value(
                 path,
                 text.as_ref(),
-                "an address with a port, such as 0.0.0.0:8443",
+                "an address with a port, such as [::]:8443",
             );
             SocketAddr::from(([127, 0, 0, 1], 0))
         })

@@ -10,34 +10,50 @@ use super::check::Checker;
 use super::section::section;
 use super::value::Count;
 use crate::server::handlers;
-use crate::server::{DrainSettings, ListenerSettings, Settings};
+use crate::server::{BodyPace, DrainSettings, ListenerSettings, MetricsAuthentication, Settings};
+use evenkeel_core::units::Bytes;
 use evenkeel_kubernetes::written::Text;
 
 /// Between SIGTERM and the end of accepting: one answer more on each connection in use, which says
 /// that it closes.
 const DRAIN_DELAY: Duration = Duration::from_secs(1);
 
-/// Time limit of a request's body: longer than either caller waits for an answer.
-const BODY_TIME: Duration = Duration::from_secs(10);
+/// A body that stalls is given up before either caller's usual patience is over (1 s and 0.2 s); one that
+/// keeps coming has the time of 3 MiB on a line of 2 Mbit/s, which is more than either waits.
+const BODY_PACE: BodyPace = BodyPace {
+    grace: Duration::from_millis(500),
+    rate: Bytes(256 * 1024),
+    longest: Duration::from_secs(10),
+};
 
 section! {
     /// `server` as it is written.
     ServerSection {
-        https: Text = "0.0.0.0:8443".into(),
-        http: Text = "0.0.0.0:8080".into(),
+        // All addresses of either family.
+        https: Text = "[::]:8443".into(),
+        http: Text = "[::]:8080".into(),
+        metrics: Text = "[::]:8444".into(),
+        metrics_authentication: MetricsAuthentication = MetricsAuthentication::default(),
         dashboard: Text = "127.0.0.1:8081".into(),
         dashboard_hosts: Vec<String> = Vec::new(),
         // The API server takes objects up to 3 MiB.
         admission_body_limit: Text = "4Mi".into(),
         // 5,000 whole Node objects are about 30 MB.
         extender_body_limit: Text = "64Mi".into(),
-        // Four such requests, and a fifth of the memory that the deployment grants.
-        body_budget: Text = "128Mi".into(),
+        body_budget: BodyBudgetSection = BodyBudgetSection::default(),
         concurrency: ConcurrencySection = ConcurrencySection::default(),
         // Longer than the 90 s after which the callers' own client drops an idle connection, so
         // that it is never this side that closes one in use.
         keep_alive: Text = "120s".into(),
         drain_timeout: Text = "20s".into(),
+    }
+
+    /// `server.bodyBudget` as it is written: together a fifth of the memory that the deployment grants.
+    BodyBudgetSection {
+        // Eight of the largest, and thousands of the usual.
+        admission: Text = "32Mi".into(),
+        // Three with 5,000 whole Node objects.
+        extender: Text = "96Mi".into(),
     }
 
     /// `server.concurrency` as it is written.
@@ -53,11 +69,17 @@ impl ServerSection {
         let Self {
             https,
             http,
+            metrics,
+            metrics_authentication,
             dashboard,
             dashboard_hosts,
             admission_body_limit,
             extender_body_limit,
-            body_budget,
+            body_budget:
+                BodyBudgetSection {
+                    admission: admission_budget,
+                    extender: extender_budget,
+                },
             concurrency:
                 ConcurrencySection {
                     admission,
@@ -71,6 +93,8 @@ impl ServerSection {
             dashboard_hosts: hosts("server.dashboardHosts", dashboard_hosts, check),
             https: check.listen("server.https", https),
             http: check.listen("server.http", http),
+            metrics: check.listen("server.metrics", metrics),
+            metrics_authentication: *metrics_authentication,
             webhook: ListenerSettings {
                 idle_timeout: check.period("server.keepAlive", keep_alive),
                 ..ListenerSettings::new("https")
@@ -85,8 +109,9 @@ impl ServerSection {
             extender_body: check.size("server.extenderBodyLimit", extender_body_limit),
             admission_concurrency: check.at_least_one("server.concurrency.admission", *admission),
             extender_concurrency: check.at_least_one("server.concurrency.extender", *extender),
-            body_time: BODY_TIME,
-            body_budget: check.size("server.bodyBudget", body_budget),
+            body_pace: BODY_PACE,
+            admission_budget: check.size("server.bodyBudget.admission", admission_budget),
+            extender_budget: check.size("server.bodyBudget.extender", extender_budget),
         };
         (listeners, requests)
     }

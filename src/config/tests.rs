@@ -326,8 +326,8 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "metrics.prometheus.queries.nodeGpu",
         "`nodeCpu`",
     ),
-    ("server: {https: 8443}", "server.https", "0.0.0.0:8443"),
-    ("server: {http: localhost}", "server.http", "0.0.0.0:8443"),
+    ("server: {https: 8443}", "server.https", "[::]:8443"),
+    ("server: {http: localhost}", "server.http", "[::]:8443"),
     (
         "server: {dashboard: '0.0.0.0:8081'}",
         "server.dashboard",
@@ -353,7 +353,22 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "server.extenderBodyLimit",
         "above zero",
     ),
-    ("server: {bodyBudget: 0}", "server.bodyBudget", "above zero"),
+    (
+        "server: {bodyBudget: {extender: 0}}",
+        "server.bodyBudget.extender",
+        "above zero",
+    ),
+    (
+        "server: {bodyBudget: 128Mi}",
+        "server.bodyBudget",
+        "a mapping of fields",
+    ),
+    ("server: {metrics: 8444}", "server.metrics", "[::]:8443"),
+    (
+        "server: {metricsAuthentication: token}",
+        "server.metricsAuthentication",
+        "`kubernetes`",
+    ),
     (
         "server: {concurrency: {admission: 0}}",
         "server.concurrency.admission",

@@ -38,6 +38,19 @@ pub struct Settings {
     pub identity: Option<String>,
 }
 
+impl Settings {
+    /// The longest that the elector takes to end, where a write takes `write` at most: it waits for its
+    /// look at the Lease and for the write, and gives the Lease back.
+    pub fn longest_end(&self, write: Duration) -> Duration {
+        look_limit(&self.timing) + write + self.timing.retry_period
+    }
+}
+
+/// Time limit of one look at the Lease: an answer that takes longer than the next look is of no use.
+fn look_limit(timing: &Timing) -> Duration {
+    timing.retry_period.max(Duration::from_secs(1))
+}
+
 /// This process among the replicas of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replica {
@@ -150,8 +163,7 @@ impl Elector {
 
     async fn round(&self, election: &mut Election) {
         let led = self.leadership.is_leader(clock::instant());
-        // An answer that takes longer than the next look is of no use.
-        let limit = self.timing.retry_period.max(Duration::from_secs(1));
+        let limit = look_limit(&self.timing);
         match tokio::time::timeout(limit, self.contend(election)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {

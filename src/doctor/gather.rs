@@ -52,11 +52,10 @@ pub async fn gather(
     let (reader, system) = (reader(namespace), reader("kube-system"));
     let server = read::version(client).await?;
     let server_time = read::server_time(client).await;
-    let (configuration, deployment, signer, replicas, lease) = tokio::join!(
+    let (configuration, deployment, signer, lease) = tokio::join!(
         reader.own::<ConfigMap>(NAME),
         reader.own::<Deployment>(NAME),
         reader.own::<Deployment>(SIGNER),
-        replicas::read(&reader),
         reader.own::<Lease>(NAME),
     );
     let (webhooks, webhook_service, extender_service, endpoints) = tokio::join!(
@@ -86,7 +85,7 @@ pub async fn gather(
         configuration,
         deployment,
         signer,
-        replicas,
+        replicas: Seen::Absent,
         outside: Seen::Absent,
         lease,
         webhooks,
@@ -110,7 +109,7 @@ pub async fn gather(
 
 /// Reads what depends on what was seen; the trial comes after the metrics, which count it.
 async fn further(client: &Client, reader: &Reader<'_>, observation: &mut Observation) {
-    observation.outside = replicas::outside(reader, &observation.replicas).await;
+    replicas::observe(reader, observation).await;
     observation.certificate = certificate(reader, observation).await;
     observation.trial = trial::run(client, observation).await;
 }

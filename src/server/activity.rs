@@ -22,6 +22,8 @@ struct Noted {
     calls: AtomicU64,
     in_flight: AtomicUsize,
     head_begun: AtomicBool,
+    unsent: AtomicBool,
+    last_use: AtomicU64,
 }
 
 /// A request being answered.
@@ -36,6 +38,16 @@ impl Activity {
         InFlight(self.clone())
     }
 
+    /// A request was answered as its client wished, at a point in the order of all such answers.
+    pub(super) fn used(&self, at: u64) {
+        self.0.last_use.store(at, Ordering::Relaxed);
+    }
+
+    /// The point of the last such answer; 0 where there was none.
+    pub(super) fn last_use(&self) -> u64 {
+        self.0.last_use.load(Ordering::Relaxed)
+    }
+
     /// True while a request has begun that is not answered yet.
     pub(super) fn is_busy(&self) -> bool {
         self.0.in_flight.load(Ordering::Relaxed) > 0 || self.0.head_begun.load(Ordering::Relaxed)
@@ -47,8 +59,14 @@ impl Activity {
         }
     }
 
+    /// Whether there are bytes of an answer that the client does not take.
+    fn sent(&self, unsent: bool) {
+        self.0.unsent.store(unsent, Ordering::Relaxed);
+    }
+
     fn look(&self) -> Look {
         Look {
+            unsent: self.0.unsent.load(Ordering::Relaxed),
             calls: self.0.calls.load(Ordering::Relaxed),
             in_flight: self.0.in_flight.load(Ordering::Relaxed),
             head_begun: self.0.head_begun.load(Ordering::Relaxed),
@@ -68,6 +86,7 @@ struct Look {
     calls: u64,
     in_flight: usize,
     head_begun: bool,
+    unsent: bool,
 }
 
 /// Conclusion from the looks so far.
@@ -76,6 +95,8 @@ pub(super) enum Verdict {
     Keep,
     /// A request head has been incomplete for more than a whole interval.
     SlowHead,
+    /// An answer has been under way to its client for more than a whole interval.
+    SlowReader,
     /// Nothing has come for as many intervals as are allowed.
     Idle,
 }
@@ -104,6 +125,9 @@ impl Pace {
     pub(super) fn look(&mut self) -> Verdict {
         let look = self.activity.look();
         let unchanged = self.last.replace(look) == Some(look);
+        if unchanged && look.unsent {
+            return Verdict::SlowReader;
+        }
         if !unchanged || look.in_flight > 0 {
             self.quiet = 0;
             return Verdict::Keep;
@@ -120,7 +144,7 @@ impl Pace {
     }
 }
 
-/// A stream whose arriving bytes are noted.
+/// A stream whose bytes are noted, those that arrive and those that are not taken.
 #[derive(Debug)]
 pub(super) struct Noting<I> {
     stream: I,
@@ -130,6 +154,12 @@ pub(super) struct Noting<I> {
 impl<I> Noting<I> {
     pub(super) fn new(stream: I, activity: Activity) -> Self {
         Self { stream, activity }
+    }
+
+    fn written(&self, polled: &Poll<std::io::Result<usize>>) {
+        if polled.is_pending() {
+            self.activity.sent(true);
+        }
     }
 }
 
@@ -154,14 +184,19 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Noting<I> {
         context: &mut Context<'_>,
         buffer: &[u8],
     ) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, buffer)
+        let polled = Pin::new(&mut self.stream).poll_write(context, buffer);
+        self.written(&polled);
+        polled
     }
 
     fn poll_flush(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        let polled = Pin::new(&mut self.stream).poll_flush(context);
+        // All has gone out only then: a write that was taken may have been a part.
+        self.activity.sent(polled.is_pending());
+        polled
     }
 
     fn poll_shutdown(
@@ -180,7 +215,9 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Noting<I> {
         context: &mut Context<'_>,
         buffers: &[std::io::IoSlice<'_>],
     ) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, buffers)
+        let polled = Pin::new(&mut self.stream).poll_write_vectored(context, buffers);
+        self.written(&polled);
+        polled
     }
 }
 
@@ -224,6 +261,19 @@ mod tests {
         assert_eq!(pace.look(), Verdict::Keep);
         activity.received();
         assert_eq!(pace.look(), Verdict::SlowHead);
+    }
+
+    #[test]
+    fn an_answer_may_be_under_way_for_one_interval_and_not_for_two() {
+        let (activity, mut pace) = paced();
+        drop(activity.call());
+        activity.sent(true);
+        assert_eq!(pace.look(), Verdict::Keep);
+        activity.sent(false);
+        assert_eq!(pace.look(), Verdict::Keep, "it was taken");
+        activity.sent(true);
+        assert_eq!(pace.look(), Verdict::Keep);
+        assert_eq!(pace.look(), Verdict::SlowReader);
     }
 
     #[test]

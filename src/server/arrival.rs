@@ -4,6 +4,9 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use prometheus_client::metrics::counter::Counter;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
 use super::budget::BodyBudget;
 use evenkeel_core::units::Bytes;
 
@@ -12,10 +15,62 @@ use evenkeel_core::units::Bytes;
 pub struct Limits {
     /// Size of the largest body.
     pub body: Bytes,
-    /// Time limit of a body.
-    pub body_time: Duration,
+    pub body_pace: BodyPace,
     /// Requests answered at a time; those beyond it are shed.
     pub concurrency: NonZeroUsize,
+}
+
+/// Time that a body may take to arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodyPace {
+    /// What every body has.
+    pub grace: Duration,
+    /// Bytes a second for which it has more.
+    pub rate: Bytes,
+    /// The end, at whatever rate.
+    pub longest: Duration,
+}
+
+impl BodyPace {
+    /// Time from a request's head until more than `length` bytes have to be there.
+    pub(super) fn limit(&self, length: u64) -> Duration {
+        let Self {
+            grace,
+            rate,
+            longest,
+        } = *self;
+        let millis = length.saturating_mul(1000) / rate.0.max(1);
+        let earned = Duration::from_millis(millis);
+        grace.saturating_add(earned).min(longest)
+    }
+}
+
+/// The requests of a path that are being answered.
+#[derive(Debug)]
+pub(super) struct Turns {
+    normal: Arc<Semaphore>,
+    shed: Counter,
+}
+
+impl Turns {
+    pub(super) fn new(concurrency: NonZeroUsize, shed: Counter) -> Self {
+        let most = concurrency.get().min(Semaphore::MAX_PERMITS);
+        Self {
+            normal: Arc::new(Semaphore::new(most)),
+            shed,
+        }
+    }
+
+    /// A turn for a request that has arrived whole. It is held while the request waits for the
+    /// processor, so that turns run out when more arrive than can be answered.
+    pub(super) async fn take(&self) -> (Load, Option<OwnedSemaphorePermit>) {
+        let Ok(permit) = Arc::clone(&self.normal).try_acquire_owned() else {
+            self.shed.inc();
+            return (Load::Shed, None);
+        };
+        tokio::task::yield_now().await;
+        (Load::Normal, Some(permit))
+    }
 }
 
 /// Place of a request relative to the concurrency limit of its path.
@@ -32,6 +87,30 @@ pub enum Load {
 pub(super) struct Arrival {
     pub limits: Limits,
     pub budget: Arc<BodyBudget>,
-    pub load: Load,
+    pub turns: Arc<Turns>,
     pub started: Instant,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_has_a_grace_and_then_the_time_of_its_bytes() {
+        let pace = BodyPace {
+            grace: Duration::from_millis(500),
+            rate: Bytes(1000),
+            longest: Duration::from_secs(10),
+        };
+        for (length, limit) in [
+            (0, 500),
+            (1, 501),
+            (2000, 2500),
+            (9500, 10_000),
+            (9501, 10_000),
+            (u64::MAX, 10_000),
+        ] {
+            assert_eq!(pace.limit(length), Duration::from_millis(limit), "{length}");
+        }
+    }
 }

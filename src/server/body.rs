@@ -1,5 +1,10 @@
-//! Reads request bodies: JSON only, of bounded size, within a bounded time, and as far as there is
-//! room for them.
+//! Reads request bodies: JSON only, of bounded size, at a least pace, and as far as there is room for
+//! them.
+//!
+//! A request whose body does not come cannot be answered so as to change nothing: that answer repeats
+//! the review's uid or the names of the nodes, which stand in the body. It is refused, which both
+//! callers take as the absence of the service (`failurePolicy: Ignore`, `ignorable: true`). It holds no
+//! turn meanwhile, and no more room than has come of it.
 //!
 //! A body that is too large is still read for a while and thrown away before the refusal is sent, since
 //! a client that is reset while it sends never sees the answer.
@@ -13,9 +18,10 @@ use axum::http::{HeaderMap, StatusCode, header};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
+use tokio::sync::OwnedSemaphorePermit;
 
-use super::arrival::{Arrival, Load};
-use super::budget::{BodyBudget, Room};
+use super::arrival::{Arrival, Limits, Load};
+use super::budget::{BodyBudget, Room, overloaded};
 use super::error::ApiError;
 
 /// Bytes of an unwanted body that are read before its connection is given up.
@@ -32,7 +38,7 @@ pub struct Call {
     pub load: Load,
     /// When the request arrived.
     pub started: Instant,
-    _room: Arc<Room>,
+    _held: Arc<(Room, Option<OwnedSemaphorePermit>)>,
 }
 
 impl<S: Sync> FromRequest<S> for Call {
@@ -42,7 +48,7 @@ impl<S: Sync> FromRequest<S> for Call {
         let Some(Arrival {
             limits,
             budget,
-            load,
+            turns,
             started,
         }) = request.extensions().get().cloned()
         else {
@@ -58,18 +64,13 @@ impl<S: Sync> FromRequest<S> for Call {
             );
             return Err(refuse(error, request.into_body()).await);
         }
-        let read = read(request.into_body(), limits.body.0, &budget);
-        let (body, room) = tokio::time::timeout(limits.body_time, read)
-            .await
-            .map_err(|_| {
-                let message = "the body did not arrive in time";
-                ApiError::new(StatusCode::REQUEST_TIMEOUT, "BodyTooSlow", message).closing()
-            })??;
+        let (body, room) = read(request.into_body(), started, &limits, &budget).await?;
+        let (load, turn) = turns.take().await;
         Ok(Self {
             body,
             load,
             started,
-            _room: Arc::new(room),
+            _held: Arc::new((room, turn)),
         })
     }
 }
@@ -110,47 +111,85 @@ async fn discard(body: &mut Body) -> bool {
     false
 }
 
-async fn read(mut body: Body, limit: u64, budget: &BodyBudget) -> Result<(Bytes, Room), ApiError> {
-    let limit = limit.min(budget.largest());
+async fn read(
+    mut body: Body,
+    started: Instant,
+    limits: &Limits,
+    budget: &BodyBudget,
+) -> Result<(Bytes, Room), ApiError> {
+    let limit = limits.body.0.min(budget.largest());
     let announced = body.size_hint().lower();
     if announced > limit {
         return Err(too_large(limit, body).await);
     }
-    let mut room = budget.none();
-    if let Err(error) = budget.widen(&mut room, announced).await {
-        return Err(refuse(error, body).await);
-    }
-    let mut entire = Bytes::new();
-    let mut whole = BytesMut::new();
-    let mut length = 0_u64;
-    while let Some(frame) = body.frame().await {
+    let mut room = budget.begin();
+    let mut whole = Whole::of(announced);
+    loop {
+        let deadline = started + limits.body_pace.limit(whole.length);
+        let frame = tokio::select! {
+            biased;
+            () = room.cut() => return Err(overloaded().closing()),
+            frame = body.frame() => frame,
+            () = tokio::time::sleep_until(deadline.into()) => return Err(too_slow()),
+        };
+        let Some(frame) = frame else { break };
         let Ok(data) = frame.map_err(|_| cut_short())?.into_data() else {
             continue;
         };
-        length += data.len() as u64;
+        let length = whole.length + data.len() as u64;
         if length > limit {
             return Err(too_large(limit, body).await);
         }
         if let Err(error) = budget.widen(&mut room, length).await {
             return Err(refuse(error, body).await);
         }
-        // Most bodies arrive in one piece, which is passed on as it is. Others are copied, since
-        // each piece may keep a larger buffer alive.
-        if data.len() as u64 == announced {
-            entire = data;
-            continue;
-        }
-        if whole.is_empty() {
-            whole.reserve(usize::try_from(announced).unwrap_or(0));
-        }
-        whole.extend_from_slice(&data);
+        whole.add(data);
     }
-    let body = if entire.is_empty() {
-        whole.freeze()
-    } else {
-        entire
-    };
-    Ok((body, room))
+    room.complete();
+    Ok((whole.into_bytes(), room))
+}
+
+/// A body as far as it has arrived.
+struct Whole {
+    announced: u64,
+    length: u64,
+    entire: Bytes,
+    pieces: BytesMut,
+}
+
+impl Whole {
+    fn of(announced: u64) -> Self {
+        Self {
+            announced,
+            length: 0,
+            entire: Bytes::new(),
+            pieces: BytesMut::new(),
+        }
+    }
+
+    /// Most bodies arrive in one piece, which is passed on as it is. Others are copied, since each
+    /// piece may keep a larger buffer alive; their buffer grows with what arrives.
+    fn add(&mut self, data: Bytes) {
+        self.length += data.len() as u64;
+        if data.len() as u64 == self.announced {
+            self.entire = data;
+        } else {
+            self.pieces.extend_from_slice(&data);
+        }
+    }
+
+    fn into_bytes(self) -> Bytes {
+        if self.entire.is_empty() {
+            self.pieces.freeze()
+        } else {
+            self.entire
+        }
+    }
+}
+
+fn too_slow() -> ApiError {
+    let message = "the body did not arrive in time";
+    ApiError::new(StatusCode::REQUEST_TIMEOUT, "BodyTooSlow", message).closing()
 }
 
 async fn too_large(limit: u64, body: Body) -> ApiError {

@@ -1,37 +1,53 @@
-//! The memory that the bodies of a listener's requests may take together.
+//! The memory that the bodies of one caller's requests may take together.
 //!
-//! A request reserves room for its body before the body is read, so that clients who announce much
-//! and withhold the rest cannot take more than this, however many they are. Room that is not free
-//! soon is not waited for: both callers go on by themselves when they are refused, and would have
+//! A body takes room as its bytes arrive, so that clients who announce much and withhold it hold
+//! nothing. Where room is short, the body that has been arriving for longest makes way, since a
+//! caller of good faith sends its own at once; what has arrived whole is never cut. Room that is not
+//! free soon is not waited for: both callers go on by themselves when they are refused, and would have
 //! given up by then.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 
 use super::error::ApiError;
-use super::metrics::Metrics;
+use super::metrics::{Metrics, RoomMetrics};
 use evenkeel_core::units::Bytes;
 
-/// Time for which a request waits for its turn or for room: half of the 200 ms that kube-scheduler
-/// waits for an answer, and many times what a body in transit takes to be answered.
-pub(super) const WAIT: Duration = Duration::from_millis(100);
+/// Time for which a body waits for room: half of the 200 ms that kube-scheduler waits for an answer,
+/// and many times what a body in transit takes to be answered.
+const WAIT: Duration = Duration::from_millis(100);
 
 /// Unit of the budget: small enough not to waste room on small bodies, large enough for a
 /// semaphore.
 const UNIT: u64 = 1024;
 
-/// Room for bodies, shared by all paths of a listener.
+/// Room for bodies, shared by all paths of a caller.
 #[derive(Debug)]
 pub(super) struct BodyBudget {
     room: Arc<Semaphore>,
     units: u32,
-    held: Gauge,
-    refused: Counter,
+    /// Bodies that are arriving, in the order in which they began.
+    arriving: Arc<Arriving>,
+    metrics: RoomMetrics,
+}
+
+#[derive(Debug, Default)]
+struct Arriving {
+    count: AtomicU64,
+    bodies: Mutex<BTreeMap<u64, Body>>,
+}
+
+#[derive(Debug)]
+struct Body {
+    units: usize,
+    cut: CancellationToken,
 }
 
 /// Room for one body, given back when it is dropped.
@@ -39,17 +55,20 @@ pub(super) struct BodyBudget {
 pub(super) struct Room {
     permit: Option<OwnedSemaphorePermit>,
     held: Gauge,
+    id: u64,
+    arriving: Arc<Arriving>,
+    cut: CancellationToken,
 }
 
 impl BodyBudget {
     /// Room for `size` in all, rounded down to whole KiB.
-    pub(super) fn new(size: Bytes, metrics: &Metrics) -> Self {
+    pub(super) fn new(caller: &'static str, size: Bytes, metrics: &Metrics) -> Self {
         let units = u32::try_from(size.0 / UNIT).unwrap_or(u32::MAX);
         Self {
             room: Arc::new(Semaphore::new(usize::try_from(units).unwrap_or(usize::MAX))),
             units,
-            held: metrics.body_room_held(),
-            refused: metrics.body_room_refused(),
+            arriving: Arc::default(),
+            metrics: metrics.room(caller),
         }
     }
 
@@ -58,10 +77,21 @@ impl BodyBudget {
         u64::from(self.units) * UNIT
     }
 
-    pub(super) fn none(&self) -> Room {
+    /// No room yet, for a body that begins to arrive.
+    pub(super) fn begin(&self) -> Room {
+        let id = self.arriving.count.fetch_add(1, Ordering::Relaxed);
+        let cut = CancellationToken::new();
+        let body = Body {
+            units: 0,
+            cut: cut.clone(),
+        };
+        self.arriving.bodies().insert(id, body);
         Room {
             permit: None,
-            held: self.held.clone(),
+            held: self.metrics.held.clone(),
+            id,
+            arriving: Arc::clone(&self.arriving),
+            cut,
         }
     }
 
@@ -75,18 +105,66 @@ impl BodyBudget {
         if missing == 0 {
             return Ok(());
         }
-        let missing = u32::try_from(missing).unwrap_or(u32::MAX);
-        let acquired = Arc::clone(&self.room).acquire_many_owned(missing);
+        let units = u32::try_from(missing).unwrap_or(u32::MAX);
+        let free = Arc::clone(&self.room).try_acquire_many_owned(units);
+        let permit = match free {
+            Ok(permit) => permit,
+            Err(_) => self.wait(room.id, missing, units).await?,
+        };
+        room.add(permit);
+        Ok(())
+    }
+
+    async fn wait(
+        &self,
+        id: u64,
+        missing: usize,
+        units: u32,
+    ) -> Result<OwnedSemaphorePermit, ApiError> {
+        let cut = self.arriving.cut_before(id, missing);
+        self.metrics.cut.inc_by(cut);
+        let acquired = Arc::clone(&self.room).acquire_many_owned(units);
         let Ok(permit) = tokio::time::timeout(WAIT, acquired).await else {
-            self.refused.inc();
+            self.metrics.refused.inc();
             return Err(overloaded());
         };
-        room.add(permit.expect("the semaphore is never closed"));
-        Ok(())
+        Ok(permit.expect("the semaphore is never closed"))
+    }
+}
+
+impl Arriving {
+    fn bodies(&self) -> MutexGuard<'_, BTreeMap<u64, Body>> {
+        self.bodies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Cuts bodies that began before `id`, the oldest first, until they free `units`; tells how many.
+    fn cut_before(&self, id: u64, units: usize) -> u64 {
+        let mut bodies = self.bodies();
+        let (mut freed, mut cut) = (0, 0);
+        while freed < units
+            && let Some(oldest) = bodies.first_entry()
+            && *oldest.key() < id
+        {
+            let body = oldest.remove();
+            body.cut.cancel();
+            freed += body.units;
+            cut += 1;
+        }
+        cut
     }
 }
 
 impl Room {
+    /// Waits until the body has to make way for others.
+    pub(super) async fn cut(&self) {
+        self.cut.cancelled().await;
+    }
+
+    /// The body has arrived whole, and keeps its room until it is answered.
+    pub(super) fn complete(&self) {
+        self.arriving.bodies().remove(&self.id);
+    }
+
     fn units(&self) -> usize {
         let permit = self.permit.as_ref();
         permit.map_or(0, OwnedSemaphorePermit::num_permits)
@@ -98,11 +176,15 @@ impl Room {
             Some(held) => held.merge(permit),
             none => *none = Some(permit),
         }
+        if let Some(body) = self.arriving.bodies().get_mut(&self.id) {
+            body.units = self.units();
+        }
     }
 }
 
 impl Drop for Room {
     fn drop(&mut self) {
+        self.complete();
         self.held.dec_by(bytes(self.units()));
     }
 }
@@ -122,37 +204,63 @@ mod tests {
     use super::*;
 
     fn budget(size: u64) -> BodyBudget {
-        BodyBudget::new(Bytes(size), &Metrics::default())
+        BodyBudget::new("test", Bytes(size), &Metrics::default())
     }
 
     #[tokio::test(start_paused = true)]
     async fn room_is_counted_in_whole_units_and_given_back() {
         let budget = budget(4 * UNIT + 1);
         assert_eq!(budget.largest(), 4 * UNIT);
-        let mut first = budget.none();
+        let mut first = budget.begin();
         for (length, held) in [(0, 0), (1, UNIT), (UNIT, UNIT), (UNIT + 1, 2 * UNIT)] {
             budget.widen(&mut first, length).await.unwrap();
-            assert_eq!(budget.held.get().unsigned_abs(), held, "{length}");
+            assert_eq!(budget.metrics.held.get().unsigned_abs(), held, "{length}");
         }
-        let mut second = budget.none();
+        first.complete();
+        let mut second = budget.begin();
         let refused = budget.widen(&mut second, 3 * UNIT).await.unwrap_err();
         assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(budget.refused.get(), 1);
+        assert_eq!(budget.metrics.refused.get(), 1);
+        assert!(!first.cut.is_cancelled(), "it was whole");
         drop(first);
-        assert_eq!(budget.held.get(), 0);
+        assert_eq!(budget.metrics.held.get(), 0);
         budget.widen(&mut second, 4 * UNIT).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
     async fn room_that_becomes_free_in_time_is_taken() {
         let budget = budget(UNIT);
-        let (mut first, mut second) = (budget.none(), budget.none());
+        let (mut first, mut second) = (budget.begin(), budget.begin());
         budget.widen(&mut first, 1).await.unwrap();
+        first.complete();
         let freed = async {
             tokio::time::sleep(WAIT / 2).await;
             drop(first);
         };
         let (waited, ()) = tokio::join!(budget.widen(&mut second, 1), freed);
         waited.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_bodies_that_arrive_for_longest_make_way_and_no_more_than_is_needed() {
+        let budget = budget(6 * UNIT);
+        let mut arriving = [budget.begin(), budget.begin(), budget.begin()];
+        for body in &mut arriving {
+            budget.widen(body, 2 * UNIT).await.unwrap();
+        }
+        let mut newest = budget.begin();
+        let [first, second, third] = arriving;
+        let ends = async |room: Room| {
+            room.cut().await;
+        };
+        let waited = budget.widen(&mut newest, 3 * UNIT);
+        let (waited, (), ()) = tokio::join!(waited, ends(first), ends(second));
+        waited.unwrap();
+        assert!(!third.cut.is_cancelled());
+        assert_eq!(budget.metrics.cut.get(), 2);
+        // The oldest that is left cuts nobody who came after it.
+        let mut third = third;
+        let refused = budget.widen(&mut third, 6 * UNIT).await;
+        assert!(refused.is_err() && !newest.cut.is_cancelled());
     }
 }

@@ -7,7 +7,7 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use axum::Router;
@@ -24,6 +24,7 @@ use super::activity::{Activity, Noting, Pace, Verdict};
 use super::drain::{Phase, Shutdown};
 use super::error::CloseConnection;
 use super::settings::ListenerSettings;
+use super::slots::Slot;
 use super::tls::Peer;
 
 /// Time for which a quiet HTTP/1.1 connection stays open after the last connection was accepted: a
@@ -51,8 +52,12 @@ pub(super) enum Closed {
     InOrder,
     /// A request head did not arrive in time.
     SlowHead,
+    /// Its client did not take an answer in time.
+    SlowReader,
     /// It was idle for too long.
     Idle,
+    /// Another connection took its slot.
+    Crowded,
     /// The service was over while it was open.
     Aborted,
 }
@@ -63,7 +68,9 @@ impl Closed {
         match self {
             Self::InOrder => None,
             Self::SlowHead => Some("SlowHead"),
+            Self::SlowReader => Some("SlowReader"),
             Self::Idle => Some("Idle"),
+            Self::Crowded => Some("Crowded"),
             Self::Aborted => Some("Aborted"),
         }
     }
@@ -80,15 +87,16 @@ pub(super) struct Serving {
 
 impl Serving {
     /// Serves `stream` to its end.
-    pub(super) async fn run<I>(self, stream: I, protocol: Protocol) -> Closed
+    pub(super) async fn run<I>(self, stream: I, protocol: Protocol, slot: &Arc<Slot>) -> Closed
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let activity = Activity::default();
+        let activity = slot.activity().clone();
         let service = Requests {
             router: self.router,
             peer: self.peer,
             shutdown: self.shutdown.clone(),
+            slot: Arc::downgrade(slot),
             activity: activity.clone(),
         };
         let end = End {
@@ -154,6 +162,7 @@ impl End {
                 _ = looks.tick() => match pace.look() {
                     Verdict::Keep => {}
                     Verdict::SlowHead => return Closed::SlowHead,
+                    Verdict::SlowReader => return Closed::SlowReader,
                     Verdict::Idle if closed == Closed::Idle => return Closed::Idle,
                     Verdict::Idle => {
                         closed = Closed::Idle;
@@ -185,6 +194,8 @@ struct Requests {
     router: Router,
     peer: Option<Arc<Peer>>,
     shutdown: Shutdown,
+    /// Requests may outlast their connection, which is no use of it.
+    slot: Weak<Slot>,
     activity: Activity,
 }
 
@@ -199,10 +210,15 @@ impl hyper::service::Service<Request<Incoming>> for Requests {
         if let Some(peer) = &self.peer {
             request.extensions_mut().insert(Arc::clone(peer));
         }
-        let shutdown = self.shutdown.clone();
+        let (shutdown, slot) = (self.shutdown.clone(), self.slot.clone());
         let answer = self.router.clone().oneshot(request);
         Box::pin(async move {
             let mut response = answer.await?;
+            if response.status().is_success()
+                && let Some(slot) = slot.upgrade()
+            {
+                slot.used();
+            }
             let closes = response
                 .extensions_mut()
                 .remove::<CloseConnection>()

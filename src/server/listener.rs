@@ -1,18 +1,19 @@
 //! A socket that accepts connections, in plain HTTP or over TLS, until the service drains.
 //!
-//! The number of connections is bounded: beyond it new ones wait in the kernel. A failure to
-//! accept, such as too many open files, is waited out instead of being retried in a loop.
+//! The number of connections is bounded, and a newcomer takes the place of whoever needs theirs least
+//! ([`Slots`]). A failure to accept, such as too many open files, is waited out instead of being retried
+//! in a loop.
 
 mod handshake;
+mod socket;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
 
 use self::handshake::handshake;
@@ -21,6 +22,7 @@ use super::drain::Shutdown;
 use super::error::ServerError;
 use super::metrics::Metrics;
 use super::settings::ListenerSettings;
+use super::slots::{Slot, Slots};
 use super::tls::CertificateStore;
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
@@ -51,20 +53,19 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds `address` and serves nothing yet.
+    /// Binds `address` and serves nothing yet; within a runtime.
     ///
     /// # Errors
     ///
     /// The address cannot be bound.
-    pub async fn bind(
+    pub fn bind(
         address: SocketAddr,
         settings: ListenerSettings,
         transport: Transport,
         metrics: Metrics,
     ) -> Result<Self, ServerError> {
-        let socket = TcpListener::bind(address)
-            .await
-            .map_err(|source| ServerError::Bind { address, source })?;
+        let socket =
+            socket::listen(address).map_err(|source| ServerError::Bind { address, source })?;
         Ok(Self {
             socket,
             settings,
@@ -92,6 +93,7 @@ impl Listener {
         } = self;
         let accepting = Accepting {
             transport,
+            slots: Slots::new(settings.connections),
             serving: Serving {
                 router,
                 peer: None,
@@ -99,9 +101,6 @@ impl Listener {
                 shutdown,
             },
             metrics,
-            permits: Arc::new(Semaphore::new(
-                settings.max_connections.get().min(Semaphore::MAX_PERMITS),
-            )),
             connections: TaskTracker::new(),
             log: Arc::default(),
         };
@@ -113,7 +112,7 @@ struct Accepting {
     transport: Transport,
     serving: Serving,
     metrics: Metrics,
-    permits: Arc<Semaphore>,
+    slots: Slots,
     connections: TaskTracker,
     log: Arc<RateLimited<&'static str>>,
 }
@@ -133,10 +132,8 @@ impl Accepting {
     /// Accepts connections until the service drains.
     async fn accept(&self, socket: &TcpListener) {
         loop {
-            let permit = Arc::clone(&self.permits).acquire_owned().await;
-            let permit = permit.expect("the semaphore is never closed");
             match socket.accept().await {
-                Ok((stream, _)) => self.spawn(stream, Some(permit)),
+                Ok((stream, peer)) => self.spawn(stream, peer.ip()),
                 Err(error) => {
                     self.metrics
                         .connections()
@@ -160,16 +157,17 @@ impl Accepting {
         let Ok(socket) = socket.into_std() else {
             return;
         };
-        while let Ok((stream, _)) = socket.accept() {
+        while let Ok((stream, peer)) = socket.accept() {
             if stream.set_nonblocking(true).is_ok()
                 && let Ok(stream) = TcpStream::from_std(stream)
             {
-                self.spawn(stream, None);
+                self.spawn(stream, peer.ip());
             }
         }
     }
 
-    fn spawn(&self, stream: TcpStream, permit: Option<OwnedSemaphorePermit>) {
+    fn spawn(&self, stream: TcpStream, peer: IpAddr) {
+        let slot = Arc::new(self.slots.admit(peer));
         let name = self.serving.settings.name;
         let open = self.metrics.connections().open(name);
         let transport = self.transport.clone();
@@ -177,7 +175,12 @@ impl Accepting {
         let metrics = self.metrics.clone();
         let log = Arc::clone(&self.log);
         self.connections.spawn(async move {
-            let closed = match serve(stream, transport, serving).await {
+            let served = tokio::select! {
+                biased;
+                () = slot.crowded_out() => Ok(Closed::Crowded),
+                served = serve(stream, transport, serving, &slot) => served,
+            };
+            let closed = match served {
                 Ok(closed) => closed,
                 Err(failure) => {
                     metrics.connections().handshake_failed(failure.reason());
@@ -188,7 +191,7 @@ impl Accepting {
             if let Some(reason) = closed.reason() {
                 metrics.connections().closed(name, reason);
             }
-            drop((open, permit));
+            drop(open);
         });
     }
 }
@@ -197,6 +200,7 @@ async fn serve(
     stream: TcpStream,
     transport: Transport,
     serving: Serving,
+    slot: &Arc<Slot>,
 ) -> Result<Closed, handshake::HandshakeFailure> {
     // Best effort: a connection without these is slower or longer-lived, and works.
     let _ = stream.set_nodelay(true);
@@ -206,17 +210,20 @@ async fn serve(
             .with_interval(KEEPALIVE_INTERVAL),
     );
     match transport {
-        Transport::Plain => Ok(serving.run(stream, Protocol::Http1).await),
+        Transport::Plain => Ok(serving.run(stream, Protocol::Http1, slot).await),
         Transport::Tls(store) => {
             let begun = tokio::select! {
                 () = serving.shutdown.over() => return Ok(Closed::Aborted),
                 begun = handshake(store, stream, serving.settings.handshake_timeout) => begun?,
             };
+            if begun.peer.is_known(clock::now()) {
+                slot.known();
+            }
             let serving = Serving {
                 peer: Some(begun.peer),
                 ..serving
             };
-            Ok(serving.run(begun.stream, begun.protocol).await)
+            Ok(serving.run(begun.stream, begun.protocol, slot).await)
         }
     }
 }

@@ -5,13 +5,10 @@ mod connections;
 mod requests;
 mod shared;
 
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::gauge::Gauge;
-
 pub(crate) use certificates::CertificateMetrics;
 pub(super) use connections::ConnectionMetrics;
-pub(super) use requests::PathMetrics;
 use requests::RequestMetrics;
+pub(super) use requests::{PathMetrics, RoomMetrics};
 pub(super) use shared::Open;
 
 use crate::telemetry::Registry;
@@ -50,14 +47,9 @@ impl Metrics {
         &self.certificates
     }
 
-    /// Share of the budget that bodies of requests hold, in bytes.
-    pub(super) fn body_room_held(&self) -> Gauge {
-        self.requests.body_room_held.clone()
-    }
-
-    /// Requests for whose bodies there was no room.
-    pub(super) fn body_room_refused(&self) -> Counter {
-        self.requests.body_room_refused.clone()
+    /// The handles of the room for one caller's bodies.
+    pub(super) fn room(&self, caller: &'static str) -> RoomMetrics {
+        self.requests.room(caller)
     }
 
     /// Counts an attempt to take new certificates into use that kept the old ones.

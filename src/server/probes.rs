@@ -1,4 +1,5 @@
-//! The paths for the kubelet and for Prometheus, on a listener of their own.
+//! The paths for the kubelet, on a listener of their own that nobody else has a reason to reach: what
+//! others do to the other listeners is no reason to restart a replica.
 //!
 //! `/livez` says that the process answers and nothing else, since a restart helps no outside
 //! trouble. `/readyz` names the conditions that are not met.
@@ -6,21 +7,19 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use serde::Serialize;
 
-use super::{ApiError, Phase, Readiness, Shutdown};
-use crate::telemetry::{self, Registry};
+use super::{Phase, Readiness, Shutdown, paths};
 
 /// State that the probes report.
 #[derive(Debug, Clone)]
 pub struct Probes {
     /// The conditions of readiness.
     pub readiness: Readiness,
-    pub registry: Arc<Registry>,
     /// Unready from its first phase on.
     pub shutdown: Shutdown,
 }
@@ -32,12 +31,11 @@ struct Ready {
 }
 
 impl Probes {
-    /// `/livez`, `/readyz` and `/metrics`.
+    /// `/livez` and `/readyz`.
     pub fn into_router(self) -> Router {
         Router::new()
-            .route("/livez", get(async || "ok\n"))
-            .route("/readyz", get(ready))
-            .route("/metrics", get(metrics))
+            .route(paths::LIVEZ, get(async || "ok\n"))
+            .route(paths::READYZ, get(ready))
             .with_state(Arc::new(self))
     }
 }
@@ -54,12 +52,4 @@ async fn ready(State(probes): State<Arc<Probes>>) -> Response {
         StatusCode::SERVICE_UNAVAILABLE
     };
     (status, Json(Ready { ready, missing })).into_response()
-}
-
-async fn metrics(State(probes): State<Arc<Probes>>) -> Result<Response, ApiError> {
-    let page = telemetry::encode(&probes.registry).map_err(|_| {
-        let status = StatusCode::INTERNAL_SERVER_ERROR;
-        ApiError::new(status, "MetricsUnencodable", "a metric cannot be encoded")
-    })?;
-    Ok(([(header::CONTENT_TYPE, telemetry::CONTENT_TYPE)], page).into_response())
 }

@@ -2,10 +2,10 @@
 //! large a body; every answer is counted, and a panic becomes an answer.
 //!
 //! Over its concurrency limit a path goes on answering, at once and with 200: the handler is told
-//! to fail open ([`Load::Shed`]), which leaves the cluster to go on as if the service were not
-//! there. Beyond a multiple of the limit, requests wait unread for a moment and are then refused,
-//! so that nobody waits behind clients that withhold their bodies. What all bodies take together is
-//! bounded by the [`BodyBudget`].
+//! to fail open ([`Load::Shed`](super::Load::Shed)), which leaves the cluster to go on as if the service
+//! were not there. A request counts against the limit from when its body is there, so that nobody waits
+//! behind clients that withhold theirs. What the bodies take together is bounded by a budget for each
+//! caller: floods of reviews take nothing from kube-scheduler's calls.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -20,19 +20,15 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
 use futures::FutureExt;
 use jiff::Timestamp;
-use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::arrival::{Arrival, Limits, Load};
+use super::arrival::{Arrival, Limits, Turns};
 use super::body::refuse;
-use super::budget::{BodyBudget, WAIT, overloaded};
+use super::budget::BodyBudget;
 use super::error::ApiError;
 use super::metrics::{Metrics, Open, PathMetrics};
 use super::tls::{Authority, Peer, Unauthorised};
 use evenkeel_clock as clock;
 use evenkeel_core::units::Bytes;
-
-/// Requests that are shed are cheap but still hold their body: so many for each that is not.
-const SHED_FOR_EACH: usize = 2;
 
 /// A path of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,36 +44,36 @@ pub struct Endpoint {
 #[derive(Debug)]
 pub struct Routes {
     router: Router,
-    budget: Arc<BodyBudget>,
     metrics: Metrics,
 }
 
 impl Routes {
-    /// No path yet; the bodies of all paths may take `body_budget` together.
-    pub fn new(body_budget: Bytes, metrics: Metrics) -> Self {
+    /// No path yet.
+    pub fn new(metrics: Metrics) -> Self {
         Self {
             router: Router::new(),
-            budget: Arc::new(BodyBudget::new(body_budget, &metrics)),
             metrics,
         }
     }
 
-    /// Adds a path with its handler, which takes a [`Call`](super::Call).
+    /// Adds the paths that `caller` calls, each with its handler, which takes a [`Call`](super::Call);
+    /// their bodies may take `budget` together.
     #[must_use]
-    pub fn with(self, endpoint: Endpoint, handler: MethodRouter) -> Self {
-        let guard = Arc::new(Guard::new(
-            endpoint,
-            Arc::clone(&self.budget),
-            &self.metrics,
-        ));
-        let guarded = handler
-            .fallback(method_not_allowed)
-            .layer(from_fn_with_state(guard, Guard::middleware));
-        Self {
-            router: self.router.route(endpoint.path, guarded),
-            budget: self.budget,
-            metrics: self.metrics,
+    pub fn caller(
+        mut self,
+        caller: &'static str,
+        budget: Bytes,
+        paths: impl IntoIterator<Item = (Endpoint, MethodRouter)>,
+    ) -> Self {
+        let budget = Arc::new(BodyBudget::new(caller, budget, &self.metrics));
+        for (endpoint, handler) in paths {
+            let guard = Guard::new(endpoint, Arc::clone(&budget), &self.metrics);
+            let guarded = handler
+                .fallback(method_not_allowed)
+                .layer(from_fn_with_state(Arc::new(guard), Guard::middleware));
+            self.router = self.router.route(endpoint.path, guarded);
         }
+        self
     }
 
     /// The router, which answers 404 to all other paths.
@@ -103,19 +99,18 @@ struct Guard {
     endpoint: Endpoint,
     budget: Arc<BodyBudget>,
     metrics: PathMetrics,
-    normal: Semaphore,
-    shed: Semaphore,
+    turns: Arc<Turns>,
 }
 
 impl Guard {
     fn new(endpoint: Endpoint, budget: Arc<BodyBudget>, metrics: &Metrics) -> Self {
-        let concurrency = endpoint.limits.concurrency.get().min(MOST);
+        let metrics = metrics.path(endpoint.path);
+        let turns = Turns::new(endpoint.limits.concurrency, metrics.shed.clone());
         Self {
             endpoint,
             budget,
-            metrics: metrics.path(endpoint.path),
-            normal: Semaphore::new(concurrency),
-            shed: Semaphore::new(concurrency * SHED_FOR_EACH),
+            metrics,
+            turns: Arc::new(turns),
         }
     }
 
@@ -132,14 +127,10 @@ impl Guard {
                 .await
                 .into_response();
         }
-        let (load, _permit) = match self.turn().await {
-            Ok(turn) => turn,
-            Err(refusal) => return refuse(refusal, request.into_body()).await.into_response(),
-        };
         request.extensions_mut().insert(Arrival {
             limits: self.endpoint.limits,
             budget: Arc::clone(&self.budget),
-            load,
+            turns: Arc::clone(&self.turns),
             started,
         });
         match AssertUnwindSafe(next.run(request)).catch_unwind().await {
@@ -156,18 +147,6 @@ impl Guard {
             Some(peer) => peer.authorise(authority, now),
             None => Err(Unauthorised::NoCertificate(authority)),
         }
-    }
-
-    async fn turn(&self) -> Result<(Load, SemaphorePermit<'_>), ApiError> {
-        if let Ok(permit) = self.normal.try_acquire() {
-            return Ok((Load::Normal, permit));
-        }
-        self.metrics.shed.inc();
-        let Ok(permit) = tokio::time::timeout(WAIT, self.shed.acquire()).await else {
-            self.metrics.overloaded.inc();
-            return Err(overloaded());
-        };
-        Ok((Load::Shed, permit.expect("the semaphore is never closed")))
     }
 
     fn panicked(&self, panic: &(dyn Any + Send)) -> ApiError {
@@ -187,9 +166,6 @@ impl Guard {
         ApiError::new(status, "Panic", "the request could not be answered").closing()
     }
 }
-
-/// More than any machine answers at a time, and little enough for a semaphore.
-const MOST: usize = 1 << 20;
 
 impl From<Unauthorised> for ApiError {
     fn from(refusal: Unauthorised) -> Self {

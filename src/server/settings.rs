@@ -4,12 +4,17 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use super::scrape_access::MetricsAuthentication;
+
 /// Addresses to listen on, and the end of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Webhook and extender, over TLS.
     pub https: SocketAddr,
+    /// Probes, in plain HTTP.
     pub http: SocketAddr,
+    pub metrics: SocketAddr,
+    pub metrics_authentication: MetricsAuthentication,
     /// The dashboard; without authentication, so on loopback.
     pub dashboard: SocketAddr,
     /// Names by which it may be asked for besides those of loopback, without a port.
@@ -24,15 +29,65 @@ pub struct Settings {
 pub struct ListenerSettings {
     /// The name in metrics and logs.
     pub name: &'static str,
-    /// Connections open at a time.
-    pub max_connections: NonZeroUsize,
+    pub connections: ConnectionBounds,
     /// Time limit of a TLS handshake.
     pub handshake_timeout: Duration,
-    /// Time limit of a request head; between this long and twice as long.
+    /// Time limit of a request head, and of a client that takes an answer; between this long and
+    /// twice as long.
     pub header_timeout: Duration,
     /// Time for which a connection may be without a request. Longer than clients keep theirs (90 s
     /// in Go), so that it is the client that closes.
     pub idle_timeout: Duration,
+}
+
+/// Connections that are open at a time. Each costs a descriptor and up to some 50 KB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionBounds {
+    /// Of all clients that are not known by a certificate.
+    pub total: NonZeroUsize,
+    /// Of these, from one address.
+    pub per_peer: NonZeroUsize,
+    /// Of clients that showed a certificate of a known authority, beside the total.
+    pub known: NonZeroUsize,
+}
+
+impl ConnectionBounds {
+    /// The same, or less where fewer than all may be open together.
+    #[must_use]
+    pub fn within(self, most: usize) -> Self {
+        let total = self.total.get().min(most.saturating_sub(self.known.get()));
+        Self::new(total, self.per_peer.get().min(total), self.known.get())
+    }
+
+    /// All that may be open together.
+    pub const fn all(&self) -> usize {
+        self.total.get().saturating_add(self.known.get())
+    }
+}
+
+impl Default for ConnectionBounds {
+    /// An API server has one or two connections and a cluster has few of them, each with an address
+    /// of its own: a thousand is hundreds of times more, and takes 50 MB at most.
+    fn default() -> Self {
+        const { Self::new(1024, 256, 64) }
+    }
+}
+
+impl ConnectionBounds {
+    /// Bounds that are each at least one.
+    pub const fn new(total: usize, per_peer: usize, known: usize) -> Self {
+        const fn positive(count: usize) -> NonZeroUsize {
+            match NonZeroUsize::new(count) {
+                Some(count) => count,
+                None => NonZeroUsize::MIN,
+            }
+        }
+        Self {
+            total: positive(total),
+            per_peer: positive(per_peer),
+            known: positive(known),
+        }
+    }
 }
 
 impl ListenerSettings {
@@ -40,10 +95,39 @@ impl ListenerSettings {
     pub fn new(name: &'static str) -> Self {
         Self {
             name,
-            max_connections: const { NonZeroUsize::new(4096).expect("not zero") },
-            handshake_timeout: Duration::from_secs(10),
+            connections: ConnectionBounds::default(),
+            // Three times as long as the API server waits for the whole of its call.
+            handshake_timeout: Duration::from_secs(3),
             header_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(600),
+        }
+    }
+
+    /// The probes' listener: kubelet opens a connection for each probe and is done with it at once, so
+    /// that whoever lingers is somebody else.
+    pub fn for_probes() -> Self {
+        Self {
+            connections: const { ConnectionBounds::new(64, 32, 1) },
+            header_timeout: Duration::from_secs(1),
+            idle_timeout: Duration::from_secs(10),
+            ..Self::new("probes")
+        }
+    }
+
+    /// The dashboard's listener, whose callers all come from loopback.
+    pub fn for_dashboard() -> Self {
+        Self {
+            connections: const { ConnectionBounds::new(128, 128, 1) },
+            ..Self::new("dashboard")
+        }
+    }
+
+    /// The listener of metrics: a few readers, who take a page within seconds.
+    pub fn for_metrics() -> Self {
+        Self {
+            connections: const { ConnectionBounds::new(64, 16, 1) },
+            header_timeout: Duration::from_secs(5),
+            ..Self::new("metrics")
         }
     }
 
@@ -61,4 +145,19 @@ pub struct DrainSettings {
     pub delay: Duration,
     /// From then until whatever is left is dropped.
     pub timeout: Duration,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_open_files_are_fewer_connections() {
+        let bounds = ConnectionBounds::new(100, 20, 10);
+        assert_eq!(bounds.all(), 110);
+        assert_eq!(bounds.within(110), bounds);
+        assert_eq!(bounds.within(60), ConnectionBounds::new(50, 20, 10));
+        assert_eq!(bounds.within(15), ConnectionBounds::new(5, 5, 10));
+        assert_eq!(bounds.within(0), ConnectionBounds::new(1, 1, 10));
+    }
 }

@@ -1,18 +1,23 @@
-//! The three listeners: probes and metrics, the dashboard, and the HTTPS paths.
+//! The four listeners: probes, metrics, the dashboard, and webhook with extender.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
+use axum::Router;
 use tokio_util::sync::CancellationToken;
 
 use super::parts::{Instruments, Parts, Tasks};
 use crate::certificates::CertificateProvider;
 use crate::dashboard;
 use crate::server::tls::CertificateStore;
-use crate::server::{Drain, Listener, ListenerSettings, Probes, Transport};
+use crate::server::{
+    Drain, Listener, ListenerSettings, MetricsAuthentication, MetricsPage, Probes, ScrapeAccess,
+    Transport,
+};
 use crate::telemetry;
 
-/// Serves `/livez`, `/readyz` and `/metrics` until the very end.
-pub(super) async fn probes(parts: &Parts, drain: &Drain, tasks: &mut Tasks) -> anyhow::Result<()> {
+/// The page of all parts' metrics.
+pub(super) fn metrics_page(parts: &Parts) -> MetricsPage {
     let mut registry = telemetry::registry();
     let Instruments {
         server,
@@ -30,83 +35,158 @@ pub(super) async fn probes(parts: &Parts, drain: &Drain, tasks: &mut Tasks) -> a
     measuring.register(&mut registry);
     scaling.register(&mut registry);
     configuration.register(&mut registry);
+    MetricsPage::new(Arc::new(registry))
+}
+
+/// Serves `/livez` and `/readyz` until the very end.
+pub(super) fn probes(parts: &Parts, drain: &Drain, tasks: &mut Tasks) -> anyhow::Result<()> {
     let probes = Probes {
         readiness: parts.readiness.clone(),
-        registry: Arc::new(registry),
         shutdown: drain.observer(),
     };
-    let listener = plain(parts, parts.config.server.http, "probes").await?;
-    let shutdown = drain.observer();
-    tasks.spawn(async move {
-        listener.serve(probes.into_router(), shutdown).await;
-        Ok(())
-    });
+    let address = parts.config.server.http;
+    let listener = plain(parts, address, ListenerSettings::for_probes())?;
+    spawn(listener, probes.into_router(), drain, tasks);
     Ok(())
 }
 
-/// Serves explanations and the targets of scaling on loopback.
-pub(super) async fn dashboard(
+/// Serves `/metrics` to whoever reaches it, where that is configured; authenticated readers are served
+/// over HTTPS, beside [`https`].
+pub(super) fn open_metrics(
     parts: &Parts,
+    page: &MetricsPage,
     drain: &Drain,
     tasks: &mut Tasks,
 ) -> anyhow::Result<()> {
-    let listener = plain(parts, parts.config.server.dashboard, "dashboard").await?;
+    let settings = &parts.config.server;
+    if settings.metrics_authentication != MetricsAuthentication::None {
+        return Ok(());
+    }
+    let listener = plain(parts, settings.metrics, ListenerSettings::for_metrics())?;
+    let router = page.clone().into_router(ScrapeAccess::Everybody);
+    spawn(listener, router, drain, tasks);
+    Ok(())
+}
+
+fn spawn(listener: Listener, router: Router, drain: &Drain, tasks: &mut Tasks) {
+    let shutdown = drain.observer();
+    tasks.spawn(async move {
+        listener.serve(router, shutdown).await;
+        Ok(())
+    });
+}
+
+/// Serves explanations, the targets of scaling and the metrics on loopback, where the right to forward
+/// a port is the right to read.
+pub(super) fn dashboard(
+    parts: &Parts,
+    page: &MetricsPage,
+    drain: &Drain,
+    tasks: &mut Tasks,
+) -> anyhow::Result<()> {
+    let address = parts.config.server.dashboard;
+    let listener = plain(parts, address, ListenerSettings::for_dashboard())?;
     let scaling = dashboard::Scaling {
         board: parts.instruments.scaling.board().clone(),
         traces: parts.scaling.traces.clone(),
     };
     let router = dashboard::explanations(&parts.handlers)
         .merge(scaling.routes())
+        .merge(page.clone().into_router(ScrapeAccess::Everybody))
         .merge(dashboard::index());
     let router = dashboard::Hosts::new(&parts.config.server.dashboard_hosts).guard(router);
-    let shutdown = drain.observer();
-    tasks.spawn(async move {
-        listener.serve(router, shutdown).await;
-        Ok(())
-    });
+    spawn(listener, router, drain, tasks);
     Ok(())
 }
 
-async fn plain(
+fn plain(
     parts: &Parts,
-    address: std::net::SocketAddr,
-    name: &'static str,
+    address: SocketAddr,
+    settings: ListenerSettings,
 ) -> anyhow::Result<Listener> {
-    let settings = ListenerSettings::new(name);
     let metrics = parts.instruments.server.clone();
-    Ok(Listener::bind(address, settings, Transport::Plain, metrics).await?)
+    Ok(Listener::bind(
+        address,
+        settings,
+        Transport::Plain,
+        metrics,
+    )?)
 }
 
-/// Serves webhook and extender as soon as there is a certificate.
+/// What is served over TLS, each with its address.
+struct OverTls {
+    calls: (SocketAddr, ListenerSettings, Router),
+    /// Metrics, where their readers are authenticated.
+    metrics: Option<(SocketAddr, ListenerSettings, Router)>,
+}
+
+impl OverTls {
+    fn new(parts: &Parts, page: &MetricsPage) -> Self {
+        let settings = &parts.config.server;
+        let calls = parts
+            .handlers
+            .routes(&parts.config.handlers, parts.instruments.server.clone());
+        let metrics = match settings.metrics_authentication {
+            MetricsAuthentication::None => None,
+            MetricsAuthentication::Kubernetes => {
+                let access = ScrapeAccess::authorised(parts.client.clone());
+                let router = page.clone().into_router(access);
+                Some((settings.metrics, ListenerSettings::for_metrics(), router))
+            }
+        };
+        Self {
+            calls: (settings.https, settings.webhook, calls),
+            metrics,
+        }
+    }
+}
+
+/// Serves webhook and extender as soon as there is a certificate, and metrics where their readers are
+/// authenticated.
 pub(super) fn https(
     parts: &Parts,
+    page: &MetricsPage,
     mut certificates: CertificateProvider,
-    drain: &Drain,
-    background: &CancellationToken,
+    ends: &Ends<'_>,
     tasks: &mut Tasks,
 ) {
-    let address = parts.config.server.https;
-    let listener = parts.config.server.webhook;
     let metrics = parts.instruments.server.clone();
-    let router = parts
-        .handlers
-        .routes(&parts.config.handlers, metrics.clone());
+    let served = OverTls::new(parts, page);
     let loaded = parts.readiness.condition("certificate loaded");
     // Only the requests are waited for: whoever follows the certificates lasts as long as the rest.
-    let (shutdown, observer) = (drain.part(), drain.observer());
-    let background = background.clone();
+    let (shutdown, observer) = (ends.drain.part(), ends.drain.observer());
+    let background = ends.background.clone();
     tasks.spawn(async move {
         let initial = tokio::select! {
             first = certificates.first() => first?,
             () = shutdown.draining() => return Ok(()),
         };
         let store = Arc::new(CertificateStore::new(initial, metrics.clone())?);
-        let transport = Transport::Tls(Arc::clone(&store));
-        let listener = Listener::bind(address, listener, transport, metrics).await?;
+        let bind = |address, settings| {
+            let transport = Transport::Tls(Arc::clone(&store));
+            Listener::bind(address, settings, transport, metrics.clone())
+        };
+        let (address, settings, router) = served.calls;
+        let listener = bind(address, settings)?;
+        let metrics = match served.metrics {
+            None => None,
+            Some((address, settings, router)) => Some((bind(address, settings)?, router)),
+        };
         tracing::info!(%address, "serving webhook and extender");
         loaded.met();
-        let keeping = certificates.run(store, background, observer);
-        tokio::join!(listener.serve(router, shutdown), keeping);
+        let scrapes = async {
+            if let Some((listener, router)) = metrics {
+                listener.serve(router, observer.clone()).await;
+            }
+        };
+        let keeping = certificates.run(Arc::clone(&store), background, observer.clone());
+        tokio::join!(listener.serve(router, shutdown), scrapes, keeping);
         Ok(())
     });
+}
+
+/// The two ends of the service: that of its requests, and that of what runs in the background.
+pub(super) struct Ends<'a> {
+    pub(super) drain: &'a Drain,
+    pub(super) background: &'a CancellationToken,
 }

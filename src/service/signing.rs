@@ -12,7 +12,8 @@ use super::{client, failure};
 use crate::certificates::{Serving, Signer, signer};
 use crate::config::Config;
 use crate::server::{
-    Drain, Listener, ListenerSettings, Metrics, Probes, Readiness, Shutdown, Transport, signals,
+    Drain, Listener, ListenerSettings, Metrics, MetricsPage, Probes, Readiness, ScrapeAccess,
+    Transport, signals,
 };
 use crate::telemetry;
 
@@ -30,9 +31,9 @@ pub async fn sign(config: Config) -> anyhow::Result<()> {
     let signer = signer(&config, metrics.clone()).await?;
     let drain = Drain::new(config.server.drain);
     let mut tasks = Tasks::new();
-    let probes = probes(&config, &metrics, readiness, drain.observer()).await?;
+    let (probes, scrapes) = listeners(&config, &metrics, readiness, &drain)?;
     tasks.spawn(async move {
-        probes.await;
+        tokio::join!(probes, scrapes);
         Ok(())
     });
     let cancel = CancellationToken::new();
@@ -71,22 +72,32 @@ pub(crate) async fn signer(config: &Config, metrics: signer::Metrics) -> anyhow:
     Ok(Signer::new(client, namespace, settings.clone(), metrics))
 }
 
-/// The listener for kubelet and Prometheus, bound.
-async fn probes(
+/// The listeners for kubelet and for Prometheus, bound. What is counted here names no tenant, so that
+/// nobody is asked who they are.
+fn listeners(
     config: &Config,
     signing: &signer::Metrics,
     readiness: Readiness,
-    shutdown: Shutdown,
-) -> anyhow::Result<impl Future<Output = ()> + use<>> {
+    drain: &Drain,
+) -> anyhow::Result<(
+    impl Future<Output = ()> + use<>,
+    impl Future<Output = ()> + use<>,
+)> {
     let metrics = Metrics::default();
     let mut registry = telemetry::registry();
     signing.register(&mut registry);
-    let settings = ListenerSettings::new("probes");
-    let listener = Listener::bind(config.server.http, settings, Transport::Plain, metrics).await?;
+    let bind =
+        |address, settings| Listener::bind(address, settings, Transport::Plain, metrics.clone());
+    let for_kubelet = bind(config.server.http, ListenerSettings::for_probes())?;
+    let for_prometheus = bind(config.server.metrics, ListenerSettings::for_metrics())?;
     let probes = Probes {
         readiness,
-        registry: Arc::new(registry),
-        shutdown: shutdown.clone(),
+        shutdown: drain.observer(),
     };
-    Ok(listener.serve(probes.into_router(), shutdown))
+    let page = MetricsPage::new(Arc::new(registry));
+    let page = page.into_router(ScrapeAccess::Everybody);
+    Ok((
+        for_kubelet.serve(probes.into_router(), drain.observer()),
+        for_prometheus.serve(page, drain.observer()),
+    ))
 }

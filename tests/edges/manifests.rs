@@ -10,26 +10,27 @@ mod read;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use evenkeel::certificates::Serving;
 use evenkeel::cluster::access::{self, Identity, Need, Scope};
 use evenkeel::config::{Config, Sources};
+use evenkeel::server::MetricsAuthentication;
+use evenkeel::service::Ending;
 use evenkeel_kubernetes::plan::Operation;
 use evenkeel_kubernetes::plan::certificate_secret::{self, Files};
 use serde_json::{Value, json};
 
 use read::{
-    base, built, built_in, documents, environment, find, named, overlays, root, strings, text,
+    base, built, built_in, combined, documents, environment, find, named, overlays, root, strings,
+    text,
 };
 
 /// Values on which the manifests have to agree with the code.
 mod code {
     pub(super) const NAMESPACE: &str = "evenkeel-system";
-    pub(super) const LIVEZ: &str = "/livez";
-    pub(super) const READYZ: &str = "/readyz";
-    pub(super) const METRICS: &str = "/metrics";
 
-    pub(super) use evenkeel::server::paths::{FILTER, MUTATE, PRIORITIZE};
+    pub(super) use evenkeel::server::paths::{FILTER, LIVEZ, METRICS, MUTATE, PRIORITIZE, READYZ};
     pub(super) use evenkeel_kubernetes::annotations::{
         BOUNDS, ENABLED, HEADROOM_RETURNED, SCALING_STATUS,
     };
@@ -187,13 +188,28 @@ fn the_containers_ports_are_those_of_the_configuration() {
         ports,
         &json!([
             {"name": "https", "containerPort": config.server.https.port()},
-            {"name": "http", "containerPort": config.server.http.port()},
+            {"name": "metrics", "containerPort": config.server.metrics.port()},
+            {"name": "probes", "containerPort": config.server.http.port()},
         ])
     );
     let metrics = find(&objects, "Service", "evenkeel-metrics");
     let port = &metrics["spec"]["ports"][0];
-    assert_eq!(port["port"], config.server.http.port());
-    assert_eq!(port["targetPort"], "http");
+    assert_eq!(port["port"], config.server.metrics.port());
+    assert_eq!(port["targetPort"], "metrics");
+    for service in objects.iter().filter(|object| object["kind"] == "Service") {
+        assert!(!service.to_string().contains("probes"), "{service}");
+        assert_eq!(service["spec"]["ipFamilyPolicy"], "PreferDualStack");
+    }
+    for listener in [
+        config.server.https,
+        config.server.http,
+        config.server.metrics,
+    ] {
+        assert!(
+            listener.ip().is_unspecified() && listener.is_ipv6(),
+            "{listener}"
+        );
+    }
     assert!(config.server.dashboard.ip().is_loopback());
 }
 
@@ -206,25 +222,85 @@ fn kubelet_probes_the_paths_that_are_served() {
             ("livenessProbe", code::LIVEZ),
             ("readinessProbe", code::READYZ),
         ] {
-            let expected = json!({"path": path, "port": "http"});
+            let expected = json!({"path": path, "port": "probes"});
             assert_eq!(container[probe]["httpGet"], expected, "{name} {probe}");
         }
     }
-    let monitor = &documents("deploy/components/prometheus-operator/service-monitor.yaml")[0];
-    assert_eq!(monitor["spec"]["endpoints"][0]["path"], code::METRICS);
-    assert_eq!(monitor["spec"]["endpoints"][0]["port"], "http");
 }
 
 #[test]
-fn the_grace_period_covers_the_drain() {
+fn prometheus_shows_its_token_to_a_server_that_it_knows() {
+    let objects = base();
+    let monitor = &documents("deploy/components/prometheus-operator/service-monitor.yaml")[0];
+    let endpoint = &monitor["spec"]["endpoints"][0];
+    assert_eq!(endpoint["path"], code::METRICS);
+    let service = find(&objects, "Service", "evenkeel-metrics");
+    assert_eq!(endpoint["port"], service["spec"]["ports"][0]["name"]);
+    assert_eq!(endpoint["scheme"], "https");
+    assert!(endpoint["bearerTokenFile"].is_string());
+    let Serving::SelfManaged(own) = configuration(&objects).certificates.serving else {
+        panic!("the base makes its own certificates");
+    };
+    let tls = &endpoint["tlsConfig"];
+    assert!(tls["insecureSkipVerify"].is_null());
+    assert_eq!(tls["ca"]["secret"]["name"], own.serving_secret_name);
+    let name = tls["serverName"].as_str().unwrap();
+    let names = own.services.iter();
+    let mut names = names.map(|service| format!("{service}.{}.svc", code::NAMESPACE));
+    assert!(names.any(|served| served == name), "{name}");
+    let reader = find(&objects, "ClusterRole", "evenkeel-metrics-reader");
+    let rule = json!([{"nonResourceURLs": [code::METRICS], "verbs": ["get"]}]);
+    assert_eq!(reader["rules"], rule);
+}
+
+#[test]
+fn open_metrics_ask_nobody_and_need_no_right_to() {
+    let Some(objects) = built("deploy/overlays/open-metrics") else {
+        return;
+    };
+    let config = configuration(&objects);
+    let open = MetricsAuthentication::None;
+    assert_eq!(config.server.metrics_authentication, open);
+    let mut needed = access(Identity::Service, Need::Always);
+    needed.extend(access(Identity::Service, Need::SelfManagedCertificates));
+    assert_eq!(granted(&objects, Identity::Service), needed);
+}
+
+/// Components combine, and each knows what of the others it changes.
+#[test]
+fn the_service_monitor_follows_the_other_components() {
+    let monitor = |components: &[&str]| {
+        let components: Vec<_> = components
+            .iter()
+            .map(|name| format!("deploy/components/{name}"))
+            .collect();
+        let objects = combined(&components)?;
+        Some(find(&objects, "ServiceMonitor", "evenkeel")["spec"]["endpoints"][0].clone())
+    };
+    let Some(given) = monitor(&["prometheus-operator", "cert-manager"]) else {
+        return;
+    };
+    let secret = &given["tlsConfig"]["ca"]["secret"]["name"];
+    assert_eq!(*secret, "evenkeel-serving");
+    let open = monitor(&["prometheus-operator", "open-metrics"]).unwrap();
+    assert_eq!(open["scheme"], "http");
+    assert!(open["tlsConfig"].is_null() && open["bearerTokenFile"].is_null());
+}
+
+/// From the values that the service goes by.
+#[test]
+fn the_parts_of_the_end_add_up_to_less_than_the_grace_period() {
     let objects = base();
     let pod = &find(&objects, "Deployment", "evenkeel")["spec"]["template"]["spec"];
-    let before = pod["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"].as_u64();
-    let drain = configuration(&objects).server.drain.timeout.as_secs();
-    let grace = pod["terminationGracePeriodSeconds"].as_u64().unwrap();
+    let seconds = |value: &Value| Duration::from_secs(value.as_u64().unwrap());
+    let before = seconds(&pod["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"]);
+    let ending = Ending::of(&configuration(&objects));
+    let grace = seconds(&pod["terminationGracePeriodSeconds"]);
+    let longest = before + ending.longest();
+    assert!(longest < grace, "{longest:?}: {before:?} and {ending:?}");
     assert!(
-        grace >= before.unwrap() + drain + 5,
-        "{grace} s for {before:?} s + {drain} s"
+        ending.longest() > ending.drain.timeout,
+        "the drain is one part of several"
     );
 }
 
@@ -433,6 +509,7 @@ fn granted_is_what_the_code_calls_and_nothing_else() {
     for identity in [Identity::Service, Identity::Signer] {
         let mut needed = access(identity, Need::Always);
         needed.extend(access(identity, Need::SelfManagedCertificates));
+        needed.extend(access(identity, Need::AuthenticatedMetrics));
         assert!(!needed.is_empty());
         let granted = granted(&base(), identity);
         let missing: Vec<_> = needed.difference(&granted).collect();
@@ -542,11 +619,21 @@ fn no_service_leads_to_the_signer_but_the_one_for_metrics() {
         args,
         ["certs", "sign", "--config", "/etc/evenkeel/config.yaml"]
     );
-    let port = configuration(&objects).server.http.port();
+    let server = configuration(&objects).server;
     assert_eq!(
         container["ports"],
-        json!([{"name": "http", "containerPort": port}])
+        json!([
+            {"name": "metrics", "containerPort": server.metrics.port()},
+            {"name": "probes", "containerPort": server.http.port()},
+        ])
     );
+    // In plain HTTP, so that no reader's token is sent.
+    let monitor = &documents("deploy/components/prometheus-operator/service-monitor.yaml")[0];
+    let endpoint = &monitor["spec"]["endpoints"][1];
+    let service = find(&objects, "Service", "evenkeel-signer-metrics");
+    assert_eq!(endpoint["port"], service["spec"]["ports"][0]["name"]);
+    assert_eq!(endpoint["scheme"], "http");
+    assert!(endpoint["bearerTokenFile"].is_null());
     assert_eq!(signer["replicas"], 1);
 }
 
@@ -733,9 +820,9 @@ fn the_network_policy_admits_callers_that_no_selector_matches() {
     let closed = rules.iter().find(|rule| !rule["from"].is_null()).unwrap();
     assert_eq!(
         closed["ports"],
-        json!([{"port": "http", "protocol": "TCP"}])
+        json!([{"port": "metrics", "protocol": "TCP"}])
     );
-    assert_eq!(rules.len(), 2);
+    assert_eq!(rules.len(), 2, "and nobody reaches the probes");
 }
 
 #[test]
@@ -776,10 +863,9 @@ fn with_cert_manager_evenkeel_has_no_right_to_secrets() {
     let Some(objects) = built("deploy/overlays/cert-manager") else {
         return;
     };
-    assert_eq!(
-        granted(&objects, Identity::Service),
-        access(Identity::Service, Need::Always)
-    );
+    let mut needed = access(Identity::Service, Need::Always);
+    needed.extend(access(Identity::Service, Need::AuthenticatedMetrics));
+    assert_eq!(granted(&objects, Identity::Service), needed);
     assert!(granted(&objects, Identity::Signer).is_empty());
     let names = objects.iter().map(|object| &object["metadata"]["name"]);
     let signers: Vec<_> = names
@@ -903,6 +989,7 @@ fn the_second_scheduler_serves_the_name_that_admission_sets() {
     );
     let mut needed = access(Identity::Service, Need::Always);
     needed.extend(access(Identity::Service, Need::SelfManagedCertificates));
+    needed.extend(access(Identity::Service, Need::AuthenticatedMetrics));
     needed.extend(access(Identity::Service, Need::SecondScheduler));
     assert_eq!(granted(&objects, Identity::Service), needed);
     let role = find(&objects, "Role", "evenkeel-scheduler");

@@ -93,7 +93,7 @@ async fn serve_files(files: CertificateFiles, bundle: Bundle) -> Watched {
     let initial = watch.load().await.unwrap().expect("the first look");
     let metrics = Metrics::default();
     let store = Arc::new(CertificateStore::new(initial, metrics.clone()).unwrap());
-    let server = Running::start_with(store, metrics, bundle, Options::default()).await;
+    let server = Running::start_with(store, metrics, bundle, Options::default());
     let drain = Drain::new(Options::default().drain);
     let shutdown: Shutdown = drain.observer();
     let store = Arc::clone(&server.store);
@@ -303,7 +303,7 @@ async fn a_client_with_the_bundle_of_half_a_year_ago_is_served_for_eleven_years(
     let metrics = Metrics::default();
     let store = Arc::new(CertificateStore::new(change(&bundle), metrics.clone()).unwrap());
     let options = Options::default();
-    let server = Running::start_with(store, metrics, bundle.clone(), options).await;
+    let server = Running::start_with(store, metrics, bundle.clone(), options);
     let mut published = vec![(start, bundle.ca_bundle())];
     let mut authorities = 1;
     for day in (0..11 * 365).step_by(9) {
@@ -346,8 +346,7 @@ async fn through_a_rotation_of_all_keys_clients_of_both_generations_are_served()
     let first = Bundle::generate(start, &names, &validity).unwrap();
     let store = CertificateStore::new(change(&first), Metrics::default()).unwrap();
     let options = Options::default();
-    let server =
-        Running::start_with(Arc::new(store), Metrics::default(), first.clone(), options).await;
+    let server = Running::start_with(Arc::new(store), Metrics::default(), first.clone(), options);
     let mut kept = Kept::from(first.clone());
     kept.request = Some("24h".parse().unwrap());
     let old_caller = first.issue_scheduler_client(start, HOUR * 48).unwrap();

@@ -18,7 +18,6 @@ use crate::support::control_plane::clear;
 use crate::support::control_plane::evenkeel::Evenkeel;
 use crate::support::control_plane::manifests::{self, NAMESPACE};
 use crate::support::control_plane::objects::{self, PodSketch};
-use crate::support::control_plane::page;
 use crate::support::control_plane::process::Signal;
 use crate::support::control_plane::signer::Signer;
 use crate::support::control_plane::wait::{eventually, holds};
@@ -79,8 +78,7 @@ fn a_healthy_installation_has_no_errors_and_planted_faults_are_found() {
 
 /// What checks look for under a name is really exported under it.
 async fn assert_exports(evenkeel: &Evenkeel) {
-    let page = page::text(&format!("http://127.0.0.1:{}/metrics", evenkeel.http)).await;
-    let page = page.expect("metrics are answered");
+    let page = evenkeel.page().await;
     for line in METRICS.lines().filter(|line| !line.starts_with('#')) {
         let name = line
             .split(['{', ' '])
@@ -177,7 +175,7 @@ fn examine(plane: &ControlPlane) -> Diagnosis {
 
 /// The shipped Deployment, with Pods that lead to the process and an endpoint for kube-scheduler.
 async fn run_deployment(client: &Client, evenkeel: &Evenkeel) {
-    manifests::deploy(client, evenkeel.http).await;
+    manifests::deploy(client, evenkeel.metrics).await;
     let address = own_address().to_string();
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), NAMESPACE);
     eventually("the Deployment is ready", async || {

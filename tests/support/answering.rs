@@ -17,7 +17,7 @@ use evenkeel::server::handlers::{self, Handlers};
 use evenkeel::server::tls::{
     Authority, CertificateStore, Change, ClientAuthorities, Peer, ServerCertificate,
 };
-use evenkeel::server::{self, Metrics};
+use evenkeel::server::{self, BodyPace, Metrics};
 use evenkeel::telemetry::{self, Registry};
 use evenkeel_clock as clock;
 use evenkeel_core::placement::balance::Normalization;
@@ -193,8 +193,13 @@ impl Asked {
             extender_body: units::Bytes(EXTENDER_BODY),
             admission_concurrency: many,
             extender_concurrency: many,
-            body_time: Duration::from_secs(60),
-            body_budget: units::Bytes(4 * EXTENDER_BODY),
+            body_pace: BodyPace {
+                grace: Duration::from_secs(60),
+                rate: units::Bytes(EXTENDER_BODY),
+                longest: Duration::from_secs(60),
+            },
+            admission_budget: units::Bytes(4 * ADMISSION_BODY),
+            extender_budget: units::Bytes(4 * EXTENDER_BODY),
         };
         Self {
             router: handlers.routes(&settings, server::Metrics::default()),

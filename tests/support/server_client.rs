@@ -20,7 +20,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::time_provider::TimeProvider;
 use rustls::{ClientConfig, RootCertStore};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -42,6 +42,8 @@ pub(crate) struct Trust {
     pub certificate: Option<ClientCertificate>,
     /// The client's clock, where it is not the machine's.
     pub now: Option<Timestamp>,
+    /// Its own address on loopback, where it is not the usual one.
+    pub from: Option<[u8; 4]>,
 }
 
 impl Trust {
@@ -50,6 +52,14 @@ impl Trust {
             authorities: authorities.into(),
             certificate: None,
             now: None,
+            from: None,
+        }
+    }
+
+    pub(crate) fn from(self, address: [u8; 4]) -> Self {
+        Self {
+            from: Some(address),
+            ..self
         }
     }
 
@@ -240,9 +250,16 @@ pub(crate) async fn connect_tls(
     trust: &Trust,
     http: Http,
 ) -> io::Result<TlsStream<TcpStream>> {
-    let stream = TcpStream::connect(address).await?;
+    let stream = connect(address, trust.from.unwrap_or([127, 0, 0, 1])).await?;
     let name = ServerName::try_from("localhost").unwrap();
     TlsConnector::from(trust.config(http))
         .connect(name, stream)
         .await
+}
+
+/// A TCP connection from an address of loopback.
+pub(crate) async fn connect(address: SocketAddr, from: [u8; 4]) -> io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(SocketAddr::from((from, 0)))?;
+    socket.connect(address).await
 }

@@ -15,8 +15,8 @@ use evenkeel::server::tls::{
     Authority, CertificateStore, Change, ClientAuthorities, ServerCertificate,
 };
 use evenkeel::server::{
-    Call, Drain, DrainSettings, Drained, Endpoint, Limits, Listener, ListenerSettings, Load,
-    Metrics, Probes, Readiness, Routes, Shutdown, Transport,
+    BodyPace, Call, Drain, DrainSettings, Drained, Endpoint, Limits, Listener, ListenerSettings,
+    Load, Metrics, MetricsPage, Probes, Readiness, Routes, ScrapeAccess, Shutdown, Transport,
 };
 use evenkeel::telemetry::{self, Registry};
 use evenkeel_core::units::Bytes;
@@ -30,12 +30,22 @@ pub(crate) const BODY_LIMIT: usize = 64 * 1024;
 /// Long enough for a machine under load; no test waits for it to pass.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// No test waits for it either.
+pub(crate) const PATIENT: BodyPace = BodyPace {
+    grace: PATIENCE,
+    rate: Bytes(1),
+    longest: PATIENCE,
+};
+
 /// What a test chooses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Options {
     pub listener: ListenerSettings,
-    pub body_time: Duration,
+    /// How long readers of the metrics may take.
+    pub reading: Duration,
+    pub body_pace: BodyPace,
     pub concurrency: usize,
+    /// Of each of the two callers.
     pub body_budget: usize,
     pub drain: DrainSettings,
 }
@@ -44,7 +54,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             listener: ListenerSettings::new("test"),
-            body_time: PATIENCE,
+            reading: PATIENCE,
+            body_pace: PATIENT,
             concurrency: 64,
             body_budget: 1024 * BODY_LIMIT,
             drain: DrainSettings {
@@ -66,6 +77,8 @@ pub(crate) struct Running {
     pub hold: Arc<Semaphore>,
     pub readiness: Readiness,
     pub probes: SocketAddr,
+    /// Where `/metrics` is served to everybody.
+    pub scrapes: SocketAddr,
     pub shutdown: Shutdown,
     signal: UnboundedSender<()>,
     drained: JoinHandle<Drained>,
@@ -97,14 +110,14 @@ pub(crate) fn change(bundle: &Bundle) -> Change {
 }
 
 impl Running {
-    pub(crate) async fn start(options: Options) -> Self {
+    pub(crate) fn start(options: Options) -> Self {
         let bundle = bundle();
         let metrics = Metrics::default();
         let store = CertificateStore::new(change(&bundle), metrics.clone()).unwrap();
-        Self::start_with(Arc::new(store), metrics, bundle, options).await
+        Self::start_with(Arc::new(store), metrics, bundle, options)
     }
 
-    pub(crate) async fn start_with(
+    pub(crate) fn start_with(
         store: Arc<CertificateStore>,
         metrics: Metrics,
         bundle: Bundle,
@@ -116,23 +129,26 @@ impl Running {
         let readiness = Readiness::default();
         let hold = Arc::new(Semaphore::new(0));
         let drain = Drain::new(options.drain);
-        let listener = bind(
-            options.listener,
-            Transport::Tls(Arc::clone(&store)),
-            &metrics,
-        )
-        .await;
+        let tls = Transport::Tls(Arc::clone(&store));
+        let listener = bind(options.listener, tls, &metrics);
         let address = listener.local_address().unwrap();
         tokio::spawn(listener.serve(routes(options, &metrics, &hold), drain.part()));
-        let settings = ListenerSettings::new("probes");
-        let listener = bind(settings, Transport::Plain, &metrics).await;
+        let listener = bind(ListenerSettings::for_probes(), Transport::Plain, &metrics);
         let probes = listener.local_address().unwrap();
         let router = Probes {
             readiness: readiness.clone(),
-            registry: Arc::clone(&registry),
             shutdown: drain.observer(),
         }
         .into_router();
+        tokio::spawn(listener.serve(router, drain.observer()));
+        let for_metrics = ListenerSettings {
+            header_timeout: options.reading,
+            ..ListenerSettings::for_metrics()
+        };
+        let listener = bind(for_metrics, Transport::Plain, &metrics);
+        let scrapes = listener.local_address().unwrap();
+        let page = MetricsPage::new(Arc::clone(&registry));
+        let router = page.into_router(ScrapeAccess::Everybody);
         tokio::spawn(listener.serve(router, drain.observer()));
         let (signal, signals) = unbounded();
         Self {
@@ -144,6 +160,7 @@ impl Running {
             hold,
             readiness,
             probes,
+            scrapes,
             shutdown: drain.observer(),
             signal,
             drained: tokio::spawn(drain.run(signals)),
@@ -190,11 +207,9 @@ pub(crate) async fn until(what: &str, condition: impl Fn() -> bool) {
         .unwrap_or_else(|_| panic!("waited in vain for {what}"));
 }
 
-async fn bind(settings: ListenerSettings, transport: Transport, metrics: &Metrics) -> Listener {
+fn bind(settings: ListenerSettings, transport: Transport, metrics: &Metrics) -> Listener {
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    Listener::bind(any, settings, transport, metrics.clone())
-        .await
-        .unwrap()
+    Listener::bind(any, settings, transport, metrics.clone()).unwrap()
 }
 
 fn routes(options: Options, metrics: &Metrics, hold: &Arc<Semaphore>) -> axum::Router {
@@ -202,7 +217,7 @@ fn routes(options: Options, metrics: &Metrics, hold: &Arc<Semaphore>) -> axum::R
         path,
         limits: Limits {
             body: Bytes(BODY_LIMIT as u64),
-            body_time: options.body_time,
+            body_pace: options.body_pace,
             concurrency: NonZeroUsize::new(options.concurrency).unwrap(),
         },
         authority,
@@ -215,14 +230,23 @@ fn routes(options: Options, metrics: &Metrics, hold: &Arc<Semaphore>) -> axum::R
         hold.acquire().await.unwrap().forget();
         format!("held {}", call.body.len())
     };
-    Routes::new(Bytes(options.body_budget as u64), metrics.clone())
-        .with(endpoint("/mutate", None), post(answer))
-        .with(
-            endpoint("/scheduler/filter", Some(Authority::Scheduler)),
-            post(answer),
+    let budget = Bytes(options.body_budget as u64);
+    let scheduler = Some(Authority::Scheduler);
+    Routes::new(metrics.clone())
+        .caller(
+            "admission",
+            budget,
+            [
+                (endpoint("/mutate", None), post(answer)),
+                (endpoint("/hold", None), post(waits)),
+                (endpoint("/panic", None), post(panics)),
+            ],
         )
-        .with(endpoint("/hold", None), post(waits))
-        .with(endpoint("/panic", None), post(panics))
+        .caller(
+            "extender",
+            budget,
+            [(endpoint("/scheduler/filter", scheduler), post(answer))],
+        )
         .into_router()
         .route("/plain", get(async || StatusCode::NO_CONTENT))
 }

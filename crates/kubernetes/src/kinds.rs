@@ -109,6 +109,8 @@ kinds! {
     RoleBinding = "rbac.authorization.k8s.io" "v1" "RoleBinding" "rolebindings";
     ClusterRole = "rbac.authorization.k8s.io" "v1" "ClusterRole" "clusterroles";
     ClusterRoleBinding = "rbac.authorization.k8s.io" "v1" "ClusterRoleBinding" "clusterrolebindings";
+    TokenReview = "authentication.k8s.io" "v1" "TokenReview" "tokenreviews";
+    SubjectAccessReview = "authorization.k8s.io" "v1" "SubjectAccessReview" "subjectaccessreviews";
     MutatingWebhookConfiguration = "admissionregistration.k8s.io" "v1" "MutatingWebhookConfiguration" "mutatingwebhookconfigurations";
     ValidatingAdmissionPolicy = "admissionregistration.k8s.io" "v1" "ValidatingAdmissionPolicy" "validatingadmissionpolicies";
     ValidatingAdmissionPolicyBinding = "admissionregistration.k8s.io" "v1" "ValidatingAdmissionPolicyBinding" "validatingadmissionpolicybindings";
@@ -201,8 +203,8 @@ mod tests {
     use std::collections::HashSet;
 
     use k8s_openapi::api::{
-        admissionregistration::v1 as admission, apps, autoscaling, batch, coordination, core,
-        events, networking, policy, rbac,
+        admissionregistration::v1 as admission, apps, authentication, authorization, autoscaling,
+        batch, coordination, core, events, networking, policy, rbac,
     };
     use k8s_openapi::kube_aggregator::pkg::apis::apiregistration;
     use kube_core::Resource;
@@ -241,6 +243,8 @@ mod tests {
         is::<admission::MutatingWebhookConfiguration>(Kind::MutatingWebhookConfiguration);
         is::<admission::ValidatingAdmissionPolicy>(Kind::ValidatingAdmissionPolicy);
         is::<admission::ValidatingAdmissionPolicyBinding>(Kind::ValidatingAdmissionPolicyBinding);
+        is::<authentication::v1::TokenReview>(Kind::TokenReview);
+        is::<authorization::v1::SubjectAccessReview>(Kind::SubjectAccessReview);
         is::<apiregistration::v1::APIService>(Kind::ApiService);
     }
 

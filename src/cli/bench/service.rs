@@ -18,11 +18,13 @@ use crate::cluster::{self, ClusterState};
 use crate::config::{Config, Sources};
 use crate::server::handlers::{self, Handlers};
 use crate::server::tls::{CertificateStore, Change, ServerCertificate};
-use crate::server::{Drain, DrainSettings, Listener, ListenerSettings, Metrics, Transport};
+use crate::server::{
+    BodyPace, Drain, DrainSettings, Listener, ListenerSettings, Metrics, Transport,
+};
 use evenkeel_clock as clock;
 use evenkeel_core::placement::node_table;
 use evenkeel_core::placement::usage::{Measurement, UsageSample};
-use evenkeel_core::units::{Amount, Resources};
+use evenkeel_core::units::{Amount, Bytes, Resources};
 
 /// A service that answers until it is dropped.
 pub(super) struct Service {
@@ -54,12 +56,14 @@ impl Service {
             },
             metrics.clone(),
         )?;
-        let listener = runtime.block_on(Listener::bind(
+        let within = runtime.enter();
+        let listener = Listener::bind(
             SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             ListenerSettings::new("bench"),
             Transport::Tls(Arc::new(store)),
             metrics.clone(),
-        ))?;
+        )?;
+        drop(within);
         let address = listener.local_address()?;
         let drain = Drain::new(DrainSettings {
             delay: Duration::ZERO,
@@ -102,12 +106,17 @@ impl Drop for Service {
 fn limits() -> handlers::Settings {
     let many = const { NonZeroUsize::new(4096).expect("not zero") };
     handlers::Settings {
-        body_budget: evenkeel_core::units::Bytes(4 << 30),
-        admission_body: evenkeel_core::units::Bytes(4 << 20),
-        extender_body: evenkeel_core::units::Bytes(64 << 20),
+        admission_budget: Bytes(4 << 30),
+        extender_budget: Bytes(4 << 30),
+        admission_body: Bytes(4 << 20),
+        extender_body: Bytes(64 << 20),
         admission_concurrency: many,
         extender_concurrency: many,
-        body_time: Duration::from_secs(10),
+        body_pace: BodyPace {
+            grace: Duration::from_secs(10),
+            rate: Bytes(1 << 20),
+            longest: Duration::from_secs(10),
+        },
     }
 }
 

@@ -9,7 +9,8 @@ use crate::config::{Config, Connection};
 const EXAMPLES: &str = "\
 Examples:
   evenkeel certs sign --config /etc/evenkeel/config.yaml
-  evenkeel certs sign --kubeconfig ~/.kube/config --namespace evenkeel-system --set server.http=127.0.0.1:8081
+  evenkeel certs sign --kubeconfig ~/.kube/config --namespace evenkeel-system \\
+    --set server.http=127.0.0.1:8082 --set server.metrics=127.0.0.1:8445
 
 Makes the certificates of an installation and renews them, keeps them in two Secrets (its own, with
 the keys of the authorities, and the one that the replicas serve from), and writes the caBundle of

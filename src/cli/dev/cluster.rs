@@ -240,6 +240,7 @@ impl Cluster {
         self.tasks.spawn(observer.run());
         let addresses = service::Addresses {
             http: self.addresses.http,
+            metrics: self.addresses.metrics,
             dashboard: self.addresses.dashboard,
         };
         let (timeline, events) = (self.timeline.clone(), self.events.clone());
@@ -290,10 +291,10 @@ impl Cluster {
         &self.kubeconfig
     }
 
-    /// Where the service's probes and metrics are.
+    /// Where the service's metrics are.
     #[must_use]
     pub const fn metrics_address(&self) -> SocketAddr {
-        self.addresses.http
+        self.addresses.metrics
     }
 
     /// Where its dashboard is.

@@ -5,6 +5,7 @@ use crate::config::{Config, ConfigError};
 use crate::doctor::Finding;
 use crate::doctor::observation::{Observation, Replica, Seen, Unseen};
 use crate::metrics::exposition::Exposition;
+use crate::server::MetricsAuthentication;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 
 /// Findings of a check; the error is the finding that its subject could not be read.
@@ -40,6 +41,13 @@ impl<'a> Evidence<'a> {
     pub(super) fn makes_certificates(&self) -> bool {
         self.config()
             .is_none_or(|config| matches!(config.certificates.serving, Serving::SelfManaged(_)))
+    }
+
+    /// Readers of the metrics show tokens, which is the default.
+    pub(super) fn authenticates_metrics(&self) -> bool {
+        self.config().is_none_or(|config| {
+            config.server.metrics_authentication == MetricsAuthentication::Kubernetes
+        })
     }
 
     /// Metrics of each replica: at least one page.

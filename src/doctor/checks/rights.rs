@@ -7,6 +7,7 @@ use super::outside;
 use super::wording::count;
 use crate::doctor::Finding;
 use crate::doctor::Right;
+use evenkeel_kubernetes::kinds::Kind;
 
 const RIGHTS: &str = "rights";
 
@@ -27,6 +28,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     let needed = |right: &&Right| {
         (!right.for_certificates || evidence.makes_certificates())
             && (!right.for_second_scheduler || has_second_scheduler)
+            && (!is_for_metrics(right) || evidence.authenticates_metrics())
     };
     let needed: Vec<&Right> = rights.iter().filter(needed).collect();
     let missing: Vec<&Right> = needed
@@ -66,10 +68,19 @@ fn shown(right: &Right) -> String {
     format!("{} {text}", right.account)
 }
 
+/// Whether readers of the metrics are authenticated by it.
+fn is_for_metrics(right: &Right) -> bool {
+    [Kind::TokenReview, Kind::SubjectAccessReview]
+        .iter()
+        .any(|kind| right.group == kind.group() && right.resource == kind.plural())
+}
+
 /// The manifest that grants it.
-const fn file(right: &Right) -> &'static str {
+fn file(right: &Right) -> &'static str {
     if right.for_certificates {
         "deploy/base/rbac-certificates.yaml"
+    } else if is_for_metrics(right) {
+        "deploy/base/rbac-metrics.yaml"
     } else if right.for_second_scheduler {
         "deploy/components/second-scheduler/rbac.yaml"
     } else {

@@ -1,22 +1,111 @@
 //! The Pods of the Deployment, each asked for its metrics through the API server; without Pods, the
 //! endpoint behind the Service for metrics.
+//!
+//! Where readers of the metrics show tokens, the one that is shown is of the ServiceAccount made for
+//! it and lasts for minutes: it passes through the API server's proxy, which checks no certificate of
+//! a Pod, so that nobody's own token may be sent that way.
 
 use axum::http::Request;
 use futures::future::join_all;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
+use kube::Api;
+use kube::api::PostParams;
 
 use super::read::Reader;
-use crate::doctor::observation::{Replica, Seen, Unseen};
+use crate::doctor::observation::{Observation, Replica, Seen, Unseen};
+use crate::server::MetricsAuthentication;
+use crate::server::paths::{FORWARDED_TOKEN, METRICS};
 
 /// The label of the Deployment's Pods.
 const OURS: &str = "app.kubernetes.io/name=evenkeel";
 /// The name of the container's port for metrics, and its number in the shipped manifests.
-const PORT: (&str, i32) = ("http", 8080);
+const PORT: (&str, i32) = ("metrics", 8444);
 /// The Service for metrics with the name of its port.
-const SERVICE: &str = "evenkeel-metrics:http";
+const SERVICE: &str = "evenkeel-metrics:metrics";
+/// The ServiceAccount in whose name they are read.
+const ACCOUNT: &str = "evenkeel-metrics-reader";
+/// The shortest life of a token that the API server gives.
+const TOKEN_SECONDS: i64 = 600;
+
+/// How the metrics are read.
+struct Access {
+    token: Option<Seen<String>>,
+}
+
+impl Access {
+    /// By a token, unless the configuration says that everybody may read.
+    async fn new(reader: &Reader<'_>, seen: &Observation) -> Self {
+        let config = seen.configured().and_then(Result::ok);
+        let authentication = config.map(|config| config.server.metrics_authentication);
+        let token = match authentication.unwrap_or_default() {
+            MetricsAuthentication::None => None,
+            MetricsAuthentication::Kubernetes => Some(token(reader).await),
+        };
+        Self { token }
+    }
+
+    /// The page at `target`, the part of a path that names a Pod or Service with its port.
+    async fn read(&self, reader: &Reader<'_>, of: &str, target: &str) -> Seen<String> {
+        let (scheme, token) = match &self.token {
+            None => ("", None),
+            Some(Seen::There(token)) => ("https:", Some(token)),
+            Some(other) => return other.clone(),
+        };
+        let namespace = reader.namespace;
+        let path = format!("/api/v1/namespaces/{namespace}/{of}/{scheme}{target}/proxy{METRICS}");
+        let mut request = Request::get(path);
+        if let Some(token) = token {
+            request = request.header(FORWARDED_TOKEN, token);
+        }
+        let request = request.body(Vec::new());
+        let request = request.expect("names of objects are fit for paths, and tokens for headers");
+        let answer = reader.client.request_text(request).await;
+        let name = target.split(':').next().unwrap_or_default();
+        Seen::of(answer, || {
+            format!("get {of}/{name} --subresource=proxy -n {namespace}")
+        })
+    }
+}
+
+async fn token(reader: &Reader<'_>) -> Seen<String> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(reader.client.clone(), reader.namespace);
+    let request = TokenRequest {
+        spec: TokenRequestSpec {
+            expiration_seconds: Some(TOKEN_SECONDS),
+            ..TokenRequestSpec::default()
+        },
+        ..TokenRequest::default()
+    };
+    let made = accounts
+        .create_token_request(ACCOUNT, &PostParams::default(), &request)
+        .await;
+    let token = Seen::of(made, || {
+        let namespace = reader.namespace;
+        format!("create serviceaccounts/{ACCOUNT} --subresource=token -n {namespace}")
+    });
+    match token {
+        Seen::There(TokenRequest { status, .. }) => match status {
+            Some(status) => Seen::There(status.token),
+            None => Seen::Unseen(Unseen::Failed("the API server gave no token".to_owned())),
+        },
+        Seen::Absent => {
+            let missing = format!("there is no ServiceAccount {ACCOUNT} to read them as");
+            Seen::Unseen(Unseen::Failed(missing))
+        }
+        Seen::Unseen(unseen) => Seen::Unseen(unseen),
+    }
+}
+
+/// Adds the replicas to what was seen, or else what runs outside of the cluster.
+pub(super) async fn observe(reader: &Reader<'_>, seen: &mut Observation) {
+    let access = Access::new(reader, seen).await;
+    seen.replicas = read(reader, &access).await;
+    seen.outside = outside(reader, &access, &seen.replicas).await;
+}
 
 /// The replicas, those that have ended left out.
-pub(super) async fn read(reader: &Reader<'_>) -> Seen<Vec<Replica>> {
+async fn read(reader: &Reader<'_>, access: &Access) -> Seen<Vec<Replica>> {
     let pods = match reader.all_own::<Pod>(OURS).await {
         Seen::There(pods) => pods,
         Seen::Absent => return Seen::Absent,
@@ -30,25 +119,19 @@ pub(super) async fn read(reader: &Reader<'_>) -> Seen<Vec<Replica>> {
         pod.metadata.deletion_timestamp.is_none() && !matches!(phase, Some("Succeeded" | "Failed"))
     };
     let asked = pods.into_iter().filter(lives).map(async |pod| Replica {
-        metrics: metrics(reader, &pod).await,
+        metrics: metrics(reader, access, &pod).await,
         pod,
     });
     Seen::There(join_all(asked).await)
 }
 
-async fn metrics(reader: &Reader<'_>, pod: &Pod) -> Seen<String> {
-    let namespace = reader.namespace;
+async fn metrics(reader: &Reader<'_>, access: &Access, pod: &Pod) -> Seen<String> {
     let name = pod.metadata.name.as_deref().unwrap_or_default();
-    let port = port(pod);
-    let path = format!("/api/v1/namespaces/{namespace}/pods/{name}:{port}/proxy/metrics");
-    let request = Request::get(path).body(Vec::new());
-    let request = request.expect("names of objects are fit for paths");
-    let answer = reader.client.request_text(request).await;
-    let right = || format!("get pods/{name} --subresource=proxy -n {namespace}");
-    match Seen::of(answer, right) {
+    let target = format!("{name}:{}", port(pod));
+    match access.read(reader, "pods", &target).await {
         // The Pod is there: its metrics are not, or this API server does not pass calls on.
         Seen::Absent => {
-            let nothing = format!("{name} does not answer at /metrics");
+            let nothing = format!("{name} does not answer at {METRICS}");
             Seen::Unseen(Unseen::Failed(nothing))
         }
         seen => seen,
@@ -57,18 +140,15 @@ async fn metrics(reader: &Reader<'_>, pod: &Pod) -> Seen<String> {
 
 /// Metrics of a service that runs outside of the cluster, asked through the Service that leads
 /// there; absent where Pods of Evenkeel are found.
-pub(super) async fn outside(reader: &Reader<'_>, replicas: &Seen<Vec<Replica>>) -> Seen<String> {
+async fn outside(
+    reader: &Reader<'_>,
+    access: &Access,
+    replicas: &Seen<Vec<Replica>>,
+) -> Seen<String> {
     if !replicas.there().is_some_and(Vec::is_empty) {
         return Seen::Absent;
     }
-    let namespace = reader.namespace;
-    let path = format!("/api/v1/namespaces/{namespace}/services/{SERVICE}/proxy/metrics");
-    let request = Request::get(path).body(Vec::new());
-    let request = request.expect("names of objects are fit for paths");
-    let answer = reader.client.request_text(request).await;
-    Seen::of(answer, || {
-        format!("get services/{SERVICE} --subresource=proxy -n {namespace}")
-    })
+    access.read(reader, "services", SERVICE).await
 }
 
 fn port(pod: &Pod) -> i32 {

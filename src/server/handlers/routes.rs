@@ -1,14 +1,13 @@
 //! Paths of the HTTPS listener, each with its handler and its limits.
 
 use std::num::NonZeroUsize;
-use std::time::Duration;
 
 use axum::Router;
 use axum::routing::post;
 
 use super::{Handlers, admission, extender};
 use crate::server::tls::Authority;
-use crate::server::{Endpoint, Limits, Metrics, Routes, paths};
+use crate::server::{BodyPace, Endpoint, Limits, Metrics, Routes, paths};
 use evenkeel_core::units::Bytes;
 
 /// Limits of the two callers.
@@ -22,17 +21,18 @@ pub struct Settings {
     pub admission_concurrency: NonZeroUsize,
     /// Extender calls answered at a time.
     pub extender_concurrency: NonZeroUsize,
-    /// Time that a body may take to arrive.
-    pub body_time: Duration,
-    /// Memory that the bodies of all requests may take together.
-    pub body_budget: Bytes,
+    pub body_pace: BodyPace,
+    /// Memory that the bodies of AdmissionReviews may take together.
+    pub admission_budget: Bytes,
+    /// Memory that the bodies of extender calls may take together.
+    pub extender_budget: Bytes,
 }
 
 impl Settings {
     fn admission(&self) -> Limits {
         Limits {
             body: self.admission_body,
-            body_time: self.body_time,
+            body_pace: self.body_pace,
             concurrency: self.admission_concurrency,
         }
     }
@@ -40,7 +40,7 @@ impl Settings {
     fn extender(&self) -> Limits {
         Limits {
             body: self.extender_body,
-            body_time: self.body_time,
+            body_pace: self.body_pace,
             concurrency: self.extender_concurrency,
         }
     }
@@ -63,12 +63,15 @@ impl Handlers {
             path: paths::PRIORITIZE,
             ..filter
         };
-        Routes::new(settings.body_budget, metrics)
-            .with(mutate, post(admission::mutate).with_state(self.clone()))
-            .with(filter, post(extender::filter).with_state(self.clone()))
-            .with(
-                prioritize,
-                post(extender::prioritize).with_state(self.clone()),
+        let mutates = post(admission::mutate).with_state(self.clone());
+        let filters = post(extender::filter).with_state(self.clone());
+        let prioritizes = post(extender::prioritize).with_state(self.clone());
+        Routes::new(metrics)
+            .caller("admission", settings.admission_budget, [(mutate, mutates)])
+            .caller(
+                "extender",
+                settings.extender_budget,
+                [(filter, filters), (prioritize, prioritizes)],
             )
             .into_router()
     }

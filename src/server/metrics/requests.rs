@@ -64,6 +64,11 @@ struct PathLabel {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallerLabel {
+    caller: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabel {
     path: &'static str,
     status: Class,
@@ -78,9 +83,9 @@ pub(super) struct RequestMetrics {
     shed: Family<PathLabel, Counter>,
     cancelled: Family<PathLabel, Counter>,
     panics: Family<PathLabel, Counter>,
-    overloaded: Family<PathLabel, Counter>,
-    pub(super) body_room_held: Gauge,
-    pub(super) body_room_refused: Counter,
+    body_room_held: Family<CallerLabel, Gauge>,
+    body_room_refused: Family<CallerLabel, Counter>,
+    bodies_cut: Family<CallerLabel, Counter>,
 }
 
 impl Default for RequestMetrics {
@@ -92,9 +97,9 @@ impl Default for RequestMetrics {
             shed: Family::default(),
             cancelled: Family::default(),
             panics: Family::default(),
-            overloaded: Family::default(),
-            body_room_held: Gauge::default(),
-            body_room_refused: Counter::default(),
+            body_room_held: Family::default(),
+            body_room_refused: Family::default(),
+            bodies_cut: Family::default(),
         }
     }
 }
@@ -108,9 +113,9 @@ impl RequestMetrics {
             shed,
             cancelled,
             panics,
-            overloaded,
             body_room_held,
             body_room_refused,
+            bodies_cut,
         } = self.clone();
         registry.register("http_requests", "Requests answered", requests);
         registry.register_with_unit(
@@ -135,11 +140,6 @@ impl RequestMetrics {
             cancelled,
         );
         registry.register("http_panics", "Requests whose handler panicked", panics);
-        registry.register(
-            "http_requests_overloaded",
-            "Requests refused unread, since too many were waiting already",
-            overloaded,
-        );
         registry.register_with_unit(
             "http_body_room_held",
             "What the bodies of requests hold of server.bodyBudget",
@@ -151,6 +151,21 @@ impl RequestMetrics {
             "Requests refused since other bodies held what theirs needs of server.bodyBudget",
             body_room_refused,
         );
+        registry.register(
+            "http_bodies_cut",
+            "Bodies that were arriving for longest when others needed their room",
+            bodies_cut,
+        );
+    }
+
+    /// The handles of the room for one caller's bodies.
+    pub(super) fn room(&self, caller: &'static str) -> RoomMetrics {
+        let label = CallerLabel { caller };
+        RoomMetrics {
+            held: self.body_room_held.get_or_create_owned(&label),
+            refused: self.body_room_refused.get_or_create_owned(&label),
+            cut: self.bodies_cut.get_or_create_owned(&label),
+        }
     }
 
     /// The handles of one path.
@@ -166,7 +181,6 @@ impl RequestMetrics {
             shed: self.shed.get_or_create_owned(&label),
             cancelled: self.cancelled.get_or_create_owned(&label),
             panics: self.panics.get_or_create_owned(&label),
-            overloaded: self.overloaded.get_or_create_owned(&label),
         }
     }
 }
@@ -182,8 +196,17 @@ pub(in crate::server) struct PathMetrics {
     /// Requests whose client left.
     pub cancelled: Counter,
     pub panics: Counter,
-    /// Requests that did not even get their turn to be shed.
-    pub overloaded: Counter,
+}
+
+/// The handles of the room for one caller's bodies.
+#[derive(Debug)]
+pub(in crate::server) struct RoomMetrics {
+    /// What bodies hold of it, in bytes.
+    pub held: Gauge,
+    /// Bodies for which there was none.
+    pub refused: Counter,
+    /// Bodies that made way for others.
+    pub cut: Counter,
 }
 
 impl PathMetrics {

@@ -100,6 +100,12 @@ impl Peer {
         }
     }
 
+    /// True where an authority that is configured has signed its certificate.
+    pub(in crate::server) fn is_known(&self, now: Timestamp) -> bool {
+        self.identity(now)
+            .is_ok_and(|ClientIdentity { authorities }| !authorities.is_empty())
+    }
+
     /// Whose client this is at `now`.
     fn identity(&self, now: Timestamp) -> Result<ClientIdentity, CertificateError> {
         if self.not_after.is_none_or(|end| end <= now) {

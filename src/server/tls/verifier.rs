@@ -2,7 +2,8 @@
 //!
 //! A certificate that is unknown or expired must not keep a client from the paths that need none,
 //! so the handshake only proves that the client holds the key of what it shows; who signed it is
-//! looked at when a path asks.
+//! looked at when a path asks. The chain is kept as long as the connection, so that one which is longer
+//! than any caller's is refused.
 
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{
@@ -10,7 +11,13 @@ use rustls::crypto::{
 };
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+
+/// Certificates in a chain, and its bytes. kube-scheduler shows one of less than 1 KiB, or of 2 KiB with
+/// RSA, and perhaps two of authorities between. With the bounds of connections, a peer's chains take
+/// 4 MiB at most, and all of them 17 MiB.
+const LONGEST_CHAIN: usize = 4;
+const LARGEST_CHAIN: usize = 16 * 1024;
 
 #[derive(Debug)]
 pub(super) struct AnyClient {
@@ -39,10 +46,15 @@ impl ClientCertVerifier for AnyClient {
 
     fn verify_client_cert(
         &self,
-        _own: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
+        own: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
         _now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
+        let size: usize = intermediates.iter().map(|one| one.len()).sum();
+        if intermediates.len() >= LONGEST_CHAIN || own.len() + size > LARGEST_CHAIN {
+            let error = CertificateError::ApplicationVerificationFailure;
+            return Err(Error::InvalidCertificate(error));
+        }
         Ok(ClientCertVerified::assertion())
     }
 
@@ -66,5 +78,28 @@ impl ClientCertVerifier for AnyClient {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_longer_than_a_callers_is_refused() {
+        let client = AnyClient::new(Vec::new());
+        for (own, intermediates, accepted) in [
+            (900, vec![], true),
+            (2000, vec![2000; 3], true),
+            (900, vec![900; 4], false),
+            (LARGEST_CHAIN, vec![], true),
+            (LARGEST_CHAIN, vec![1], false),
+        ] {
+            let certificate = |size| CertificateDer::from(vec![0; size]);
+            let between: Vec<_> = intermediates.iter().copied().map(certificate).collect();
+            let now = UnixTime::since_unix_epoch(std::time::Duration::ZERO);
+            let judged = client.verify_client_cert(&certificate(own), &between, now);
+            assert_eq!(judged.is_ok(), accepted, "{own} and {intermediates:?}");
+        }
     }
 }

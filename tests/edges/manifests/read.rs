@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::overlay::moved;
+use crate::support::overlay::{from, moved};
 
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -48,6 +48,21 @@ pub(crate) fn overlays() -> Vec<String> {
         .collect();
     assert!(names.len() >= 4, "{names:?}");
     names
+}
+
+/// The objects that `kubectl apply -k` would send for somebody's overlay of the base with
+/// `components`; none where there is no kubectl.
+pub(crate) fn combined(components: &[String]) -> Option<Vec<Value>> {
+    let overlay = tempfile::tempdir().unwrap();
+    let base = [String::from("deploy/base")];
+    let text = format!(
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n\
+         resources: {:?}\ncomponents: {:?}\n",
+        from(overlay.path(), &base),
+        from(overlay.path(), components)
+    );
+    fs::write(overlay.path().join("kustomization.yaml"), text).unwrap();
+    built(overlay.path().to_str().unwrap())
 }
 
 /// The objects that `kubectl apply -k` would send for somebody's overlay that puts `folder` into

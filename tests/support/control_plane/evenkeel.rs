@@ -17,9 +17,11 @@ use super::wait::{eventually, holds};
 /// One replica.
 #[derive(Debug)]
 pub(crate) struct Evenkeel {
-    /// The port of probes and metrics, at every address of the machine: the API server passes
-    /// nothing on to loopback.
-    pub http: u16,
+    http: u16,
+    /// The port of metrics for authenticated readers, at every address of the machine: the API server
+    /// passes nothing on to loopback.
+    pub metrics: u16,
+    dashboard: u16,
     configuration: Value,
     volume: Volume,
     process: Process,
@@ -36,12 +38,13 @@ impl Evenkeel {
         https: u16,
         mut configuration: Value,
     ) -> Self {
-        let http = free_port();
+        let (http, metrics, dashboard) = (free_port(), free_port(), free_port());
         let ours = json!({
             "server": {
                 "https": format!("127.0.0.1:{https}"),
-                "http": format!("0.0.0.0:{http}"),
-                "dashboard": format!("127.0.0.1:{}", free_port()),
+                "http": format!("127.0.0.1:{http}"),
+                "metrics": format!("[::]:{metrics}"),
+                "dashboard": format!("127.0.0.1:{dashboard}"),
             },
             "leaderElection": {"identity": name},
         });
@@ -61,6 +64,8 @@ impl Evenkeel {
         let process = Process::spawn(name, &mut command, folder);
         let mut replica = Self {
             http,
+            metrics,
+            dashboard,
             configuration,
             volume,
             process,
@@ -82,11 +87,17 @@ impl Evenkeel {
         .await;
     }
 
+    /// The page of its metrics, as whoever may forward a port reads it.
+    pub(crate) async fn page(&self) -> String {
+        let url = format!("http://127.0.0.1:{}/metrics", self.dashboard);
+        page::text(&url).await.expect("metrics are answered")
+    }
+
     /// The sum of the samples of its metric `name` that carry `labels`; 0 where there is none yet.
     pub(crate) async fn metric(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
-        let url = format!("http://127.0.0.1:{}/metrics", self.http);
-        let text = page::text(&url).await.expect("metrics are answered");
-        Exposition::parse(&text).sum(name, labels).unwrap_or(0.0)
+        Exposition::parse(&self.page().await)
+            .sum(name, labels)
+            .unwrap_or(0.0)
     }
 
     /// Panics if the process has ended.

@@ -108,15 +108,15 @@ async fn install_in(
     }
 }
 
-/// Makes the shipped Deployments real ones, whose Pods answer probes and metrics at the port `http`.
-pub(crate) async fn deploy(client: &Client, http: u16) {
+/// Makes the shipped Deployments real ones, whose Pods answer for metrics at the port `metrics`.
+pub(crate) async fn deploy(client: &Client, metrics: u16) {
     let documents = built(&shipped());
     for name in ["evenkeel", "evenkeel-signer"] {
         let mut deployment = deployment(&documents, name).clone();
         let container = &mut deployment["spec"]["template"]["spec"]["containers"][0];
         let ports = container["ports"].as_array_mut().expect("it has ports");
-        for port in ports.iter_mut().filter(|port| port["name"] == "http") {
-            port["containerPort"] = json!(http);
+        for port in ports.iter_mut().filter(|port| port["name"] == "metrics") {
+            port["containerPort"] = json!(metrics);
         }
         send(client, &deployment, false).await;
     }

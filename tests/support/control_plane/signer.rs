@@ -24,7 +24,10 @@ impl Signer {
         kubeconfig: &Path,
         mut configuration: Value,
     ) -> Self {
-        let ours = json!({"server": {"http": format!("127.0.0.1:{}", free_port())}});
+        let ours = json!({"server": {
+            "http": format!("127.0.0.1:{}", free_port()),
+            "metrics": format!("127.0.0.1:{}", free_port()),
+        }});
         json_patch::merge(&mut configuration, &ours);
         let mount = tempfile::tempdir_in(folder)
             .expect("a folder is made")

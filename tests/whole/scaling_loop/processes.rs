@@ -214,6 +214,7 @@ fn configured(world: &World<'_>, name: &str, http: u16) -> Value {
         "server": {
             "https": format!("127.0.0.1:{}", free_port()),
             "http": format!("127.0.0.1:{http}"),
+            "metrics": format!("127.0.0.1:{}", free_port()),
             "dashboard": format!("127.0.0.1:{}", free_port()),
         },
         "leaderElection": {"identity": name},

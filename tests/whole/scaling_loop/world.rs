@@ -53,7 +53,7 @@ pub(crate) struct World<'a> {
     pub prometheus: Prometheus,
     pub clock: Clock,
     folder: TempDir,
-    addresses: [SocketAddr; 3],
+    addresses: [SocketAddr; 4],
 }
 
 /// A running service; it ends with it.
@@ -99,8 +99,8 @@ pub(crate) fn ramp(since: SignedDuration) -> f64 {
     1.0 + noise + 0.005 * (seconds + 600.0).max(0.0)
 }
 
-fn addresses() -> [SocketAddr; 3] {
-    let listeners = [(); 3].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port"));
+fn addresses() -> [SocketAddr; 4] {
+    let listeners = [(); 4].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port"));
     listeners.map(|listener| listener.local_addr().expect("it is bound"))
 }
 
@@ -195,11 +195,12 @@ impl World<'_> {
     }
 
     fn fields(&self, own: &[(&str, &str)]) -> Vec<(String, String)> {
-        let [https, http, dashboard] = self.addresses.map(|address| address.to_string());
+        let [https, http, dashboard, metrics] = self.addresses.map(|address| address.to_string());
         let fields = [
             ("server.https", &*https),
             ("server.http", &*http),
             ("server.dashboard", &*dashboard),
+            ("server.metrics", &*metrics),
             ("certificates.selfManaged.services", "[]"),
             ("certificates.selfManaged.ipAddresses", "[127.0.0.1]"),
             ("metrics.source", "prometheus"),
@@ -244,7 +245,7 @@ impl World<'_> {
     }
 
     pub(crate) async fn metrics(&self) -> String {
-        let url = format!("http://{}/metrics", self.addresses[1]);
+        let url = format!("http://{}/metrics", self.addresses[2]);
         page::text(&url).await.expect("an answer")
     }
 

@@ -15,18 +15,19 @@ use evenkeel_sandbox::scenario::faults::Kind;
 pub(super) struct Addresses {
     pub(super) https: SocketAddr,
     pub(super) http: SocketAddr,
+    pub(super) metrics: SocketAddr,
     pub(super) dashboard: SocketAddr,
 }
 
 impl Addresses {
-    /// Three free ports, held until all are known so that they differ.
+    /// Four free ports, held until all are known so that they differ.
     pub(super) async fn free() -> Result<Self, StartError> {
         let failed = |source| StartError::Io {
             what: "no port is free",
             source,
         };
         let mut held = Vec::new();
-        for _ in 0..3 {
+        for _ in 0..4 {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
             held.push(listener.map_err(failed)?);
         }
@@ -35,6 +36,7 @@ impl Addresses {
             https: address(0)?,
             http: address(1)?,
             dashboard: address(2)?,
+            metrics: address(3)?,
         })
     }
 

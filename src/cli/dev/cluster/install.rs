@@ -91,6 +91,9 @@ pub(super) fn fields(
         ("server.https", addresses.https.to_string()),
         ("server.http", addresses.http.to_string()),
         ("server.dashboard", addresses.dashboard.to_string()),
+        ("server.metrics", addresses.metrics.to_string()),
+        // On loopback, and without an API server that judges tokens.
+        ("server.metricsAuthentication", "none".to_owned()),
         (
             "certificates.selfManaged.ipAddresses",
             "[127.0.0.1]".to_owned(),

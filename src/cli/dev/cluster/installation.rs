@@ -115,10 +115,15 @@ fn slice(service: &Service, addresses: Addresses) -> EndpointSlice {
 fn address(port: Option<&str>, addresses: Addresses) -> SocketAddr {
     let Addresses {
         https,
-        http,
+        metrics,
+        http: _,
         dashboard: _,
     } = addresses;
-    if port == Some("http") { http } else { https }
+    if port == Some("metrics") {
+        metrics
+    } else {
+        https
+    }
 }
 
 #[cfg(test)]
@@ -131,6 +136,7 @@ mod tests {
             https: local(1001),
             http: local(1002),
             dashboard: local(1003),
+            metrics: local(1004),
         }
     }
 
@@ -165,7 +171,7 @@ mod tests {
         });
         let mut ports: Vec<(String, i32)> = ports.collect();
         ports.sort();
-        let (http, https) = (("http".to_owned(), 1002), ("https".to_owned(), 1001));
-        assert_eq!(ports, [http, https.clone(), https]);
+        let (metrics, https) = (("metrics".to_owned(), 1004), ("https".to_owned(), 1001));
+        assert_eq!(ports, [https.clone(), https, metrics]);
     }
 }

@@ -29,6 +29,7 @@ const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Addresses {
     pub(super) http: SocketAddr,
+    pub(super) metrics: SocketAddr,
     /// The dashboard and its JSON.
     pub(super) dashboard: SocketAddr,
 }
@@ -43,7 +44,7 @@ pub(super) async fn watch(addresses: Addresses, timeline: Timeline, events: Even
     loop {
         ticks.tick().await;
         let (metrics, ready, targets) = tokio::join!(
-            text(&client, format!("http://{}/metrics", addresses.http)),
+            text(&client, format!("http://{}/metrics", addresses.metrics)),
             readiness(&client, addresses.http),
             text(
                 &client,

@@ -2,6 +2,8 @@
 //! (without which the API server refuses to resize it), a deleted one is gone at once. A Pod with a
 //! container of the image [`MISSING`] waits for it for ever.
 
+use std::time::Duration;
+
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
@@ -11,6 +13,9 @@ use serde_json::{Value, json};
 
 /// An image that is in no registry.
 pub(crate) const MISSING: &str = "registry.example/missing:1";
+
+/// Between two tries of a status write while the API server is away.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// As many status writes at a time keep up with a burst of Pods without starving the API server.
 const WRITERS: usize = 4;
@@ -44,9 +49,20 @@ async fn see(client: Client, pod: Pod) {
         let _ = pods.delete(&name, &now).await;
     } else if !waits(&pod) && needs_status(&pod) {
         let status = Patch::Strategic(status(&pod));
-        let _ = pods
-            .patch_status(&name, &PatchParams::default(), &status)
-            .await;
+        let params = PatchParams::default();
+        while let Err(error) = pods.patch_status(&name, &params, &status).await
+            && is_passing(&error)
+        {
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+/// True for what a server that is restarted says, or does not say.
+fn is_passing(error: &kube::Error) -> bool {
+    match error {
+        kube::Error::Api(status) => status.code == 403 || status.code >= 500,
+        _ => true,
     }
 }
 

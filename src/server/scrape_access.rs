@@ -1,0 +1,265 @@
+//! Who may read `/metrics`: the names of namespaces and workloads stand in it, which are nobody else's
+//! business.
+//!
+//! As for the metrics of Kubernetes' own components, the caller shows a bearer token, the API server
+//! tells whose it is (TokenReview) and whether its owner may `get` the path (SubjectAccessReview). The
+//! answer is kept for a short while, so that scrapes do not depend on every call and a right that is
+//! taken away soon ends. Without an answer of the API server nobody is admitted whom it has not admitted
+//! just before.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::{HeaderMap, StatusCode, header};
+use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
+use k8s_openapi::api::authorization::v1::{
+    NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
+};
+use kube::api::PostParams;
+use kube::{Api, Client};
+use moka::future::Cache;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
+
+use super::paths;
+use crate::telemetry::RateLimited;
+use evenkeel_clock as clock;
+
+/// Time for which an answer about a token holds.
+const HELD: Duration = Duration::from_secs(30);
+
+/// Tokens whose answers are held.
+const MOST_HELD: u64 = 1024;
+
+/// Time limit of the two reviews together; Prometheus waits 10 s for a page.
+const REVIEW_TIME: Duration = Duration::from_secs(5);
+
+/// Reviews that are under way at a time, so that strangers with many tokens are no load for the API server;
+/// those who were admitted just before do not wait behind them.
+const REVIEWS: usize = 4;
+
+/// A token of a ServiceAccount has some 1,000 characters, and those of other issuers a few thousand.
+const LONGEST_TOKEN: usize = 16 * 1024;
+
+/// Whether readers of the metrics have to say who they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MetricsAuthentication {
+    /// By a bearer token that the API server judges, over HTTPS, since a token is a secret.
+    #[default]
+    Kubernetes,
+    /// No: whoever reaches the port reads them, in plain HTTP.
+    None,
+}
+
+/// Those who may read the metrics.
+#[derive(Debug, Clone)]
+pub enum ScrapeAccess {
+    /// Whoever reaches the listener.
+    Everybody,
+    /// Whom the API server authorises.
+    Authorised(Arc<Reviewer>),
+}
+
+/// Cause for which a reader is not admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// There is no token, or one that the API server does not know.
+    #[error("a bearer token that the API server knows is required")]
+    Unauthenticated,
+    #[error(
+        "the token's owner may not get /metrics: bind the ClusterRole evenkeel-metrics-reader to it"
+    )]
+    Forbidden,
+    #[error("the API server cannot be asked whose token this is")]
+    Unavailable,
+}
+
+impl Refusal {
+    /// A short name for answers.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Unauthenticated => "Unauthenticated",
+            Self::Forbidden => "Forbidden",
+            Self::Unavailable => "ReviewUnavailable",
+        }
+    }
+
+    pub(super) const fn status(self) -> StatusCode {
+        match self {
+            Self::Unauthenticated => StatusCode::UNAUTHORIZED,
+            Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+}
+
+impl ScrapeAccess {
+    /// Those whom the API server behind `client` authorises.
+    pub fn authorised(client: Client) -> Self {
+        Self::Authorised(Arc::new(Reviewer::new(client)))
+    }
+
+    pub(super) async fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        match self {
+            Self::Everybody => Ok(()),
+            Self::Authorised(reviewer) => {
+                let token = token(headers).ok_or(Refusal::Unauthenticated)?;
+                reviewer.verdict(token).await
+            }
+        }
+    }
+}
+
+/// The token that a request shows: as a bearer, or in the header of those whom the API server's proxy
+/// leads here, which takes the usual one away.
+fn token(headers: &HeaderMap) -> Option<&str> {
+    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| {
+        let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then_some(token)
+    });
+    let forwarded = || headers.get(paths::FORWARDED_TOKEN)?.to_str().ok();
+    let token = bearer.or_else(forwarded)?.trim();
+    (!token.is_empty() && token.len() <= LONGEST_TOKEN).then_some(token)
+}
+
+/// Asks the API server about tokens.
+pub struct Reviewer {
+    tokens: Api<TokenReview>,
+    accesses: Api<SubjectAccessReview>,
+    /// By the digests of the tokens, which are secrets.
+    verdicts: Cache<[u8; 32], Result<(), Refusal>>,
+    reviews: Semaphore,
+    warned: RateLimited<()>,
+}
+
+impl fmt::Debug for Reviewer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reviewer").finish_non_exhaustive()
+    }
+}
+
+impl Reviewer {
+    fn new(client: Client) -> Self {
+        Self {
+            tokens: Api::all(client.clone()),
+            accesses: Api::all(client),
+            verdicts: Cache::builder()
+                .max_capacity(MOST_HELD)
+                .time_to_live(HELD)
+                .build(),
+            reviews: Semaphore::new(REVIEWS),
+            warned: RateLimited::default(),
+        }
+    }
+
+    async fn verdict(&self, token: &str) -> Result<(), Refusal> {
+        let digest = Sha256::digest(token).into();
+        // Those who ask about one token at a time wait for one review; a failure is not held.
+        let reviewed = self.verdicts.try_get_with(digest, self.review(token)).await;
+        reviewed.unwrap_or(Err(Refusal::Unavailable))
+    }
+
+    async fn review(&self, token: &str) -> Result<Result<(), Refusal>, ()> {
+        let asked = async {
+            let turn = self.reviews.acquire().await;
+            let _turn = turn.expect("the semaphore is never closed");
+            match self.owner(token).await? {
+                Some(owner) => self.may_read(owner).await,
+                None => Ok(Err(Refusal::Unauthenticated)),
+            }
+        };
+        let failed = match tokio::time::timeout(REVIEW_TIME, asked).await {
+            Ok(Ok(verdict)) => return Ok(verdict),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "no answer in time".to_owned(),
+        };
+        if let Some(suppressed) = self.warned.permit((), clock::instant()) {
+            tracing::warn!(
+                error = failed,
+                suppressed,
+                "a reader of the metrics could not be authenticated"
+            );
+        }
+        Err(())
+    }
+
+    async fn owner(&self, token: &str) -> kube::Result<Option<UserInfo>> {
+        let review = TokenReview {
+            spec: TokenReviewSpec {
+                token: Some(token.to_owned()),
+                audiences: None,
+            },
+            ..TokenReview::default()
+        };
+        let answer = self.tokens.create(&PostParams::default(), &review).await?;
+        let status = answer.status.unwrap_or_default();
+        let known = status.authenticated == Some(true);
+        Ok(known.then(|| status.user.unwrap_or_default()))
+    }
+
+    async fn may_read(&self, owner: UserInfo) -> kube::Result<Result<(), Refusal>> {
+        let UserInfo {
+            extra,
+            groups,
+            uid,
+            username,
+        } = owner;
+        let review = SubjectAccessReview {
+            spec: SubjectAccessReviewSpec {
+                user: username,
+                uid,
+                groups,
+                extra,
+                non_resource_attributes: Some(NonResourceAttributes {
+                    path: Some(paths::METRICS.to_owned()),
+                    verb: Some("get".to_owned()),
+                }),
+                resource_attributes: None,
+            },
+            ..SubjectAccessReview::default()
+        };
+        let answer = self
+            .accesses
+            .create(&PostParams::default(), &review)
+            .await?;
+        let allowed = answer.status.is_some_and(|status| status.allowed);
+        Ok(if allowed {
+            Ok(())
+        } else {
+            Err(Refusal::Forbidden)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_found_in_either_header() {
+        let of = |name: &str, value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(
+                header::HeaderName::try_from(name).unwrap(),
+                value.parse().unwrap(),
+            );
+            token(&headers).map(str::to_owned)
+        };
+        let long = "x".repeat(LONGEST_TOKEN + 1);
+        for (name, value, expected) in [
+            ("authorization", "Bearer abc", Some("abc")),
+            ("authorization", "bearer  abc ", Some("abc")),
+            ("authorization", "Basic abc", None),
+            ("authorization", "Bearer", None),
+            ("authorization", "Bearer  ", None),
+            (paths::FORWARDED_TOKEN, "abc", Some("abc")),
+            ("authorization", &format!("Bearer {long}"), None),
+            ("x-other", "abc", None),
+        ] {
+            assert_eq!(of(name, value).as_deref(), expected, "{name}: {value}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The limit of open files: high enough for all connections, so that those of one listener never keep
+//! another from accepting.
+//!
+//! Container runtimes leave the soft limit at 1,024 and the hard one far above, for programs that
+//! raise it by themselves.
+
+use rustix::process::{Resource, getrlimit, setrlimit};
+
+use crate::config::Config;
+use crate::server::ListenerSettings;
+
+/// Open files beside the connections of the listeners: those to the API server and to the source of
+/// metrics, files that are read, and the runtime's own.
+const OTHERS: usize = 256;
+
+/// Raises the limit as far as the system allows, and lowers the number of connections of webhook and
+/// extender where that is not enough.
+pub(super) fn provide(config: &mut Config) {
+    let others: usize = [
+        ListenerSettings::for_probes(),
+        ListenerSettings::for_metrics(),
+        ListenerSettings::for_dashboard(),
+    ]
+    .iter()
+    .map(|listener| listener.connections.all())
+    .sum::<usize>()
+        + OTHERS;
+    let allowed = raised();
+    let connections = &mut config.server.webhook.connections;
+    let wanted = *connections;
+    *connections = wanted.within(allowed.saturating_sub(others));
+    if *connections != wanted {
+        tracing::warn!(
+            open_files = allowed,
+            connections = connections.total.get(),
+            wanted = wanted.total.get(),
+            "the limit of open files allows fewer connections"
+        );
+    }
+}
+
+/// The limit, after it was raised.
+fn raised() -> usize {
+    let mut limit = getrlimit(Resource::Nofile);
+    let before = limit.current;
+    limit.current = limit.maximum;
+    let current = match setrlimit(Resource::Nofile, limit) {
+        Ok(()) => limit.current,
+        Err(error) => {
+            tracing::warn!(%error, "the limit of open files stays as it is");
+            before
+        }
+    };
+    // None means that there is no limit.
+    current.map_or(usize::MAX, |limit| {
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    })
+}
