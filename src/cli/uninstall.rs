@@ -104,8 +104,13 @@ async fn look_and_act(args: &Args) -> Result<Leftovers, Failure> {
 
 /// Puts back what nobody holds any more, unless the kill switch freezes it.
 async fn expired(client: &Client, args: &Args) -> Result<Leftovers, Failure> {
-    let config = Config::load(&args.config.clone().sources([]))?;
-    let inventory = if config.writes == Writes::Disabled {
+    let (writes, refused) = Config::switch(&args.config.clone().sources([]));
+    if let Some(error) = refused {
+        output::warn(&format!(
+            "{error}; this needs of the configuration only whether writes are disabled, and goes on"
+        ));
+    }
+    let inventory = if writes == Writes::Disabled {
         output::warn("writes are disabled: nothing is put back");
         Inventory::default()
     } else {

@@ -8,7 +8,7 @@
 use serde_json::Value;
 
 use super::layers::Layered;
-use super::{Config, ConfigError, File, Writes, tree};
+use super::{Config, ConfigError, File, Sources, Writes, tree};
 
 /// Effect of a changed file.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +33,7 @@ impl Config {
                 needs_restart: changes(&self.effective, &new.effective),
                 refused: None,
             }),
-            Err(error) => match self.stop() {
+            Err(error) => match stop(&self.sources) {
                 Some(writes) => Ok(Reload {
                     writes,
                     needs_restart: Vec::new(),
@@ -44,13 +44,24 @@ impl Config {
         }
     }
 
-    /// The position in which the file wants the writes stopped, if it does.
-    fn stop(&self) -> Option<Writes> {
-        let layered = Layered::read(&self.sources, &tree(&File::default())).ok()?;
-        let asked = layered.tree.get("writes")?;
-        let mut stops = [Writes::Disabled, Writes::Restore].into_iter();
-        stops.find(|stop| *asked == stop.as_str())
+    /// The position of the kill switch by these sources, with the cause for which the rest of them is
+    /// refused. A file that is gone or cannot be read asks for no stop: whoever takes back what was
+    /// written must be able to when nothing else works any more.
+    #[must_use]
+    pub fn switch(sources: &Sources) -> (Writes, Option<ConfigError>) {
+        match Self::load(sources) {
+            Ok(config) => (config.writes, None),
+            Err(error) => (stop(sources).unwrap_or_default(), Some(error)),
+        }
     }
+}
+
+/// The position in which the sources want the writes stopped, if they do.
+fn stop(sources: &Sources) -> Option<Writes> {
+    let layered = Layered::read(sources, &tree(&File::default())).ok()?;
+    let asked = layered.tree.get("writes")?;
+    let mut stops = [Writes::Disabled, Writes::Restore].into_iter();
+    stops.find(|stop| *asked == stop.as_str())
 }
 
 /// The paths at which two configurations differ, `writes` left out.

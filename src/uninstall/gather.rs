@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::inventory::{Inventory, Mark, Object, Unlisted, UserAnnotations};
 use crate::doctor::Seen;
-use crate::doctor::gather::read::list;
+use crate::doctor::gather::read::{for_each, list};
 use evenkeel_kubernetes::annotations::ENABLED;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::uninstall::installation::{self, Place, is_own, label_selector};
@@ -47,42 +47,44 @@ fn right(kind: Kind, place: &str) -> String {
     format!("list {} {place}", kind.qualified())
 }
 
-/// Looks for what was written on the objects of one kind.
+/// Looks for what was written on the objects of one kind: of each page only what was written is kept,
+/// since ten thousand autoscalers are hundreds of megabytes.
 async fn marked(client: &Client, kind: Kind, now: Timestamp, found: &mut Inventory) {
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &kind.api_resource());
+    let mut noted = Inventory::default();
+    let note = |object: DynamicObject| note(kind, &object, now, &mut noted);
     let read = if kind.bounds_fields().is_some() {
-        list(&api, ListParams::default()).await
+        for_each(&api, ListParams::default(), note).await
     } else {
-        metadata(&api).await
+        metadata(&api, note).await
     };
+    found.marks.append(&mut noted.marks);
+    found.yours.append(&mut noted.yours);
     match Seen::of(read, || right(kind, "--all-namespaces")) {
-        Seen::There(objects) => {
-            for object in objects {
-                note(kind, &object, now, found);
-            }
-        }
-        Seen::Absent => {}
+        Seen::There(()) | Seen::Absent => {}
         Seen::Unseen(unseen) => found
             .unseen
             .push(Unlisted::new(kind.plural().to_owned(), &unseen)),
     }
 }
 
-/// The objects without their specs, of which there may be many.
-async fn metadata(api: &Api<DynamicObject>) -> kube::Result<Vec<DynamicObject>> {
+/// Hands on the objects without their specs, of which there may be many.
+async fn metadata(
+    api: &Api<DynamicObject>,
+    mut take: impl FnMut(DynamicObject),
+) -> kube::Result<()> {
     let bare = |object: PartialObjectMeta<DynamicObject>| DynamicObject {
         types: object.types,
         metadata: object.metadata,
         data: Value::Null,
     };
     let mut params = ListParams::default().limit(PAGE);
-    let mut all = Vec::new();
     loop {
         let page = api.list_metadata(&params).await?;
-        all.extend(page.items.into_iter().map(bare));
+        page.items.into_iter().map(bare).for_each(&mut take);
         match page.metadata.continue_.filter(|more| !more.is_empty()) {
             Some(more) => params = params.continue_token(&more),
-            None => return Ok(all),
+            None => return Ok(()),
         }
     }
 }

@@ -498,8 +498,21 @@ fn what_nobody_has_held_for_an_hour_is_put_back_beside_a_leader_and_nothing_else
         );
         assert_eq!(least("old").await, 6);
 
-        let called = evenkeel(server, &["--expired", "-o", "json"]).await;
+        // The fault that keeps every replica from starting, too, freezes only where it says so.
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.yaml");
+        let broken = |writes| format!("writes: {writes}\nscheduling: {{headrom: 0.8}}\n");
+        std::fs::write(&file, broken("disabled")).unwrap();
+        let config = file.to_str().unwrap();
+        let frozen = evenkeel(server, &["--expired", "--config", config]).await;
+        assert_eq!(frozen.code, 0, "{}", frozen.stderr);
+        assert!(frozen.stderr.contains("headrom"), "{}", frozen.stderr);
+        assert_eq!(least("old").await, 6);
+
+        std::fs::write(&file, broken("enabled")).unwrap();
+        let called = evenkeel(server, &["--expired", "--config", config, "-o", "json"]).await;
         assert_eq!(called.code, 0, "{}", called.stderr);
+        assert!(called.stderr.contains("headrom"), "{}", called.stderr);
         assert_eq!(
             called.objects("marks"),
             ["HorizontalPodAutoscaler shop/old"]
@@ -511,7 +524,9 @@ fn what_nobody_has_held_for_an_hour_is_put_back_beside_a_leader_and_nothing_else
         for other in ["recent", "held", "copied", "torn"] {
             assert_eq!(least(other).await, 6, "{other}");
         }
-        let again = evenkeel(server, &["--expired", "-o", "json"]).await;
+        // Nor does it need the file at all.
+        std::fs::remove_file(&file).unwrap();
+        let again = evenkeel(server, &["--expired", "--config", config, "-o", "json"]).await;
         assert_eq!((again.code, again.objects("marks")), (0, vec![]));
     });
 }

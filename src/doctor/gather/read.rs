@@ -150,14 +150,27 @@ pub(crate) async fn list<K>(api: &Api<K>, params: ListParams) -> kube::Result<Ve
 where
     K: Clone + Debug + DeserializeOwned,
 {
-    let mut params = params.limit(PAGE);
     let mut all = Vec::new();
+    for_each(api, params, |object| all.push(object)).await?;
+    Ok(all)
+}
+
+/// Hands on the objects of all pages, of which no more than one is held at a time.
+pub(crate) async fn for_each<K>(
+    api: &Api<K>,
+    params: ListParams,
+    mut take: impl FnMut(K),
+) -> kube::Result<()>
+where
+    K: Clone + Debug + DeserializeOwned,
+{
+    let mut params = params.limit(PAGE);
     loop {
         let page = api.list(&params).await?;
-        all.extend(page.items);
+        page.items.into_iter().for_each(&mut take);
         match page.metadata.continue_.filter(|more| !more.is_empty()) {
             Some(more) => params = params.continue_token(&more),
-            None => return Ok(all),
+            None => return Ok(()),
         }
     }
 }

@@ -43,13 +43,17 @@ impl Write {
         }
     }
 
-    /// A number that is another where the write was decided on something else: the tests of a
-    /// conditional patch, and all of any other write but the version of its object.
+    /// A number that is another where the write was decided on something else, or for something
+    /// else: its reason, the tests of a conditional patch with the direction of its bounds, and all of
+    /// any other write but the version of its object. So a raise that is refused holds up neither the
+    /// way down nor a restore.
     #[must_use]
     pub fn basis(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
+        self.purpose.hash(&mut hasher);
         match &self.operation {
             Operation::Conditional(patch) => {
+                (self.gap > 0).hash(&mut hasher);
                 for test in patch.tests() {
                     test.to_string().hash(&mut hasher);
                 }
@@ -108,5 +112,27 @@ impl Purpose {
             Self::ScalingEvent => "scaling_event",
             Self::Configuration => "configuration",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::Kind;
+    use crate::meta::Meta;
+
+    #[test]
+    fn a_refused_raise_holds_up_neither_the_way_down_nor_a_restore() {
+        let write = |purpose, gap| {
+            let target = ObjectRef::in_namespace(Kind::HorizontalPodAutoscaler, "shop", "web");
+            let patch = ConditionalPatch::of(&Meta::default());
+            let write = Write::new(purpose, target, Operation::Conditional(patch));
+            Write { gap, ..write }.basis()
+        };
+        let raise = write(Purpose::ScalingBounds, 10);
+        // Another height is the same raise: it changes with every tick.
+        assert_eq!(raise, write(Purpose::ScalingBounds, 12));
+        assert_ne!(raise, write(Purpose::ScalingBounds, 0));
+        assert_ne!(write(Purpose::ScalingBounds, 0), write(Purpose::Restore, 0));
     }
 }
