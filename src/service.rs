@@ -22,6 +22,7 @@ pub use self::ending::Ending;
 use self::listeners::Ends;
 use self::parts::{Parts, Tasks};
 pub use self::signing::sign;
+#[cfg(feature = "sandbox")] // only `dev` runs one beside the service
 pub(crate) use self::signing::signer;
 use crate::config::Config;
 use crate::server::{Drain, signals};
