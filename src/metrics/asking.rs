@@ -3,8 +3,9 @@
 //! A round waits for its queries until its deadline, and is put together from what is there. One
 //! that is still under way then goes on, and its answer counts when it comes; until then the one
 //! before it does. So a query that takes longer than a round is always a little behind, and never
-//! missing. Those whose answers date others come first, one after the other; where none of them
-//! reaches the server, it is not asked the rest, which would be waited for in full.
+//! missing. Those whose answers date others come first, one after the other, and the rest once they
+//! have had half of the round; where none of them reaches the server, it is not asked the rest, which
+//! would be waited for in full.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -101,18 +102,25 @@ impl Asking {
         let (dating, others) = self.queries();
         let mut half = std::pin::pin!(tokio::time::sleep(self.limits.deadline / 2));
         for &query in &dating {
-            let last = self.last(query).await.is_some();
             self.begin(query, now, ended).await;
-            while self.paces.get(&query).is_some_and(Pace::is_under_way) {
+            while self.is_under_way(query) {
                 tokio::select! {
                     joined = self.under_way.join_next() => {
                         let Some(joined) = joined else { break };
                         self.take(joined, now, ended);
                     }
-                    // Older times make values no fresher than they are.
-                    () = &mut half, if last => break,
+                    // Older times make values no fresher than they are, and one query that hangs
+                    // leaves undated only what it alone would date.
+                    () = &mut half => break,
                 }
             }
+        }
+        // A server that has dated nothing yet may be one that hangs.
+        while self.before(ended).await.is_empty()
+            && dating.iter().any(|query| self.is_under_way(*query))
+            && let Some(joined) = self.under_way.join_next().await
+        {
+            self.take(joined, now, ended);
         }
         let out_of_reach = |query| self.paces.get(query).is_some_and(Pace::is_out_of_reach);
         if !dating.is_empty() && dating.iter().all(out_of_reach) {
@@ -129,6 +137,10 @@ impl Asking {
         while let Some(joined) = self.under_way.join_next().await {
             self.take(joined, now, ended);
         }
+    }
+
+    fn is_under_way(&self, query: Query) -> bool {
+        self.paces.get(&query).is_some_and(Pace::is_under_way)
     }
 
     /// The queries that others are dated by, and the others.
@@ -187,7 +199,7 @@ impl Asking {
         match joined.map_err(tokio::task::JoinError::try_into_panic) {
             Ok(asked) => {
                 let pace = self.paces.entry(asked.query).or_default();
-                pace.end(asked.at, now, asked.end());
+                pace.end(asked.at, now, asked.end(), self.limits.patience);
                 ended.insert(asked.query, asked);
             }
             Err(Ok(panic)) => std::panic::resume_unwind(panic),

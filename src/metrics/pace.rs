@@ -2,12 +2,12 @@
 //! as long as it took.
 //!
 //! A query that takes longer than a round keeps one of few places all that time. The rest leaves it
-//! to the others for half of the time, and doubles while the server answers nothing at all.
+//! to the others for half of the time, and doubles while the server answers nothing at all. It is
+//! never longer than the time that one query is given: a server that is back is soon asked again.
+
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-
-/// The longest rest.
-const LONGEST: SignedDuration = SignedDuration::from_mins(3);
 
 /// The pace of one query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,8 +44,9 @@ impl Pace {
         self.under_way = true;
     }
 
-    /// Takes note of the end, seen at `now`, of a query asked at `asked`.
-    pub(super) fn end(&mut self, asked: Timestamp, now: Timestamp, end: End) {
+    /// Takes note of the end, seen at `now`, of a query asked at `asked`, which was given `patience`
+    /// to end.
+    pub(super) fn end(&mut self, asked: Timestamp, now: Timestamp, end: End, patience: Duration) {
         let took = now.duration_since(asked).max(SignedDuration::ZERO);
         self.under_way = false;
         self.answered = end == End::Answered;
@@ -53,8 +54,9 @@ impl Pace {
             End::Unreached => self.unreached.saturating_add(1),
             End::Answered | End::Failed => 0,
         };
+        let longest = SignedDuration::try_from(patience).unwrap_or(SignedDuration::MAX);
         let doubled = 1_i32 << self.unreached.saturating_sub(1).min(16);
-        let rest = took.saturating_mul(doubled).min(LONGEST);
+        let rest = took.saturating_mul(doubled).min(longest);
         self.rests_until = now.checked_add(rest).ok();
     }
 }
@@ -73,6 +75,8 @@ pub(super) enum End {
 mod tests {
     use super::*;
 
+    const PATIENCE: Duration = Duration::from_secs(40);
+
     fn second(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
     }
@@ -84,27 +88,30 @@ mod tests {
             assert!(pace.is_due(second(0)));
             pace.begin();
             assert!(!pace.is_due(second(1000)) && pace.is_under_way());
-            pace.end(second(0), second(0), end);
+            pace.end(second(0), second(0), end, PATIENCE);
             assert!(pace.is_due(second(15)) && !pace.is_under_way(), "{end:?}");
             assert_eq!(pace.keeps_the_last(), end == End::Answered);
         }
     }
 
     #[test]
-    fn a_slow_query_rests_for_as_long_as_it_took_and_longer_while_nothing_comes() {
+    fn a_slow_query_rests_for_as_long_as_it_took_and_longer_while_nothing_comes_up_to_its_patience()
+    {
         let mut pace = Pace::default();
         let mut now = 0;
         for (end, took, rest) in [
             (End::Answered, 30, 30),
-            (End::Unreached, 45, 45),
-            (End::Unreached, 45, 90),
-            (End::Unreached, 45, 180),
-            (End::Unreached, 45, 180),
+            (End::Unreached, 45, 40),
+            (End::Answered, 30, 30),
+            (End::Unreached, 15, 15),
+            (End::Unreached, 15, 30),
+            (End::Unreached, 15, 40),
+            (End::Unreached, 45, 40),
             (End::Answered, 30, 30),
             (End::Failed, 15, 15),
         ] {
             pace.begin();
-            pace.end(second(now), second(now + took), end);
+            pace.end(second(now), second(now + took), end, PATIENCE);
             now += took + rest;
             assert!(!pace.is_due(second(now - 1)), "{end:?} {took}");
             assert!(pace.is_due(second(now)), "{end:?} {took}");

@@ -26,6 +26,9 @@ pub struct Sample {
     pub(super) at: Timestamp,
     /// The newest measurement of each resource: Pods' measurements carry no time of their own.
     newest: Resources<Span>,
+    /// When the Pods' answer of each resource was asked for; earlier than the round where the query
+    /// is slower than a round.
+    asked: Resources<Timestamp>,
 }
 
 /// The time span of a measurement.
@@ -51,10 +54,11 @@ impl Sample {
     /// where no node is, when they were asked for.
     fn new(round: &Round, at: Timestamp) -> Self {
         let usage = Arc::clone(&round.usage);
+        let asked = Resources::from_fn(|resource| round.pods_as_of[resource].unwrap_or(at));
         let newest = Resources::from_fn(|resource| {
             let measured = usage.nodes[resource].values();
             let newest = measured.max_by_key(|measurement| measurement.at);
-            let asked = round.pods_as_of[resource].unwrap_or(at);
+            let asked = asked[resource];
             newest.map_or(
                 Span {
                     end: asked,
@@ -66,7 +70,17 @@ impl Sample {
                 },
             )
         });
-        Self { usage, at, newest }
+        Self {
+            usage,
+            at,
+            newest,
+            asked,
+        }
+    }
+
+    /// When the answer for a signal was asked for; `None` for one that this source does not measure.
+    pub(super) fn asked(&self, signal: &Signal) -> Option<Timestamp> {
+        Some(self.asked[resource_of(signal)?])
     }
 
     /// The readings of some signals for the Pods of a target. A signal of a kind that this source

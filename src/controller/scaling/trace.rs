@@ -54,8 +54,8 @@ pub const STEP: SignedDuration = Resolution::Fine.step();
 #[derive(Debug, Clone)]
 pub struct Observed {
     pub signal: Signal,
-    /// Sum over the Pods, where it was measured for this tick.
-    pub load: Option<f64>,
+    /// Last sum over the Pods, with the time that it is of.
+    pub load: Option<(Timestamp, f64)>,
     pub forecast: Option<DueForecast>,
 }
 
@@ -113,8 +113,11 @@ impl Trace {
         self.counts[place(slot)] = [replicas.unwrap_or(-1), floor.unwrap_or(-1)];
         for observed in loads {
             let rows = self.rows(&observed.signal);
-            if let Some(load) = observed.load.and_then(narrowed) {
-                rows[place(slot)].load = load;
+            if let Some((of, load)) = observed.load
+                && (slot - PAST + 1..=slot).contains(&slot_of(of))
+                && let Some(load) = narrowed(load)
+            {
+                rows[place(slot_of(of))].load = load;
             }
             let Some(DueForecast { due, band }) = observed.forecast else {
                 continue;
@@ -210,7 +213,7 @@ mod tests {
         Timestamp::from_second(slot * 15 + 7).unwrap()
     }
 
-    fn cpu(load: Option<f64>, due: i64, mean: f64) -> Observed {
+    fn cpu(load: Option<(Timestamp, f64)>, due: i64, mean: f64) -> Observed {
         Observed {
             signal: Signal::CPU,
             load,
@@ -228,7 +231,12 @@ mod tests {
     #[test]
     fn a_forecast_stands_where_it_is_due() {
         let mut trace = Trace::default();
-        trace.record(at(100), Some(2), None, &[cpu(Some(5.0), 104, 9.0)]);
+        trace.record(
+            at(100),
+            Some(2),
+            None,
+            &[cpu(Some((at(100), 5.0)), 104, 9.0)],
+        );
         trace.record(at(102), Some(3), Some(3), &[cpu(None, 106, 11.0)]);
         let points = trace.points("cpu").unwrap();
         let told: Vec<_> = points
@@ -260,7 +268,12 @@ mod tests {
     fn the_rings_hold_half_an_hour_and_forget_what_is_older() {
         let mut trace = Trace::default();
         for slot in 0..1000 {
-            trace.record(at(slot), Some(1), None, &[cpu(Some(1.0), slot + 4, 2.0)]);
+            trace.record(
+                at(slot),
+                Some(1),
+                None,
+                &[cpu(Some((at(slot), 1.0)), slot + 4, 2.0)],
+            );
         }
         let points = trace.points("cpu").unwrap();
         assert_eq!(points.len(), 124);
@@ -290,8 +303,18 @@ mod tests {
     #[test]
     fn what_is_further_ahead_than_the_rings_is_left_out() {
         let mut trace = Trace::default();
-        trace.record(at(100), Some(2), None, &[cpu(Some(5.0), 141, 9.0)]);
-        trace.record(at(101), Some(2), None, &[cpu(Some(5.0), 141, 9.0)]);
+        trace.record(
+            at(100),
+            Some(2),
+            None,
+            &[cpu(Some((at(100), 5.0)), 141, 9.0)],
+        );
+        trace.record(
+            at(101),
+            Some(2),
+            None,
+            &[cpu(Some((at(101), 5.0)), 141, 9.0)],
+        );
         let points = trace.points("cpu").unwrap();
         assert_eq!(points.last().unwrap().at.as_second(), 141 * 15);
         assert_eq!(points.len(), 3);

@@ -280,19 +280,63 @@ async fn a_server_that_hangs_is_asked_seldom_and_is_back_when_it_is() {
     let mut rounds = Rounds::new(&source);
     let (_, first) = rounds.next().await;
     assert_eq!(first.unwrap_err().reason(), "Late");
+    let mut gone = 0;
     for _ in 0..80 {
         let (tick, round) = rounds.next().await;
         assert!(round.is_err(), "{tick}");
+        gone = tick;
     }
-    assert!(source.asked() <= 12, "{}", source.asked());
+    assert!(source.asked() <= 16, "{}", source.asked());
     *source.script.lock().unwrap() = |_| (1, Ok(()));
-    let mut back = None;
-    for _ in 0..20 {
+    let back = loop {
         let (tick, round) = rounds.next().await;
-        back = back.or(round.is_ok().then_some(tick));
+        if round.is_ok_and(|round| reasons(&round) == [""; 6]) {
+            break tick;
+        }
+    };
+    // What hangs is given up, and rests no longer than that took; both end between two rounds.
+    let patience = i64::try_from(LIMITS.patience.as_secs()).unwrap();
+    assert!(back - gone <= 2 * (patience + TICK), "{gone} {back}");
+}
+
+/// The harm of one dating query that never answers: it took every round for itself, and nothing
+/// else was known any more.
+#[tokio::test(start_paused = true)]
+async fn a_dating_query_that_hangs_leaves_the_others_fresh_in_every_round() {
+    let disk = Query::SampleTime(Resource::Disk);
+    let node = Query::Node(Resource::Disk);
+    for (hangs, script) in [
+        (
+            TIMES,
+            (|query| (if query == TIMES { 3600 } else { 1 }, Ok(()))) as Script,
+        ),
+        (disk, |query| {
+            let hangs = query == Query::SampleTime(Resource::Disk);
+            (if hangs { 3600 } else { 1 }, Ok(()))
+        }),
+    ] {
+        let source = Fake::new(&[&[TIMES, disk, node], &PODS[..]].concat(), script);
+        let mut rounds = Rounds::new(&source);
+        for _ in 0..40 {
+            let (tick, round) = rounds.next().await;
+            let round = round.unwrap();
+            for query in PODS {
+                let Query::Pod(resource) = query else {
+                    unreachable!("all are of Pods");
+                };
+                let as_of = round.pods_as_of[resource];
+                assert_eq!(as_of, Some(second(tick)), "{hangs:?} {query:?}");
+            }
+            let mut reports = round.reports.iter();
+            let late = reports.find(|report| report.query == hangs).unwrap();
+            assert!(late.error.is_some(), "{hangs:?} {tick}");
+            let others = round.failures().filter(|(query, _)| *query != hangs);
+            assert_eq!(others.count(), 0, "{hangs:?} {tick}");
+        }
+        let seen = source.seen.lock().unwrap();
+        let mut of_nodes = seen.asked.iter().filter(|(query, _)| *query == node);
+        assert!(of_nodes.all(|(_, before)| *before == 1), "{hangs:?}");
     }
-    let last = rounds.next().await.1.unwrap();
-    assert_eq!(reasons(&last), [""; 6], "back at {back:?}");
 }
 
 #[tokio::test(start_paused = true)]

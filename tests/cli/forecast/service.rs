@@ -113,7 +113,7 @@ fn observed(step: i64) -> Observed {
     };
     Observed {
         signal: Signal::CPU,
-        load: Some(load(step)),
+        load: Some((at(step), load(step))),
         forecast: (step >= 20).then(|| DueForecast { due: at(due), band }),
     }
 }

@@ -60,6 +60,8 @@ pub struct LoadSample {
     pub measured: Timestamp,
     /// The window that each measurement is the mean of; zero for a value of one moment.
     pub window: SignedDuration,
+    /// True where every ready Pod was measured, and none counts as the mean of the others.
+    pub is_whole: bool,
 }
 
 impl Observation<'_> {
@@ -79,6 +81,7 @@ impl Observation<'_> {
                     value: sum::in_base_unit(signal, sample.value),
                     measured: sample.timestamp,
                     window: SignedDuration::ZERO,
+                    is_whole: true,
                 });
             }
         };
@@ -90,7 +93,10 @@ impl Observation<'_> {
                 measured: measured.map(|one| sum::in_base_unit(signal, one.value)),
                 ready: pod.is_ready(),
             });
-        let value = sum::over_pods(loads)?;
+        let value = sum::over_pods(loads.clone())?;
+        let is_whole = loads
+            .into_iter()
+            .all(|pod| pod.measured.is_some() || !pod.ready);
         let newest = measurements
             .iter()
             .flatten()
@@ -99,6 +105,7 @@ impl Observation<'_> {
             value,
             measured: newest.timestamp,
             window: newest.window,
+            is_whole,
         })
     }
 }

@@ -80,7 +80,7 @@ impl Tracker {
         sum: f64,
         now: Timestamp,
     ) -> Result<(), SampleError> {
-        if self.load_of(signal).is_ahead_of(at, now) {
+        if self.load_of(signal).is_ahead_of(now) {
             *self = Self::default();
         }
         self.load_of(signal).measure(at, sum, now)

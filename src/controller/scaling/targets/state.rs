@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::answers::AnswersTaken;
 use super::key::Seen;
 use super::tick::Tick;
 use crate::controller::scaling::refill::Asked;
@@ -14,6 +15,7 @@ use evenkeel_kubernetes::plan::scaling::{self, Observed, PlanMemory, Quarantine,
 #[derive(Debug, Default)]
 pub(super) struct TargetState {
     pub(super) tracker: Tracker,
+    pub(super) answers: AnswersTaken,
     pub(super) plans: PlanMemory,
     pub(super) refill: Option<RefillState>,
     /// The tick at which the past was asked for.
@@ -55,24 +57,27 @@ impl TargetState {
         self.refill = Some(state);
     }
 
-    /// Takes the load of this moment.
+    /// Takes the load of this moment, or the one that has just become known.
     ///
     /// Half of the age that a measurement may have is left to it for being scraped and asked for;
     /// the tracker lets it stand for the other half.
     fn measure(&mut self, observed: &Observed, resolved: &Resolved, tick: &Tick<'_>) {
+        let members = &observed.pods.members;
+        self.answers.see(members, tick.now);
         let Some((target, sample)) = resolved.target.as_ref().zip(tick.sample) else {
             return;
         };
         let signals = target.signals.iter().map(|scaled| &scaled.signal);
-        let members = &observed.pods.members;
         let observation = sample.observe(&observed.namespace, members, signals.clone());
         for signal in signals {
             let Some(load) = observation.load(signal) else {
                 continue;
             };
-            if tick.now.duration_since(load.measured) <= tick.settings.max_age {
-                // It is finite and not negative, and of now.
-                let _ = self.tracker.measure(signal, tick.now, load.value, tick.now);
+            let is_held = tick.now.duration_since(load.measured) <= tick.settings.max_age;
+            let taken = self.answers.take(signal, &load, sample, tick.now);
+            if let Some(at) = taken.filter(|_| is_held) {
+                // It is finite and not negative, and no older than the history.
+                let _ = self.tracker.measure(signal, at, load.value, tick.now);
             }
         }
     }

@@ -7,10 +7,13 @@ use serde_json::json;
 
 use super::isolated::{Step, breaks};
 use super::*;
-use crate::controller::scaling::Traces;
 use crate::controller::scaling::plans::Plans;
+use crate::controller::scaling::{Samples, Traces, trace};
+use crate::metrics::Round;
 use evenkeel_core::forecast::Shared;
+use evenkeel_core::placement::usage::{PodName, UsageSample};
 use evenkeel_core::scaling::Mode;
+use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::annotations::SCALING;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::scaling::{Pods, Settings, TargetRef};
@@ -195,4 +198,149 @@ fn a_target_in_quarantine_is_tried_again_once_its_objects_change() {
         reasons(&again)[1].contains("rests until 2027-01-15T08:10:45Z"),
         "twice as long"
     );
+}
+
+/// One target whose Pods use 500 millicores each, as the answers of a source tell.
+struct Measured {
+    targets: Targets,
+    traces: Traces,
+    samples: Samples,
+    pods: Vec<&'static str>,
+}
+
+impl Measured {
+    fn new() -> Self {
+        Self {
+            targets: Targets::default(),
+            traces: Traces::default(),
+            samples: Samples::default(),
+            pods: vec!["one", "two"],
+        }
+    }
+
+    /// The round of `at` has the answer on `pods` that was asked for at `asked`.
+    fn answer(&self, at: i64, asked: i64, pods: &[&str]) {
+        let mut usage = UsageSample::default();
+        for pod in pods {
+            let mut used = Resources::default();
+            used[Resource::Cpu] = Some(Amount::new(500));
+            usage.insert_pod(&PodName::new("shop", pod), &used);
+        }
+        let mut round = Round {
+            usage: Arc::new(usage),
+            ..Round::default()
+        };
+        round.pods_as_of[Resource::Cpu] = Some(second(asked));
+        self.samples.put(&round, second(at));
+    }
+
+    fn tick(&mut self, at: i64) {
+        let mut target = observed("a", "recommend");
+        let one = target.pods.members.remove(0);
+        let named = |name: &&str| {
+            let mut pod = one.as_ref().clone();
+            (*name).clone_into(&mut pod.name);
+            Arc::new(pod)
+        };
+        target.pods.members = self.pods.iter().map(named).collect();
+        let sample = self.samples.newest();
+        let tick = Tick {
+            now: second(at),
+            settings: Settings {
+                mode: Mode::Recommend,
+                predict: Predict::Auto,
+                interval: SignedDuration::from_secs(15),
+                max_age: SignedDuration::from_secs(90),
+            },
+            shared: &Shared::default(),
+            sample: sample.as_deref(),
+            decides: true,
+            plans: &Plans::Nothing,
+            has_past: false,
+            traces: &self.traces,
+        };
+        self.targets.tick(&[target], &tick);
+    }
+
+    /// The loads that were taken, by the second of their step.
+    fn loads(&self) -> Vec<(i64, f64)> {
+        let key = trace::Key {
+            namespace: "shop".into(),
+            kind: "HorizontalPodAutoscaler".into(),
+            name: "a".into(),
+        };
+        let points = self.traces.points(&key, "cpu").unwrap();
+        let begin = second(0);
+        let load = |point: &crate::api::history::HistoryPoint| {
+            Some((point.at.duration_since(begin).as_secs(), point.load?))
+        };
+        points.iter().filter_map(load).collect()
+    }
+}
+
+/// The harm of a slow query: each round that waited for it took the answer before once more, as
+/// measured just then.
+#[test]
+fn an_answer_that_is_kept_for_several_rounds_is_one_measurement_of_its_own_time() {
+    let both = ["one", "two"];
+    let mut measured = Measured::new();
+    measured.answer(0, 0, &both);
+    measured.tick(7);
+    for at in [15, 30, 45] {
+        measured.answer(at, 0, &both);
+        measured.tick(at + 7);
+    }
+    assert_eq!(measured.loads(), [(0, 1000.0)]);
+    // One that is newer counts for when it was asked for.
+    for at in [60, 75, 90] {
+        measured.answer(at, 30, &both);
+        measured.tick(at + 7);
+    }
+    // Nothing new comes of a round that fails.
+    measured.tick(112);
+    assert_eq!(measured.loads(), [(0, 1000.0), (30, 1000.0)]);
+    measured.answer(120, 120, &both);
+    measured.tick(127);
+    assert_eq!(measured.loads(), [(0, 1000.0), (30, 1000.0), (120, 1000.0)]);
+}
+
+/// The harm of a slow query across a change of the Pods: what is left of the answer's Pods counted
+/// as the whole load, and Pods that it does not know as further load.
+#[test]
+fn a_late_answer_from_before_a_scale_in_or_out_is_no_measurement() {
+    let both = ["one", "two"];
+    for (pods, taken) in [
+        (vec!["one", "two"], true),
+        (vec!["one"], false),
+        (vec!["one", "three"], false),
+        (vec!["one", "two", "three"], false),
+    ] {
+        let mut measured = Measured::new();
+        measured.answer(0, 0, &both);
+        measured.tick(7);
+        measured.tick(22);
+        measured.pods = pods.clone();
+        measured.answer(45, 15, &both);
+        measured.tick(52);
+        let before = vec![(0, 1000.0)];
+        let late = taken.then_some((15, 1000.0));
+        let expected: Vec<_> = before.into_iter().chain(late).collect();
+        assert_eq!(measured.loads(), expected, "{pods:?}");
+        // One that was asked for since speaks of the Pods of now.
+        measured.answer(75, 60, &pods);
+        measured.tick(82);
+        let (at, _) = *measured.loads().last().unwrap();
+        assert_eq!(at, 60, "{pods:?}");
+    }
+}
+
+#[test]
+fn after_the_clock_was_set_back_answers_are_measurements_again() {
+    let both = ["one", "two"];
+    let mut measured = Measured::new();
+    for at in [7200, 0, 15] {
+        measured.answer(at, at, &both);
+        measured.tick(at + 7);
+    }
+    assert_eq!(measured.loads(), [(0, 1000.0), (15, 1000.0)]);
 }

@@ -240,7 +240,7 @@ fn draw(shown: &TargetStatus, report: &TickReport, tick: &Tick<'_>) {
         .iter()
         .map(|load| trace::Observed {
             signal: load.signal.clone(),
-            load: load.now.filter(|_| load.measured == Some(tick.now)),
+            load: load.measured.zip(load.now),
             forecast: load.model.and_then(|model| {
                 let step = model.at_horizon?;
                 let due = tick.now.checked_add(report.horizon).ok()?;

@@ -48,12 +48,10 @@ impl TrackedLoad {
         Ok(())
     }
 
-    /// True where the history lies so far ahead of a measurement of now that the rings cannot tell
-    /// the times apart.
-    pub(super) fn is_ahead_of(&self, at: Timestamp, now: Timestamp) -> bool {
+    /// True where the history lies so far ahead of now that the rings cannot tell the times apart.
+    pub(super) fn is_ahead_of(&self, now: Timestamp) -> bool {
         let newest = self.history.newest();
-        newest.is_some_and(|newest| newest.duration_since(at) >= ring())
-            && now.duration_since(at) < STEP
+        newest.is_some_and(|newest| newest.duration_since(now) >= ring())
     }
 
     /// Lets the models learn from the history again, since it has changed behind them.

@@ -187,6 +187,12 @@ impl ObservedBounds {
         self.update(Settled::new(annotation, now))
     }
 
+    /// The bounds with every contribution up to its own end, that of prediction too.
+    #[must_use]
+    pub(super) fn keep(&self, now: Timestamp) -> BoundsUpdate {
+        self.update(Settled::new(self.annotation.clone(), now))
+    }
+
     /// The user's own bounds and no record, whoever contributes.
     #[must_use]
     pub(super) fn restore(&self) -> BoundsUpdate {

@@ -86,8 +86,9 @@ impl Quarantine {
         now.duration_since(self.until) >= self.rest
     }
 
-    /// What the objects say while it holds. Where they cannot even be resolved, that is `None`, and
-    /// the bounds are left as they are.
+    /// What the objects say while it holds. A floor that stands lapses by its own end: the load that
+    /// asked for it is there all the same, and nobody knows better meanwhile. Where the objects
+    /// cannot even be resolved, that is `None`, and the bounds are left as they are.
     #[must_use]
     pub fn refuse(&self, resolved: Option<Resolved>) -> Resolved {
         let resolved = resolved.unwrap_or(Resolved {
@@ -95,6 +96,7 @@ impl Quarantine {
             is_declined: false,
             target: None,
             problems: Vec::new(),
+            keeps_floor: true,
             bounds: None,
         });
         if resolved.mode == Mode::Off {
@@ -105,6 +107,7 @@ impl Quarantine {
             until: self.until,
         };
         Resolved {
+            keeps_floor: resolved.target.is_some() && resolved.mode == Mode::Floor,
             target: None,
             problems: vec![problem],
             ..resolved

@@ -2,7 +2,7 @@
 //! the reason why it is refused.
 //!
 //! Nothing is a target in a namespace that has not opted in. A refusal is shown, and the floor of
-//! prediction is withdrawn; other contributors may have other grounds to stay. Only where the user
+//! prediction is withdrawn, unless it is to lapse by its own end; other contributors may have other grounds to stay. Only where the user
 //! wants no scaling at all, everybody's contribution goes.
 
 use jiff::Timestamp;
@@ -34,6 +34,8 @@ pub struct Resolved {
     pub target: Option<Target>,
     /// The reasons for a refusal, and problems that do not stop the target.
     pub problems: Vec<Problem>,
+    /// True where the floor that stands is neither renewed nor withdrawn, and lapses by its own end.
+    pub keeps_floor: bool,
     /// The bounds of the object, with the record of whose they are; `None` where it has none.
     pub bounds: Option<ObservedBounds>,
 }
@@ -129,6 +131,7 @@ pub fn resolve(
         is_declined: requested.declines(observed, settings),
         target: None,
         problems: Vec::new(),
+        keeps_floor: false,
         bounds,
     };
     if mode == Mode::Off {

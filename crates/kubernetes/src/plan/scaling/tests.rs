@@ -548,19 +548,41 @@ fn a_quarantine_ends_with_a_change_of_the_user_and_not_with_our_own() {
 }
 
 #[test]
-fn a_target_in_quarantine_has_its_bounds_back_and_says_why() {
+fn a_floor_in_quarantine_lapses_by_its_own_end_and_the_target_says_why() {
     let mut world = World::new();
     world.tick(Some(6), 0);
+    let until = world.resolve(at(0)).target.unwrap().floor.unwrap().until;
     let quarantine = Quarantine::begin(&world.observed(), panicked(), None, at(15));
-    let resolved = quarantine.refuse(Some(world.resolve(at(15))));
-    assert_eq!((resolved.mode, &resolved.target), (Mode::Floor, &None));
-    let (observed, context) = (world.observed(), context(at(15)));
-    let writes = plan(&observed, &resolved, None, &mut world.memory, &context);
-    world.apply(&writes);
-    assert_eq!(world.bounds(), (Some(2), 10));
+    let rests = |world: &mut World, now: Timestamp| {
+        let resolved = quarantine.refuse(Some(world.resolve(now)));
+        assert_eq!((resolved.mode, &resolved.target), (Mode::Floor, &None));
+        let (observed, context) = (world.observed(), context(now));
+        let writes = plan(&observed, &resolved, None, &mut world.memory, &context);
+        world.apply(&writes);
+        world.bounds()
+    };
+    let second = SignedDuration::from_secs(1);
+    for now in [at(15), at(30), until - second] {
+        assert_eq!(rests(&mut world, now), (Some(6), 10), "{now}");
+        let floor = world.resolve(now).target.unwrap().floor.unwrap();
+        assert_eq!(floor.until, until, "it is not renewed");
+    }
+    assert_eq!(rests(&mut world, until), (Some(2), 10));
+    let recommends = {
+        let mut world = World::new();
+        world.tick(Some(6), 0);
+        world.annotate(SCALING, json!("recommend"));
+        let resolved = quarantine.refuse(Some(world.resolve(at(15))));
+        let (observed, context) = (world.observed(), context(at(15)));
+        let writes = plan(&observed, &resolved, None, &mut world.memory, &context);
+        world.apply(&writes);
+        world.bounds()
+    };
+    assert_eq!(recommends, (Some(2), 10), "its user wants no floor");
     assert_eq!(world.holds("Quarantined"), Some(ConditionStatus::True));
-    let told = world.told.last().unwrap();
-    assert_eq!(told.0, "Quarantined");
+    let told: Vec<&str> = world.told.iter().map(|told| &*told.0).collect();
+    assert_eq!(told[told.len() - 2..], ["Quarantined", "FloorLowered"]);
+    let told = &world.told[world.told.len() - 2];
     let why = "a defect of Evenkeel: the work on this target panicked: a sum is off; it rests until \
                2027-01-15T08:05:15Z, or until its objects change";
     assert_eq!(told.1, why);

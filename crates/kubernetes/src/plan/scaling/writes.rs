@@ -111,6 +111,7 @@ impl<'a> TargetPlan<'a> {
         let update = |bounds: &ObservedBounds| match report.filter(|_| wanted) {
             Some(report) => bounds.contribute(report.contribution.as_ref(), now),
             None if resolved.is_declined => bounds.restore(),
+            None if resolved.keeps_floor => bounds.keep(now),
             None => bounds.withdraw(now),
         };
         Self {
