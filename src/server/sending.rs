@@ -49,8 +49,10 @@ impl<T: Send + Sync + 'static> HttpBody for Sending<T> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
         polled.map_ok(|frame| {
             frame.map_data(|data| {
-                let _held = Arc::clone(&self.held);
-                Bytes::from_owner(Piece { data, _held })
+                Bytes::from_owner(Piece {
+                    data,
+                    _held: Arc::clone(&self.held),
+                })
             })
         })
     }
