@@ -22,6 +22,7 @@ mod probes;
 mod readiness;
 mod routes;
 mod scrape_access;
+mod sending;
 mod settings;
 mod slots;
 pub mod tls;

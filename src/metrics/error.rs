@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use evenkeel_core::units::Bytes;
 use evenkeel_http_client as http_client;
+use evenkeel_kubernetes::excerpt;
 
 /// The longest text of the other side that an error repeats, in characters.
 const EXCERPT: usize = 200;
@@ -157,18 +158,7 @@ impl MetricsError {
 
 /// The beginning of a foreign text, on one line.
 pub(crate) fn excerpt(text: &str) -> String {
-    let mut characters = text.trim().chars().map(|character| {
-        if character.is_control() {
-            ' '
-        } else {
-            character
-        }
-    });
-    let mut kept: String = characters.by_ref().take(EXCERPT).collect();
-    if characters.next().is_some() {
-        kept.push('…');
-    }
-    kept
+    excerpt::excerpt(text.trim(), EXCERPT)
 }
 
 /// An error with its causes; the HTTP client's own text names none of them.

@@ -4,7 +4,7 @@
 //! one that has begun a request head must finish it. hyper's own timeout does not tell the two
 //! apart, so the bytes that arrive and the requests that begin are noted here, and looked at now
 //! and then. No clock is read on the way of a request. HTTP/2 bounds the time of a head by other
-//! means, so that of its connections only the requests are noted.
+//! means, so that of its connections only the requests are noted, each until its answer is taken.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,10 +24,19 @@ struct Noted {
     head_begun: AtomicBool,
     unsent: AtomicBool,
     last_use: AtomicU64,
+    /// Looks so far.
+    looks: AtomicUsize,
+    /// Answers that are not taken yet, by the look before which they were made, in turns of three: when a
+    /// turn begins anew, its connection would have been closed if one of the last were left.
+    untaken: [AtomicUsize; 3],
 }
 
-/// A request being answered.
-pub(super) struct InFlight(Activity);
+/// A request until its answer is taken.
+#[derive(Debug)]
+pub(super) struct InFlight {
+    activity: Activity,
+    answered: Option<usize>,
+}
 
 impl Activity {
     /// A request's head is complete.
@@ -35,7 +44,10 @@ impl Activity {
         self.0.calls.fetch_add(1, Ordering::Relaxed);
         self.0.in_flight.fetch_add(1, Ordering::Relaxed);
         self.0.head_begun.store(false, Ordering::Relaxed);
-        InFlight(self.clone())
+        InFlight {
+            activity: self.clone(),
+            answered: None,
+        }
     }
 
     /// A request was answered as its client wished, at a point in the order of all such answers.
@@ -64,6 +76,12 @@ impl Activity {
         self.0.unsent.store(unsent, Ordering::Relaxed);
     }
 
+    /// Begins the next look; true where an answer was made before the last one and is not taken yet.
+    fn is_untaken(&self) -> bool {
+        let look = self.0.looks.fetch_add(1, Ordering::Relaxed);
+        self.0.untaken[look.wrapping_add(2) % 3].load(Ordering::Relaxed) > 0
+    }
+
     fn look(&self) -> Look {
         Look {
             unsent: self.0.unsent.load(Ordering::Relaxed),
@@ -74,9 +92,23 @@ impl Activity {
     }
 }
 
+impl InFlight {
+    /// The answer is made, and under way until this is dropped.
+    pub(super) fn answered(&mut self) {
+        let noted = &self.activity.0;
+        let turn = noted.looks.load(Ordering::Relaxed) % 3;
+        noted.untaken[turn].fetch_add(1, Ordering::Relaxed);
+        self.answered = Some(turn);
+    }
+}
+
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.0.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+        let noted = &self.activity.0;
+        if let Some(turn) = self.answered {
+            noted.untaken[turn].fetch_sub(1, Ordering::Relaxed);
+        }
+        noted.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -123,6 +155,9 @@ impl Pace {
 
     /// The verdict at the end of an interval.
     pub(super) fn look(&mut self) -> Verdict {
+        if self.activity.is_untaken() {
+            return Verdict::SlowReader;
+        }
         let look = self.activity.look();
         let unchanged = self.last.replace(look) == Some(look);
         if unchanged && look.unsent {
@@ -273,6 +308,25 @@ mod tests {
         assert_eq!(pace.look(), Verdict::Keep, "it was taken");
         activity.sent(true);
         assert_eq!(pace.look(), Verdict::Keep);
+        assert_eq!(pace.look(), Verdict::SlowReader);
+    }
+
+    #[test]
+    fn later_requests_do_not_hide_an_answer_that_is_not_taken() {
+        let (activity, mut pace) = paced();
+        let answered = || {
+            let mut request = activity.call();
+            request.answered();
+            request
+        };
+        for _ in 0..9 {
+            let request = answered();
+            assert_eq!(pace.look(), Verdict::Keep);
+            drop(request);
+        }
+        let _untaken = answered();
+        assert_eq!(pace.look(), Verdict::Keep);
+        drop(answered());
         assert_eq!(pace.look(), Verdict::SlowReader);
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::budget::BodyBudget;
+use super::budget::{BodyBudget, Charge};
 use evenkeel_core::units::Bytes;
 
 /// Bounds of the requests to a path.
@@ -88,6 +88,8 @@ pub(super) struct Arrival {
     pub limits: Limits,
     pub budget: Arc<BodyBudget>,
     pub turns: Arc<Turns>,
+    /// Takes the room of the body once it has arrived.
+    pub charge: Charge,
     pub started: Instant,
 }
 

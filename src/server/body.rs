@@ -38,7 +38,7 @@ pub struct Call {
     pub load: Load,
     /// When the request arrived.
     pub started: Instant,
-    _held: Arc<(Room, Option<OwnedSemaphorePermit>)>,
+    _turn: Arc<Option<OwnedSemaphorePermit>>,
 }
 
 impl<S: Sync> FromRequest<S> for Call {
@@ -49,6 +49,7 @@ impl<S: Sync> FromRequest<S> for Call {
             limits,
             budget,
             turns,
+            charge,
             started,
         }) = request.extensions().get().cloned()
         else {
@@ -65,12 +66,13 @@ impl<S: Sync> FromRequest<S> for Call {
             return Err(refuse(error, request.into_body()).await);
         }
         let (body, room) = read(request.into_body(), started, &limits, &budget).await?;
+        charge.set(room);
         let (load, turn) = turns.take().await;
         Ok(Self {
             body,
             load,
             started,
-            _held: Arc::new((room, turn)),
+            _turn: Arc::new(turn),
         })
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A body takes room as its bytes arrive, so that clients who announce much and withhold it hold
 //! nothing. Where room is short, the body that has been arriving for longest makes way, since a
-//! caller of good faith sends its own at once; what has arrived whole is never cut. Room that is not
+//! caller of good faith sends its own at once; what has arrived whole is never cut. Once a request is
+//! answered, its room is that of the answer until the client has taken it. Room that is not
 //! free soon is not waited for: both callers go on by themselves when they are refused, and would have
 //! given up by then.
 
@@ -60,6 +61,27 @@ pub(super) struct Room {
     cut: CancellationToken,
 }
 
+/// The room of one request, from the end of its body until its answer is taken; clones share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Charge(Arc<Mutex<Option<Room>>>);
+
+impl Charge {
+    pub(super) fn set(&self, room: Room) {
+        *self.room() = Some(room);
+    }
+
+    /// Gives back what an answer of `length` does not need; it is called when the body is gone.
+    pub(super) fn keep(&self, length: u64) {
+        if let Some(room) = &mut *self.room() {
+            room.keep(length);
+        }
+    }
+
+    fn room(&self) -> MutexGuard<'_, Option<Room>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl BodyBudget {
     /// Room for `size` in all, rounded down to whole KiB.
     pub(super) fn new(caller: &'static str, size: Bytes, metrics: &Metrics) -> Self {
@@ -100,8 +122,7 @@ impl BodyBudget {
     /// # Errors
     /// 503 where others hold what is needed.
     pub(super) async fn widen(&self, room: &mut Room, length: u64) -> Result<(), ApiError> {
-        let needed = usize::try_from(length.div_ceil(UNIT)).unwrap_or(usize::MAX);
-        let missing = needed.saturating_sub(room.units());
+        let missing = units(length).saturating_sub(room.units());
         if missing == 0 {
             return Ok(());
         }
@@ -121,7 +142,8 @@ impl BodyBudget {
         missing: usize,
         units: u32,
     ) -> Result<OwnedSemaphorePermit, ApiError> {
-        let cut = self.arriving.cut_before(id, missing);
+        let lacking = missing.saturating_sub(self.room.available_permits());
+        let cut = self.arriving.cut_before(id, lacking);
         self.metrics.cut.inc_by(cut);
         let acquired = Arc::clone(&self.room).acquire_many_owned(units);
         let Ok(permit) = tokio::time::timeout(WAIT, acquired).await else {
@@ -138,19 +160,22 @@ impl Arriving {
     }
 
     /// Cuts bodies that began before `id`, the oldest first, until they free `units`; tells how many.
+    /// None is cut that holds nothing, or where all together hold less.
     fn cut_before(&self, id: u64, units: usize) -> u64 {
         let mut bodies = self.bodies();
-        let (mut freed, mut cut) = (0, 0);
-        while freed < units
-            && let Some(oldest) = bodies.first_entry()
-            && *oldest.key() < id
-        {
-            let body = oldest.remove();
-            body.cut.cancel();
+        let (mut freed, mut chosen) = (0, Vec::new());
+        let mut older = bodies.range(..id).filter(|(_, body)| body.units > 0);
+        while freed < units {
+            let Some((id, body)) = older.next() else {
+                return 0;
+            };
             freed += body.units;
-            cut += 1;
+            chosen.push(*id);
         }
-        cut
+        for body in chosen.iter().filter_map(|id| bodies.remove(id)) {
+            body.cut.cancel();
+        }
+        chosen.len() as u64
     }
 }
 
@@ -160,9 +185,17 @@ impl Room {
         self.cut.cancelled().await;
     }
 
-    /// The body has arrived whole, and keeps its room until it is answered.
+    /// The body has arrived whole, and keeps its room until its answer is taken.
     pub(super) fn complete(&self) {
         self.arriving.bodies().remove(&self.id);
+    }
+
+    fn keep(&mut self, length: u64) {
+        let spare = self.units().saturating_sub(units(length));
+        let spare = self.permit.as_mut().and_then(|held| held.split(spare));
+        if let Some(spare) = spare {
+            self.held.dec_by(bytes(spare.num_permits()));
+        }
     }
 
     fn units(&self) -> usize {
@@ -187,6 +220,10 @@ impl Drop for Room {
         self.complete();
         self.held.dec_by(bytes(self.units()));
     }
+}
+
+fn units(length: u64) -> usize {
+    usize::try_from(length.div_ceil(UNIT)).unwrap_or(usize::MAX)
 }
 
 fn bytes(units: usize) -> i64 {
@@ -262,5 +299,37 @@ mod tests {
         let mut third = third;
         let refused = budget.widen(&mut third, 6 * UNIT).await;
         assert!(refused.is_err() && !newest.cut.is_cancelled());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_makes_way_in_vain() {
+        let budget = budget(6 * UNIT);
+        let (mut whole, mut arriving) = (budget.begin(), budget.begin());
+        budget.widen(&mut whole, 4 * UNIT).await.unwrap();
+        whole.complete();
+        budget.widen(&mut arriving, UNIT).await.unwrap();
+        let (empty, mut newest) = (budget.begin(), budget.begin());
+        // All that arrives holds less than is lacking.
+        let refused = budget.widen(&mut newest, 3 * UNIT).await;
+        assert!(refused.is_err() && !arriving.cut.is_cancelled());
+        // With what is free it suffices, and who holds nothing has nothing to give.
+        let ends = async |room: Room| room.cut().await;
+        let (waited, ()) = tokio::join!(budget.widen(&mut newest, 2 * UNIT), ends(arriving));
+        waited.unwrap();
+        assert!(!empty.cut.is_cancelled());
+        assert_eq!(budget.metrics.cut.get(), 1);
+    }
+
+    #[tokio::test]
+    async fn an_answer_keeps_the_room_that_it_needs() {
+        let budget = budget(4 * UNIT);
+        let mut room = budget.begin();
+        budget.widen(&mut room, 4 * UNIT).await.unwrap();
+        for (length, held) in [(9 * UNIT, 4), (UNIT + 1, 2), (1, 1), (2 * UNIT, 1), (0, 0)] {
+            room.keep(length);
+            assert_eq!(budget.metrics.held.get(), bytes(held), "{length}");
+        }
+        let mut other = budget.begin();
+        budget.widen(&mut other, 4 * UNIT).await.unwrap();
     }
 }

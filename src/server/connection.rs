@@ -20,9 +20,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::MissedTickBehavior;
 use tower::ServiceExt;
 
-use super::activity::{Activity, Noting, Pace, Verdict};
+use super::activity::{Activity, InFlight, Noting, Pace, Verdict};
+use super::budget::Charge;
 use super::drain::{Phase, Shutdown};
 use super::error::CloseConnection;
+use super::sending::Sending;
 use super::settings::ListenerSettings;
 use super::slots::Slot;
 use super::tls::Peer;
@@ -121,6 +123,7 @@ impl Serving {
                     .timer(TokioTimer::new())
                     .keep_alive_interval(PING_INTERVAL)
                     .keep_alive_timeout(PING_TIMEOUT)
+                    .max_concurrent_streams(end.settings.streams)
                     .initial_stream_window_size(STREAM_WINDOW)
                     .initial_connection_window_size(CONNECTION_WINDOW)
                     .serve_connection(stream, service);
@@ -200,12 +203,12 @@ struct Requests {
 }
 
 impl hyper::service::Service<Request<Incoming>> for Requests {
-    type Response = Response<axum::body::Body>;
+    type Response = Response<Sending<(InFlight, Option<Charge>)>>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
-        let in_flight = self.activity.call();
+        let mut in_flight = self.activity.call();
         let version = request.version();
         if let Some(peer) = &self.peer {
             request.extensions_mut().insert(Arc::clone(peer));
@@ -228,8 +231,9 @@ impl hyper::service::Service<Request<Incoming>> for Requests {
                 let close = HeaderValue::from_static("close");
                 response.headers_mut().insert(header::CONNECTION, close);
             }
-            drop(in_flight);
-            Ok(response)
+            in_flight.answered();
+            let charge = response.extensions_mut().remove::<Charge>();
+            Ok(response.map(|body| Sending::new(body, (in_flight, charge))))
         })
     }
 }

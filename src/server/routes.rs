@@ -19,11 +19,12 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
 use futures::FutureExt;
+use hyper::body::Body as _;
 use jiff::Timestamp;
 
 use super::arrival::{Arrival, Limits, Turns};
 use super::body::refuse;
-use super::budget::BodyBudget;
+use super::budget::{BodyBudget, Charge};
 use super::error::ApiError;
 use super::metrics::{Metrics, Open, PathMetrics};
 use super::tls::{Authority, Peer, Unauthorised};
@@ -127,16 +128,23 @@ impl Guard {
                 .await
                 .into_response();
         }
+        let charge = Charge::default();
         request.extensions_mut().insert(Arrival {
             limits: self.endpoint.limits,
             budget: Arc::clone(&self.budget),
             turns: Arc::clone(&self.turns),
+            charge: charge.clone(),
             started,
         });
-        match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        let mut response = match AssertUnwindSafe(next.run(request)).catch_unwind().await {
             Ok(response) => response,
             Err(panic) => self.panicked(&*panic).into_response(),
-        }
+        };
+        let length = response.body().size_hint().exact();
+        charge.keep(length.unwrap_or(u64::MAX).max(1));
+        // The connection hangs it on the bytes that it sends.
+        response.extensions_mut().insert(charge);
+        response
     }
 
     fn authorise(&self, request: &Request, now: Timestamp) -> Result<(), Unauthorised> {

@@ -5,7 +5,9 @@
 //! tells whose it is (TokenReview) and whether its owner may `get` the path (SubjectAccessReview). The
 //! answer is kept for a short while, so that scrapes do not depend on every call and a right that is
 //! taken away soon ends. Without an answer of the API server nobody is admitted whom it has not admitted
-//! just before.
+//! just before. However many tokens strangers show, whoever was admitted is reviewed anew without delay.
+
+mod turns;
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,24 +23,26 @@ use kube::{Api, Client};
 use moka::future::Cache;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
+use self::turns::Turns;
 use super::paths;
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 
-/// Time for which an answer about a token holds.
+/// Periods at whose ends the answers about tokens end.
 const HELD: Duration = Duration::from_secs(30);
 
-/// Tokens whose answers are held.
+/// Tokens whose answers are held: more than are reviewed in that time.
 const MOST_HELD: u64 = 1024;
+
+/// Tokens that are remembered to have been admitted, and the time after which one is forgotten that is not
+/// shown: longer than Prometheus is away while it is updated.
+const MOST_KNOWN: u64 = 256;
+const KNOWN: Duration = Duration::from_secs(3600);
 
 /// Time limit of the two reviews together; Prometheus waits 10 s for a page.
 const REVIEW_TIME: Duration = Duration::from_secs(5);
-
-/// Reviews that are under way at a time, so that strangers with many tokens are no load for the API server;
-/// those who were admitted just before do not wait behind them.
-const REVIEWS: usize = 4;
 
 /// A token of a ServiceAccount has some 1,000 characters, and those of other issuers a few thousand.
 const LONGEST_TOKEN: usize = 16 * 1024;
@@ -75,6 +79,9 @@ pub enum Refusal {
     Forbidden,
     #[error("the API server cannot be asked whose token this is")]
     Unavailable,
+    /// Too many tokens are shown that were never admitted.
+    #[error("too many other tokens are being reviewed")]
+    Busy,
 }
 
 impl Refusal {
@@ -84,6 +91,7 @@ impl Refusal {
             Self::Unauthenticated => "Unauthenticated",
             Self::Forbidden => "Forbidden",
             Self::Unavailable => "ReviewUnavailable",
+            Self::Busy => "ReviewsBusy",
         }
     }
 
@@ -91,7 +99,7 @@ impl Refusal {
         match self {
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::Forbidden => StatusCode::FORBIDDEN,
-            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unavailable | Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 }
@@ -113,6 +121,12 @@ impl ScrapeAccess {
     }
 }
 
+/// The runtime's clock, which is the machine's unless a test moves it.
+#[allow(clippy::disallowed_methods)] // the time limit of a review goes by it too
+fn instant() -> Instant {
+    Instant::now()
+}
+
 /// The token that a request shows: as a bearer, or in the header of those whom the API server's proxy
 /// leads here, which takes the usual one away.
 fn token(headers: &HeaderMap) -> Option<&str> {
@@ -125,13 +139,19 @@ fn token(headers: &HeaderMap) -> Option<&str> {
     (!token.is_empty() && token.len() <= LONGEST_TOKEN).then_some(token)
 }
 
+type Digested = [u8; 32];
+
 /// Asks the API server about tokens.
 pub struct Reviewer {
     tokens: Api<TokenReview>,
     accesses: Api<SubjectAccessReview>,
-    /// By the digests of the tokens, which are secrets.
-    verdicts: Cache<[u8; 32], Result<(), Refusal>>,
-    reviews: Semaphore,
+    /// By the digests of the tokens, which are secrets, and the period.
+    verdicts: Cache<(Digested, u64), Result<(), Refusal>>,
+    /// Tokens that were admitted.
+    known: Cache<Digested, ()>,
+    turns: Turns,
+    /// The beginning of the first period.
+    begun: Instant,
     warned: RateLimited<()>,
 }
 
@@ -150,40 +170,74 @@ impl Reviewer {
                 .max_capacity(MOST_HELD)
                 .time_to_live(HELD)
                 .build(),
-            reviews: Semaphore::new(REVIEWS),
+            known: Cache::builder()
+                .max_capacity(MOST_KNOWN)
+                .time_to_idle(KNOWN)
+                .build(),
+            turns: Turns::default(),
+            begun: instant(),
             warned: RateLimited::default(),
         }
     }
 
     async fn verdict(&self, token: &str) -> Result<(), Refusal> {
-        let digest = Sha256::digest(token).into();
+        let digest: Digested = Sha256::digest(token).into();
+        let now = instant();
+        let period = now.saturating_duration_since(self.begun).as_secs() / HELD.as_secs();
         // Those who ask about one token at a time wait for one review; a failure is not held.
-        let reviewed = self.verdicts.try_get_with(digest, self.review(token)).await;
-        reviewed.unwrap_or(Err(Refusal::Unavailable))
+        let reviewed = self
+            .verdicts
+            .try_get_with((digest, period), self.review(token, digest, now))
+            .await;
+        reviewed.unwrap_or_else(|failure| Err(*failure))
     }
 
-    async fn review(&self, token: &str) -> Result<Result<(), Refusal>, ()> {
+    /// The verdict on a token in its turn, and whether it has turns of its own from now on.
+    async fn review(
+        &self,
+        token: &str,
+        digest: Digested,
+        now: Instant,
+    ) -> Result<Result<(), Refusal>, Refusal> {
+        let reviewed = async {
+            let _turn = match self.known.get(&digest).await {
+                Some(()) => self.turns.known().await,
+                None => self.turns.stranger(now).await?,
+            };
+            self.ask(token).await
+        };
+        let verdict = match tokio::time::timeout(REVIEW_TIME, reviewed).await {
+            Ok(verdict) => verdict?,
+            Err(_) => return Err(self.failed("no answer in time")),
+        };
+        match verdict {
+            Ok(()) => self.known.insert(digest, ()).await,
+            Err(_) => self.known.invalidate(&digest).await,
+        }
+        Ok(verdict)
+    }
+
+    async fn ask(&self, token: &str) -> Result<Result<(), Refusal>, Refusal> {
         let asked = async {
-            let turn = self.reviews.acquire().await;
-            let _turn = turn.expect("the semaphore is never closed");
             match self.owner(token).await? {
                 Some(owner) => self.may_read(owner).await,
                 None => Ok(Err(Refusal::Unauthenticated)),
             }
         };
-        let failed = match tokio::time::timeout(REVIEW_TIME, asked).await {
-            Ok(Ok(verdict)) => return Ok(verdict),
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "no answer in time".to_owned(),
-        };
+        let answer: kube::Result<_> = asked.await;
+        answer.map_err(|error| self.failed(&error.to_string()))
+    }
+
+    /// The refusal where the API server did not answer, which is logged now and then.
+    fn failed(&self, error: &str) -> Refusal {
         if let Some(suppressed) = self.warned.permit((), clock::instant()) {
             tracing::warn!(
-                error = failed,
+                error,
                 suppressed,
                 "a reader of the metrics could not be authenticated"
             );
         }
-        Err(())
+        Refusal::Unavailable
     }
 
     async fn owner(&self, token: &str) -> kube::Result<Option<UserInfo>> {

@@ -38,9 +38,17 @@ pub struct ListenerSettings {
     /// Time for which a connection may be without a request. Longer than clients keep theirs (90 s
     /// in Go), so that it is the client that closes.
     pub idle_timeout: Duration,
+    /// Requests under way at a time on one HTTP/2 connection; a client with more of them opens another.
+    pub streams: u32,
 }
 
-/// Connections that are open at a time. Each costs a descriptor and up to some 50 KB.
+/// Requests on one connection of those who ask for a page.
+const FEW_STREAMS: u32 = 8;
+
+/// Connections that are open at a time. Each costs a descriptor and up to some 50 KB, and over HTTP/2
+/// besides, for each request under way, up to 16 KiB while its head is read and some 2 KB until its
+/// answer is taken. Bodies, and the answers that follow them, are bounded by the budgets of the callers,
+/// and no answer is kept for longer than twice the header timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionBounds {
     /// Of all clients that are not known by a certificate.
@@ -67,7 +75,8 @@ impl ConnectionBounds {
 
 impl Default for ConnectionBounds {
     /// An API server has one or two connections and a cluster has few of them, each with an address
-    /// of its own: a thousand is hundreds of times more, and takes 50 MB at most.
+    /// of its own: a thousand is hundreds of times more. Idle they take 50 MB at most, and 250 MB with a
+    /// hundred requests on each whose answers nobody takes.
     fn default() -> Self {
         const { Self::new(1024, 256, 64) }
     }
@@ -100,6 +109,8 @@ impl ListenerSettings {
             handshake_timeout: Duration::from_secs(3),
             header_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(600),
+            // As many as a Go client sends before it has read what the server allows.
+            streams: 100,
         }
     }
 
@@ -110,6 +121,7 @@ impl ListenerSettings {
             connections: const { ConnectionBounds::new(64, 32, 1) },
             header_timeout: Duration::from_secs(1),
             idle_timeout: Duration::from_secs(10),
+            streams: FEW_STREAMS,
             ..Self::new("probes")
         }
     }
@@ -118,6 +130,7 @@ impl ListenerSettings {
     pub fn for_dashboard() -> Self {
         Self {
             connections: const { ConnectionBounds::new(128, 128, 1) },
+            streams: FEW_STREAMS,
             ..Self::new("dashboard")
         }
     }
@@ -127,6 +140,7 @@ impl ListenerSettings {
         Self {
             connections: const { ConnectionBounds::new(64, 16, 1) },
             header_timeout: Duration::from_secs(5),
+            streams: FEW_STREAMS,
             ..Self::new("metrics")
         }
     }

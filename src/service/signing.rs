@@ -8,7 +8,7 @@ use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use super::parts::{Tasks, lasting};
-use super::{client, failure};
+use super::{client, descriptors, failure};
 use crate::certificates::{Serving, Signer, signer};
 use crate::config::Config;
 use crate::server::{
@@ -22,8 +22,9 @@ use crate::telemetry;
 /// # Errors
 /// A configuration by which there is nothing to sign, an address that cannot be bound, or a
 /// kubeconfig that cannot be used.
-pub async fn sign(config: Config) -> anyhow::Result<()> {
+pub async fn sign(mut config: Config) -> anyhow::Result<()> {
     telemetry::init(&config.log)?;
+    descriptors::provide(&mut config);
     let signals = signals().context("signals cannot be received")?;
     let metrics = signer::Metrics::default();
     let readiness = Readiness::default();

@@ -631,6 +631,35 @@ async fn hostile_bodies_get_a_clear_refusal() {
     assert_eq!(answer.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
 }
 
+/// Otherwise few bodies would become many long answers, which nobody has to take.
+#[tokio::test]
+async fn what_a_stranger_sends_is_not_sent_back_at_length() {
+    let service = opted_in(policy());
+    let long = "x".repeat(1 << 20);
+    let mut unnamed = recorded("pod-create-plain");
+    unnamed["request"]["uid"] = json!(long);
+    let mut other = recorded("pod-create-plain");
+    other["apiVersion"] = json!(long);
+    let mut text = recorded("pod-create-plain");
+    text["request"] = json!(long);
+    for (field, review) in [
+        ("request.uid", unnamed),
+        ("apiVersion", other),
+        ("body", text),
+    ] {
+        let answer = service.post(MUTATE, review.to_string()).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{field}");
+        let told = String::from_utf8(answer.body.to_vec()).unwrap();
+        assert!(told.contains(field), "{field}: {told}");
+        assert!(told.len() < 2048, "{field}: {} bytes", told.len());
+    }
+    let mut review = recorded("pod-create-plain");
+    review["request"]["object"] = json!({"metadata": long});
+    let found = ask(&service, &review).await;
+    assert_eq!(found.warnings.len(), 1);
+    assert!(found.warnings[0].chars().count() <= 301);
+}
+
 #[tokio::test]
 async fn a_pod_with_odd_parts_is_allowed() {
     let service = opted_in(policy());

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -26,6 +27,8 @@ const READER: &str = "system:serviceaccount:monitoring:prometheus";
 #[derive(Debug, Clone, Default)]
 struct Api {
     reviews: Arc<AtomicUsize>,
+    /// Those of the reader's token.
+    of_reader: Arc<AtomicUsize>,
     away: Arc<AtomicBool>,
     hangs: Arc<AtomicBool>,
 }
@@ -56,7 +59,10 @@ async fn owner(State(api): State<Api>, Json(mut review): Json<Value>) -> Respons
         return StatusCode::BAD_GATEWAY.into_response();
     }
     let name = match review["spec"]["token"].as_str() {
-        Some("reader") => READER,
+        Some("reader") => {
+            api.of_reader.fetch_add(1, Ordering::Relaxed);
+            READER
+        }
         Some("stranger") => "system:serviceaccount:shop:web",
         _ => "",
     };
@@ -161,7 +167,7 @@ async fn a_token_is_reviewed_once_for_all_who_show_it() {
 }
 
 /// Strangers with tokens of their own, on an API server that does not answer, hold up nobody whom it
-/// knows already.
+/// knows already, and are sent away where there are too many.
 #[tokio::test]
 async fn strangers_keep_no_reader_waiting() {
     let api = Api::default();
@@ -174,15 +180,55 @@ async fn strangers_keep_no_reader_waiting() {
             let router = router.clone();
             tokio::spawn(async move {
                 let bearer = format!("Bearer stranger-{number}");
-                ask(&router, Some((BEARER, &bearer))).await.0
+                ask(&router, Some((BEARER, &bearer))).await
             })
         })
         .collect();
+    let refused = || strangers.iter().filter(|stranger| stranger.is_finished());
+    until("too many", || refused().count() >= 50 - 20).await;
     until("reviews", || api.reviews() > 1).await;
     assert_eq!(ask(&router, Some(reader)).await.0, StatusCode::OK);
     assert!(api.reviews() <= 5, "{} at a time", api.reviews() - 1);
-    assert!(strangers.iter().all(|stranger| !stranger.is_finished()));
     for stranger in strangers {
-        stranger.abort();
+        if stranger.is_finished() {
+            let (status, head, text) = stranger.await.unwrap();
+            assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+            assert!(text.contains("ReviewsBusy"), "{text}");
+            assert!(head.headers().get(header::RETRY_AFTER).is_none());
+        } else {
+            stranger.abort();
+        }
     }
+}
+
+/// A flood of tokens that lasts for longer than any verdict is held: whoever was admitted is reviewed
+/// anew in the midst of it, and the API server is asked about few of the others.
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_tokens_neither_shuts_a_reader_out_nor_reaches_the_api_server() {
+    let api = Api::default();
+    let router = served(&api);
+    let reader = (BEARER, "Bearer reader");
+    assert_eq!(ask(&router, Some(reader)).await.0, StatusCode::OK);
+    let seconds = 120;
+    for second in 0..seconds {
+        let flood = (0..100).map(|number| {
+            let router = router.clone();
+            async move {
+                let bearer = format!("Bearer nobody-{second}-{number}");
+                ask(&router, Some((BEARER, &bearer))).await.0
+            }
+        });
+        let (flooded, (status, ..)) =
+            tokio::join!(futures::future::join_all(flood), ask(&router, Some(reader)));
+        assert_eq!(status, StatusCode::OK, "after {second} s");
+        assert!(flooded.contains(&StatusCode::SERVICE_UNAVAILABLE));
+        tokio::time::advance(Duration::from_secs(1)).await;
+    }
+    let periods = seconds / 30;
+    assert!(
+        api.reviews() <= 10 * (seconds + 1) + periods,
+        "{}",
+        api.reviews()
+    );
+    assert_eq!(api.of_reader.load(Ordering::Relaxed), periods);
 }

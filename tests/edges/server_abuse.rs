@@ -12,12 +12,14 @@ use std::time::Duration;
 
 use axum::http::{StatusCode, header};
 use evenkeel::server::{BodyPace, ConnectionBounds, ListenerSettings};
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use jiff::SignedDuration;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::server_client::{Connection, Http, Trust, connect, connect_tls};
+use crate::support::server_client::{Connection, Http, Trust, connect, connect_tls, post};
 use crate::support::server_fixture::{BODY_LIMIT, Options, PATIENCE, PATIENT, Running, until};
 
 const API_SERVER: [u8; 4] = [127, 0, 1, 1];
@@ -311,6 +313,72 @@ async fn the_two_callers_have_budgets_of_their_own() {
     server.hold.add_permits(1);
     assert_eq!(holding.await.unwrap().unwrap().status, StatusCode::OK);
     callers.call(&server).await;
+}
+
+/// Asks `/echo` for answers that are as large as the largest body, over an HTTP/2 connection on which no
+/// more than `window` bytes of each are taken.
+async fn untaken(server: &Running, window: u32, count: usize) -> Vec<impl Sized + use<>> {
+    let trust = Trust::only(server.bundle.ca_bundle()).from(attacker(1));
+    let stream = connect_tls(server.address, &trust, Http::Two)
+        .await
+        .unwrap();
+    let (mut sender, connection) = http2::Builder::new(TokioExecutor::new())
+        .initial_stream_window_size(window)
+        .handshake(TokioIo::new(stream))
+        .await
+        .unwrap();
+    tokio::spawn(connection);
+    let mut answers = Vec::new();
+    for _ in 0..count {
+        let request = post("/echo", vec![b' '; BODY_LIMIT]);
+        let answer = sender.send_request(request).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK);
+        // The connection lasts as long as its sender.
+        answers.push((answer, sender.clone()));
+    }
+    answers
+}
+
+/// Otherwise a stranger's answers would fill the memory beside all budgets.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_that_nobody_takes_stay_in_the_budget() {
+    for window in [0, 1] {
+        let options = Options {
+            body_budget: 8 * BODY_LIMIT,
+            ..Options::default()
+        };
+        let server = Running::start(options);
+        let mut callers = Callers::connect(&server, API_SERVER).await;
+        let answers = untaken(&server, window, 8).await;
+        assert_eq!(server.metric(HELD), 8 * BODY_LIMIT as u64, "{window}");
+        let (_, api_server) = &mut callers.api_server;
+        let answer = api_server.post(MUTATE, "{}").await.unwrap();
+        assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(answer.headers.get(header::RETRY_AFTER).is_none());
+        let (_, scheduler) = &mut callers.scheduler;
+        let answer = scheduler.post(FILTER, "{}").await.unwrap();
+        assert_eq!(answer.status, StatusCode::OK);
+        drop(answers);
+        until("room again", || server.metric(HELD) == 0).await;
+        callers.call(&server).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_does_not_take_its_answers_over_http_2_is_cut_off() {
+    let options = Options {
+        listener: ListenerSettings {
+            header_timeout: Duration::from_millis(200),
+            ..ListenerSettings::new("test")
+        },
+        ..Options::default()
+    };
+    let server = Running::start(options);
+    let answers = untaken(&server, 1, 4).await;
+    let closed = "evenkeel_http_connections_closed_total{listener=\"test\",reason=\"SlowReader\"}";
+    server.metric_reaches(closed, 1).await;
+    until("room again", || server.metric(HELD) == 0).await;
+    drop(answers);
 }
 
 /// Asks for a path in plain HTTP, as kubelet and Prometheus do; the status and the body.

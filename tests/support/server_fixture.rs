@@ -238,6 +238,7 @@ fn routes(options: Options, metrics: &Metrics, hold: &Arc<Semaphore>) -> axum::R
             budget,
             [
                 (endpoint("/mutate", None), post(answer)),
+                (endpoint("/echo", None), post(echo)),
                 (endpoint("/hold", None), post(waits)),
                 (endpoint("/panic", None), post(panics)),
             ],
@@ -253,6 +254,11 @@ fn routes(options: Options, metrics: &Metrics, hold: &Arc<Semaphore>) -> axum::R
 
 async fn answer(call: Call) -> String {
     format!("{} bytes", call.body.len())
+}
+
+/// An answer as large as the body.
+async fn echo(call: Call) -> bytes::Bytes {
+    call.body.clone()
 }
 
 async fn panics(call: Call) -> String {

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::excerpt::excerpt;
 use evenkeel_core::units::{Amount, BytesPerSecond, RateError};
 
 /// The prefix of every annotation and label of Evenkeel.
@@ -99,7 +100,7 @@ impl InvalidAnnotation {
     pub fn new(key: &'static str, value: &str, accepted: &'static str) -> Self {
         Self {
             key,
-            value: excerpt(value),
+            value: excerpt(value, EXCERPT),
             accepted,
         }
     }
@@ -108,13 +109,6 @@ impl InvalidAnnotation {
 /// Characters of a refused value that are repeated: an annotation may be of 256 KiB, an Event's
 /// note of 1 KiB, and all warnings of an admission together of 4.
 const EXCERPT: usize = 60;
-
-fn excerpt(value: &str) -> String {
-    match value.char_indices().nth(EXCERPT) {
-        None => value.to_owned(),
-        Some((end, _)) => format!("{}…", &value[..end]),
-    }
-}
 
 impl fmt::Display for InvalidAnnotation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

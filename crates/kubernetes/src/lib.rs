@@ -13,6 +13,7 @@ pub mod autoscaler;
 pub mod bounds_annotation;
 pub mod demand;
 pub mod duration;
+pub mod excerpt;
 pub mod extender;
 pub mod json;
 pub mod kinds;

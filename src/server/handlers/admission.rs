@@ -15,10 +15,11 @@ pub(super) async fn mutate(
 ) -> Result<Response, ApiError> {
     let request = Request::parse(&call.body).map_err(|error| {
         handlers.metrics.admission(error.reason());
+        let refusal = unreadable(error.reason(), &error);
         handlers
             .fail_open
-            .unreadable(paths::MUTATE, error.reason(), &error, &call);
-        unreadable(error.reason(), &error)
+            .unreadable(paths::MUTATE, &refusal, &call);
+        refusal
     })?;
     if call.load == Load::Shed {
         handlers.metrics.admission("shed");

@@ -111,9 +111,9 @@ impl Handlers {
     fn read<'a>(&self, verb: Verb, call: &'a Call) -> Result<Request<'a>, ApiError> {
         let request = Request::parse(&call.body).map_err(|error| {
             self.metrics.extender(verb, error.reason(), call);
-            self.fail_open
-                .unreadable(verb.path(), error.reason(), &error, call);
-            unreadable(error.reason(), &error)
+            let refusal = unreadable(error.reason(), &error);
+            self.fail_open.unreadable(verb.path(), &refusal, call);
+            refusal
         })?;
         if request.objects.is_some() {
             self.metrics.full_nodes();

@@ -3,11 +3,9 @@
 //! Each such answer is counted as well, by its outcome. Pods that are let through on purpose, such
 //! as those of other namespaces, are no failure and not logged.
 
-use std::fmt::Display;
-
 use tracing::warn;
 
-use crate::server::Call;
+use crate::server::{ApiError, Call};
 use crate::telemetry::RateLimited;
 use evenkeel_kubernetes::admission::Outcome;
 use evenkeel_kubernetes::extender::judgement::Exemption;
@@ -24,14 +22,9 @@ impl FailOpen {
         }
     }
 
-    /// Logs that the body of a call to `path` is refused.
-    pub(super) fn unreadable(
-        &self,
-        path: &'static str,
-        cause: &'static str,
-        error: &dyn Display,
-        call: &Call,
-    ) {
+    /// Logs that the body of a call to `path` is refused, as the caller is told.
+    pub(super) fn unreadable(&self, path: &'static str, error: &ApiError, call: &Call) {
+        let cause = error.reason();
         if let Some(suppressed) = self.0.permit((path, cause), call.started) {
             warn!(path, cause, %error, suppressed, "a body could not be read");
         }

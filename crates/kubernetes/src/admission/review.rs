@@ -12,6 +12,7 @@ use crate::annotations::{
     PROFILE_SOURCE_REQUESTS,
 };
 use crate::demand::demand;
+use crate::excerpt::excerpt;
 use crate::namespace_policy::NamespacePolicy;
 use crate::pod::Pod;
 use crate::snapshot::{OptIn, Snapshot};
@@ -26,6 +27,9 @@ const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
 /// Warnings sent at most: the API server cuts them off at 4 KB in all.
 const MAX_WARNINGS: usize = 8;
+
+/// Characters of a warning that may quote the Pod.
+const LONGEST_WARNING: usize = 300;
 
 /// The outcome of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -130,7 +134,10 @@ impl Declined {
     fn because(outcome: Outcome, error: impl std::fmt::Display) -> Self {
         Self {
             outcome,
-            warning: Some(format!("evenkeel: left the Pod as it is: {error}")),
+            warning: Some(excerpt(
+                &format!("evenkeel: left the Pod as it is: {error}"),
+                LONGEST_WARNING,
+            )),
         }
     }
 }

@@ -5,6 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::excerpt::excerpt;
+
 /// A body that cannot be answered: there is no request in it whose UID an answer could carry.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
@@ -16,7 +18,19 @@ pub enum WireError {
         "apiVersion {0:?} with kind {1:?} is not accepted: admission.k8s.io/v1, AdmissionReview"
     )]
     Version(String, String),
+    /// A UID that no API server gives: the answer would have to repeat it.
+    #[error(
+        "request.uid is not accepted: it has {0} bytes; a UID of the API server has 36, at most 128 \
+         are taken"
+    )]
+    Uid(usize),
 }
+
+/// Bytes of the longest UID that an answer repeats.
+const LONGEST_UID: usize = 128;
+
+/// Characters of a refused version that are repeated.
+const EXCERPT: usize = 60;
 
 impl WireError {
     /// The label of metrics.
@@ -25,6 +39,7 @@ impl WireError {
         match self {
             Self::Malformed(_) => "malformed",
             Self::Version(..) => "version",
+            Self::Uid(_) => "uid",
         }
     }
 }
@@ -76,13 +91,18 @@ impl<'a> Request<'a> {
     /// Reads the body of a call.
     ///
     /// # Errors
-    /// A body that is not JSON, holds no request, or is of another version.
+    /// A body that is not JSON, holds no request, is of another version, or has a UID that is too long.
     pub fn parse(body: &'a [u8]) -> Result<Self, WireError> {
         let review: Review<'a> = serde_json::from_slice(body)?;
-        if review.api_version == "admission.k8s.io/v1" && review.kind == "AdmissionReview" {
-            Ok(review.request)
-        } else {
-            Err(WireError::Version(review.api_version, review.kind))
+        if review.api_version != "admission.k8s.io/v1" || review.kind != "AdmissionReview" {
+            return Err(WireError::Version(
+                excerpt(&review.api_version, EXCERPT),
+                excerpt(&review.kind, EXCERPT),
+            ));
+        }
+        match review.request.uid.len() {
+            0..=LONGEST_UID => Ok(review.request),
+            length => Err(WireError::Uid(length)),
         }
     }
 
@@ -166,6 +186,25 @@ mod tests {
                 "{body}"
             );
         }
+    }
+
+    #[test]
+    fn what_an_answer_repeats_is_of_bounded_length() {
+        let body = |version: &str, uid: &str| {
+            format!(
+                r#"{{"apiVersion":"{version}","kind":"AdmissionReview","request":{{"uid":"{uid}"}}}}"#
+            )
+        };
+        let longest = "u".repeat(LONGEST_UID);
+        let accepted = body("admission.k8s.io/v1", &longest);
+        assert_eq!(Request::parse(accepted.as_bytes()).unwrap().uid, longest);
+        let refused = |body: String| Request::parse(body.as_bytes()).unwrap_err();
+        let error = refused(body("admission.k8s.io/v1", &format!("{longest}u")));
+        assert_eq!(error.reason(), "uid");
+        assert!(error.to_string().starts_with("request.uid "), "{error}");
+        let error = refused(body(&"v".repeat(1 << 20), "1"));
+        assert_eq!(error.reason(), "version");
+        assert!(error.to_string().len() < 300, "{error}");
     }
 
     #[test]

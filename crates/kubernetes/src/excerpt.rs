@@ -1,0 +1,39 @@
+//! Texts of strangers, short enough to be repeated.
+//!
+//! What a caller sent, or an error that quotes it, may be as long as the largest body. Wherever such a
+//! text is shown again (in an answer, a warning, a log line), only its beginning is.
+
+/// The first `most` characters of `text` on one line, with an ellipsis where more follow.
+#[must_use]
+pub fn excerpt(text: &str, most: usize) -> String {
+    let mut characters = text.chars().map(|character| {
+        if character.is_control() {
+            ' '
+        } else {
+            character
+        }
+    });
+    let mut kept: String = characters.by_ref().take(most).collect();
+    if characters.next().is_some() {
+        kept.push('…');
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::excerpt;
+
+    #[test]
+    fn a_text_is_cut_between_characters_and_kept_on_one_line() {
+        for (text, kept) in [
+            ("", ""),
+            ("äöü", "äöü"),
+            ("äöüß", "äöü…"),
+            ("a\nb", "a b"),
+            ("\u{1b}[2J", " [2…"),
+        ] {
+            assert_eq!(excerpt(text, 3), kept, "{text:?}");
+        }
+    }
+}
