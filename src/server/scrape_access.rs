@@ -121,12 +121,6 @@ impl ScrapeAccess {
     }
 }
 
-/// The runtime's clock, which is the machine's unless a test moves it.
-#[allow(clippy::disallowed_methods)] // the time limit of a review goes by it too
-fn instant() -> Instant {
-    Instant::now()
-}
-
 /// The token that a request shows: as a bearer, or in the header of those whom the API server's proxy
 /// leads here, which takes the usual one away.
 fn token(headers: &HeaderMap) -> Option<&str> {
@@ -175,14 +169,14 @@ impl Reviewer {
                 .time_to_idle(KNOWN)
                 .build(),
             turns: Turns::default(),
-            begun: instant(),
+            begun: clock::runtime(),
             warned: RateLimited::default(),
         }
     }
 
     async fn verdict(&self, token: &str) -> Result<(), Refusal> {
         let digest: Digested = Sha256::digest(token).into();
-        let now = instant();
+        let now = clock::runtime();
         let period = now.saturating_duration_since(self.begun).as_secs() / HELD.as_secs();
         // Those who ask about one token at a time wait for one review; a failure is not held.
         let reviewed = self
@@ -202,7 +196,7 @@ impl Reviewer {
         let reviewed = async {
             let _turn = match self.known.get(&digest).await {
                 Some(()) => self.turns.known().await,
-                None => self.turns.stranger(now).await?,
+                None => self.turns.stranger(now).await.ok_or(Refusal::Busy)?,
             };
             self.ask(token).await
         };

@@ -20,6 +20,12 @@ pub fn instant() -> Instant {
     Instant::now()
 }
 
+/// The runtime's monotonic clock, by which its time limits go: the machine's, unless a test moves it.
+#[allow(clippy::disallowed_methods)] // this is the named place
+pub fn runtime() -> tokio::time::Instant {
+    tokio::time::Instant::now()
+}
+
 /// A loop of a clock that runs fast turns no more often than this: a turn takes real work.
 const LEAST_PERIOD: Duration = Duration::from_millis(200);
 

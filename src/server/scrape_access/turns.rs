@@ -10,8 +10,6 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-use super::Refusal;
-
 /// Reviews that are under way at a time, of strangers and of known tokens each.
 const AT_ONCE: usize = 4;
 
@@ -64,20 +62,18 @@ impl Turns {
         }
     }
 
-    /// Waits for the turn of a token that was never admitted and is shown at `now`.
-    ///
-    /// # Errors
-    /// Too many others are shown.
-    pub(super) async fn stranger(&self, now: Instant) -> Result<Turn<'_>, Refusal> {
-        let place = self.queue.try_acquire().map_err(|_| Refusal::Busy)?;
+    /// Waits for the turn of a token that was never admitted and is shown at `now`; `None` where too many
+    /// others are shown.
+    pub(super) async fn stranger(&self, now: Instant) -> Option<Turn<'_>> {
+        let place = self.queue.try_acquire().ok()?;
         let begins = {
             let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
             begun.take(now)
         };
         if !begins {
-            return Err(Refusal::Busy);
+            return None;
         }
-        Ok(Turn {
+        Some(Turn {
             _turn: acquired(&self.strangers).await,
             _place: Some(place),
         })
@@ -136,7 +132,7 @@ mod tests {
         }
         assert_eq!(held.len(), AT_ONCE);
         let later = start + Duration::from_secs(100);
-        assert_eq!(turns.stranger(later).await.unwrap_err(), Refusal::Busy);
+        assert!(turns.stranger(later).await.is_none());
         let _known = turns.known().await;
         held.clear();
         drop(strangers);
