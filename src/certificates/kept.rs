@@ -14,13 +14,13 @@ use super::error::CertificateError;
 use super::names::Names;
 use super::rotation::{lives, next};
 
-/// What the signer keeps.
+/// Content of the signer's own Secret: all certificates with their keys, and the rotation of them.
 #[derive(Debug, Clone)]
 pub struct Kept {
     pub bundle: Bundle,
     /// The rotation of all keys that goes on.
     pub rotation: Option<KeyRotation>,
-    /// What was asked and is not taken up yet.
+    /// A request to rotate or to finish that is not taken up yet.
     pub request: Option<Request>,
 }
 
@@ -78,7 +78,7 @@ impl Kept {
         ]
     }
 
-    /// What should follow at `now`, or `None` while everything is good as it is. A request is
+    /// The next content at `now`, or `None` while everything is good as it is. A request is
     /// taken up, and with it begins what it asks for.
     ///
     /// # Errors

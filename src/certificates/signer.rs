@@ -81,7 +81,7 @@ impl Error {
     }
 }
 
-/// What a round has come to.
+/// The outcome of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Round {
     /// Something was written.

@@ -1,11 +1,10 @@
 //! `evenkeel serve`: runs the service, or checks what it would run with.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use super::output::{self, Failure, Format, Report, Style};
-use super::settings::ConfigArgs;
-use crate::config::{Config, Connection, File, Override};
+use super::settings::{ConfigArgs, ConnectionArgs};
+use crate::config::{Config, File, Override};
 
 /// Run the service: admission webhook, scheduler extender and the loops around both
 #[derive(Debug, clap::Args)]
@@ -19,13 +18,8 @@ pub(super) struct Args {
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
 
-    /// Reach the cluster by this file instead of the Pod's service account or ~/.kube/config
-    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
-
-    /// The namespace of the Lease, the Secret and the Services; by default the one it runs in
-    #[arg(long, short, value_name = "NAME", env = "EVENKEEL_NAMESPACE")]
-    namespace: Option<String>,
+    #[command(flatten)]
+    connection: ConnectionArgs,
 
     #[command(flatten)]
     config: ConfigArgs,
@@ -146,8 +140,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     let Args {
         check,
         output,
-        kubeconfig,
-        namespace,
+        connection,
         config,
         fields,
     } = args;
@@ -155,10 +148,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     if check {
         return output::print(config.effective(), output);
     }
-    config.connection = Connection {
-        kubeconfig,
-        namespace,
-    };
+    config.connection = connection.into();
     let runtime = tokio::runtime::Runtime::new()?;
     let computations = crate::service::Ending::of(&config).computations;
     let ended = runtime.block_on(crate::service::run(config));

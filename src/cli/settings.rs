@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::{Override, Sources};
+use crate::config::{Connection, Override, Sources};
 
 /// Sources of the configuration; shared by the subcommands that read it.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -15,6 +15,31 @@ pub(super) struct ConfigArgs {
     /// Sets one field, over the environment and the file; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = parse_assignment)]
     assignments: Vec<(String, String)>,
+}
+
+/// The way to the API server of a process that runs in the cluster, or beside it.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(super) struct ConnectionArgs {
+    /// Reach the cluster by this file instead of the Pod's service account or ~/.kube/config
+    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+
+    /// The namespace of Evenkeel's own Lease, Secrets and Services; by default the one it runs in
+    #[arg(long, short, value_name = "NAME", env = "EVENKEEL_NAMESPACE")]
+    namespace: Option<String>,
+}
+
+impl From<ConnectionArgs> for Connection {
+    fn from(args: ConnectionArgs) -> Self {
+        let ConnectionArgs {
+            kubeconfig,
+            namespace,
+        } = args;
+        Self {
+            kubeconfig,
+            namespace,
+        }
+    }
 }
 
 /// Variables that name arguments rather than fields of the configuration.

@@ -38,7 +38,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// What waits is whole whatever happened while it was locked.
+    /// The waiting writes, which a panic while they were locked leaves whole.
     fn locked(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -71,7 +71,7 @@ impl Activity {
         }
     }
 
-    /// Whether there are bytes of an answer that the client does not take.
+    /// Takes note that the client has, or has not, taken all bytes of the answers so far.
     fn sent(&self, unsent: bool) {
         self.0.unsent.store(unsent, Ordering::Relaxed);
     }

@@ -23,7 +23,7 @@ pub struct Limits {
 /// Time that a body may take to arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyPace {
-    /// What every body has.
+    /// Time that every body has, however slow.
     pub grace: Duration,
     /// Bytes a second for which it has more.
     pub rate: Bytes,

@@ -47,14 +47,14 @@ const REVIEW_TIME: Duration = Duration::from_secs(5);
 /// A token of a ServiceAccount has some 1,000 characters, and those of other issuers a few thousand.
 const LONGEST_TOKEN: usize = 16 * 1024;
 
-/// Whether readers of the metrics have to say who they are.
+/// The way in which readers of the metrics say who they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MetricsAuthentication {
     /// By a bearer token that the API server judges, over HTTPS, since a token is a secret.
     #[default]
     Kubernetes,
-    /// No: whoever reaches the port reads them, in plain HTTP.
+    /// Not at all: whoever reaches the port reads them, in plain HTTP.
     None,
 }
 

@@ -18,10 +18,10 @@ const COMPUTATIONS: Duration = Duration::from_secs(1);
 pub struct Ending {
     /// Requests: still accepted, then finished.
     pub drain: DrainSettings,
-    /// What runs in the background: a look at the Lease, a write that is under way, and giving the
+    /// Background work: a look at the Lease, a write that is under way, and giving the
     /// Lease back.
     pub background: Duration,
-    /// What still computes.
+    /// Computations that are under way.
     pub computations: Duration,
 }
 

@@ -113,7 +113,7 @@ fn plain(
     )?)
 }
 
-/// What is served over TLS, each with its address.
+/// The routes that are served over TLS, each with its address.
 struct OverTls {
     calls: (SocketAddr, ListenerSettings, Router),
     /// Metrics, where their readers are authenticated.

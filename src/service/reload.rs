@@ -47,7 +47,7 @@ pub(super) struct Watch {
     pub(super) replica: Replica,
 }
 
-/// What was told last, so that each thing is told once.
+/// The last messages, so that each is told once.
 #[derive(Debug, Default)]
 struct Told {
     needs_restart: Vec<String>,

@@ -42,9 +42,9 @@ pub(super) fn held_record<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 enum Look {
     Entries,
     Entry,
-    /// Whether this is the name of the manager.
+    /// The name, which has to be that of the manager.
     Manager,
-    /// Whether the fields hold what is at this path.
+    /// The fields, which have to hold this path.
     Fields(&'static [&'static str]),
 }
 

@@ -59,7 +59,7 @@ pub(super) struct Args {
     output: Format,
 }
 
-/// What has become of the request.
+/// The state of the rotation after the request.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer {

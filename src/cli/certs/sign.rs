@@ -1,10 +1,8 @@
 //! `certs sign`: the signer, which runs in a Pod of its own.
 
-use std::path::PathBuf;
-
 use crate::cli::output::Failure;
-use crate::cli::settings::ConfigArgs;
-use crate::config::{Config, Connection};
+use crate::cli::settings::{ConfigArgs, ConnectionArgs};
+use crate::config::Config;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,29 +18,17 @@ the webhook. It runs until it is told to end, beside `evenkeel serve`, with the 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Reach the cluster by this file instead of the Pod's service account or ~/.kube/config
-    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
-
-    /// The namespace of the Secrets and the Services; by default the one it runs in
-    #[arg(long, short, value_name = "NAME", env = "EVENKEEL_NAMESPACE")]
-    namespace: Option<String>,
+    #[command(flatten)]
+    connection: ConnectionArgs,
 
     #[command(flatten)]
     config: ConfigArgs,
 }
 
 pub(super) fn run(args: Args) -> Result<(), Failure> {
-    let Args {
-        kubeconfig,
-        namespace,
-        config,
-    } = args;
+    let Args { connection, config } = args;
     let mut config = Config::load(&config.sources([]))?;
-    config.connection = Connection {
-        kubeconfig,
-        namespace,
-    };
+    config.connection = connection.into();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

@@ -18,7 +18,7 @@ use evenkeel_kubernetes::plan::{Purpose, Write};
 pub(super) enum Lane {
     /// The service's own needs, and wakes.
     Needs,
-    /// What changes how the cluster behaves.
+    /// Changes of how the cluster behaves.
     Acts,
     /// Statuses.
     Tells,

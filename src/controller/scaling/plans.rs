@@ -12,7 +12,7 @@ use evenkeel_kubernetes::plan::scaling::{self, Context, Observed, PlanMemory, Re
 pub(super) enum Plans {
     /// None: another replica leads, or nothing may be written.
     Nothing,
-    /// What follows from the decisions; by this replica, as Events name it.
+    /// The writes that follow from the decisions, in the name of this replica.
     Decisions(String),
     /// The user's own bounds are put back.
     Restore,

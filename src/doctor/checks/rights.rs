@@ -68,7 +68,7 @@ fn shown(right: &Right) -> String {
     format!("{} {text}", right.account)
 }
 
-/// Whether readers of the metrics are authenticated by it.
+/// True for a right by which readers of the metrics are authenticated.
 fn is_for_metrics(right: &Right) -> bool {
     [Kind::TokenReview, Kind::SubjectAccessReview]
         .iter()

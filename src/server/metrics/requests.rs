@@ -201,7 +201,7 @@ pub(in crate::server) struct PathMetrics {
 /// The handles of the room for one caller's bodies.
 #[derive(Debug)]
 pub(in crate::server) struct RoomMetrics {
-    /// What bodies hold of it, in bytes.
+    /// Bytes of it that bodies hold.
     pub held: Gauge,
     /// Bodies for which there was none.
     pub refused: Counter,

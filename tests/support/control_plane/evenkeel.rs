@@ -125,13 +125,18 @@ impl Evenkeel {
 
     /// Panics if the API server has refused it anything for want of a right.
     pub(crate) fn assert_within_rights(&self) {
-        let log = self.process.log();
-        let refused: Vec<&str> = log
-            .lines()
-            .filter(|line| line.contains("forbidden"))
-            .collect();
-        assert!(refused.is_empty(), "{}", refused.join("\n"));
+        assert_within_rights(&self.process);
     }
+}
+
+/// Panics if the log of a process tells of a refusal for want of a right.
+pub(super) fn assert_within_rights(process: &Process) {
+    let log = process.log();
+    let refused: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains("forbidden"))
+        .collect();
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
 }
 
 impl Drop for Evenkeel {

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use super::evenkeel;
 use super::free_port;
 use super::process::{Process, Signal, report};
 use super::volume::Volume;
@@ -53,12 +54,7 @@ impl Signer {
 
     /// Panics if the API server has refused it anything for want of a right.
     pub(crate) fn assert_within_rights(&self) {
-        let log = self.process.log();
-        let refused: Vec<&str> = log
-            .lines()
-            .filter(|line| line.contains("forbidden"))
-            .collect();
-        assert!(refused.is_empty(), "{}", refused.join("\n"));
+        evenkeel::assert_within_rights(&self.process);
     }
 }
 

@@ -43,7 +43,7 @@ pub struct State {
     pub active_forecast: Option<ActiveForecast>,
     /// The floor that was decided here last.
     pub floor: Option<Floor>,
-    /// What was proposed for it, and its changes, from which it follows how it may go down.
+    /// The proposals for it and its changes, from which it follows how it may go down.
     pub way_down: Memory,
     /// A floor of another decider, found in force as after a restart: it stands until a model here
     /// has been judged, or until it lapses.

@@ -1,4 +1,4 @@
-//! What failed to be written, and is left alone for a while: longer each time that the API server
+//! Writes that failed, which are left alone for a while: longer each time that the API server
 //! refuses the same, so that an object that refuses its write costs next to nothing.
 //!
 //! Whoever changes what a write was decided on is heard at once. An API server that is away says
@@ -36,7 +36,7 @@ pub struct FailedWrites<K> {
 
 #[derive(Debug, Clone, Copy)]
 struct Rest {
-    /// What the write was decided on, see [`super::Write::basis`].
+    /// The number of the grounds of the write, see [`super::Write::basis`].
     basis: u64,
     refusals: u32,
     until: Instant,

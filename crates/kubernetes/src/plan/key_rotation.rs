@@ -42,7 +42,7 @@ pub enum Request {
 /// A rotation that has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyRotation {
-    /// What was made before goes; what was made at this moment or later comes.
+    /// The moment of the request: keys that were made before it go, and all others stay.
     pub began: Timestamp,
     /// The moment from which the old keys may leave.
     pub ends: Timestamp,

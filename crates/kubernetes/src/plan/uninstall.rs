@@ -36,12 +36,12 @@ pub const BOUNDED: [Kind; 2] = [Kind::HorizontalPodAutoscaler, Kind::ScaledObjec
 /// comes by: a leader that lives does so within a minute.
 const LAPSED: SignedDuration = SignedDuration::from_hours(1);
 
-/// What is to be taken away.
+/// The part of the traces that is to be taken away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// Everything that Evenkeel wrote.
     All,
-    /// What stands on objects whose bounds nobody holds any more ([`Traces::have_lapsed`]).
+    /// The traces on objects whose bounds nobody holds any more ([`Traces::have_lapsed`]).
     Lapsed,
 }
 

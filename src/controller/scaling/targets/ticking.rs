@@ -226,7 +226,7 @@ fn quarantined(
     resolved
 }
 
-/// What a target in quarantine is; its objects may be what broke the work.
+/// The resolved form of a target in quarantine; its objects may be what broke the work.
 fn refused(quarantine: &Quarantine, seen: Seen<'_>, tick: &Tick<'_>) -> Resolved {
     let Seen { observed, conflict } = seen;
     let resolved = caught(|| scaling::resolve(observed, conflict, &tick.settings, None, tick.now));

@@ -256,7 +256,7 @@ impl Settled {
     }
 }
 
-/// What becomes of the record in the annotation of an object.
+/// The change of the record in the annotation of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum RecordChange {
     Stays,

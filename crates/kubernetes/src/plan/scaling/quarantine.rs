@@ -86,7 +86,7 @@ impl Quarantine {
         now.duration_since(self.until) >= self.rest
     }
 
-    /// What the objects say while it holds. A floor that stands lapses by its own end: the load that
+    /// The resolved form of the target while it holds. A floor that stands lapses by its own end: the load that
     /// asked for it is there all the same, and nobody knows better meanwhile. Where the objects
     /// cannot even be resolved, that is `None`, and the bounds are left as they are.
     #[must_use]
