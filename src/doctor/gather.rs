@@ -13,6 +13,7 @@ use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingAdmissionPolicyBinding,
 };
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
@@ -32,6 +33,8 @@ const EXTENDER: &str = "evenkeel-extender";
 const SIGNER: &str = "evenkeel-signer";
 const SECOND_SCHEDULER: &str = "evenkeel-scheduler";
 const WRITE_GUARD: &str = "evenkeel-writes";
+const CLEAN_UP: &str = "evenkeel-restore";
+const CLEAN_UP_GUARD: &str = "evenkeel-restores";
 
 /// The Secret that the signer fills for the replicas.
 const SERVING_SECRET: &str = "evenkeel-serving-certificate";
@@ -70,6 +73,10 @@ pub async fn gather(
         reader.own::<Deployment>(SECOND_SCHEDULER),
         system.all_own::<Pod>("component=kube-scheduler"),
     );
+    let (clean_up, clean_up_guard) = tokio::join!(
+        reader.own::<CronJob>(CLEAN_UP),
+        reader.named::<ValidatingAdmissionPolicyBinding>(CLEAN_UP_GUARD),
+    );
     let (nodes, namespaces, unbound, rights) = tokio::join!(
         reader.all::<WatchedNode>(""),
         reader.all::<WatchedNamespace>(""),
@@ -95,6 +102,8 @@ pub async fn gather(
         certificate: Seen::Absent,
         network_policies,
         write_guard,
+        clean_up,
+        clean_up_guard,
         rights,
         nodes: nodes.map(|all| all.into_iter().map(|one| one.node).collect()),
         namespaces: namespaces.map(|all| all.into_iter().map(|one| one.namespace).collect()),
