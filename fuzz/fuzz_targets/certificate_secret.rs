@@ -23,7 +23,7 @@ fn made() -> &'static Files {
     MADE.get_or_init(|| {
         let now = Timestamp::from_second(1_800_000_000).expect("a time in range");
         let names = Names::new(["evenkeel.evenkeel-system.svc".to_owned()], []).expect("a name");
-        let days = |days| SignedDuration::from_hours(24 * days);
+        let days = |days: i64| SignedDuration::from_hours(24 * days);
         let validity = Validity::new(days(3650), days(30), days(10)).expect("lives in order");
         let bundle = Bundle::generate(now, &names, &validity).expect("keys are made");
         bundle.encode()

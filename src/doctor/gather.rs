@@ -51,8 +51,7 @@ pub async fn gather(
     namespace: &str,
     now: Timestamp,
 ) -> Result<Observation, kube::Error> {
-    let reader = |namespace| Reader { client, namespace };
-    let (reader, system) = (reader(namespace), reader("kube-system"));
+    let reader = Reader { client, namespace };
     let server = read::version(client).await?;
     let server_time = read::server_time(client).await;
     let (configuration, deployment, signer, lease) = tokio::join!(
@@ -67,15 +66,10 @@ pub async fn gather(
         reader.own::<Service>(EXTENDER),
         reader.all_own::<EndpointSlice>(""),
     );
-    let (network_policies, write_guard, second_scheduler, schedulers) = tokio::join!(
+    let (network_policies, write_guard, second_scheduler) = tokio::join!(
         reader.all_own::<NetworkPolicy>(""),
         reader.named::<ValidatingAdmissionPolicyBinding>(WRITE_GUARD),
         reader.own::<Deployment>(SECOND_SCHEDULER),
-        system.all_own::<Pod>("component=kube-scheduler"),
-    );
-    let (clean_up, clean_up_guard) = tokio::join!(
-        reader.own::<CronJob>(CLEAN_UP),
-        reader.named::<ValidatingAdmissionPolicyBinding>(CLEAN_UP_GUARD),
     );
     let (nodes, namespaces, unbound, rights) = tokio::join!(
         reader.all::<WatchedNode>(""),
@@ -102,13 +96,13 @@ pub async fn gather(
         certificate: Seen::Absent,
         network_policies,
         write_guard,
-        clean_up,
-        clean_up_guard,
+        clean_up: Seen::Absent,
+        clean_up_guard: Seen::Absent,
         rights,
         nodes: nodes.map(|all| all.into_iter().map(|one| one.node).collect()),
         namespaces: namespaces.map(|all| all.into_iter().map(|one| one.namespace).collect()),
         unbound: unbound.map(|all| all.into_iter().map(|one| one.pod).collect()),
-        schedulers,
+        schedulers: Seen::Absent,
         second_scheduler,
         trial: Seen::Absent,
     };
@@ -116,8 +110,17 @@ pub async fn gather(
     Ok(observation)
 }
 
-/// Reads what depends on what was seen; the trial comes after the metrics, which count it.
+/// Reads the clean-up, kube-scheduler's Pods, and what depends on what was seen; the trial comes after
+/// the metrics, which count it.
 async fn further(client: &Client, reader: &Reader<'_>, observation: &mut Observation) {
+    let policy = reader.named::<ValidatingAdmissionPolicyBinding>(CLEAN_UP_GUARD);
+    (observation.clean_up, observation.clean_up_guard) =
+        tokio::join!(reader.own::<CronJob>(CLEAN_UP), policy);
+    let system = Reader {
+        namespace: "kube-system",
+        ..*reader
+    };
+    observation.schedulers = system.all_own::<Pod>("component=kube-scheduler").await;
     replicas::observe(reader, observation).await;
     observation.certificate = certificate(reader, observation).await;
     observation.trial = trial::run(client, observation).await;
