@@ -79,6 +79,16 @@ async fn keys_are_replaced_on_request_and_never_come_back() {
     let served: Vec<&str> = served.keys().map(String::as_str).collect();
     assert_eq!(served, ["ca.crt", "scheduler-ca.crt", "tls.crt", "tls.key"]);
 
+    for command in [&["rotate"][..], &["scheduler-config"]] {
+        let nobody = certs(&cluster, &[command, &["-n", "default"]].concat()).await;
+        let said = String::from_utf8_lossy(&nobody.stderr).into_owned();
+        assert_eq!(nobody.status.code(), Some(1), "{said}");
+        let sentence = "there is no Secret default/evenkeel-certificates, so no signer keeps keys";
+        assert!(
+            said.contains(sentence) && !said.contains("ApiError"),
+            "{said}"
+        );
+    }
     let refused = certs(&cluster, &["rotate", "--overlap", "1m"]).await;
     assert_eq!(refused.status.code(), Some(2));
     let early = certs(&cluster, &["rotate", "--finish"]).await;
@@ -106,15 +116,34 @@ async fn keys_are_replaced_on_request_and_never_come_back() {
     }
     assert_eq!(both["tls.key"], first["tls.key"], "not before it is known");
 
-    let finished = certs(&cluster, &["rotate", "--finish", "-o", "json"]).await;
+    let again = certs(&cluster, &["rotate", "--overlap", "4368h"]).await;
+    let said = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert_eq!(again.status.code(), Some(1), "{said}");
+    assert!(said.contains(&moment("oldLeave").to_string()), "{said}");
+    let unsaid = certs(&cluster, &["rotate", "--finish"]).await;
+    let said = String::from_utf8_lossy(&unsaid.stderr).into_owned();
+    assert_eq!(unsaid.status.code(), Some(2), "{said}");
+    assert!(said.contains("--scheduler-has-new-file"), "{said}");
+
+    let finish = [
+        "rotate",
+        "--finish",
+        "--scheduler-has-new-file",
+        "-o",
+        "json",
+    ];
+    let finished = certs(&cluster, &finish).await;
     assert!(finished.status.success());
     let answer: Value = serde_json::from_slice(&finished.stdout).unwrap();
-    let leave: jiff::Timestamp = answer["rotation"]["oldLeave"]
-        .as_str()
-        .unwrap()
-        .parse()
-        .unwrap();
-    assert!(leave <= evenkeel_clock::now(), "{answer}");
+    let sooner = |field: &str| -> jiff::Timestamp {
+        answer["rotation"][field].as_str().unwrap().parse().unwrap()
+    };
+    let minute = jiff::SignedDuration::from_mins(1);
+    assert!(sooner("signsFrom") >= sooner("began") + minute * 2);
+    assert!(sooner("oldLeave") >= sooner("signsFrom") + minute * 2);
+    assert!(sooner("oldLeave") < moment("oldLeave"), "{answer}");
+    let still = in_step(&cluster).await;
+    assert_eq!(still["scheduler-ca.crt"], both["scheduler-ca.crt"]);
 
     // All of them have leaked, and somebody takes the Secret away.
     let secrets: Api<Secret> = Api::namespaced(cluster.client.clone(), OWN);
