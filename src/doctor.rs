@@ -8,6 +8,7 @@ mod checks;
 mod finding;
 pub mod gather;
 mod observation;
+pub(crate) mod registration;
 mod trust;
 
 pub use checks::check;
