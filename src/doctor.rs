@@ -13,6 +13,7 @@ mod trust;
 
 pub use checks::check;
 pub use finding::{Finding, Severity};
+pub(crate) use observation::{CONFIGURATION_FILE, CONFIGURATION_MAP};
 pub use observation::{
     Observation, PodOfDryRun, Replica, Right, Seen, ServedCertificate, Unseen, WebhookTrial,
 };

@@ -69,7 +69,7 @@ pub(super) async fn version(client: &Client) -> kube::Result<Seen<String>> {
 }
 
 /// The time by the API server's clock, as its answers are dated; objects are stamped by it.
-pub(super) async fn server_time(client: &Client) -> Option<Timestamp> {
+pub(crate) async fn server_time(client: &Client) -> Option<Timestamp> {
     let request = Request::get("/version").body(Body::empty());
     let answer = client.send(request.ok()?).await.ok()?;
     let date = answer.headers().get(header::DATE)?.to_str().ok()?;
