@@ -17,6 +17,9 @@ use libfuzzer_sys::fuzz_target;
 /// What stands between the edits and the annotations.
 const END: u8 = 0xff;
 
+/// The most bytes that an edit repeats: about a certificate's.
+const MOST_REPEATED: usize = 1024;
+
 /// The Secret that the edits are made to.
 fn made() -> &'static Files {
     static MADE: OnceLock<Files> = OnceLock::new();
@@ -42,7 +45,10 @@ fn edited(edits: &[u8]) -> Files {
             1 => content.insert(at.min(content.len()), edit[4]),
             2 if at < content.len() => drop(content.remove(at)),
             3 => content.truncate(at),
-            _ => content.extend_from_within(at.min(content.len())..),
+            _ => {
+                let end = content.len().min(at + MOST_REPEATED);
+                content.extend_from_within(at.min(end)..end);
+            }
         }
     }
     files
