@@ -56,7 +56,6 @@ pub async fn gather(
 ) -> Result<Observation, kube::Error> {
     let reader = Reader { client, namespace };
     let server = read::version(client).await?;
-    let server_time = read::server_time(client).await;
     let (configuration, deployment, signer, lease) = tokio::join!(
         reader.own::<ConfigMap>(CONFIGURATION_MAP),
         reader.own::<Deployment>(NAME),
@@ -82,7 +81,7 @@ pub async fn gather(
     );
     let mut observation = Observation {
         now,
-        server_time,
+        server_time: read::server_time(client).await,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         namespace: namespace.to_owned(),
         server,

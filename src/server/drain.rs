@@ -153,9 +153,10 @@ impl Shutdown {
 pub fn signals() -> io::Result<impl Stream<Item = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut hang_up = match outlives_terminal() {
-        true => None,
-        false => Some(signal(SignalKind::hangup())?),
+    let mut hang_up = if outlives_terminal() {
+        None
+    } else {
+        Some(signal(SignalKind::hangup())?)
     };
     Ok(stream::poll_fn(move |context| {
         let sure = [&mut terminate, &mut interrupt].into_iter();

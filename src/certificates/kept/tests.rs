@@ -59,8 +59,11 @@ fn all_keys(kept: &Kept) -> BTreeSet<Vec<u8>> {
     keys
 }
 
+/// Authorities, which of them signs, and those of the scheduler.
+type Phase = (usize, usize, usize);
+
 /// Which of the authorities, oldest first, signed the certificate, of how many.
-fn phase(kept: &Kept) -> (usize, usize, usize) {
+fn phase(kept: &Kept) -> Phase {
     let bundle = &kept.bundle;
     let signed = |one: &std::sync::Arc<SigningAuthority>| one.signed(&bundle.leaf);
     let position = bundle.authorities.iter().position(signed).unwrap();
@@ -104,9 +107,9 @@ fn a_rotation_in_the_second_of_the_installation_makes_new_keys_too() {
 }
 
 /// The moments after `finished`, in seconds, at which the phase changed; ends in rest.
-fn steps(finished: Timestamp, kept: Kept) -> (Vec<(i64, (usize, usize, usize))>, Kept) {
+fn steps(finished: Timestamp, kept: Kept) -> (Vec<(i64, Phase)>, Kept) {
     let mut kept = asked(kept, "finish");
-    let mut seen: Vec<(i64, (usize, usize, usize))> = Vec::new();
+    let mut seen: Vec<(i64, Phase)> = Vec::new();
     for seconds in 0..600 {
         kept = at(finished + SignedDuration::from_secs(seconds), kept);
         let now = phase(&kept);

@@ -9,11 +9,12 @@ use super::wording::{about, count, named};
 use crate::doctor::Finding;
 use crate::server::paths;
 
-/// With unbound Pods and no call for this long, the extender is not asked any more.
+/// With unbound Pods, or Pods placed, and no call for this long, the extender is not asked any more. A
+/// Pod may wait for its volumes as long between the call and its binding.
 const SILENCE: f64 = 600.0;
 
-/// Seconds by which a Pod may seem to be placed after the last call though it was asked for: clocks
-/// differ, and calls and bindings are seen in whole seconds.
+/// The same where something is known to keep callers away: clocks differ, and calls and bindings are
+/// seen in whole seconds.
 const MARGIN: f64 = 60.0;
 
 /// The scheduler of Pods that name none.
@@ -114,34 +115,39 @@ fn unasked(evidence: &Evidence<'_>, since: f64, refused: bool) -> Result<Option<
     let ago = placed
         .and_then(|placed| placed.get(asking_scheduler(evidence)))
         .map(|last| now.duration_since(*last));
-    let Some(ago) = ago.filter(|ago| ago.as_secs_f64() + MARGIN < since) else {
-        return Ok(None);
+    let hindrance = hindrance(evidence, refused);
+    let margin = if hindrance.is_empty() {
+        SILENCE
+    } else {
+        MARGIN
     };
     // A replica that tells nothing may be the one that was asked.
-    let replicas = replicas(evidence.seen).len();
-    if evidence.pages.len() < replicas {
+    let all_tell = evidence.pages.len() >= replicas(evidence.seen).len();
+    let Some(ago) = ago.filter(|ago| all_tell && ago.as_secs_f64() + margin < since) else {
         return Ok(None);
-    }
+    };
     let called = about(jiff::SignedDuration::from_secs_f64(since));
     let what = format!(
         "kube-scheduler placed a Pod {} ago without a call; it last called {called} ago",
         about(ago)
     );
-    let detail = [
-        refusing(evidence, "CertificateRefused").map(|times| {
-            format!("{times} TLS handshakes failed since a caller refused the serving certificate")
-        }),
-        refused.then(|| "calls were refused for their client certificate".to_owned()),
-    ];
-    let detail: Vec<String> = detail.into_iter().flatten().collect();
-    let fix = if detail.is_empty() {
+    let fix = if hindrance.is_empty() {
         configure(evidence)
     } else {
         format!("after new keys or authorities: {}", renew(evidence))
     };
-    Ok(Some(
-        Finding::error(CALLED, what, fix).seen_by(detail.join("; ")),
-    ))
+    let finding = Finding::error(CALLED, what, fix);
+    Ok(Some(finding.seen_by(hindrance)))
+}
+
+/// What has kept callers away since the replicas started, as far as they count it.
+fn hindrance(evidence: &Evidence<'_>, refused: bool) -> String {
+    let distrusted = distrusted(evidence).map(|times| {
+        format!("{times} TLS handshakes failed since a caller refused the serving certificate")
+    });
+    let refused = refused.then(|| "calls were refused for their client certificate".to_owned());
+    let found: Vec<String> = [distrusted, refused].into_iter().flatten().collect();
+    found.join("; ")
 }
 
 /// The name of the scheduler that has the extender.
@@ -164,9 +170,9 @@ fn renew(evidence: &Evidence<'_>) -> String {
     format!("{PRINT}, replace every kube-scheduler's file by it, and start them anew")
 }
 
-/// TLS handshakes that failed for `reason` since the replicas started, if any did.
-fn refusing(evidence: &Evidence<'_>, reason: &str) -> Option<f64> {
-    let labels = [("reason", reason)];
+/// TLS handshakes that a caller broke off since it does not trust the serving certificate, if any.
+fn distrusted(evidence: &Evidence<'_>) -> Option<f64> {
+    let labels = [("reason", "CertificateRefused")];
     let pages = evidence.pages.iter();
     let failures: f64 = pages
         .filter_map(|(_, page)| page.sum("evenkeel_tls_handshake_failures_total", &labels))
