@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::annotations::{
-    InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, Reader, SCALE_DOWN, SCALING, TARGET,
+    InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, PREDICT_MEMORY, Reader, SCALE_DOWN,
+    SCALING, TARGET,
 };
 use evenkeel_core::scaling::signal::{ResourceName, Signal};
 use evenkeel_core::scaling::{Mode, ScaleDown};
@@ -136,6 +137,8 @@ pub struct ScalingPolicy {
     pub target: Option<TargetUtilisation>,
     /// The right of a forecast to take replicas away.
     pub scale_down: Option<ScaleDown>,
+    /// Whether loads are forecast whose sum depends on the number of Pods, such as memory.
+    pub predict_memory: Option<bool>,
 }
 
 impl ScalingPolicy {
@@ -150,6 +153,7 @@ impl ScalingPolicy {
             max_replicas: MOST.read(annotations, &mut invalid),
             target: UTILISATION.read(annotations, &mut invalid),
             scale_down: DOWN.read(annotations, &mut invalid),
+            predict_memory: MEMORY.read(annotations, &mut invalid),
         };
         if let (Some(min), Some(max)) = (policy.min_replicas, policy.max_replicas)
             && min > max
@@ -172,6 +176,7 @@ impl ScalingPolicy {
             max_replicas: self.max_replicas.or(second.max_replicas),
             target: self.target.or(second.target),
             scale_down: self.scale_down.or(second.scale_down),
+            predict_memory: self.predict_memory.or(second.predict_memory),
         }
     }
 
@@ -212,6 +217,11 @@ const DOWN: Reader<ScaleDown> = Reader {
     accepted: ScaleDown::ACCEPTED,
     parse: |text| text.parse().ok(),
 };
+const MEMORY: Reader<bool> = Reader {
+    key: PREDICT_MEMORY,
+    accepted: "\"true\" or \"false\"",
+    parse: |text| text.parse().ok(),
+};
 
 #[cfg(test)]
 mod tests {
@@ -242,6 +252,7 @@ mod tests {
             (MAX_REPLICAS, "12"),
             (TARGET, "cpu=80%, memory=70%"),
             (SCALE_DOWN, "early"),
+            (PREDICT_MEMORY, "true"),
             ("evenkeel.dev/bounds", "{}"),
         ]);
         let expected = ScalingPolicy {
@@ -254,6 +265,7 @@ mod tests {
                 memory: Some(70),
             }),
             scale_down: Some(ScaleDown::Early),
+            predict_memory: Some(true),
         };
         assert_eq!((policy, invalid), (expected, vec![]));
         assert!(policy.asks_for_scaling());
@@ -261,7 +273,7 @@ mod tests {
 
     #[test]
     fn words_and_numbers_are_taken_or_refused() {
-        let cases: [(&str, &[&str], &[&str]); 6] = [
+        let cases: [(&str, &[&str], &[&str]); 7] = [
             (
                 PREDICT,
                 &["auto", "ds-hpa", "off"],
@@ -299,6 +311,7 @@ mod tests {
                 ],
             ),
             (SCALE_DOWN, &["reactive", "early"], &["", "late", "Early"]),
+            (PREDICT_MEMORY, &["true", "false"], &["", "True", "1"]),
         ];
         for (key, good, bad) in cases {
             for value in good {

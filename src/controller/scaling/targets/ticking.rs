@@ -240,10 +240,10 @@ fn draw(shown: &TargetStatus, report: &TickReport, tick: &Tick<'_>) {
         .iter()
         .map(|load| trace::Observed {
             signal: load.signal.clone(),
-            load: load.measured.zip(load.now),
+            load: load.at.zip(load.now),
             forecast: load.model.and_then(|model| {
                 let step = model.at_horizon?;
-                let due = tick.now.checked_add(report.horizon).ok()?;
+                let due = tick.now.checked_add(report.horizon.ahead()).ok()?;
                 let band = ForecastBand {
                     mean: step.mean,
                     lower80: step.interval80.lower,
