@@ -12,6 +12,7 @@
 mod bounds;
 pub mod bounds_record;
 pub mod contribution;
+pub mod cron;
 pub mod decide;
 mod decision;
 pub mod ds_hpa;
