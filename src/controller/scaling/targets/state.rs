@@ -32,7 +32,9 @@ pub(super) struct TargetState {
 impl TargetState {
     /// Begins a tick: the objects of the target, resolved, and its load of this moment.
     pub(super) fn begin(&mut self, seen: Seen<'_>, tick: &Tick<'_>, past: &mut Asked) -> Resolved {
-        let Seen { observed, conflict } = seen;
+        let Seen {
+            observed, conflict, ..
+        } = seen;
         let remembered = self.plans.record(tick.now);
         let resolved = scaling::resolve(observed, conflict, &tick.settings, remembered, tick.now);
         self.ask_for_past(observed, &resolved, tick, past);
