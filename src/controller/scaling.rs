@@ -35,6 +35,7 @@ use super::leadership::Leadership;
 use super::queue::WriteQueue;
 use super::switch::{WriteSwitch, Writes};
 use crate::cluster::ClusterState;
+use crate::metrics::signals::Signals;
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::tick_schedule::TickSchedule;
@@ -58,6 +59,8 @@ pub struct Scaling {
     pub cluster: ClusterState,
     /// The newest round of measurements.
     pub samples: Samples,
+    /// The answers to the questions of single targets, which each tick says anew.
+    pub signals: Signals,
     /// The source of the past, where there is one.
     pub past: Option<Arc<dyn Past>>,
     /// Asked for the other writers of contested floors.
@@ -110,7 +113,7 @@ impl Scaling {
                     let now = self.cluster.now();
                     let ticked;
                     (targets, ticked) = self.tick(targets, ticks.pass(now), now).await;
-                    for asked in ticked.past {
+                    for asked in ticked.asks.past {
                         // Where nothing is refilled nothing asks for the past either.
                         let _ = ask.send(asked);
                     }
@@ -142,12 +145,14 @@ impl Scaling {
         };
         let (has_past, traces) = (self.past.is_some(), self.traces.clone());
         let shared = Arc::clone(&self.shared);
+        let signals = self.signals.newest().await;
         let worked = work(targets, move |targets| {
             let tick = Tick {
                 now,
                 settings: settings.plan,
                 shared: &shared,
                 sample: sample.as_deref(),
+                signals: &signals,
                 decides,
                 plans: &plans,
                 has_past,
@@ -156,6 +161,7 @@ impl Scaling {
             targets.tick(&view.targets, &tick)
         });
         let (targets, mut ticked) = worked.await;
+        self.signals.want(std::mem::take(&mut ticked.asks.wanted));
         let Ticked {
             bytes, quarantined, ..
         } = ticked;

@@ -12,6 +12,7 @@ mod network;
 mod outside;
 mod rights;
 mod scheduler;
+mod signals;
 mod waiting;
 mod webhook;
 mod wording;
@@ -46,6 +47,7 @@ const CHECKS: &[fn(&Evidence<'_>) -> Found] = &[
     measuring::fresh,
     measuring::names,
     measuring::capacity,
+    signals::served,
     namespaces::opted_in,
     namespaces::annotations,
     namespaces::mirror,

@@ -23,7 +23,7 @@ use super::observation::{Observation, Seen, ServedCertificate};
 use crate::certificates::SERVER_CERTIFICATE;
 use crate::certificates::Serving;
 use crate::config::Config;
-use evenkeel_kubernetes::watched::{WatchedNamespace, WatchedNode, WatchedPod};
+use evenkeel_kubernetes::watched::{WatchedAutoscaler, WatchedNamespace, WatchedNode, WatchedPod};
 use read::Reader;
 
 /// Name of Evenkeel's own objects.
@@ -76,6 +76,10 @@ pub async fn gather(
         reader.unbound::<WatchedPod>(),
         rights::review(&reader),
     );
+    let (autoscalers, api_groups) = tokio::join!(
+        reader.all::<WatchedAutoscaler>(""),
+        read::api_groups(client),
+    );
     let mut observation = Observation {
         now,
         server_time,
@@ -101,6 +105,8 @@ pub async fn gather(
         unbound: unbound.map(|all| all.into_iter().map(|one| one.pod).collect()),
         schedulers,
         second_scheduler,
+        autoscalers: autoscalers.map(|all| all.into_iter().map(|one| one.autoscaler).collect()),
+        api_groups,
         trial: Seen::Absent,
     };
     further(client, &reader, &mut observation).await;

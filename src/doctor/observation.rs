@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use super::Finding;
 use crate::config::{Config, ConfigError, Sources};
-use evenkeel_kubernetes::{node::Node, pod, watched::Namespace};
+use evenkeel_kubernetes::{autoscaler::Autoscaler, node::Node, pod, watched::Namespace};
 
 /// The configuration's key in the ConfigMap.
 const CONFIGURATION_FILE: &str = "config.yaml";
@@ -195,6 +195,10 @@ pub struct Observation {
     pub schedulers: Seen<Vec<Pod>>,
     /// The Deployment of a second scheduler, `evenkeel-scheduler`.
     pub second_scheduler: Seen<Deployment>,
+    /// All HPAs of the cluster.
+    pub autoscalers: Seen<Vec<Autoscaler>>,
+    /// The names of the API groups that are served.
+    pub api_groups: Seen<Vec<String>>,
     /// Result of sending a Pod through the webhook.
     pub trial: Seen<WebhookTrial>,
 }

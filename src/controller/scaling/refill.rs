@@ -12,13 +12,13 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::metrics::Metrics;
+use super::samples::resource_of;
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, PrometheusSource, WorkloadSums};
 use evenkeel_clock::{self as clock, Clock};
 use evenkeel_core::forecast::Resolution;
 use evenkeel_core::scaling::refill::{Next, Outcome, Pace, Rest, Slots};
-use evenkeel_core::scaling::signal::{ResourceName, Signal};
-use evenkeel_core::units::Resource;
+use evenkeel_core::scaling::signal::Signal;
 
 /// The signals whose past can be asked for.
 const SIGNALS: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
@@ -44,11 +44,7 @@ impl Past for PrometheusSource {
         namespaces: &[&str],
         grid: Grid,
     ) -> Option<Result<WorkloadSums, MetricsError>> {
-        let resource = match signal {
-            Signal::Resource(ResourceName::Cpu) => Resource::Cpu,
-            Signal::Resource(ResourceName::Memory) => Resource::Memory,
-            _ => return None,
-        };
+        let resource = resource_of(signal)?;
         self.workload_sums(resource, namespaces, grid).await
     }
 }

@@ -96,7 +96,7 @@ fn refusal(resolved: &Resolved) -> String {
 fn shown_load(load: &LoadReport, report: &TickReport, now: Timestamp) -> LoadStatus {
     let at = now.checked_add(report.horizon).unwrap_or(Timestamp::MAX);
     LoadStatus {
-        resource: load.signal.to_string().into(),
+        resource: load.signal.label().into(),
         unit: LoadUnit::of(&load.signal).as_str().into(),
         now: load.now,
         measured_at: load.measured,

@@ -6,6 +6,7 @@
 mod answers;
 mod isolated;
 mod key;
+mod measured;
 mod state;
 mod tick;
 mod ticking;
@@ -51,7 +52,7 @@ impl Targets {
                 let mut state = self.states.remove(&key).unwrap_or_default();
                 state.tick = self.tick;
                 let seen = Seen { observed, conflict };
-                TickingTarget::begin(key, state, seen, tick, &mut ticked.past)
+                TickingTarget::begin(key, state, seen, tick, &mut ticked.asks)
             });
             let mut targets: Vec<_> = targets.collect();
             let reports = if tick.decides {

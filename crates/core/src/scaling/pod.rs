@@ -148,4 +148,10 @@ impl PodFacts {
         self.ready
             .is_some_and(|ready| ready.status == ConditionStatus::True)
     }
+
+    /// True for a Pod that counts where the HPA divides one value among its Pods: it runs and is
+    /// ready.
+    pub fn serves(&self) -> bool {
+        self.phase == PodPhase::Running && self.is_ready()
+    }
 }

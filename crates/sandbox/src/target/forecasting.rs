@@ -9,7 +9,7 @@ use super::settings::{Expected, Forecasts, GRID, Target};
 use super::tick::{TickDecision, TickObservation};
 use evenkeel_core::forecast::{Distrust, ModelSet, Shared, Trust};
 use evenkeel_core::scaling::hpa::Tolerances;
-use evenkeel_core::scaling::signal::Signal;
+use evenkeel_core::scaling::signal::{Signal, ValueScope};
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput, Tracker};
 use evenkeel_core::scaling::{Mode, Policy, ScaleDown};
 use evenkeel_kubernetes::plan::scaling::Settings;
@@ -52,6 +52,7 @@ impl FloorForecaster {
             signals: [ScaledSignal {
                 signal: Signal::from(target.resource),
                 capacity: target.capacity,
+                scope: ValueScope::Whole,
             }],
             tracker: Tracker::default(),
             models,

@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::controller::scaling::samples::Sample;
 use evenkeel_core::scaling::observation::LoadSample;
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::signal::Signal;
@@ -40,16 +39,16 @@ impl AnswersTaken {
         self.members = members.to_vec();
     }
 
-    /// The time for which a load of `sample` counts at a tick of `now`; `None` where it has been
-    /// taken before, or is not the load of its time. From here on it counts as taken.
+    /// The time for which a load counts that is in an answer, at a tick of `now`; `None` where it has
+    /// been taken before, or is not the load of its time. From here on it counts as taken.
     pub(super) fn take(
         &mut self,
         signal: &Signal,
         load: &LoadSample,
-        sample: &Sample,
+        answer: Answer,
         now: Timestamp,
     ) -> Option<Timestamp> {
-        let asked = sample.asked(signal)?;
+        let Answer { asked, age } = answer;
         let of_signal = self.asked.iter_mut().find(|(of, _)| of == signal);
         match of_signal {
             // One that was taken later than now was so before the clock was set back.
@@ -57,10 +56,29 @@ impl AnswersTaken {
             Some((_, last)) => *last = asked,
             None => self.asked.push((signal.clone(), asked)),
         }
-        if asked >= sample.at {
-            return Some(now);
-        }
         let lost = self.lost.is_some_and(|lost| asked < lost && lost <= now);
-        (load.is_whole && !lost).then_some(asked)
+        match age {
+            Age::OfTheRound => Some(now),
+            Age::Recent => (!lost).then_some(asked),
+            Age::Late => (load.is_whole && !lost).then_some(asked),
+        }
     }
+}
+
+/// An answer by the time at which it was asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Answer {
+    pub(super) asked: Timestamp,
+    pub(super) age: Age,
+}
+
+/// The age of an answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Age {
+    /// It was asked for with the newest round, whose time is that of the tick.
+    OfTheRound,
+    /// It was asked for by itself, at one of the last ticks.
+    Recent,
+    /// It has taken so long that new Pods may be missing in it.
+    Late,
 }

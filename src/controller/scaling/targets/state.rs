@@ -4,18 +4,25 @@ use std::collections::BTreeMap;
 
 use super::answers::AnswersTaken;
 use super::key::Seen;
-use super::tick::Tick;
+use super::measured::{Measured, measured};
+use super::tick::{Asks, Tick};
 use crate::controller::scaling::refill::Asked;
-use evenkeel_core::scaling::tracker::Tracker;
+use evenkeel_core::scaling::observation::Observation;
+use evenkeel_core::scaling::signal::{Signal, ValueScope};
+use evenkeel_core::scaling::tracker::{ScaledSignal, Tracker};
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::refill::{self, RefillState};
-use evenkeel_kubernetes::plan::scaling::{self, Observed, PlanMemory, Quarantine, Resolved};
+use evenkeel_kubernetes::plan::scaling::{
+    self, Observed, PlanMemory, Problem, Quarantine, Resolved,
+};
 
 /// The state of one target.
 #[derive(Debug, Default)]
 pub(super) struct TargetState {
     pub(super) tracker: Tracker,
     pub(super) answers: AnswersTaken,
+    /// The signals whose values are those of each Pod.
+    pub(super) of_each_pod: Vec<Signal>,
     pub(super) plans: PlanMemory,
     pub(super) refill: Option<RefillState>,
     /// The tick at which the past was asked for.
@@ -29,13 +36,69 @@ pub(super) struct TargetState {
 
 impl TargetState {
     /// Begins a tick: the objects of the target, resolved, and its load of this moment.
-    pub(super) fn begin(&mut self, seen: Seen<'_>, tick: &Tick<'_>, past: &mut Asked) -> Resolved {
+    pub(super) fn begin(&mut self, seen: Seen<'_>, tick: &Tick<'_>, asks: &mut Asks) -> Resolved {
         let Seen { observed, conflict } = seen;
         let remembered = self.plans.record(tick.now);
-        let resolved = scaling::resolve(observed, conflict, &tick.settings, remembered, tick.now);
-        self.ask_for_past(observed, &resolved, tick, past);
-        self.measure(observed, &resolved, tick);
+        let mut resolved =
+            scaling::resolve(observed, conflict, &tick.settings, remembered, tick.now);
+        self.ask_for_past(observed, &resolved, tick, &mut asks.past);
+        self.answers.see(&observed.pods.members, tick.now);
+        if let Some(target) = &resolved.target {
+            let measured = measured(observed, &target.signals, tick, &mut asks.wanted);
+            let problems = self.measure(observed, &target.signals, measured, tick);
+            resolved.problems.extend(problems);
+        }
         resolved
+    }
+
+    /// Takes the loads of this moment, or those that have just become known.
+    ///
+    /// Half of the age that a measurement may have is left to it for being scraped and asked for;
+    /// the tracker lets it stand for the other half. Gives the signals that cannot be had.
+    fn measure(
+        &mut self,
+        observed: &Observed,
+        signals: &[ScaledSignal],
+        measured: Measured,
+        tick: &Tick<'_>,
+    ) -> Vec<Problem> {
+        self.follow_scopes(signals);
+        self.tracker.forget_but(signals);
+        let Measured {
+            readings,
+            answers,
+            problems,
+        } = measured;
+        let observation = Observation {
+            pods: &observed.pods.members,
+            readings,
+        };
+        for ScaledSignal { signal, scope, .. } in signals {
+            let load = observation.load(signal, *scope);
+            let Some((load, answer)) = load.zip(answers.of(signal)) else {
+                continue;
+            };
+            let is_held = tick.now.duration_since(load.measured) <= tick.settings.max_age;
+            let taken = self.answers.take(signal, &load, answer, tick.now);
+            if let Some(at) = taken.filter(|_| is_held) {
+                // It is finite and not negative, and no older than the history.
+                let _ = self.tracker.measure(signal, at, load.value, tick.now);
+            }
+        }
+        problems
+    }
+
+    /// Forgets the past of signals whose values mean another load than at the tick before.
+    fn follow_scopes(&mut self, signals: &[ScaledSignal]) {
+        for ScaledSignal { signal, scope, .. } in signals {
+            let known = self.of_each_pod.iter().position(|of| of == signal);
+            match (scope, known) {
+                (ValueScope::Whole, Some(place)) => drop(self.of_each_pod.swap_remove(place)),
+                (ValueScope::EachPod, None) => self.of_each_pod.push(signal.clone()),
+                (ValueScope::Whole, None) | (ValueScope::EachPod, Some(_)) => continue,
+            }
+            self.tracker.forget(signal);
+        }
     }
 
     /// Sees to it that the past of a new target is asked for, where there is one to be had.
@@ -55,30 +118,5 @@ impl TargetState {
             past.insert(observed.namespace.as_ref().into(), self.tick);
         }
         self.refill = Some(state);
-    }
-
-    /// Takes the load of this moment, or the one that has just become known.
-    ///
-    /// Half of the age that a measurement may have is left to it for being scraped and asked for;
-    /// the tracker lets it stand for the other half.
-    fn measure(&mut self, observed: &Observed, resolved: &Resolved, tick: &Tick<'_>) {
-        let members = &observed.pods.members;
-        self.answers.see(members, tick.now);
-        let Some((target, sample)) = resolved.target.as_ref().zip(tick.sample) else {
-            return;
-        };
-        let signals = target.signals.iter().map(|scaled| &scaled.signal);
-        let observation = sample.observe(&observed.namespace, members, signals.clone());
-        for signal in signals {
-            let Some(load) = observation.load(signal) else {
-                continue;
-            };
-            let is_held = tick.now.duration_since(load.measured) <= tick.settings.max_age;
-            let taken = self.answers.take(signal, &load, sample, tick.now);
-            if let Some(at) = taken.filter(|_| is_held) {
-                // It is finite and not negative, and no older than the history.
-                let _ = self.tracker.measure(signal, at, load.value, tick.now);
-            }
-        }
     }
 }

@@ -8,7 +8,9 @@ use crate::controller::scaling::plans::Plans;
 use crate::controller::scaling::refill::Asked;
 use crate::controller::scaling::samples::Sample;
 use crate::controller::scaling::trace::Traces;
+use crate::metrics::signals::SignalReadings;
 use evenkeel_core::forecast::Shared;
+use evenkeel_kubernetes::metric_query::MetricQuery;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::scaling::Settings;
@@ -21,6 +23,8 @@ pub(in crate::controller::scaling) struct Tick<'a> {
     pub(in crate::controller::scaling) shared: &'a Shared,
     /// The newest round of measurements, unless it is too old to hold.
     pub(in crate::controller::scaling) sample: Option<&'a Sample>,
+    /// The newest answers to the questions of single targets.
+    pub(in crate::controller::scaling) signals: &'a SignalReadings,
     /// True where this tick decides, and does not only measure.
     pub(in crate::controller::scaling) decides: bool,
     pub(in crate::controller::scaling) plans: &'a Plans,
@@ -34,8 +38,7 @@ pub(in crate::controller::scaling) struct Tick<'a> {
 pub(in crate::controller::scaling) struct Ticked {
     pub(in crate::controller::scaling) writes: Vec<Write>,
     pub(in crate::controller::scaling) shown: Vec<BoardEntry>,
-    /// Namespaces with targets whose past is not known.
-    pub(in crate::controller::scaling) past: Asked,
+    pub(in crate::controller::scaling) asks: Asks,
     /// Targets whose bounds somebody contests.
     pub(in crate::controller::scaling) contested: Vec<Contested>,
     /// Targets whose bounds are still to be put back, where that is what is planned.
@@ -44,6 +47,15 @@ pub(in crate::controller::scaling) struct Ticked {
     pub(in crate::controller::scaling) bytes: usize,
     /// The targets that rest since their work panicked.
     pub(in crate::controller::scaling) quarantined: usize,
+}
+
+/// What targets want to know.
+#[derive(Debug, Default)]
+pub(in crate::controller::scaling) struct Asks {
+    /// Namespaces with targets whose past is not known.
+    pub(in crate::controller::scaling) past: Asked,
+    /// The questions that belong to one target each.
+    pub(in crate::controller::scaling) wanted: Vec<MetricQuery>,
 }
 
 /// A target whose bounds somebody contests.
@@ -59,7 +71,7 @@ impl Ticked {
         let Self {
             writes,
             shown,
-            past,
+            asks,
             contested,
             restoring,
             bytes,
@@ -67,7 +79,8 @@ impl Ticked {
         } = one;
         self.writes.extend(writes);
         self.shown.extend(shown);
-        self.past.extend(past);
+        self.asks.past.extend(asks.past);
+        self.asks.wanted.extend(asks.wanted);
         self.contested.extend(contested);
         self.restoring += restoring;
         self.bytes += bytes;

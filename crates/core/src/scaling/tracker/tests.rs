@@ -9,6 +9,7 @@ use crate::forecast::Shared;
 use crate::scaling::hpa::{ScaleEvents, Settings, Tolerances, legacy_scale_up_limit};
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::scale_up_limit;
+use crate::scaling::signal::ValueScope;
 use crate::scaling::{Bounds, Grounds, LimitedBy, ScaleDown};
 use crate::units::Ratio;
 
@@ -35,6 +36,7 @@ fn signals() -> [ScaledSignal; 1] {
     [ScaledSignal {
         signal: Signal::CPU,
         capacity: PodCapacity::new(500.0, target).unwrap(),
+        scope: ValueScope::Whole,
     }]
 }
 
@@ -425,7 +427,11 @@ fn without_an_autoscaler_its_rule_reacts_and_blindness_takes_nothing_away() {
     let mut tracker = Tracker::default();
     let target = Ratio::new(0.8).unwrap();
     let capacity = PodCapacity::new(500.0, target).unwrap();
-    let both = [Signal::CPU, Signal::MEMORY].map(|signal| ScaledSignal { signal, capacity });
+    let both = [Signal::CPU, Signal::MEMORY].map(|signal| ScaledSignal {
+        signal,
+        capacity,
+        scope: ValueScope::Whole,
+    });
     let policy = Policy {
         mode: Mode::Recommend,
         ..policy()

@@ -6,7 +6,7 @@ use crate::forecast::{Accuracy, ModelSet, NotReady, Shared, Step, Trust};
 use crate::scaling::contribution::Contribution;
 use crate::scaling::decision::{Decision, Floor};
 use crate::scaling::hpa_aware::PodCapacity;
-use crate::scaling::signal::Signal;
+use crate::scaling::signal::{Signal, ValueScope};
 
 /// A signal that a target scales by, with the load that one Pod is to carry.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +14,8 @@ pub struct ScaledSignal {
     pub signal: Signal,
     /// The load that one Pod is to carry, in the base unit of the signal.
     pub capacity: PodCapacity,
+    /// What a value of the signal for the whole target is the value of.
+    pub scope: ValueScope,
 }
 
 /// Everything that a tick reads beside the measurements and the policy.

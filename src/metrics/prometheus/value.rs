@@ -1,0 +1,73 @@
+//! The value of a query that belongs to one target.
+//!
+//! It is one number: whoever writes the query says how series become one. Below zero it counts as 0;
+//! nothing at all, NaN and infinity are errors.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::answer::{self, Point};
+use super::source::PrometheusSource;
+use crate::metrics::error::MetricsError;
+use evenkeel_core::scaling::hpa::Reading;
+use evenkeel_core::scaling::sample::ValueSample;
+use evenkeel_core::units::{Bytes, i64_ceil};
+
+/// The longest answer that is read: one series, whatever its labels.
+const LONGEST: Bytes = Bytes(64 * 1024);
+
+impl PrometheusSource {
+    /// The value of `promql`, asked for at `now`.
+    ///
+    /// # Errors
+    /// The query failed, or gives no one number.
+    pub async fn value(&self, promql: &str, now: Timestamp) -> Result<Reading, MetricsError> {
+        let session = self.client.session().await?;
+        let body = session.query_within(&self.filled(promql), LONGEST).await?;
+        read(&body, now)
+    }
+}
+
+fn read(body: &[u8], now: Timestamp) -> Result<Reading, MetricsError> {
+    let Point { time, value } = answer::read_one(body)?;
+    if !value.is_finite() {
+        return Err(MetricsError::NoAmount(value));
+    }
+    let since = SignedDuration::try_from_secs_f64(time).ok();
+    let told = since.and_then(|since| Timestamp::UNIX_EPOCH.checked_add(since).ok());
+    Ok(Reading::Series(vec![ValueSample {
+        timestamp: told.map_or(now, |told| told.min(now)),
+        value: i64_ceil(value.max(0.0) * 1000.0),
+    }]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_an_amount_and_nonsense_is_an_error() {
+        let now = Timestamp::from_second(1000).unwrap();
+        let of = |time: &str, value: &str| {
+            let result = format!(r#"{{"resultType":"scalar","result":[{time},"{value}"]}}"#);
+            read(
+                format!(r#"{{"status":"success","data":{result}}}"#).as_bytes(),
+                now,
+            )
+        };
+        for (time, value, second, milli) in [
+            ("990", "2.5", 990, 2500),
+            ("990.5", "0.0001", 990, 1),
+            ("2000", "3", 1000, 3000),
+            ("990", "-3", 990, 0),
+        ] {
+            let Reading::Series(samples) = of(time, value).unwrap() else {
+                panic!("no series");
+            };
+            let found = (samples[0].timestamp.as_second(), samples[0].value);
+            assert_eq!(found, (second, milli), "{value}");
+        }
+        for value in ["NaN", "+Inf", "-Inf"] {
+            assert_eq!(of("990", value).unwrap_err().reason(), "NoAmount");
+        }
+    }
+}
