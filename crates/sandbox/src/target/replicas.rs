@@ -88,7 +88,9 @@ impl ScaledPods {
         self.autoscaler.set_min_replicas(floor);
         let (pods, metrics) = self.seen(at);
         let current = self.replicas();
-        let wanted = self.autoscaler.reconcile(at, current, &pods, metrics);
+        let wanted = self
+            .autoscaler
+            .reconcile(at, current, &pods, &autoscaler::resource(metrics));
         self.scale_to(wanted.replicas, at);
         wanted.is_active.then_some(wanted.replicas)
     }
