@@ -29,7 +29,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use self::plans::Plans;
-use self::refill::Progress;
+use self::refill::{Progress, Wish};
 use self::targets::{Targets, Tick, Ticked};
 use super::leadership::Leadership;
 use super::queue::WriteQueue;
@@ -99,7 +99,7 @@ impl Scaling {
     /// Ticks, and takes what comes of the past between two ticks.
     async fn follow(
         &self,
-        ask: mpsc::UnboundedSender<(Box<str>, u64)>,
+        ask: mpsc::UnboundedSender<Wish>,
         mut progress: mpsc::Receiver<Progress>,
     ) {
         let mut targets = Targets::default();
@@ -113,9 +113,9 @@ impl Scaling {
                     let now = self.cluster.now();
                     let ticked;
                     (targets, ticked) = self.tick(targets, ticks.pass(now), now).await;
-                    for asked in ticked.asks.past {
+                    for wish in ticked.asks.wishes() {
                         // Where nothing is refilled nothing asks for the past either.
-                        let _ = ask.send(asked);
+                        let _ = ask.send(wish);
                     }
                     targets = self.name_contesters(targets, ticked.contested).await;
                 }
@@ -182,6 +182,7 @@ impl Scaling {
         let now = self.cluster.now();
         let worked = work(targets, move |targets| match &progress {
             Progress::Part(filled) => targets.fill(filled, now),
+            Progress::Query(filled) => targets.fill_query(filled, now),
             Progress::Done(namespaces) => targets.filled(namespaces),
         });
         worked.await.0

@@ -6,6 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::answer::{self, Point};
+use super::grid::Grid;
 use super::source::PrometheusSource;
 use crate::metrics::error::MetricsError;
 use evenkeel_core::scaling::hpa::Reading;
@@ -27,6 +28,38 @@ impl PrometheusSource {
     }
 }
 
+impl PrometheusSource {
+    /// The value of `promql` at each time of `grid`, as far as there is one.
+    ///
+    /// # Errors
+    /// The query failed, or gives several series.
+    pub async fn past_of(
+        &self,
+        promql: &str,
+        grid: Grid,
+    ) -> Result<Vec<(Timestamp, f64)>, MetricsError> {
+        let session = self.client.session().await?;
+        let body = session.query_range(&self.filled(promql), &grid).await?;
+        read_past(&body, &grid)
+    }
+}
+
+fn read_past(body: &[u8], grid: &Grid) -> Result<Vec<(Timestamp, f64)>, MetricsError> {
+    let (mut past, mut given) = (Vec::new(), 0);
+    answer::read_range(body, |_, points| {
+        given += 1;
+        let points = points.iter().filter(|point| point.value.is_finite());
+        past = points
+            .filter_map(|point| Some((grid.time(point.time)?, point.value.max(0.0))))
+            .collect();
+    })?;
+    // There may have been nothing to measure then.
+    if given > 1 {
+        return Err(MetricsError::SeriesCount { given });
+    }
+    Ok(past)
+}
+
 fn read(body: &[u8], now: Timestamp) -> Result<Reading, MetricsError> {
     let Point { time, value } = answer::read_one(body)?;
     if !value.is_finite() {
@@ -43,6 +76,29 @@ fn read(body: &[u8], now: Timestamp) -> Result<Reading, MetricsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_past_is_one_series_without_what_is_no_amount() {
+        let grid = Grid {
+            first: Timestamp::from_second(100).unwrap(),
+            step: SignedDuration::from_secs(15),
+            points: 4,
+        };
+        let of = |series: &[&str]| {
+            let result = series.join(",");
+            let data = format!(r#"{{"resultType":"matrix","result":[{result}]}}"#);
+            read_past(
+                format!(r#"{{"status":"success","data":{data}}}"#).as_bytes(),
+                &grid,
+            )
+        };
+        let one =
+            r#"{"metric":{},"values":[[100,"2"],[115,"NaN"],[130,"-1"],[145,"+Inf"],[160,"9"]]}"#;
+        let at = |second| Timestamp::from_second(second).unwrap();
+        assert_eq!(of(&[one]).unwrap(), [(at(100), 2.0), (at(130), 0.0)]);
+        assert_eq!(of(&[]).unwrap(), []);
+        assert_eq!(of(&[one, one]).unwrap_err().reason(), "SeveralValues");
+    }
 
     #[test]
     fn a_number_is_an_amount_and_nonsense_is_an_error() {

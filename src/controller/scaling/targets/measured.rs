@@ -1,6 +1,8 @@
 //! What is known of a target's signals at a tick: the newest round of measurements, and the answers to
 //! the questions that are its own.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::answers::{Age, Answer};
@@ -10,7 +12,7 @@ use evenkeel_core::scaling::hpa::MetricsApi;
 use evenkeel_core::scaling::observation::{Samples, SourceReading};
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::ScaledSignal;
-use evenkeel_kubernetes::metric_query::MetricQuery;
+use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject};
 use evenkeel_kubernetes::plan::scaling::{Observed, Problem, Question, question};
 
 /// The readings of a target's signals, and when each was asked for.
@@ -18,6 +20,8 @@ use evenkeel_kubernetes::plan::scaling::{Observed, Problem, Question, question};
 pub(super) struct Measured {
     pub(super) readings: Vec<SourceReading>,
     pub(super) answers: Answers,
+    /// The signals that Prometheus is asked for by themselves, with the text of each query.
+    pub(super) queries: Vec<(Signal, Arc<str>)>,
     /// The signals that have not been answered for too long.
     pub(super) problems: Vec<Problem>,
 }
@@ -47,6 +51,10 @@ pub(super) fn measured(
             Ok(Question::Measured) => measured.of_round(observed, signal, tick),
             Ok(Question::Asked(query)) => {
                 measured.of_question(observed, signal, &query, tick);
+                if let MetricSubject::PromQl(text) = &query.subject {
+                    let text = Arc::clone(text);
+                    measured.queries.push((signal.clone(), text));
+                }
                 wanted.push(query);
             }
             // Refused where the target was resolved.

@@ -1,19 +1,24 @@
 //! The state of one target between two ticks, and its load of this moment.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
 
 use super::answers::AnswersTaken;
 use super::key::Seen;
 use super::measured::{Measured, measured};
 use super::tick::{Asks, Tick};
-use crate::controller::scaling::refill::Asked;
+use crate::controller::scaling::refill::{Asked, Points};
+use evenkeel_core::forecast::Resolution;
+use evenkeel_core::panicked::caught;
 use evenkeel_core::scaling::observation::Observation;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
 use evenkeel_core::scaling::tracker::{ScaledSignal, Tracker};
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::refill::{self, RefillState};
 use evenkeel_kubernetes::plan::scaling::{
-    self, Observed, PlanMemory, Problem, Quarantine, Resolved,
+    self, Observed, PlanMemory, Problem, Quarantine, Resolved, TargetRef,
 };
 
 /// The state of one target.
@@ -23,6 +28,8 @@ pub(super) struct TargetState {
     pub(super) answers: AnswersTaken,
     /// The signals whose values are those of each Pod.
     pub(super) of_each_pod: Vec<Signal>,
+    /// The signals by queries, each with the text by which its past was asked for.
+    pub(super) past_queries: Vec<(Signal, Arc<str>)>,
     pub(super) plans: PlanMemory,
     pub(super) refill: Option<RefillState>,
     /// The tick at which the past was asked for.
@@ -45,10 +52,46 @@ impl TargetState {
         self.answers.see(&observed.pods.members, tick.now);
         if let Some(target) = &resolved.target {
             let measured = measured(observed, &target.signals, tick, &mut asks.wanted);
+            if tick.has_past {
+                self.ask_for_past_of_queries(&measured.queries, asks);
+            }
             let problems = self.measure(observed, &target.signals, measured, tick);
             resolved.problems.extend(problems);
         }
         resolved
+    }
+
+    /// Takes a part of the past of a signal; one that breaks the target costs it all that it knows.
+    pub(super) fn take_past(
+        &mut self,
+        target: &TargetRef,
+        signal: &Signal,
+        (resolution, points): (Resolution, &Points),
+        now: Timestamp,
+    ) {
+        let points = points.iter().copied();
+        let filled = caught(|| self.tracker.refill(signal, resolution, points, now));
+        if let Err(error) = filled {
+            tracing::error!(%target, %error, "a past breaks its target, which goes without");
+            *self = Self {
+                refill: Some(RefillState::Done),
+                tick: self.tick,
+                ..Self::default()
+            };
+        }
+    }
+
+    /// Sees to it that the past of a query is asked for once, whichever Pods it names later.
+    fn ask_for_past_of_queries(&mut self, queries: &[(Signal, Arc<str>)], asks: &mut Asks) {
+        self.past_queries
+            .retain(|(known, _)| queries.iter().any(|(signal, _)| signal == known));
+        for (signal, query) in queries {
+            if self.past_queries.iter().any(|(known, _)| known == signal) {
+                continue;
+            }
+            self.past_queries.push((signal.clone(), Arc::clone(query)));
+            asks.past_queries.push(Arc::clone(query));
+        }
     }
 
     /// Takes the loads of this moment, or those that have just become known.
@@ -67,6 +110,7 @@ impl TargetState {
         let Measured {
             readings,
             answers,
+            queries: _,
             problems,
         } = measured;
         let observation = Observation {

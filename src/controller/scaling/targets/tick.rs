@@ -1,11 +1,13 @@
 //! Everything that one tick over all targets reads, and the work that it leaves.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::key::Key;
 use crate::controller::scaling::board::BoardEntry;
 use crate::controller::scaling::plans::Plans;
-use crate::controller::scaling::refill::Asked;
+use crate::controller::scaling::refill::{Asked, Wish};
 use crate::controller::scaling::samples::Sample;
 use crate::controller::scaling::trace::Traces;
 use crate::metrics::signals::SignalReadings;
@@ -54,8 +56,19 @@ pub(in crate::controller::scaling) struct Ticked {
 pub(in crate::controller::scaling) struct Asks {
     /// Namespaces with targets whose past is not known.
     pub(in crate::controller::scaling) past: Asked,
+    /// Queries of targets whose past is not known.
+    pub(in crate::controller::scaling) past_queries: Vec<Arc<str>>,
     /// The questions that belong to one target each.
     pub(in crate::controller::scaling) wanted: Vec<MetricQuery>,
+}
+
+impl Asks {
+    /// The past that is wished for.
+    pub(in crate::controller::scaling) fn wishes(self) -> impl Iterator<Item = Wish> {
+        let namespaces = self.past.into_iter();
+        let namespaces = namespaces.map(|(namespace, tick)| Wish::Namespace(namespace, tick));
+        namespaces.chain(self.past_queries.into_iter().map(Wish::Query))
+    }
 }
 
 /// A target whose bounds somebody contests.
@@ -80,6 +93,7 @@ impl Ticked {
         self.writes.extend(writes);
         self.shown.extend(shown);
         self.asks.past.extend(asks.past);
+        self.asks.past_queries.extend(asks.past_queries);
         self.asks.wanted.extend(asks.wanted);
         self.contested.extend(contested);
         self.restoring += restoring;

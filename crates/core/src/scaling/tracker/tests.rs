@@ -577,3 +577,25 @@ fn a_clock_that_was_set_back_a_little_forgets_nothing() {
     let report = run.measured(100, hill(100));
     assert!(report.loads[0].model.unwrap().at_horizon.is_some());
 }
+
+#[test]
+fn what_a_target_scales_by_no_more_is_forgotten_once_it_is_much() {
+    let signal = |index: usize| Signal::Resource(format!("r{index}").as_str().into());
+    let scaled = |index| ScaledSignal {
+        signal: signal(index),
+        ..signals()[0].clone()
+    };
+    let mut tracker = Tracker::default();
+    for index in 0..6 {
+        let at = time(0);
+        tracker.measure(&signal(index), at, 1.0, at).unwrap();
+    }
+    let known = |tracker: &Tracker| tracker.loads.len();
+    tracker.forget_but(&[scaled(0), scaled(1)]);
+    assert_eq!(known(&tracker), 6, "metrics are taken away and given back");
+    tracker.forget_but(&[scaled(5)]);
+    assert_eq!(known(&tracker), 1);
+    assert_eq!(tracker.loads[0].signal, signal(5));
+    tracker.forget(&signal(5));
+    assert_eq!(known(&tracker), 0);
+}

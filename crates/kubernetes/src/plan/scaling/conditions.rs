@@ -159,7 +159,7 @@ fn forecast_trusted(loads: &[LoadReport]) -> Option<Condition> {
 
 /// The condition of one load by itself.
 fn trust_of(load: &LoadReport, model: &ModelReport) -> Condition {
-    let signal = &load.signal;
+    let signal = load.signal.label();
     if model.at_horizon.is_some() {
         let trust = model.trust;
         let message = format!("{signal}: {} {trust}", model.name);
@@ -184,7 +184,7 @@ fn metrics_available(loads: &[LoadReport], circumstances: &Circumstances<'_>) ->
         return None;
     }
     let stale = loads.iter().filter(|load| !load.fresh);
-    let stale: Vec<_> = stale.map(|load| load.signal.to_string()).collect();
+    let stale: Vec<_> = stale.map(|load| load.signal.label()).collect();
     if stale.is_empty() {
         let message = "every load has a fresh measurement".to_owned();
         return Some(Condition::new(METRICS_AVAILABLE, true, "Measured", message));
