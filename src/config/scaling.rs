@@ -2,7 +2,6 @@
 //! at.
 
 use evenkeel_core::forecast::Calendar;
-use evenkeel_core::max_age;
 use evenkeel_core::scaling::Mode;
 use evenkeel_kubernetes::plan::scaling::{Queries, Settings};
 use evenkeel_kubernetes::scaling_policy::Predict;
@@ -85,7 +84,7 @@ impl ScalingSection {
                 Predict::default(),
             ),
             interval,
-            max_age: max_age::standing(max_age.duration),
+            max_age: max_age.duration,
             queries: match queries {
                 _ if !has_prometheus => Queries::Measured,
                 QueriesName::Presets => Queries::Presets,

@@ -31,6 +31,7 @@ const CHECKS: &[fn(&Evidence<'_>) -> Found] = &[
     writing::leader,
     writing::kill_switch,
     writing::guard,
+    writing::clean_up,
     rights::check,
     webhook::registration,
     certificate::signer,

@@ -13,6 +13,7 @@ use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingAdmissionPolicyBinding,
 };
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
@@ -32,6 +33,8 @@ const EXTENDER: &str = "evenkeel-extender";
 const SIGNER: &str = "evenkeel-signer";
 const SECOND_SCHEDULER: &str = "evenkeel-scheduler";
 const WRITE_GUARD: &str = "evenkeel-writes";
+const CLEAN_UP: &str = "evenkeel-restore";
+const CLEAN_UP_GUARD: &str = "evenkeel-restores";
 
 /// The Secret that the signer fills for the replicas.
 const SERVING_SECRET: &str = "evenkeel-serving-certificate";
@@ -48,8 +51,7 @@ pub async fn gather(
     namespace: &str,
     now: Timestamp,
 ) -> Result<Observation, kube::Error> {
-    let reader = |namespace| Reader { client, namespace };
-    let (reader, system) = (reader(namespace), reader("kube-system"));
+    let reader = Reader { client, namespace };
     let server = read::version(client).await?;
     let server_time = read::server_time(client).await;
     let (configuration, deployment, signer, lease) = tokio::join!(
@@ -64,21 +66,16 @@ pub async fn gather(
         reader.own::<Service>(EXTENDER),
         reader.all_own::<EndpointSlice>(""),
     );
-    let (network_policies, write_guard, second_scheduler, schedulers) = tokio::join!(
+    let (network_policies, write_guard, second_scheduler) = tokio::join!(
         reader.all_own::<NetworkPolicy>(""),
         reader.named::<ValidatingAdmissionPolicyBinding>(WRITE_GUARD),
         reader.own::<Deployment>(SECOND_SCHEDULER),
-        system.all_own::<Pod>("component=kube-scheduler"),
     );
     let (nodes, namespaces, unbound, rights) = tokio::join!(
         reader.all::<WatchedNode>(""),
         reader.all::<WatchedNamespace>(""),
         reader.unbound::<WatchedPod>(),
         rights::review(&reader),
-    );
-    let (autoscalers, api_groups) = tokio::join!(
-        reader.all::<WatchedAutoscaler>(""),
-        read::api_groups(client),
     );
     let mut observation = Observation {
         now,
@@ -99,22 +96,38 @@ pub async fn gather(
         certificate: Seen::Absent,
         network_policies,
         write_guard,
+        clean_up: Seen::Absent,
+        clean_up_guard: Seen::Absent,
         rights,
         nodes: nodes.map(|all| all.into_iter().map(|one| one.node).collect()),
         namespaces: namespaces.map(|all| all.into_iter().map(|one| one.namespace).collect()),
         unbound: unbound.map(|all| all.into_iter().map(|one| one.pod).collect()),
-        schedulers,
+        schedulers: Seen::Absent,
         second_scheduler,
-        autoscalers: autoscalers.map(|all| all.into_iter().map(|one| one.autoscaler).collect()),
-        api_groups,
+        autoscalers: Seen::Absent,
+        api_groups: Seen::Absent,
         trial: Seen::Absent,
     };
     further(client, &reader, &mut observation).await;
     Ok(observation)
 }
 
-/// Reads what depends on what was seen; the trial comes after the metrics, which count it.
+/// Reads the autoscalers and the clean-up, kube-scheduler's Pods, and what depends on what was seen; the
+/// trial comes after the metrics, which count it.
 async fn further(client: &Client, reader: &Reader<'_>, observation: &mut Observation) {
+    let autoscalers = reader.all::<WatchedAutoscaler>("");
+    let (autoscalers, api_groups) = tokio::join!(autoscalers, read::api_groups(client));
+    observation.autoscalers =
+        autoscalers.map(|all| all.into_iter().map(|one| one.autoscaler).collect());
+    observation.api_groups = api_groups;
+    let policy = reader.named::<ValidatingAdmissionPolicyBinding>(CLEAN_UP_GUARD);
+    (observation.clean_up, observation.clean_up_guard) =
+        tokio::join!(reader.own::<CronJob>(CLEAN_UP), policy);
+    let system = Reader {
+        namespace: "kube-system",
+        ..*reader
+    };
+    observation.schedulers = system.all_own::<Pod>("component=kube-scheduler").await;
     replicas::observe(reader, observation).await;
     observation.certificate = certificate(reader, observation).await;
     observation.trial = trial::run(client, observation).await;

@@ -9,6 +9,7 @@ use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingAdmissionPolicyBinding,
 };
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
@@ -185,6 +186,10 @@ pub struct Observation {
     pub network_policies: Seen<Vec<NetworkPolicy>>,
     /// Binding of the policy that narrows Evenkeel's writes.
     pub write_guard: Seen<ValidatingAdmissionPolicyBinding>,
+    /// CronJob `evenkeel-restore` in that namespace, which puts back what nobody holds any more.
+    pub clean_up: Seen<CronJob>,
+    /// Binding of the policy that narrows the writes of that CronJob.
+    pub clean_up_guard: Seen<ValidatingAdmissionPolicyBinding>,
     /// Rights that the ServiceAccounts need.
     pub rights: Seen<Vec<Right>>,
     pub nodes: Seen<Vec<Node>>,

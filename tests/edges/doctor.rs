@@ -193,7 +193,7 @@ fn every_check_has_its_fault() {
 }
 
 /// The fields of an observation that a user may have no right to.
-const READS: [&str; 22] = [
+const READS: [&str; 24] = [
     "server",
     "configuration",
     "deployment",
@@ -207,6 +207,8 @@ const READS: [&str; 22] = [
     "certificate",
     "networkPolicies",
     "writeGuard",
+    "cleanUp",
+    "cleanUpGuard",
     "rights",
     "nodes",
     "namespaces",

@@ -11,6 +11,7 @@
 
 mod bounds;
 pub mod bounds_record;
+pub mod carriers;
 pub mod contribution;
 pub mod decide;
 mod decision;
@@ -39,7 +40,7 @@ pub use bounds::{Bounds, BoundsError, ObjectBounds};
 pub use decide::{State, decide};
 pub use decision::{Decision, Floor};
 pub use grounds::Grounds;
-pub use input::{DecisionInput, Prediction, SignalLoad};
+pub use input::{DecisionInput, Estimate, Prediction, SignalLoad};
 pub use limit::{LimitedBy, scale_up_limit};
 pub use mode::{Mode, ScaleDown, UnknownMode};
 pub use policy::{Policy, Strategy};

@@ -60,6 +60,8 @@ pub(crate) const QUERY: &str = "evenkeel.dev/query";
 pub(crate) const QUERY_TARGET: &str = "evenkeel.dev/query-target";
 /// On an autoscaler or a workload: the rule by which replicas are taken away.
 pub(crate) const SCALE_DOWN: &str = "evenkeel.dev/scale-down";
+/// On an autoscaler or a workload: `true` forecasts its memory too, which each Pod holds of its own.
+pub(crate) const PREDICT_MEMORY: &str = "evenkeel.dev/predict-memory";
 /// On an autoscaler, written: the user's own bounds, and the contributions to them with their ends.
 pub const BOUNDS: &str = "evenkeel.dev/bounds";
 /// On an autoscaler or a workload, written: the last decision, and the conditions.
@@ -207,6 +209,7 @@ mod tests {
             MAX_REPLICAS,
             TARGET,
             SCALE_DOWN,
+            PREDICT_MEMORY,
             BOUNDS,
             SCALING_STATUS,
         ] {

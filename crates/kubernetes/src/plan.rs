@@ -19,4 +19,4 @@ pub mod uninstall;
 pub mod wake;
 mod write;
 
-pub use write::{Operation, Purpose, Write};
+pub use write::{ObjectChange, Operation, Purpose, Write};

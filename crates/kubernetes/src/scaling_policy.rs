@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::annotations::{
-    InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, Reader, SCALE_DOWN, SCALING, TARGET,
+    InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, PREDICT_MEMORY, Reader, SCALE_DOWN,
+    SCALING, TARGET,
 };
 use super::load_query::LoadQuery;
 use evenkeel_core::scaling::signal::{ResourceName, Signal};
@@ -139,6 +140,8 @@ pub struct ScalingPolicy {
     pub scale_down: Option<ScaleDown>,
     /// A load that it also scales by.
     pub query: Option<LoadQuery>,
+    /// Whether loads are forecast whose sum depends on the number of Pods, such as memory.
+    pub predict_memory: Option<bool>,
 }
 
 impl ScalingPolicy {
@@ -154,6 +157,7 @@ impl ScalingPolicy {
             target: UTILISATION.read(annotations, &mut invalid),
             scale_down: DOWN.read(annotations, &mut invalid),
             query: LoadQuery::read(annotations, &mut invalid),
+            predict_memory: MEMORY.read(annotations, &mut invalid),
         };
         if let (Some(min), Some(max)) = (policy.min_replicas, policy.max_replicas)
             && min > max
@@ -177,6 +181,7 @@ impl ScalingPolicy {
             target: self.target.or(second.target),
             scale_down: self.scale_down.or(second.scale_down),
             query: self.query.or(second.query),
+            predict_memory: self.predict_memory.or(second.predict_memory),
         }
     }
 
@@ -217,6 +222,11 @@ const DOWN: Reader<ScaleDown> = Reader {
     accepted: ScaleDown::ACCEPTED,
     parse: |text| text.parse().ok(),
 };
+const MEMORY: Reader<bool> = Reader {
+    key: PREDICT_MEMORY,
+    accepted: "\"true\" or \"false\"",
+    parse: |text| text.parse().ok(),
+};
 
 #[cfg(test)]
 mod tests {
@@ -250,6 +260,7 @@ mod tests {
             (SCALE_DOWN, "early"),
             (QUERY, "memory"),
             (QUERY_TARGET, "1"),
+            (PREDICT_MEMORY, "true"),
             ("evenkeel.dev/bounds", "{}"),
         ]);
         let expected = ScalingPolicy {
@@ -266,6 +277,7 @@ mod tests {
                 signal: Signal::MEMORY,
                 target: 1000,
             }),
+            predict_memory: Some(true),
         };
         assert!(policy.asks_for_scaling());
         assert_eq!((policy, invalid), (expected, vec![]));
@@ -273,7 +285,7 @@ mod tests {
 
     #[test]
     fn words_and_numbers_are_taken_or_refused() {
-        let cases: [(&str, &[&str], &[&str]); 6] = [
+        let cases: [(&str, &[&str], &[&str]); 7] = [
             (
                 PREDICT,
                 &["auto", "ds-hpa", "off"],
@@ -311,6 +323,7 @@ mod tests {
                 ],
             ),
             (SCALE_DOWN, &["reactive", "early"], &["", "late", "Early"]),
+            (PREDICT_MEMORY, &["true", "false"], &["", "True", "1"]),
         ];
         for (key, good, bad) in cases {
             for value in good {

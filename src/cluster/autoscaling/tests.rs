@@ -6,6 +6,7 @@ use crate::cluster::owners::Owner;
 use crate::cluster::state::{ClusterState, Settings};
 use evenkeel_core::placement::node_table;
 use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::scaling::horizon::StartTime;
 use evenkeel_core::scaling::signal::ResourceName;
 use evenkeel_core::units::Resources;
 use evenkeel_kubernetes::annotations::{BOUNDS, SCALING_STATUS};
@@ -142,6 +143,12 @@ fn notes(state: &ClusterState) -> Vec<(&'static str, String)> {
         .collect()
 }
 
+/// The seconds from creation to readiness of each start.
+fn took(starts: &[StartTime]) -> Vec<i64> {
+    let whole = starts.iter().map(|start| start.waited + start.started);
+    whole.map(|took| took.as_secs()).collect()
+}
+
 #[test]
 fn an_autoscaler_stands_with_all_that_belongs_to_it() {
     let state = shop();
@@ -176,7 +183,7 @@ fn an_autoscaler_stands_with_all_that_belongs_to_it() {
     assert_eq!(requests.get(&ResourceName::Memory), Some(1000 << 30));
     let ready: Vec<_> = members.iter().map(|pod| pod.is_ready()).collect();
     assert_eq!(ready, [false, true]);
-    assert_eq!(target.pods.start_to_ready, [SignedDuration::from_secs(30)]);
+    assert_eq!(took(&target.pods.starts), [30]);
 }
 
 #[test]
@@ -292,8 +299,7 @@ fn a_replica_set_may_show_up_after_its_pods() {
     assert_eq!(names(&state), [""; 0]);
     owns(&state, "web-1", Some("web"));
     assert_eq!(names(&state), ["web-1-a"]);
-    let times = one(&state).pods.start_to_ready;
-    assert_eq!(times, [SignedDuration::from_secs(10)], "they come along");
+    assert_eq!(took(&one(&state).pods.starts), [10], "they come along");
     owns(&state, "web-2", Some("web"));
     apply(
         &state,
@@ -305,11 +311,7 @@ fn a_replica_set_may_show_up_after_its_pods() {
         "while it is rolled out"
     );
     state.remove_pod("a", NOW);
-    assert_eq!(
-        one(&state).pods.start_to_ready.len(),
-        2,
-        "the times of both stay"
-    );
+    assert_eq!(one(&state).pods.starts.len(), 2, "the times of both stay");
     owns(&state, "web-2", None);
     assert_eq!(names(&state), [""; 0], "it belongs to nobody any more");
     hpa(&state, "hpa", ("ReplicaSet", "web-2"), &json!({}));
@@ -355,10 +357,7 @@ fn each_start_counts_once() {
     let state = shop();
     hpa(&state, "hpa", ("StatefulSet", "db"), &json!({}));
     workload(&state, Kind::StatefulSet, "db", &json!({}));
-    let times = || -> Vec<i64> {
-        let times = one(&state).pods.start_to_ready;
-        times.iter().map(SignedDuration::as_secs).collect()
-    };
+    let times = || took(&one(&state).pods.starts);
     let db = || pod("a", "db-0", ("StatefulSet", "db"));
     apply(&state, db());
     apply(&state, ready(db(), 12));

@@ -7,7 +7,7 @@ use arc_swap::ArcSwapOption;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::metrics::Round;
-use evenkeel_core::placement::usage::UsageSample;
+use evenkeel_core::placement::usage::{Span, UsageSample};
 use evenkeel_core::scaling::observation::{Samples as SignalSamples, SourceReading};
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::sample::Measurement;
@@ -24,18 +24,11 @@ pub struct Sample {
     usage: Arc<UsageSample>,
     /// When the round was asked for.
     pub(super) at: Timestamp,
-    /// The newest measurement of each resource: Pods' measurements carry no time of their own.
+    /// The newest measurement of each resource, for Pods whose measurements carry no time of their own.
     newest: Resources<Span>,
     /// When the Pods' answer of each resource was asked for; earlier than the round where the query
     /// is slower than a round.
     asked: Resources<Timestamp>,
-}
-
-/// The time span of a measurement.
-#[derive(Debug, Clone, Copy)]
-struct Span {
-    end: Timestamp,
-    window: SignedDuration,
 }
 
 impl Samples {
@@ -59,16 +52,9 @@ impl Sample {
             let measured = usage.nodes[resource].values();
             let newest = measured.max_by_key(|measurement| measurement.at);
             let asked = asked[resource];
-            newest.map_or(
-                Span {
-                    end: asked,
-                    window: SignedDuration::ZERO,
-                },
-                |newest| Span {
-                    end: newest.at.min(asked),
-                    window: newest.window,
-                },
-            )
+            newest.map_or(Span::new(asked, SignedDuration::ZERO), |newest| {
+                Span::new(newest.at.min(asked), newest.window)
+            })
         });
         Self {
             usage,
@@ -104,10 +90,15 @@ impl Sample {
 
     fn measurement(&self, namespace: &str, pod: &str, resource: Resource) -> Option<Measurement> {
         let amount = self.usage.of_pod(namespace, pod, resource)?;
-        let Span { end, window } = self.newest[resource];
+        let general = self.newest[resource];
+        let own = self.usage.span_of_pod(namespace, pod);
         Some(Measurement {
-            timestamp: end,
-            window,
+            // No answer tells of a time after it was asked for.
+            timestamp: own.unwrap_or(general).end().min(self.asked[resource]),
+            window: match (resource, own) {
+                (Resource::Memory | Resource::Disk, _) | (_, None) => general.window(),
+                (_, Some(own)) => own.window(),
+            },
             value: thousandths(resource, amount),
         })
     }
@@ -140,6 +131,7 @@ fn thousandths(resource: Resource, amount: Amount) -> i64 {
 mod tests {
     use super::*;
     use evenkeel_core::placement::usage::{self, PodName};
+    use evenkeel_core::scaling::carriers::Carriers;
     use evenkeel_core::scaling::observation::Observation;
     use evenkeel_core::scaling::pod::{ConditionStatus, PodPhase, ReadyCondition, Requests};
     use evenkeel_core::scaling::signal::{PromQl, ValueScope};
@@ -165,9 +157,8 @@ mod tests {
         })
     }
 
-    #[test]
-    fn loads_are_sums_over_the_pods_as_old_as_the_newest_node() {
-        let window = SignedDuration::from_secs(30);
+    /// Two Pods of a Namespace on two nodes, and one of another.
+    fn usage(window: SignedDuration) -> UsageSample {
         let node = |second| {
             let measured = usage::Measurement {
                 value: Amount::new(1),
@@ -177,13 +168,8 @@ mod tests {
             Resources::new([Some(measured), None, None, None, None])
         };
         let used = |cpu, memory| {
-            Resources::new([
-                Some(Amount::new(cpu)),
-                Some(Amount::new(memory)),
-                None,
-                None,
-                None,
-            ])
+            let (cpu, memory) = (Amount::new(cpu), Amount::new(memory));
+            Resources::new([Some(cpu), Some(memory), None, None, None])
         };
         let mut usage = UsageSample::default();
         usage.insert_node("a", &node(90));
@@ -191,9 +177,15 @@ mod tests {
         usage.insert_pod(&PodName::new("shop", "web-0"), &used(250, 4096));
         usage.insert_pod(&PodName::new("shop", "web-1"), &used(500, 1024));
         usage.insert_pod(&PodName::new("test", "web-2"), &used(9000, 9000));
+        usage
+    }
+
+    #[test]
+    fn loads_are_sums_over_the_pods_as_old_as_the_newest_node() {
+        let window = SignedDuration::from_secs(30);
         let samples = Samples::default();
         let round = Round {
-            usage: Arc::new(usage),
+            usage: Arc::new(usage(window)),
             ..Round::default()
         };
         samples.put(&round, at(100));
@@ -201,8 +193,10 @@ mod tests {
         let pods = [pod("web-0"), pod("web-1")];
         let queue = Signal::PromQl(PromQl::own("queue"));
         let signals = [Signal::CPU, Signal::MEMORY, queue.clone()];
+        let carriers = Carriers::default();
         let observe = |sample: &Sample| Observation {
             pods: &pods,
+            carriers: &carriers,
             readings: signals
                 .iter()
                 .filter_map(|signal| sample.reading("shop", &pods, signal))
@@ -210,12 +204,12 @@ mod tests {
         };
         let observation = observe(&sample);
         let cpu = observation.load(&Signal::CPU, ValueScope::Whole).unwrap();
-        assert!((cpu.value - 750.0).abs() < 1e-9);
-        assert_eq!((cpu.measured, cpu.window), (at(90), window));
+        assert!((cpu.load.sum - 750.0).abs() < 1e-9);
+        assert_eq!((cpu.at, cpu.measured, cpu.window), (at(75), at(90), window));
         let memory = observation
             .load(&Signal::MEMORY, ValueScope::Whole)
             .unwrap();
-        assert!((memory.value - 5120.0).abs() < 1e-9);
+        assert!((memory.load.sum - 5120.0).abs() < 1e-9);
         assert_eq!(memory.measured, at(100), "no node was measured");
 
         let mut late = Round {
@@ -238,5 +232,41 @@ mod tests {
             "the Pods' answers are older than the nodes'"
         );
         assert_eq!(observation.load(&queue, ValueScope::Whole), None);
+    }
+
+    #[test]
+    fn a_source_that_dates_each_pod_is_believed() {
+        let mut used = Resources::default();
+        used[Resource::Cpu] = Some(Amount::new(250));
+        used[Resource::Memory] = Some(Amount::new(4096));
+        let mut usage = UsageSample::default();
+        for (name, end) in [("web-0", 95), ("web-1", 85)] {
+            let name = PodName::new("shop", name);
+            usage.insert_pod(&name, &used);
+            usage.insert_pod_span(&name, Span::new(at(end), SignedDuration::from_secs(20)));
+        }
+        let samples = Samples::default();
+        let round = Round {
+            usage: Arc::new(usage),
+            ..Round::default()
+        };
+        samples.put(&round, at(100));
+        let (sample, carriers) = (samples.newest().unwrap(), Carriers::default());
+        let pods = [pod("web-0"), pod("web-1")];
+        let signals = [Signal::CPU, Signal::MEMORY];
+        let observation = Observation {
+            pods: &pods,
+            carriers: &carriers,
+            readings: signals
+                .iter()
+                .filter_map(|signal| sample.reading("shop", &pods, signal))
+                .collect(),
+        };
+        let times = |signal| {
+            let load = observation.load(signal, ValueScope::Whole).unwrap();
+            (load.at, load.measured, load.window.as_secs())
+        };
+        assert_eq!(times(&Signal::CPU), (at(80), at(95), 20));
+        assert_eq!(times(&Signal::MEMORY), (at(90), at(95), 0), "it is a gauge");
     }
 }

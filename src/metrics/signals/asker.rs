@@ -21,7 +21,7 @@ use evenkeel_kubernetes::metric_query::MetricQuery;
 /// Answers that are kept: several for each of ten thousand targets.
 const KEPT: u64 = 50_000;
 /// How long an answer is kept that nobody wants any more.
-const FORGOTTEN_AFTER: Duration = Duration::from_mins(10);
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
 
 type Cache = MetricsCache<MetricQuery, Reading>;
 

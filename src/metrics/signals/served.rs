@@ -94,7 +94,7 @@ impl ServedSource {
             .read(&format!("/apis/{}", Kind::CustomMetrics.group()))
             .await?;
         let served = |version: &&str| group.versions.iter().any(|one| one.version == **version);
-        let version = VERSIONS.into_iter().find(|version| served(&version));
+        let version = VERSIONS.into_iter().find(|version| served(version));
         let version = version.ok_or_else(|| MetricsError::NotServed {
             excerpt: format!("{} in a version that is known", Kind::CustomMetrics.group()),
         })?;

@@ -117,7 +117,7 @@ fn custom(
         };
         return Err(not_found(metric, &subject));
     }
-    Ok(list("MetricValueList", CUSTOM, CUSTOM_VERSION, items))
+    Ok(list("MetricValueList", CUSTOM, CUSTOM_VERSION, &items))
 }
 
 fn external(values: &[MetricReading], target: &Target, query: &Query) -> Result<Value, ApiError> {
@@ -147,12 +147,12 @@ fn external(values: &[MetricReading], target: &Target, query: &Query) -> Result<
         }
         item
     });
-    let items = items.collect();
+    let items: Vec<Value> = items.collect();
     Ok(list(
         "ExternalMetricValueList",
         EXTERNAL,
         EXTERNAL_VERSION,
-        items,
+        &items,
     ))
 }
 
@@ -181,7 +181,7 @@ fn value(reading: &MetricReading, object: &DescribedObject) -> Value {
     value
 }
 
-fn list(kind: &str, group: &str, version: &str, items: Vec<Value>) -> Value {
+fn list(kind: &str, group: &str, version: &str, items: &[Value]) -> Value {
     let api_version = resource::api_version(group, version);
     json!({"kind": kind, "apiVersion": api_version, "metadata": {}, "items": items})
 }

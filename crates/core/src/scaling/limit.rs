@@ -49,6 +49,8 @@ pub enum LimitedBy {
     ScaleDownPolicies,
     /// No fresh measurement of the load.
     MissingData,
+    /// The load is estimated, since Pods that carry it are not measured for it yet.
+    EstimatedLoad,
 }
 
 impl LimitedBy {
@@ -65,6 +67,7 @@ impl LimitedBy {
             Self::ScaleDownWindow { .. } => "ScaleDownWindow",
             Self::ScaleDownPolicies => "ScaleDownPolicies",
             Self::MissingData => "MissingData",
+            Self::EstimatedLoad => "EstimatedLoad",
         }
     }
 }
@@ -83,6 +86,7 @@ impl fmt::Display for LimitedBy {
             }
             Self::ScaleDownPolicies => f.write_str("the scaleDown policies"),
             Self::MissingData => f.write_str("missing data"),
+            Self::EstimatedLoad => f.write_str("a load that is only estimated"),
         }
     }
 }

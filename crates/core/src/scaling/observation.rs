@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::carriers::Carriers;
 use super::hpa::Reading;
 use super::pod::PodFacts;
 use super::sample::{Measurement, ValueSample};
 use super::signal::{Signal, ValueScope};
-use super::sum::{self, PodLoad};
+use super::sum::{self, Certainty, Load, PodLoad, Windows};
 use crate::units::count_as_f64;
 
 /// The Pods of a target and what was measured of it, at one moment.
@@ -20,6 +21,8 @@ use crate::units::count_as_f64;
 pub struct Observation<'a> {
     /// The Pods of the target that have not ended, in no order.
     pub pods: &'a [Arc<PodFacts>],
+    /// Which of them carry load, and who did before.
+    pub carriers: &'a Carriers,
     /// The readings, those of preferred sources first.
     pub readings: Vec<SourceReading>,
 }
@@ -54,55 +57,67 @@ pub struct Unavailable {
     pub message: String,
 }
 
-/// The load of a target in one signal: the sum over its Pods.
+/// The load of a target in one signal, with the time that it is of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadSample {
-    /// The sum, in the base unit of the signal.
-    pub value: f64,
-    /// The time of the newest measurement in it.
+    pub load: Load,
+    /// The time that the load is of: the centre of the window that it is the mean of.
+    pub at: Timestamp,
+    /// The end of that window, from which the age of the sample counts.
     pub measured: Timestamp,
-    /// The window that each measurement is the mean of; zero for a value of one moment.
+    /// The length of the window; zero for a value of one moment.
     pub window: SignedDuration,
-    /// True where every ready Pod was measured, and none counts as the mean of the others.
-    pub is_whole: bool,
+}
+
+impl LoadSample {
+    /// A load that was the same for all of a moment.
+    #[must_use]
+    pub const fn of_moment(sum: f64, at: Timestamp) -> Self {
+        Self {
+            load: Load {
+                sum,
+                certainty: Certainty::Certain,
+            },
+            at,
+            measured: at,
+            window: SignedDuration::ZERO,
+        }
+    }
 }
 
 impl Observation<'_> {
     /// The load in `signal`, from the first source that knows it; `None` where no source does, or
-    /// too few of the ready Pods were measured (see [`sum::over_pods`]). `scope` says what a value
-    /// for the target as a whole is the value of.
+    /// no Pod that carries load was measured (see [`sum::over_pods`]). `scope` says what a value for the
+    /// target as a whole is the value of.
     pub fn load(&self, signal: &Signal, scope: ValueScope) -> Option<LoadSample> {
         let of_signal = self.readings.iter().filter(|one| one.signal == *signal);
         let mut samples = of_signal.filter_map(|one| one.samples.as_ref().ok());
-        samples.find_map(|samples| self.sum(signal, scope, samples))
+        samples.find_map(|samples| match samples {
+            Samples::PerPod(measurements) => self.sum(signal, measurements),
+            Samples::Total(sample) => self.total(signal, scope, *sample),
+        })
     }
 
-    fn sum(&self, signal: &Signal, scope: ValueScope, samples: &Samples) -> Option<LoadSample> {
-        let measurements = match samples {
-            Samples::PerPod(measurements) => measurements,
-            Samples::Total(sample) => return self.total(signal, scope, *sample),
-        };
-        let loads = self
-            .pods
-            .iter()
-            .zip(measurements)
-            .map(|(pod, measured)| PodLoad {
-                measured: measured.map(|one| sum::in_base_unit(signal, one.value)),
-                ready: pod.is_ready(),
-            });
-        let value = sum::over_pods(loads.clone())?;
-        let is_whole = loads
-            .into_iter()
-            .all(|pod| pod.measured.is_some() || !pod.ready);
-        let newest = measurements
-            .iter()
-            .flatten()
-            .max_by_key(|one| one.timestamp)?;
+    /// The sum over the Pods, for the mean of the times at which those that count were measured.
+    fn sum(&self, signal: &Signal, measurements: &[Option<Measurement>]) -> Option<LoadSample> {
+        let pods = || self.pods.iter().zip(measurements);
+        let carrying = pods().filter(|(pod, _)| pod.carries_since().is_some());
+        let carrying = carrying.filter_map(|(_, measured)| measured.as_ref());
+        let windows = Windows::of(carrying.clone())?;
+        let mut centres = MeanTime::new(windows.end);
+        let loads = pods().map(|(pod, measured)| {
+            let load = PodLoad::of(pod, signal, measured.as_ref(), windows);
+            if let (PodLoad::Carried(_), Some(measured)) = (load, measured) {
+                centres.add(measured.centre());
+            }
+            load
+        });
+        let ceased = self.carriers.ceased_since(windows.start);
         Some(LoadSample {
-            value,
-            measured: newest.timestamp,
-            window: newest.window,
-            is_whole,
+            load: sum::over_pods(loads, ceased)?,
+            at: centres.mean(),
+            measured: windows.end,
+            window: carrying.map(|one| one.window).max().unwrap_or_default(),
         })
     }
 
@@ -117,12 +132,7 @@ impl Observation<'_> {
                 ready => count_as_f64(ready),
             },
         };
-        Some(LoadSample {
-            value: value * times,
-            measured: sample.timestamp,
-            window: SignedDuration::ZERO,
-            is_whole: true,
-        })
+        Some(LoadSample::of_moment(value * times, sample.timestamp))
     }
 }
 
@@ -145,6 +155,34 @@ impl Samples {
                     .fold(0, |sum: i64, one| sum.saturating_add(one.value)),
             }),
         })
+    }
+}
+
+/// The mean of times that lie near one.
+struct MeanTime {
+    near: Timestamp,
+    distances: SignedDuration,
+    count: i32,
+}
+
+impl MeanTime {
+    const fn new(near: Timestamp) -> Self {
+        Self {
+            near,
+            distances: SignedDuration::ZERO,
+            count: 0,
+        }
+    }
+
+    fn add(&mut self, time: Timestamp) {
+        let distance = time.duration_since(self.near);
+        self.distances = self.distances.saturating_add(distance);
+        self.count = self.count.saturating_add(1);
+    }
+
+    fn mean(&self) -> Timestamp {
+        let mean = self.distances / self.count.max(1);
+        self.near.checked_add(mean).unwrap_or(self.near)
     }
 }
 
@@ -203,20 +241,25 @@ mod tests {
                 message: "no answer".to_owned(),
             }),
         };
-        let cpu = vec![Some(measured(7, 250)), Some(measured(9, 750)), None];
-        let memory = vec![Some(measured(9, 4_096_000)), None, None];
+        let cpu = vec![Some(measured(1007, 250)), Some(measured(1009, 750)), None];
+        let memory = vec![Some(measured(1009, 4_096_000)), None, None];
         let queue = Signal::External(MetricIdentifier::named("queue"));
+        let carriers = Carriers::default();
         let observation = Observation {
             pods: &pods,
+            carriers: &carriers,
             readings: vec![
                 down,
                 reading(Signal::CPU, Samples::PerPod(cpu)),
-                reading(Signal::CPU, Samples::PerPod(vec![Some(measured(9, 1)); 3])),
+                reading(
+                    Signal::CPU,
+                    Samples::PerPod(vec![Some(measured(1009, 1)); 3]),
+                ),
                 reading(Signal::MEMORY, Samples::PerPod(memory)),
                 reading(
                     queue.clone(),
                     Samples::Total(ValueSample {
-                        timestamp: at(5),
+                        timestamp: at(1005),
                         value: 12_500,
                     }),
                 ),
@@ -225,12 +268,23 @@ mod tests {
         let load = |signal: &Signal| {
             observation
                 .load(signal, ValueScope::Whole)
-                .map(|load| (load.value, load.measured))
+                .map(|load| (load.load.sum, load.at, load.measured))
         };
-        assert_eq!(load(&Signal::CPU), Some((1000.0, at(9))));
-        assert_eq!(load(&Signal::MEMORY), Some((8192.0, at(9))));
-        assert_eq!(load(&queue), Some((12.5, at(5))));
+        // The centres are at 992 and 994 seconds.
+        assert_eq!(load(&Signal::CPU), Some((1000.0, at(993), at(1009))));
+        assert_eq!(load(&Signal::MEMORY), Some((4096.0, at(994), at(1009))));
+        assert_eq!(load(&queue), Some((12.5, at(1005), at(1005))));
         assert_eq!(load(&Signal::PromQl(PromQl::own("up"))), None);
+        let certainty = |signal: &Signal| {
+            let load = observation.load(signal, ValueScope::Whole);
+            load.unwrap().load.certainty
+        };
+        assert_eq!(certainty(&Signal::CPU), Certainty::Certain);
+        assert_eq!(
+            certainty(&Signal::MEMORY),
+            Certainty::Estimated,
+            "one is not measured"
+        );
     }
 
     #[test]
@@ -281,9 +335,13 @@ mod tests {
         ] {
             let observation = Observation {
                 pods: &pods,
+                carriers: &Carriers::default(),
                 readings: vec![total(value)],
             };
-            let load = |scope| observation.load(&latency, scope).map(|load| load.value);
+            let load = |scope| {
+                let load = observation.load(&latency, scope);
+                load.map(|load| load.load.sum)
+            };
             assert_eq!(load(ValueScope::Whole), whole);
             assert_eq!(load(ValueScope::EachPod), each);
         }

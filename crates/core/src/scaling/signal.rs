@@ -225,7 +225,11 @@ impl Signal {
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
-        let end = name.floor_char_boundary(LABEL - "#".len() - 16);
+        let room = LABEL - "#".len() - 16;
+        let ends = name
+            .char_indices()
+            .map(|(start, char)| start + char.len_utf8());
+        let end = ends.take_while(|end| *end <= room).last().unwrap_or(0);
         format!("{}#{hash:016x}", &name[..end])
     }
 }

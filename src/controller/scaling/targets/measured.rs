@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::answers::{Age, Answer};
 use super::tick::Tick;
 use crate::metrics::signals::SignalReading;
 use evenkeel_core::scaling::hpa::MetricsApi;
@@ -26,15 +25,15 @@ pub(super) struct Measured {
     pub(super) problems: Vec<Problem>,
 }
 
-/// The answers by signal.
+/// When the answer for each signal was asked for.
 #[derive(Debug, Default)]
-pub(super) struct Answers(Vec<(Signal, Answer)>);
+pub(super) struct Answers(Vec<(Signal, Timestamp)>);
 
 impl Answers {
-    /// The answer for a signal; `None` where there is none.
-    pub(super) fn of(&self, signal: &Signal) -> Option<Answer> {
-        let (_, answer) = self.0.iter().find(|(of, _)| of == signal)?;
-        Some(*answer)
+    /// When the answer for a signal was asked for; `None` where there is none.
+    pub(super) fn of(&self, signal: &Signal) -> Option<Timestamp> {
+        let (_, asked) = self.0.iter().find(|(of, _)| of == signal)?;
+        Some(*asked)
     }
 }
 
@@ -71,13 +70,8 @@ impl Measured {
         let Some((reading, asked)) = reading.zip(sample.asked(signal)) else {
             return;
         };
-        let age = if asked >= sample.at {
-            Age::OfTheRound
-        } else {
-            Age::Late
-        };
         self.readings.push(reading);
-        self.answers.0.push((signal.clone(), Answer { asked, age }));
+        self.answers.0.push((signal.clone(), asked));
     }
 
     fn of_question(
@@ -103,23 +97,12 @@ impl Measured {
         let Some(samples) = Samples::of(&entry.value, &observed.pods.members) else {
             return;
         };
-        let (asked, age) = (entry.fetched_at, age(entry.fetched_at, tick));
-        self.answers.0.push((signal.clone(), Answer { asked, age }));
+        self.answers.0.push((signal.clone(), entry.fetched_at));
         self.readings.push(SourceReading {
             source: source(query.api()),
             signal: signal.clone(),
             samples: Ok(samples),
         });
-    }
-}
-
-/// The age of an answer that was asked for at a tick and read at the next.
-fn age(asked: Timestamp, tick: &Tick<'_>) -> Age {
-    let recent = tick.settings.interval.saturating_mul(2);
-    if tick.now.duration_since(asked) <= recent {
-        Age::Recent
-    } else {
-        Age::Late
     }
 }
 

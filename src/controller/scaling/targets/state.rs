@@ -12,6 +12,7 @@ use super::tick::{Asks, Tick};
 use crate::controller::scaling::refill::{Asked, Points};
 use evenkeel_core::forecast::Resolution;
 use evenkeel_core::panicked::caught;
+use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::observation::Observation;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
 use evenkeel_core::scaling::tracker::{ScaledSignal, Tracker};
@@ -30,6 +31,7 @@ pub(super) struct TargetState {
     pub(super) of_each_pod: Vec<Signal>,
     /// The signals by queries, each with the text by which its past was asked for.
     pub(super) past_queries: Vec<(Signal, Arc<str>)>,
+    pub(super) carriers: Carriers,
     pub(super) plans: PlanMemory,
     pub(super) refill: Option<RefillState>,
     /// The tick at which the past was asked for.
@@ -49,7 +51,7 @@ impl TargetState {
         let mut resolved =
             scaling::resolve(observed, conflict, &tick.settings, remembered, tick.now);
         self.ask_for_past(observed, &resolved, tick, &mut asks.past);
-        self.answers.see(&observed.pods.members, tick.now);
+        self.carriers.see(&observed.pods.members, tick.now);
         if let Some(target) = &resolved.target {
             let measured = measured(observed, &target.signals, tick, &mut asks.wanted);
             if tick.has_past {
@@ -94,10 +96,8 @@ impl TargetState {
         }
     }
 
-    /// Takes the loads of this moment, or those that have just become known.
-    ///
-    /// Half of the age that a measurement may have is left to it for being scraped and asked for;
-    /// the tracker lets it stand for the other half. Gives the signals that cannot be had.
+    /// Takes the loads that have just become known, each for the time that it is of. Gives the signals
+    /// that cannot be had.
     fn measure(
         &mut self,
         observed: &Observed,
@@ -115,18 +115,17 @@ impl TargetState {
         } = measured;
         let observation = Observation {
             pods: &observed.pods.members,
+            carriers: &self.carriers,
             readings,
         };
         for ScaledSignal { signal, scope, .. } in signals {
             let load = observation.load(signal, *scope);
-            let Some((load, answer)) = load.zip(answers.of(signal)) else {
+            let Some((load, asked)) = load.zip(answers.of(signal)) else {
                 continue;
             };
-            let is_held = tick.now.duration_since(load.measured) <= tick.settings.max_age;
-            let taken = self.answers.take(signal, &load, answer, tick.now);
-            if let Some(at) = taken.filter(|_| is_held) {
-                // It is finite and not negative, and no older than the history.
-                let _ = self.tracker.measure(signal, at, load.value, tick.now);
+            if self.answers.take(signal, asked, tick.now) {
+                // It is finite and not negative; one that is older than the history tells nothing.
+                let _ = self.tracker.measure(signal, &load, tick.now);
             }
         }
         problems

@@ -94,7 +94,7 @@ fn observed(name: &str, mode: &str) -> Observed {
         target: TargetRef::new("apps/v1", "Deployment", "shop", name),
         pods: Pods {
             members: vec![Arc::new((&pod).into())],
-            start_to_ready: Vec::new(),
+            starts: Vec::new(),
         },
     }
 }

@@ -155,8 +155,8 @@ impl<'a> TickingTarget<'a> {
                 now,
             };
             let writes = tick.plans.writes(&decided, &mut self.state.plans);
-            let restores = *tick.plans == Plans::Restore && !writes.is_empty();
-            ticked.restoring += usize::from(restores);
+            let is_left = !writes.is_empty() || self.resolved.has_damaged_record();
+            ticked.restoring += usize::from(*tick.plans == Plans::Restore && is_left);
             ticked.writes.extend(writes);
         }
         let picture = Picture {
@@ -239,10 +239,10 @@ fn draw(shown: &TargetStatus, report: &TickReport, tick: &Tick<'_>) {
         .iter()
         .map(|load| trace::Observed {
             signal: load.signal.clone(),
-            load: load.measured.zip(load.now),
+            load: load.at.zip(load.now),
             forecast: load.model.and_then(|model| {
                 let step = model.at_horizon?;
-                let due = tick.now.checked_add(report.horizon).ok()?;
+                let due = tick.now.checked_add(report.horizon.ahead()).ok()?;
                 let band = ForecastBand {
                     mean: step.mean,
                     lower80: step.interval80.lower,

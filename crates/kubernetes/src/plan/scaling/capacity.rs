@@ -1,4 +1,8 @@
 //! The signals that a target scales by, each with the load that one Pod is to carry.
+//!
+//! A load whose sum depends on the number of Pods, such as memory, is reacted to and not forecast: a
+//! floor on it would feed on the Pods that it adds. The user can say that it is conserved all the
+//! same.
 
 use std::sync::Arc;
 
@@ -31,6 +35,7 @@ pub(super) fn scaled_signals(
         return Err(Problem::NoMetric);
     }
     let members = &observed.pods.members;
+    let forecasts_all = requested.policy.predict_memory == Some(true);
     let mut signals: Vec<ScaledSignal> = Vec::with_capacity(metrics.len());
     let mut without = None;
     for ObservedMetric { signal, target } in metrics {
@@ -48,6 +53,7 @@ pub(super) fn scaled_signals(
         }
         match capacity(&signal, target, members) {
             Some(capacity) => signals.push(ScaledSignal {
+                is_forecast: signal.is_conserved() || forecasts_all,
                 signal,
                 capacity,
                 scope,

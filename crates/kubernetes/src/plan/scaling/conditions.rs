@@ -178,13 +178,28 @@ fn trust_of(load: &LoadReport, model: &ModelReport) -> Condition {
     Condition::new(FORECAST_TRUSTED, false, "NotEnoughHistory", message)
 }
 
-/// It holds where every load is known as it is now. At the begin it stays as it was.
+/// It holds where every load is known as it is now, or is estimated while Pods settle. At the begin
+/// it stays as it was.
 fn metrics_available(loads: &[LoadReport], circumstances: &Circumstances<'_>) -> Option<Condition> {
     if loads.is_empty() {
         return None;
     }
-    let stale = loads.iter().filter(|load| !load.fresh);
-    let stale: Vec<_> = stale.map(|load| load.signal.label()).collect();
+    let names = |of: fn(&LoadReport) -> bool| {
+        let named = loads.iter().filter(|load| of(load));
+        let named: Vec<_> = named.map(|load| load.signal.label()).collect();
+        named.join(" and ")
+    };
+    let stale = names(|load| !load.fresh && !load.is_estimated);
+    let estimated = names(|load| load.is_estimated);
+    if stale.is_empty() && !estimated.is_empty() {
+        let message = format!("{estimated} is estimated while Pods that carry load settle");
+        return Some(Condition::new(
+            METRICS_AVAILABLE,
+            true,
+            "Estimated",
+            message,
+        ));
+    }
     if stale.is_empty() {
         let message = "every load has a fresh measurement".to_owned();
         return Some(Condition::new(METRICS_AVAILABLE, true, "Measured", message));
@@ -193,7 +208,7 @@ fn metrics_available(loads: &[LoadReport], circumstances: &Circumstances<'_>) ->
     if never && circumstances.begins {
         return circumstances.before(METRICS_AVAILABLE).cloned();
     }
-    let message = format!("no fresh measurement of {}", stale.join(" and "));
+    let message = format!("no fresh measurement of {stale}");
     Some(Condition::new(METRICS_AVAILABLE, false, "Stale", message))
 }
 

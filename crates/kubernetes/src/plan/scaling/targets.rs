@@ -19,9 +19,10 @@ use crate::autoscaler::Autoscaler;
 use crate::bounds_annotation::BoundsAnnotation;
 use crate::scaling_policy::Predict;
 use evenkeel_core::forecast::{ModelSet, Shared};
+use evenkeel_core::scaling::horizon::Lead;
 use evenkeel_core::scaling::hpa::{Controller, SelectPolicy, Tolerances};
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput};
-use evenkeel_core::scaling::{Bounds, Floor, Mode, ObjectBounds, Policy, ScaleDown, horizon};
+use evenkeel_core::scaling::{Bounds, Floor, Mode, ObjectBounds, Policy, ScaleDown};
 
 /// Everything that follows from the observed objects of one target.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +52,13 @@ impl Resolved {
             .as_ref()
             .is_some_and(ObservedBounds::is_contested);
         wanted && contested
+    }
+
+    /// True where the record of the bounds is damaged, so that nobody knows what to put back.
+    #[must_use]
+    pub fn has_damaged_record(&self) -> bool {
+        let bounds = self.bounds.as_ref();
+        bounds.is_some_and(ObservedBounds::is_damaged)
     }
 }
 
@@ -235,7 +243,6 @@ impl Rules<'_> {
             settings,
             feature_gates,
         } = Controller::default();
-        let mut start_to_ready = self.observed.pods.start_to_ready.clone();
         Policy {
             mode,
             bounds,
@@ -246,7 +253,7 @@ impl Rules<'_> {
                 .policy
                 .scale_down
                 .unwrap_or(ScaleDown::Reactive),
-            horizon: horizon::horizon(&mut start_to_ready, self.settings.interval),
+            lead: Lead::of(&self.observed.pods.starts, self.settings.interval),
             max_age: self.settings.max_age,
         }
     }
