@@ -68,6 +68,10 @@ enum Error {
         name: String,
         source: KeyRotationError,
     },
+    #[error(
+        "Secret {name}: new keys are asked for while a rotation goes on, whose end stays: finish it first"
+    )]
+    Rotates { name: String },
 }
 
 impl Error {
@@ -77,6 +81,7 @@ impl Error {
             Self::TimedOut => "TimedOut",
             Self::Damaged { source, .. } | Self::Make(source) => source.reason(),
             Self::Request { .. } => "InvalidAnnotation",
+            Self::Rotates { .. } => "RotationGoesOn",
         }
     }
 }
@@ -242,6 +247,10 @@ impl Signer {
         let Some(next) = held.kept.next(clock::now(), &names, validity)? else {
             return Ok(Round::Rested);
         };
+        if held.kept.asks_too_early() {
+            let name = self.settings.secret_name.clone();
+            self.report(&Error::Rotates { name });
+        }
         let (bundle, rotation) = (&next.bundle, next.rotation.map(|it| it.to_string()));
         let authorities = bundle.authorities().len();
         info!(not_after = %bundle.leaf().not_after(), authorities, rotation, "the certificates move on");

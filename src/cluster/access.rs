@@ -61,6 +61,8 @@ pub struct Access {
     pub identity: Identity,
     /// The kind of the objects.
     pub kind: Kind,
+    /// The part of the objects that the right is for; `None` for the objects themselves.
+    pub subresource: Option<&'static str>,
     /// The verbs of the API, such as `patch`.
     pub verbs: &'static [&'static str],
     /// The names of the objects; empty for all.
@@ -69,6 +71,16 @@ pub struct Access {
     pub scope: Scope,
     /// The installations that need it.
     pub need: Need,
+}
+
+impl Access {
+    /// The resource as rights name it: `pods`, or `cronhpas/status`.
+    #[must_use]
+    pub fn resource(&self) -> String {
+        let plural = self.kind.plural();
+        self.subresource
+            .map_or_else(|| plural.to_owned(), |part| format!("{plural}/{part}"))
+    }
 }
 
 /// Everything that Evenkeel asks of the API server.
@@ -102,6 +114,11 @@ const FURTHER: &[Access] = &[
     everywhere(Kind::ScaledObject, &["get", "patch"]),
     everywhere(Kind::Deployment, &["patch"]),
     everywhere(Kind::StatefulSet, &["patch"]),
+    // What was made of CronHPAs.
+    Access {
+        subresource: Some("status"),
+        ..everywhere(Kind::CronHpa, &["patch"])
+    },
     // Usage from the metrics API.
     everywhere(Kind::NodeMetrics, &["list"]),
     everywhere(Kind::PodMetrics, &["list"]),
@@ -160,6 +177,7 @@ const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access {
     Access {
         identity: Identity::Service,
         kind,
+        subresource: None,
         verbs,
         names: &[],
         scope: Scope::Cluster,
@@ -176,6 +194,7 @@ const fn own(
     Access {
         identity: Identity::Service,
         kind,
+        subresource: None,
         verbs,
         names,
         scope: Scope::OwnNamespace,

@@ -11,6 +11,7 @@ mod namespaces;
 mod network;
 mod outside;
 mod rights;
+mod rotation;
 mod scheduler;
 mod signals;
 mod waiting;
@@ -35,6 +36,7 @@ const CHECKS: &[fn(&Evidence<'_>) -> Found] = &[
     rights::check,
     webhook::registration,
     certificate::signer,
+    rotation::check,
     certificate::serving,
     certificate::trusted,
     webhook::endpoints,
@@ -56,10 +58,13 @@ const CHECKS: &[fn(&Evidence<'_>) -> Found] = &[
     leftovers::check,
 ];
 
-/// Runs all checks: at least one finding for each.
+/// Runs all checks: at least one finding for each, or the one that Evenkeel is in another namespace.
 #[must_use]
 pub fn check(observation: &Observation) -> Vec<Finding> {
     let evidence = Evidence::new(observation);
+    if let Some(elsewhere) = install::elsewhere(&evidence) {
+        return vec![elsewhere];
+    }
     let run =
         |check: &fn(&Evidence<'_>) -> Found| check(&evidence).unwrap_or_else(|blind| vec![blind]);
     CHECKS.iter().flat_map(run).collect()

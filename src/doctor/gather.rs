@@ -3,10 +3,13 @@
 //! A read that fails is kept as such: a user with few rights still learns what can be seen. The
 //! API server is asked nothing that changes it.
 
+mod placements;
 pub(crate) mod read;
 mod replicas;
 mod rights;
 mod trial;
+
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -20,7 +23,7 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Client;
 
-use super::observation::{Observation, Seen, ServedCertificate};
+use super::observation::{CONFIGURATION_MAP, Observation, SIGNING_SECRET, Seen, ServedCertificate};
 use crate::certificates::SERVER_CERTIFICATE;
 use crate::certificates::Serving;
 use crate::config::Config;
@@ -53,9 +56,8 @@ pub async fn gather(
 ) -> Result<Observation, kube::Error> {
     let reader = Reader { client, namespace };
     let server = read::version(client).await?;
-    let server_time = read::server_time(client).await;
     let (configuration, deployment, signer, lease) = tokio::join!(
-        reader.own::<ConfigMap>(NAME),
+        reader.own::<ConfigMap>(CONFIGURATION_MAP),
         reader.own::<Deployment>(NAME),
         reader.own::<Deployment>(SIGNER),
         reader.own::<Lease>(NAME),
@@ -79,7 +81,7 @@ pub async fn gather(
     );
     let mut observation = Observation {
         now,
-        server_time,
+        server_time: read::server_time(client).await,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         namespace: namespace.to_owned(),
         server,
@@ -94,6 +96,7 @@ pub async fn gather(
         extender_service,
         endpoints,
         certificate: Seen::Absent,
+        key_annotations: Seen::Absent,
         network_policies,
         write_guard,
         clean_up: Seen::Absent,
@@ -103,6 +106,7 @@ pub async fn gather(
         namespaces: namespaces.map(|all| all.into_iter().map(|one| one.namespace).collect()),
         unbound: unbound.map(|all| all.into_iter().map(|one| one.pod).collect()),
         schedulers: Seen::Absent,
+        placed: Seen::Absent,
         second_scheduler,
         autoscalers: Seen::Absent,
         api_groups: Seen::Absent,
@@ -129,8 +133,25 @@ async fn further(client: &Client, reader: &Reader<'_>, observation: &mut Observa
     };
     observation.schedulers = system.all_own::<Pod>("component=kube-scheduler").await;
     replicas::observe(reader, observation).await;
+    observation.placed = placements::newest(reader).await;
     observation.certificate = certificate(reader, observation).await;
+    observation.key_annotations = key_annotations(reader, observation).await;
     observation.trial = trial::run(client, observation).await;
+}
+
+/// The annotations of the signer's Secret; nothing else of it is read.
+async fn key_annotations(
+    reader: &Reader<'_>,
+    seen: &Observation,
+) -> Seen<BTreeMap<String, String>> {
+    let config = seen.configured().and_then(Result::ok);
+    let name = match config.as_ref().map(|config| &config.certificates.serving) {
+        Some(Serving::SelfManaged(own)) => &own.secret_name,
+        Some(Serving::Files(_)) => return Seen::Absent,
+        None => SIGNING_SECRET,
+    };
+    let read = reader.annotations::<Secret>(name).await;
+    read.map(Option::unwrap_or_default)
 }
 
 /// The certificate in the Secret that the configuration names; its keys are dropped at once.

@@ -20,8 +20,14 @@ use super::Finding;
 use crate::config::{Config, ConfigError, Sources};
 use evenkeel_kubernetes::{autoscaler::Autoscaler, node::Node, pod, watched::Namespace};
 
+/// The ConfigMap that the replicas' configuration is mounted from.
+pub(crate) const CONFIGURATION_MAP: &str = "evenkeel";
+
 /// The configuration's key in the ConfigMap.
-const CONFIGURATION_FILE: &str = "config.yaml";
+pub(crate) const CONFIGURATION_FILE: &str = "config.yaml";
+
+/// The Secret that the signer keeps keys in, where no configuration names another.
+pub(super) const SIGNING_SECRET: &str = "evenkeel-certificates";
 
 /// Result of a read.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -114,7 +120,7 @@ pub struct Right {
     pub account: String,
     /// API group of the resource.
     pub group: String,
-    /// Plural name of the resource.
+    /// Plural name of the resource, with a subresource as in `cronhpas/status`.
     pub resource: String,
     pub verb: String,
     /// Name of the only object, where the right is for one.
@@ -182,6 +188,8 @@ pub struct Observation {
     /// The endpoints in Evenkeel's namespace.
     pub endpoints: Seen<Vec<EndpointSlice>>,
     pub certificate: Seen<ServedCertificate>,
+    /// The annotations of the signer's Secret.
+    pub key_annotations: Seen<BTreeMap<String, String>>,
     /// The NetworkPolicies in Evenkeel's namespace.
     pub network_policies: Seen<Vec<NetworkPolicy>>,
     /// Binding of the policy that narrows Evenkeel's writes.
@@ -198,6 +206,8 @@ pub struct Observation {
     pub unbound: Seen<Vec<pod::Pod>>,
     /// The Pods of kube-scheduler, where the control plane shows them.
     pub schedulers: Seen<Vec<Pod>>,
+    /// When each scheduler last bound a Pod, by its name, as far back as Events tell.
+    pub placed: Seen<BTreeMap<String, Timestamp>>,
     /// The Deployment of a second scheduler, `evenkeel-scheduler`.
     pub second_scheduler: Seen<Deployment>,
     /// All HPAs of the cluster.

@@ -13,6 +13,7 @@ mod bounds;
 pub mod bounds_record;
 pub mod carriers;
 pub mod contribution;
+pub mod cron;
 pub mod decide;
 mod decision;
 pub mod ds_hpa;

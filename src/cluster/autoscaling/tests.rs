@@ -421,7 +421,7 @@ fn keda_stands_beside_the_autoscaler_that_it_controls() {
     let target = one(&state);
     assert!(target.autoscaler.is_none(), "KEDA has taken it away");
     assert_eq!(target.target.kind(), "Deployment");
-    state.serve_scaled_objects(false);
+    state.serve(Kind::ScaledObject, false);
     assert_eq!(scaled(&state), [""; 0]);
 }
 
@@ -444,12 +444,12 @@ fn nothing_is_decided_before_all_that_scaling_reads_was_listed() {
         state.set_synced(kind);
     }
     assert!(state.scaling_view().synced);
-    state.serve_scaled_objects(true);
+    state.serve(Kind::ScaledObject, true);
     assert!(
         !state.scaling_view().synced,
         "KEDA has come, and its objects are to be listed"
     );
-    state.serve_scaled_objects(false);
+    state.serve(Kind::ScaledObject, false);
     assert!(
         state.scaling_view().synced,
         "there are none to be waited for"
@@ -547,4 +547,57 @@ fn the_index_forgets_everything_in_the_end() {
         index.remove_owner("uid-set-0");
         assert!(index.is_empty());
     }
+}
+
+fn cron_hpa(state: &ClusterState, name: &str, target: &Value, deleted: Option<&str>) {
+    let mut metadata = meta(name, &json!({}));
+    metadata["deletionTimestamp"] = json!(deleted);
+    let object = json!({"metadata": metadata, "spec": {"scaleTargetRef": target,
+        "crons": [{"schedule": "0 8 * * *", "target": 3}]}});
+    let object = Arc::new(serde_json::from_value(object).unwrap());
+    state.apply_scaling_object(ScalingObject::checked(object));
+}
+
+#[test]
+fn cron_hpas_are_seen_with_the_workloads_that_they_name() {
+    let state = shop();
+    workload(&state, Kind::Deployment, "web", &json!({}));
+    cron_hpa(
+        &state,
+        "a",
+        &json!({"kind": "Deployment", "name": "web"}),
+        None,
+    );
+    cron_hpa(
+        &state,
+        "b",
+        &json!({"kind": "Deployment", "name": "gone"}),
+        None,
+    );
+    let hpa = json!({"kind": "HorizontalPodAutoscaler", "name": "web"});
+    cron_hpa(&state, "c", &hpa, None);
+    cron_hpa(&state, "d", &hpa, Some("2026-01-01T00:00:00Z"));
+    let seen = |state: &ClusterState| -> Vec<(String, bool)> {
+        let crons = state.scaling_view().crons;
+        let name = |cron: &ObservedCron| cron.cron.object.metadata.name.clone().unwrap();
+        crons
+            .iter()
+            .map(|cron| (name(cron), cron.workload.is_some()))
+            .collect()
+    };
+    let expected = [("a", true), ("b", false), ("c", false)];
+    let expected = expected.map(|(name, has)| (name.to_owned(), has));
+    assert_eq!(
+        seen(&state),
+        expected,
+        "without the one that is being deleted"
+    );
+    assert!(scaled(&state).is_empty(), "none is a target of its own");
+    state.remove_scaling_object(Kind::CronHpa, "shop/b");
+    assert_eq!(seen(&state).len(), 2);
+    namespace(&state, &json!({}));
+    assert!(seen(&state).is_empty(), "its namespace has opted out");
+    namespace(&state, &json!({"evenkeel.dev/enabled": "true"}));
+    state.serve(Kind::CronHpa, false);
+    assert!(seen(&state).is_empty(), "the cluster serves none any more");
 }

@@ -15,8 +15,8 @@ use crate::cluster::state::ClusterState;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::lease::Record;
 use evenkeel_kubernetes::watched::{
-    WatchedAutoscaler, WatchedDeployment, WatchedNamespace, WatchedNode, WatchedPod,
-    WatchedScaledObject, WatchedStatefulSet,
+    WatchedAutoscaler, WatchedCronHpa, WatchedDeployment, WatchedNamespace, WatchedNode,
+    WatchedPod, WatchedScaledObject, WatchedStatefulSet,
 };
 
 /// An object that the state takes.
@@ -133,6 +133,12 @@ scaled!(
     Kind::HorizontalPodAutoscaler,
     ScalingObject::Autoscaler,
     autoscaler
+);
+scaled!(
+    WatchedCronHpa,
+    Kind::CronHpa,
+    ScalingObject::checked,
+    cron_hpa
 );
 scaled!(
     WatchedDeployment,

@@ -9,6 +9,7 @@ mod capacity;
 pub mod conditions;
 pub mod contest;
 mod context;
+pub mod crons;
 mod events;
 mod memory;
 mod observed;

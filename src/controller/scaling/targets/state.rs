@@ -46,7 +46,9 @@ pub(super) struct TargetState {
 impl TargetState {
     /// Begins a tick: the objects of the target, resolved, and its load of this moment.
     pub(super) fn begin(&mut self, seen: Seen<'_>, tick: &Tick<'_>, asks: &mut Asks) -> Resolved {
-        let Seen { observed, conflict } = seen;
+        let Seen {
+            observed, conflict, ..
+        } = seen;
         let remembered = self.plans.record(tick.now);
         let mut resolved =
             scaling::resolve(observed, conflict, &tick.settings, remembered, tick.now);

@@ -45,8 +45,9 @@ fn a_target_that_comes_while_its_namespace_is_filled_is_filled_after() {
     };
     let mut targets = Targets {
         states: HashMap::from([(key("early"), running(3)), (key("late"), running(4))]),
-        tick: 5,
+        ..Targets::default()
     };
+    targets.tick = 5;
     let state = |targets: &Targets| ["early", "late"].map(|name| targets.states[&key(name)].refill);
     targets.filled(&Asked::from([("other".into(), 9), ("shop".into(), 3)]));
     assert_eq!(
@@ -140,6 +141,7 @@ impl Three {
             signals: &SignalReadings::default(),
             has_past: false,
             traces: &self.traces,
+            crons: &[],
         };
         self.targets.tick(&all, &tick)
     }
@@ -266,6 +268,7 @@ impl Measured {
             signals: &SignalReadings::default(),
             has_past: false,
             traces: &self.traces,
+            crons: &[],
         };
         self.targets.tick(&[target], &tick);
     }

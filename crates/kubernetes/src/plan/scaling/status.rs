@@ -4,8 +4,9 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::conditions::{self, Circumstances, Condition, FORECAST_TRUSTED};
+use super::conditions::{self, Circumstances, FORECAST_TRUSTED};
 use super::targets::Resolved;
+use crate::condition::Condition;
 use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::horizon::{Horizon, Lag, Lead};
 use evenkeel_core::scaling::tracker::TickReport;

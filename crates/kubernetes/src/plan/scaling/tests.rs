@@ -1,6 +1,7 @@
 //! Targets as an API server would hold them: each plan is applied to the objects, and what is there
 //! afterwards is what counts.
 
+mod crons;
 mod record;
 mod replay;
 mod told;
@@ -12,11 +13,11 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::conditions::ConditionStatus;
 use super::owner::Owner;
 use super::status::TargetStatus;
 use super::*;
 use crate::annotations::{BOUNDS, SCALING, SCALING_STATUS};
+use crate::condition::ConditionStatus;
 use crate::kinds::Kind;
 use crate::managed_fields::MANAGER;
 use crate::namespace_policy::NamespacePolicy;
