@@ -14,12 +14,12 @@ use evenkeel_core::scaling::horizon::StartTime;
 use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples, SourceReading};
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::sample::Measurement;
-use evenkeel_core::scaling::signal::Signal;
+use evenkeel_core::scaling::signal::{Signal, ValueScope};
 use evenkeel_core::scaling::tracker::{TargetTick, Tracker, tick_together};
 use evenkeel_core::units::{count_as_f64, i64_ceil};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::scaling::{
-    Context, Observed, PlanMemory, Pods, Resolved, Settings, TargetRef, plan, resolve,
+    Context, Observed, PlanMemory, Pods, Queries, Resolved, Settings, TargetRef, plan, resolve,
 };
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::scaling_policy::Predict;
@@ -85,7 +85,9 @@ impl Target {
             readings: readings.collect(),
         };
         for (signal, _) in loads {
-            let sample = observation.load(signal).expect("all Pods are measured");
+            let sample = observation
+                .load(signal, ValueScope::Whole)
+                .expect("all Pods are measured");
             let _ = self.tracker.measure(signal, &sample, now);
         }
         let record = self.memory.record(now);
@@ -146,6 +148,7 @@ const SETTINGS: Settings = Settings {
     predict: Predict::Auto,
     interval: SignedDuration::from_secs(15),
     max_age: SignedDuration::from_mins(3),
+    queries: Queries::Presets,
 };
 
 fn loads(target: u32, tick: u32) -> [(Signal, f64); 2] {

@@ -189,7 +189,11 @@ impl Config {
             server,
             handlers,
             certificates: certificates.check(check),
-            scaling: scaling.check(max_age, check),
+            scaling: scaling.check(
+                max_age,
+                matches!(metrics.source, Source::Prometheus(_)),
+                check,
+            ),
             calendar: scaling.calendar(check),
             cluster: cluster_settings(&policy, &metrics, scheduling.in_flight_timeout(check)),
             policy,

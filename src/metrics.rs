@@ -7,6 +7,7 @@
 //! could not tell is absent, never zero, and stands in the round's reports with a reason.
 
 mod answer;
+mod api_call;
 mod asking;
 pub mod cache;
 mod dropped;
@@ -24,9 +25,11 @@ mod round;
 pub mod self_check;
 mod series;
 mod settings;
+pub mod signals;
 mod source;
 
 pub use answer::{Answer, Answers, Content, Instances, SampleTimes};
+pub use api_call::Bounds;
 pub use asking::{Asking, Limits};
 pub use cache::{Entry, MetricsCache};
 pub use dropped::{DropCause, Dropped};

@@ -24,6 +24,7 @@ mod scenarios {
     mod placement;
     mod resource_metrics;
     mod scaling;
+    mod signals;
     mod tenants;
     mod waiting;
     mod world;

@@ -122,6 +122,10 @@ const FURTHER: &[Access] = &[
     // Usage from the metrics API.
     everywhere(Kind::NodeMetrics, &["list"]),
     everywhere(Kind::PodMetrics, &["list"]),
+    // What HPAs scale by beside it, asked as their controller asks: of Pods and objects by name, of
+    // what is outside of the cluster as a list.
+    everywhere(Kind::CustomMetrics, &["get"]),
+    everywhere(Kind::ExternalMetrics, &["list"]),
     // Warnings about annotations, and what was decided on a target.
     everywhere(Kind::Event, &["create"]),
     // Leadership. A create names no object yet, so it cannot be limited to one.

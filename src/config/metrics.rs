@@ -15,8 +15,8 @@ use super::check::Checker;
 use super::section::section;
 use super::value::Number;
 use crate::metrics::prometheus::{Connection, ExporterMatchers, Matchers, NodeLabel, Queries};
-use crate::metrics::{BODY_LIMIT, Limits, Query, Settings, Source};
-use crate::metrics::{metrics_api, poller, prometheus, replay};
+use crate::metrics::{BODY_LIMIT, Bounds, Limits, Query, Settings, Source};
+use crate::metrics::{poller, prometheus, replay, signals};
 use evenkeel_kubernetes::written::Text;
 
 section! {
@@ -49,6 +49,7 @@ section! {
         node_exporter: Option<Text> = None,
         cadvisor: Option<Text> = None,
         kube_state_metrics: Option<Text> = None,
+        dcgm_exporter: Option<Text> = None,
     }
 
     /// `metrics.replay` as it is written.
@@ -99,7 +100,7 @@ impl MetricsSection {
         Settings {
             source: match source {
                 SourceName::Prometheus => Source::Prometheus(Box::new(prometheus)),
-                SourceName::MetricsApi => Source::MetricsApi(metrics_api::Settings {
+                SourceName::MetricsApi => Source::MetricsApi(Bounds {
                     timeout: patience,
                     body_limit: BODY_LIMIT,
                 }),
@@ -112,6 +113,9 @@ impl MetricsSection {
                     deadline: timeout.min(patience),
                     patience,
                 },
+            },
+            signals: signals::Settings {
+                timeout: timeout.min(patience),
             },
         }
     }
@@ -160,6 +164,7 @@ impl MatchersSection {
             node_exporter,
             cadvisor,
             kube_state_metrics,
+            dcgm_exporter,
         } = self;
         let mut parse = |name, text: &Option<Text>| {
             let text = text.as_ref().map_or("", AsRef::as_ref);
@@ -171,6 +176,7 @@ impl MatchersSection {
             node_exporter: parse("nodeExporter", node_exporter),
             cadvisor: parse("cadvisor", cadvisor),
             kube_state_metrics: parse("kubeStateMetrics", kube_state_metrics),
+            dcgm_exporter: parse("dcgmExporter", dcgm_exporter),
         }
     }
 }

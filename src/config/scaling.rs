@@ -3,10 +3,11 @@
 
 use evenkeel_core::forecast::Calendar;
 use evenkeel_core::scaling::Mode;
-use evenkeel_kubernetes::plan::scaling::Settings;
+use evenkeel_kubernetes::plan::scaling::{Queries, Settings};
 use evenkeel_kubernetes::scaling_policy::Predict;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
 
 use super::check::{Checker, Named};
 use super::section::section;
@@ -20,7 +21,17 @@ section! {
         interval: Text = Settings::default().interval.into(),
         max_age: Option<Text> = None,
         time_zone: Text = "UTC".into(),
+        queries: QueriesName = QueriesName::default(),
     }
+}
+
+/// Whose queries are asked for single targets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum QueriesName {
+    #[default]
+    Presets,
+    Any,
 }
 
 /// Measurements come no more often than this, and the shortest horizon is no longer.
@@ -39,14 +50,21 @@ impl ScalingSection {
         Calendar::new(zone)
     }
 
-    /// The section without the time zone. `metrics_age` is how long measurements count elsewhere.
-    pub(super) fn check(&self, metrics_age: SignedDuration, check: &mut Checker) -> Settings {
+    /// The section without the time zone. `metrics_age` is how long measurements count elsewhere;
+    /// `has_prometheus` where they are asked of one.
+    pub(super) fn check(
+        &self,
+        metrics_age: SignedDuration,
+        has_prometheus: bool,
+        check: &mut Checker,
+    ) -> Settings {
         let Self {
             mode,
             predict,
             interval: given,
             max_age,
             time_zone: _,
+            queries,
         } = self;
         let interval = check.duration("scaling.interval", given);
         if interval.is_positive() && !INTERVALS.contains(&interval) {
@@ -67,6 +85,11 @@ impl ScalingSection {
             ),
             interval,
             max_age: max_age.duration,
+            queries: match queries {
+                _ if !has_prometheus => Queries::Measured,
+                QueriesName::Presets => Queries::Presets,
+                QueriesName::Any => Queries::Any,
+            },
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use evenkeel_kubernetes::plan::election::Timing;
+use evenkeel_kubernetes::plan::scaling::Queries;
 use jiff::tz::TimeZone;
 
 use super::*;
@@ -62,6 +63,7 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
         predict: Predict::Auto,
         interval: SignedDuration::from_secs(15),
         max_age: config.policy.max_age,
+        queries: Queries::Presets,
     };
     assert_eq!(config.scaling, scaling);
     assert_eq!(scaling, plan::scaling::Settings::default());
@@ -79,6 +81,24 @@ fn the_effective_configuration_is_a_file_that_gives_itself() {
 }
 
 #[test]
+fn queries_of_annotations_are_presets_unless_the_operator_lets_any_be_asked() {
+    for (yaml, queries) in [
+        ("scaling: {}", Queries::Presets),
+        ("scaling: {queries: presets}", Queries::Presets),
+        ("scaling: {queries: any}", Queries::Any),
+        (
+            "{scaling: {queries: any}, metrics: {source: metrics-api}}",
+            Queries::Measured,
+        ),
+    ] {
+        assert_eq!(load(yaml).unwrap().scaling.queries, queries, "{yaml}");
+    }
+    let refused = load("scaling: {queries: all}").unwrap_err().to_string();
+    assert!(refused.contains("scaling.queries"), "{refused}");
+    assert!(refused.contains("`presets` or `any`"), "{refused}");
+}
+
+#[test]
 fn every_field_of_the_complete_example_is_read() {
     let yaml = include_str!("../../tests/fixtures/config/complete.yaml");
     let config = load(yaml).unwrap();
@@ -91,8 +111,9 @@ fn every_field_of_the_complete_example_is_read() {
         predict: Predict::DsHpa,
         interval: SignedDuration::from_secs(30),
         max_age: SignedDuration::from_mins(2),
+        queries: Queries::Measured,
     };
-    assert_eq!(config.scaling, scaling);
+    assert_eq!(config.scaling, scaling, "a trace answers no queries");
     let berlin = TimeZone::get("Europe/Berlin").unwrap();
     assert_eq!(config.calendar, Calendar::new(berlin));
     assert_eq!(

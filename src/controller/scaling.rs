@@ -30,12 +30,13 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use self::plans::Plans;
-use self::refill::Progress;
+use self::refill::{Progress, Wish};
 use self::targets::{Targets, Tick, Ticked};
 use super::leadership::Leadership;
 use super::queue::WriteQueue;
 use super::switch::{WriteSwitch, Writes};
 use crate::cluster::ClusterState;
+use crate::metrics::signals::Signals;
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::tick_schedule::TickSchedule;
@@ -59,6 +60,8 @@ pub struct Scaling {
     pub cluster: ClusterState,
     /// The newest round of measurements.
     pub samples: Samples,
+    /// The answers to the questions of single targets, which each tick says anew.
+    pub signals: Signals,
     /// The source of the past, where there is one.
     pub past: Option<Arc<dyn Past>>,
     /// Asked for the other writers of contested floors.
@@ -97,7 +100,7 @@ impl Scaling {
     /// Ticks, and takes what comes of the past between two ticks.
     async fn follow(
         &self,
-        ask: mpsc::UnboundedSender<(Box<str>, u64)>,
+        ask: mpsc::UnboundedSender<Wish>,
         mut progress: mpsc::Receiver<Progress>,
     ) {
         let mut targets = Targets::default();
@@ -111,9 +114,9 @@ impl Scaling {
                     let now = self.cluster.now();
                     let ticked;
                     (targets, ticked) = self.tick(targets, ticks.pass(now), now).await;
-                    for asked in ticked.past {
+                    for wish in ticked.asks.wishes() {
                         // Where nothing is refilled nothing asks for the past either.
-                        let _ = ask.send(asked);
+                        let _ = ask.send(wish);
                     }
                     targets = self.name_contesters(targets, ticked.contested).await;
                 }
@@ -143,12 +146,14 @@ impl Scaling {
         };
         let (has_past, traces) = (self.past.is_some(), self.traces.clone());
         let shared = Arc::clone(&self.shared);
+        let signals = self.signals.newest().await;
         let worked = work(targets, move |targets| {
             let tick = Tick {
                 now,
                 settings: settings.plan,
                 shared: &shared,
                 sample: sample.as_deref(),
+                signals: &signals,
                 decides,
                 plans: &plans,
                 has_past,
@@ -158,6 +163,7 @@ impl Scaling {
             targets.tick(&view.targets, &tick)
         });
         let (targets, mut ticked) = worked.await;
+        self.signals.want(std::mem::take(&mut ticked.asks.wanted));
         let Ticked {
             bytes, quarantined, ..
         } = ticked;
@@ -181,6 +187,7 @@ impl Scaling {
         let now = self.cluster.now();
         let worked = work(targets, move |targets| match &progress {
             Progress::Part(filled) => targets.fill(filled, now),
+            Progress::Query(filled) => targets.fill_query(filled, now),
             Progress::Done(namespaces) => targets.filled(namespaces),
         });
         worked.await.0

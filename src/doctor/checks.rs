@@ -13,6 +13,7 @@ mod outside;
 mod rights;
 mod rotation;
 mod scheduler;
+mod signals;
 mod waiting;
 mod webhook;
 mod wording;
@@ -49,6 +50,7 @@ const CHECKS: &[fn(&Evidence<'_>) -> Found] = &[
     measuring::fresh,
     measuring::names,
     measuring::capacity,
+    signals::served,
     namespaces::opted_in,
     namespaces::annotations,
     namespaces::mirror,

@@ -27,7 +27,7 @@ use super::observation::{CONFIGURATION_MAP, Observation, SIGNING_SECRET, Seen, S
 use crate::certificates::SERVER_CERTIFICATE;
 use crate::certificates::Serving;
 use crate::config::Config;
-use evenkeel_kubernetes::watched::{WatchedNamespace, WatchedNode, WatchedPod};
+use evenkeel_kubernetes::watched::{WatchedAutoscaler, WatchedNamespace, WatchedNode, WatchedPod};
 use read::Reader;
 
 /// Name of Evenkeel's own objects.
@@ -108,15 +108,22 @@ pub async fn gather(
         schedulers: Seen::Absent,
         placed: Seen::Absent,
         second_scheduler,
+        autoscalers: Seen::Absent,
+        api_groups: Seen::Absent,
         trial: Seen::Absent,
     };
     further(client, &reader, &mut observation).await;
     Ok(observation)
 }
 
-/// Reads the clean-up, kube-scheduler's Pods, and what depends on what was seen; the trial comes after
-/// the metrics, which count it.
+/// Reads the autoscalers and the clean-up, kube-scheduler's Pods, and what depends on what was seen; the
+/// trial comes after the metrics, which count it.
 async fn further(client: &Client, reader: &Reader<'_>, observation: &mut Observation) {
+    let autoscalers = reader.all::<WatchedAutoscaler>("");
+    let (autoscalers, api_groups) = tokio::join!(autoscalers, read::api_groups(client));
+    observation.autoscalers =
+        autoscalers.map(|all| all.into_iter().map(|one| one.autoscaler).collect());
+    observation.api_groups = api_groups;
     let policy = reader.named::<ValidatingAdmissionPolicyBinding>(CLEAN_UP_GUARD);
     (observation.clean_up, observation.clean_up_guard) =
         tokio::join!(reader.own::<CronJob>(CLEAN_UP), policy);

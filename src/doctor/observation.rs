@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use super::Finding;
 use crate::config::{Config, ConfigError, Sources};
-use evenkeel_kubernetes::{node::Node, pod, watched::Namespace};
+use evenkeel_kubernetes::{autoscaler::Autoscaler, node::Node, pod, watched::Namespace};
 
 /// The ConfigMap that the replicas' configuration is mounted from.
 pub(crate) const CONFIGURATION_MAP: &str = "evenkeel";
@@ -210,6 +210,10 @@ pub struct Observation {
     pub placed: Seen<BTreeMap<String, Timestamp>>,
     /// The Deployment of a second scheduler, `evenkeel-scheduler`.
     pub second_scheduler: Seen<Deployment>,
+    /// All HPAs of the cluster.
+    pub autoscalers: Seen<Vec<Autoscaler>>,
+    /// The names of the API groups that are served.
+    pub api_groups: Seen<Vec<String>>,
     /// Result of sending a Pod through the webhook.
     pub trial: Seen<WebhookTrial>,
 }

@@ -107,6 +107,12 @@ where
         self.slots.get(key).await?.entry
     }
 
+    /// The newest good value of `key`, and why the last attempt to get a newer one failed, if it did.
+    pub async fn last(&self, key: &K) -> (Option<Entry<V>>, Option<Arc<MetricsError>>) {
+        let slot = self.slots.get(key).await;
+        slot.map_or((None, None), |slot| (slot.entry, slot.error))
+    }
+
     /// Gets a value that is asked for at `now` or later, by `fetch` unless another caller is
     /// already at it or has been.
     ///

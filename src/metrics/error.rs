@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use evenkeel_core::units::Bytes;
 use evenkeel_http_client as http_client;
 use evenkeel_kubernetes::excerpt;
+use evenkeel_kubernetes::metric_query::{QueryError, ValuesError};
 
 /// The longest text of the other side that an error repeats, in characters.
 const EXCERPT: usize = 200;
@@ -88,6 +89,20 @@ pub enum MetricsError {
         /// The most that is read.
         limit: Bytes,
     },
+    /// The answer holds no value to scale by.
+    #[error("{0}")]
+    Values(#[from] ValuesError),
+    /// The metric cannot be asked for.
+    #[error("{0}")]
+    Query(#[from] QueryError),
+    /// A query for one value gives none, or several.
+    #[error(
+        "the query gives {given} series where one is wanted: aggregate, for example with sum()"
+    )]
+    SeriesCount { given: usize },
+    /// A value that is no finite number.
+    #[error("the query gives {0}, which is no amount")]
+    NoAmount(f64),
     /// Under way still, or resting after it was slow; the answer before it counts, if there is one.
     #[error("slower than a round; the answer before it counts until it comes")]
     Late,
@@ -134,6 +149,11 @@ impl MetricsError {
             Self::ResultType { .. } => "ResultType",
             Self::Warnings { .. } => "Warnings",
             Self::TooLarge { .. } => "TooLarge",
+            Self::Values(error) => error.reason(),
+            Self::Query(error) => error.reason(),
+            Self::SeriesCount { given: 0 } => "NoValues",
+            Self::SeriesCount { .. } => "SeveralValues",
+            Self::NoAmount(_) => "NoAmount",
             Self::Late => "Late",
             Self::Skipped => "Skipped",
             Self::Aborted => "Aborted",

@@ -9,6 +9,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use jiff::SignedDuration;
 
@@ -134,6 +135,22 @@ impl Metrics {
         self.failures
             .get_or_create(&FailureLabels { query, reason })
             .inc();
+    }
+
+    /// Counts a question for one target's own signal, whose answer took so long.
+    pub(crate) fn observe_signal(
+        &self,
+        query: &'static str,
+        took: Duration,
+        outcome: Result<(), &MetricsError>,
+    ) {
+        let label = QueryLabel { query };
+        self.durations
+            .get_or_create(&label)
+            .observe(took.as_secs_f64());
+        if let Err(error) = outcome {
+            self.count_failure(query, error);
+        }
     }
 
     /// Shows the age of the newest measurement of any node.

@@ -6,38 +6,26 @@
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use async_trait::async_trait;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::{Request, Response, StatusCode};
 use jiff::{SignedDuration, Timestamp};
-use kube::client::Body;
 use serde::Deserialize;
 
 use super::answer::{Answer, Answers, Content};
+use super::api_call::{self, Bounds};
 use super::dropped::{DropCause, Dropped};
-use super::error::{MetricsError, excerpt};
+use super::error::MetricsError;
 use super::query::Query;
 use super::source::MetricsSource;
 use evenkeel_core::placement::usage::{Measurement, PodNames, Span, UsageSample};
 use evenkeel_core::scaling::signal::ResourceName;
-use evenkeel_core::units::{Amount, Bytes, Quantity, Resource, Resources};
+use evenkeel_core::units::{Amount, Quantity, Resource, Resources};
 use evenkeel_kubernetes::pod_metrics::{self, PodUsage};
-
-/// Bounds of a call to the metrics API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
-    /// The longest that one list may take.
-    pub timeout: Duration,
-    /// The longest answer that is read.
-    pub body_limit: Bytes,
-}
 
 /// Usage from the cluster's own metrics API.
 pub struct MetricsApiSource {
     client: kube::Client,
-    settings: Settings,
+    bounds: Bounds,
     /// The names of the Pods in the answers, so that all of them share each.
     pod_names: Arc<Mutex<PodNames>>,
 }
@@ -45,52 +33,11 @@ pub struct MetricsApiSource {
 impl MetricsApiSource {
     /// A source that reads through `client`.
     #[must_use]
-    pub fn new(client: kube::Client, settings: Settings) -> Self {
+    pub fn new(client: kube::Client, bounds: Bounds) -> Self {
         Self {
             client,
-            settings,
+            bounds,
             pod_names: Arc::default(),
-        }
-    }
-
-    async fn list(&self, path: &str) -> Result<Vec<u8>, MetricsError> {
-        let reading = async {
-            let request = Request::get(path)
-                .header("accept", "application/json")
-                .body(Body::empty())
-                .map_err(|error| MetricsError::Client(error.into()))?;
-            let sent = self.client.send(request).await;
-            let response = sent.map_err(|error| MetricsError::Connect(error.into()))?;
-            self.body(response).await
-        };
-        tokio::time::timeout(self.settings.timeout, reading)
-            .await
-            .unwrap_or(Err(MetricsError::Timeout))
-    }
-
-    async fn body(&self, response: Response<Body>) -> Result<Vec<u8>, MetricsError> {
-        let (head, body) = response.into_parts();
-        let limit = self.settings.body_limit;
-        let most = usize::try_from(limit.0).unwrap_or(usize::MAX);
-        let body = match Limited::new(body, most).collect().await {
-            Ok(body) => body.to_bytes().to_vec(),
-            Err(error) if error.is::<LengthLimitError>() => {
-                return Err(MetricsError::TooLarge { limit });
-            }
-            Err(error) => return Err(MetricsError::Transport(error)),
-        };
-        let status = head.status.as_u16();
-        let text = || excerpt(&String::from_utf8_lossy(&body));
-        match head.status {
-            StatusCode::OK => Ok(body),
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                Err(MetricsError::Unauthorized { status })
-            }
-            StatusCode::NOT_FOUND => Err(MetricsError::NotServed { excerpt: text() }),
-            _ => Err(MetricsError::Status {
-                status,
-                excerpt: text(),
-            }),
         }
     }
 }
@@ -120,7 +67,7 @@ impl MetricsSource for MetricsApiSource {
             Query::PodMetrics => "/apis/metrics.k8s.io/v1beta1/pods",
             _ => return Ok(Answer::default()),
         };
-        let body = self.list(path).await?;
+        let body = api_call::get(&self.client, path, self.bounds).await?;
         let names = Arc::clone(&self.pod_names);
         // Megabytes of JSON would hold up the requests that share this thread.
         tokio::task::spawn_blocking(move || match query {
@@ -248,11 +195,16 @@ fn read_pods(body: &[u8], names: &Mutex<PodNames>) -> Result<Answer, MetricsErro
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
+    use std::time::Duration;
+
+    use hyper::{Request, Response};
+    use kube::client::Body;
 
     use super::*;
     use crate::metrics::asking::{Asking, Limits};
     use crate::metrics::round::Round;
     use evenkeel_core::placement::usage::PodName;
+    use evenkeel_core::units::Bytes;
 
     const NODES: &str = include_str!("../../tests/fixtures/metrics/node-metrics-list.json");
     const PODS: &str = include_str!("../../tests/fixtures/metrics/pod-metrics-list.json");
@@ -268,11 +220,11 @@ mod tests {
                     .unwrap(),
             )
         });
-        let settings = Settings {
+        let bounds = Bounds {
             timeout: Duration::from_secs(5),
             body_limit: Bytes(64 * 1024),
         };
-        MetricsApiSource::new(kube::Client::new(service, "default"), settings)
+        MetricsApiSource::new(kube::Client::new(service, "default"), bounds)
     }
 
     async fn ask(source: MetricsApiSource) -> Result<Round, Arc<MetricsError>> {
@@ -374,7 +326,7 @@ mod tests {
     #[tokio::test]
     async fn an_answer_beyond_the_limit_is_not_read_whole() {
         let mut source = source(|_| (200, NODES));
-        source.settings.body_limit = Bytes(16);
+        source.bounds.body_limit = Bytes(16);
         let error = ask(source).await.unwrap_err();
         assert_eq!(error.reason(), "TooLarge");
     }

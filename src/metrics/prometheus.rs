@@ -18,6 +18,7 @@ mod reader;
 mod settings;
 mod several;
 mod source;
+mod value;
 
 pub use client::Connection;
 pub use grid::Grid;

@@ -2,7 +2,8 @@
 
 use evenkeel_core::units::Bytes;
 
-use super::{metrics_api, poller, prometheus, replay};
+use super::api_call::Bounds;
+use super::{poller, prometheus, replay, signals};
 
 /// The longest answer that a source reads: one for 150,000 Pods is some 30 MB.
 pub(crate) const BODY_LIMIT: Bytes = Bytes(256 * 1024 * 1024);
@@ -12,6 +13,8 @@ pub(crate) const BODY_LIMIT: Bytes = Bytes(256 * 1024 * 1024);
 pub struct Settings {
     pub source: Source,
     pub poller: poller::Settings,
+    /// The bounds of what is asked for single targets.
+    pub signals: signals::Settings,
 }
 
 /// The source of measured usage.
@@ -20,7 +23,7 @@ pub enum Source {
     /// A Prometheus server, or what speaks its API.
     Prometheus(Box<prometheus::Settings>),
     /// metrics.k8s.io: cpu and memory only.
-    MetricsApi(metrics_api::Settings),
+    MetricsApi(Bounds),
     /// A trace in a file.
     Replay(replay::Settings),
     /// None: loads are the sums of the Pods' demands.

@@ -29,7 +29,7 @@ pub(super) fn start(
 ) -> anyhow::Result<CertificateProvider> {
     let Parts { config, client, .. } = parts;
     watches(parts, cancel, tasks);
-    let past = measuring::start(parts, cancel, tasks)?;
+    let measuring::Asked { past, signals } = measuring::start(parts, cancel, tasks)?;
     let leadership = Leadership::default();
     let elector = Elector::new(
         client.clone(),
@@ -51,6 +51,7 @@ pub(super) fn start(
         settings: scaling_settings(parts),
         cluster: parts.cluster.clone(),
         samples: parts.scaling.samples.clone(),
+        signals,
         past: past.map(|past| past as Arc<dyn Past>),
         client: client.clone(),
         queue: queue.clone(),

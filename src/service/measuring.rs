@@ -12,16 +12,25 @@ use crate::metrics::metrics_api::MetricsApiSource;
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::replay::{ReplaySource, Trace};
 use crate::metrics::self_check::{Finding, NodeIdentity};
-use crate::metrics::{MetricsSource, NoMetrics, Poller, Round, Source};
+use crate::metrics::signals::{self, ServedSource, Signals};
+use crate::metrics::{Bounds, MetricsSource, NoMetrics, Poller, Round, Source};
 
-/// Starts polling; every round goes into the node table and to the scaling loop. Gives where the
-/// past is had from, where there is any.
+/// What the scaling loop asks beside the rounds of measurements.
+pub(super) struct Asked {
+    /// Where the past is had from, where there is any.
+    pub(super) past: Option<Arc<PrometheusSource>>,
+    /// The signals of single targets.
+    pub(super) signals: Signals,
+}
+
+/// Starts polling; every round goes into the node table and to the scaling loop.
 pub(super) fn start(
     parts: &Parts,
     cancel: &CancellationToken,
     tasks: &mut Tasks,
-) -> anyhow::Result<Option<Arc<PrometheusSource>>> {
+) -> anyhow::Result<Asked> {
     let (source, prometheus) = source(parts)?;
+    let signals = signals(parts, prometheus.clone(), cancel, tasks);
     let poller = Poller::new(
         source,
         parts.config.metrics.poller,
@@ -60,7 +69,38 @@ pub(super) fn start(
             Ok(())
         });
     }
-    Ok(prometheus)
+    Ok(Asked {
+        past: prometheus,
+        signals,
+    })
+}
+
+/// Starts the asking for signals of single targets.
+fn signals(
+    parts: &Parts,
+    prometheus: Option<Arc<PrometheusSource>>,
+    cancel: &CancellationToken,
+    tasks: &mut Tasks,
+) -> Signals {
+    let settings = parts.config.metrics.signals;
+    let bounds = Bounds {
+        timeout: settings.timeout,
+        body_limit: signals::BODY_LIMIT,
+    };
+    let sources = signals::Sources {
+        served: ServedSource::new(parts.client.clone(), bounds),
+        prometheus,
+    };
+    let metrics = parts.instruments.measuring.clone();
+    let (clock, sources) = (parts.cluster.clock(), Arc::new(sources));
+    let (signals, asker) = Signals::new(sources, settings, clock, metrics);
+    lasting(
+        tasks,
+        "asking for signals",
+        cancel,
+        asker.run(cancel.clone()),
+    );
+    signals
 }
 
 type Sources = (Arc<dyn MetricsSource>, Option<Arc<PrometheusSource>>);

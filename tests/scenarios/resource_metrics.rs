@@ -42,30 +42,35 @@ impl ResourceMetrics {
             )
             .with_state((client.clone(), load));
         let server = tokio::spawn(serve(listener, router));
-        aggregate(client, port).await;
+        let probe = "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods";
+        aggregate(client, ("metrics.k8s.io", "v1beta1"), port, probe).await;
         Self { server }
     }
 }
 
 /// The API server leads to a Service by its name; one that is only a name leads to this machine.
-async fn aggregate(client: &Client, port: u16) {
+///
+/// `probe` is what is answered once the group is passed on.
+pub(crate) async fn aggregate(
+    client: &Client,
+    (group, version): (&str, &str),
+    port: u16,
+    probe: &str,
+) {
+    let name = group.replace('.', "-");
     let service = json!({"apiVersion": "v1", "kind": "Service",
-        "metadata": {"name": "resource-metrics", "namespace": "kube-system"},
+        "metadata": {"name": name, "namespace": "kube-system"},
         "spec": {"type": "ExternalName", "externalName": "localhost", "ports": [{"port": port}]}});
-    let group = json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-        "metadata": {"name": "v1beta1.metrics.k8s.io"},
-        "spec": {"group": "metrics.k8s.io", "version": "v1beta1", "insecureSkipTLSVerify": true,
+    let passed_on = json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        "metadata": {"name": format!("{version}.{group}")},
+        "spec": {"group": group, "version": version, "insecureSkipTLSVerify": true,
             "groupPriorityMinimum": 100, "versionPriority": 100,
-            "service": {"name": "resource-metrics", "namespace": "kube-system", "port": port}}});
+            "service": {"name": name, "namespace": "kube-system", "port": port}}});
+    let services = "/api/v1/namespaces/kube-system/services";
+    let groups = "/apis/apiregistration.k8s.io/v1/apiservices";
     for (path, object) in [
-        (
-            "/api/v1/namespaces/kube-system/services/resource-metrics",
-            service,
-        ),
-        (
-            "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.metrics.k8s.io",
-            group,
-        ),
+        (format!("{services}/{name}"), service),
+        (format!("{groups}/{version}.{group}"), passed_on),
     ] {
         let request = axum::http::Request::patch(format!("{path}?fieldManager=test&force=true"))
             .header("content-type", "application/apply-patch+yaml")
@@ -73,9 +78,8 @@ async fn aggregate(client: &Client, port: u16) {
         let applied = client.request_text(request.expect("a request")).await;
         applied.unwrap_or_else(|error| panic!("{path}: {error}"));
     }
-    eventually("metrics.k8s.io is passed on", async || {
-        let path = "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods";
-        let request = axum::http::Request::get(path)
+    eventually(&format!("{group} is passed on"), async || {
+        let request = axum::http::Request::get(probe)
             .body(Vec::new())
             .expect("a request");
         client
@@ -86,7 +90,8 @@ async fn aggregate(client: &Client, port: u16) {
     .await;
 }
 
-async fn serve(listener: TcpListener, router: Router) {
+/// Serves an extension API over TLS, for ever.
+pub(crate) async fn serve(listener: TcpListener, router: Router) {
     let identity = rcgen::generate_simple_self_signed(["localhost".to_owned()]);
     let identity = identity.expect("a certificate");
     let key = rustls::pki_types::PrivateKeyDer::try_from(identity.signing_key.serialize_der());

@@ -10,4 +10,5 @@ mod faults;
 mod floor;
 mod gate;
 mod processes;
+mod signals;
 mod world;

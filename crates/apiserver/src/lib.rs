@@ -67,4 +67,6 @@ mod wire;
 pub use self::control::Control;
 pub use self::server::running::{ApiServer, StartError};
 pub use self::settings::{Clock, Settings};
-pub use self::usage::{Reading, ResourceMetrics, Usage};
+pub use self::usage::{
+    CustomMetrics, DescribedObject, MetricReading, Reading, ResourceMetrics, Usage,
+};

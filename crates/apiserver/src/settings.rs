@@ -8,13 +8,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::clock;
-use crate::usage::ResourceMetrics;
+use crate::usage::{CustomMetrics, ResourceMetrics};
 
 /// Tells the time that objects are stamped with.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// The settings of a server. The default is plain HTTP on a free port of loopback, with the machine's
-/// clock and without `metrics.k8s.io`.
+/// clock and without any metrics.
 #[derive(Clone)]
 pub struct Settings {
     /// The address to listen on; port 0 takes a free one.
@@ -53,6 +53,8 @@ pub struct Settings {
     pub clock: Clock,
     /// The measurements for `metrics.k8s.io`; without them the group is not served.
     pub metrics: Option<Arc<dyn ResourceMetrics>>,
+    /// The values of custom and external metrics; without them neither group is served.
+    pub custom_metrics: Option<Arc<dyn CustomMetrics>>,
 }
 
 impl Default for Settings {
@@ -66,6 +68,7 @@ impl Default for Settings {
             seed: 0,
             clock: Arc::new(clock::now),
             metrics: None,
+            custom_metrics: None,
         }
     }
 }

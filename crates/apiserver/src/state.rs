@@ -14,7 +14,7 @@ use crate::resources::registry::Registry;
 use crate::settings::Clock;
 use crate::settings::Settings;
 use crate::store::Store;
-use crate::usage::ResourceMetrics;
+use crate::usage::{CustomMetrics, ResourceMetrics};
 
 /// Objects, resources, identities, connections and settings of one server.
 pub(crate) struct Api {
@@ -23,6 +23,7 @@ pub(crate) struct Api {
     pub(crate) identities: Identities,
     pub(crate) client: Client,
     pub(crate) metrics: Option<Arc<dyn ResourceMetrics>>,
+    pub(crate) custom_metrics: Option<Arc<dyn CustomMetrics>>,
     pub(crate) control: Control,
     pub(crate) access: Access,
     pub(crate) bookmark_interval: std::time::Duration,
@@ -45,6 +46,7 @@ impl Api {
             identities: Identities::new(settings.seed),
             client: Client::default(),
             metrics: settings.metrics.clone(),
+            custom_metrics: settings.custom_metrics.clone(),
             control,
             access: Access::new(settings.token.as_deref()),
             bookmark_interval: settings.bookmark_interval,

@@ -54,6 +54,10 @@ pub(crate) const MIN_REPLICAS: &str = "evenkeel.dev/min-replicas";
 pub(crate) const MAX_REPLICAS: &str = "evenkeel.dev/max-replicas";
 /// On a workload without an autoscaler: the share of its requests that it is to use.
 pub const TARGET: &str = "evenkeel.dev/target";
+/// On an autoscaler or a workload: a load that it also scales by, a preset or PromQL.
+pub(crate) const QUERY: &str = "evenkeel.dev/query";
+/// On an autoscaler or a workload: the amount of that load for each Pod.
+pub(crate) const QUERY_TARGET: &str = "evenkeel.dev/query-target";
 /// On an autoscaler or a workload: the rule by which replicas are taken away.
 pub(crate) const SCALE_DOWN: &str = "evenkeel.dev/scale-down";
 /// On an autoscaler or a workload: `true` forecasts its memory too, which each Pod holds of its own.

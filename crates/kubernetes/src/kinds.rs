@@ -103,6 +103,8 @@ kinds! {
     CustomResourceDefinition = "apiextensions.k8s.io" "v1" "CustomResourceDefinition" "customresourcedefinitions";
     NodeMetrics = "metrics.k8s.io" "v1beta1" "NodeMetrics" "nodes";
     PodMetrics = "metrics.k8s.io" "v1beta1" "PodMetrics" "pods";
+    CustomMetrics = "custom.metrics.k8s.io" "v1beta2" "MetricValueList" "*";
+    ExternalMetrics = "external.metrics.k8s.io" "v1beta1" "ExternalMetricValueList" "*";
     Event = "events.k8s.io" "v1" "Event" "events";
     Lease = "coordination.k8s.io" "v1" "Lease" "leases";
     PodDisruptionBudget = "policy" "v1" "PodDisruptionBudget" "poddisruptionbudgets";
@@ -200,6 +202,19 @@ impl Kind {
     }
 }
 
+/// The resource of a kind that is not in the table, as Kubernetes' own tools guess it.
+#[must_use]
+pub fn guessed_plural(kind: &str) -> String {
+    let name = kind.to_ascii_lowercase();
+    if name.ends_with('s') {
+        return format!("{name}es");
+    }
+    match name.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{name}s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -265,6 +280,18 @@ mod tests {
         assert_eq!(Kind::of("argoproj.io/v1alpha1", "Rollout"), None);
         assert_eq!(Kind::Namespace.api_version(), "v1");
         assert_eq!(Kind::Deployment.qualified(), "deployments.apps");
+    }
+
+    #[test]
+    fn other_resources_are_guessed_as_kubernetes_does() {
+        for (kind, plural) in [
+            ("Rollout", "rollouts"),
+            ("Ingress", "ingresses"),
+            ("NetworkPolicy", "networkpolicies"),
+            ("", "s"),
+        ] {
+            assert_eq!(guessed_plural(kind), plural);
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::annotations::{
     InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, PREDICT_MEMORY, Reader, SCALE_DOWN,
     SCALING, TARGET,
 };
+use super::load_query::LoadQuery;
 use evenkeel_core::scaling::signal::{ResourceName, Signal};
 use evenkeel_core::scaling::{Mode, ScaleDown};
 
@@ -123,7 +124,7 @@ fn number(digits: &str) -> Option<i32> {
 }
 
 /// The scaling annotations of one object; `None` where it does not say.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScalingPolicy {
     /// The models that the load is predicted with.
     pub predict: Option<Predict>,
@@ -137,6 +138,8 @@ pub struct ScalingPolicy {
     pub target: Option<TargetUtilisation>,
     /// The right of a forecast to take replicas away.
     pub scale_down: Option<ScaleDown>,
+    /// A load that it also scales by.
+    pub query: Option<LoadQuery>,
     /// Whether loads are forecast whose sum depends on the number of Pods, such as memory.
     pub predict_memory: Option<bool>,
 }
@@ -153,6 +156,7 @@ impl ScalingPolicy {
             max_replicas: MOST.read(annotations, &mut invalid),
             target: UTILISATION.read(annotations, &mut invalid),
             scale_down: DOWN.read(annotations, &mut invalid),
+            query: LoadQuery::read(annotations, &mut invalid),
             predict_memory: MEMORY.read(annotations, &mut invalid),
         };
         if let (Some(min), Some(max)) = (policy.min_replicas, policy.max_replicas)
@@ -176,6 +180,7 @@ impl ScalingPolicy {
             max_replicas: self.max_replicas.or(second.max_replicas),
             target: self.target.or(second.target),
             scale_down: self.scale_down.or(second.scale_down),
+            query: self.query.or(second.query),
             predict_memory: self.predict_memory.or(second.predict_memory),
         }
     }
@@ -226,6 +231,7 @@ const MEMORY: Reader<bool> = Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::annotations::{QUERY, QUERY_TARGET};
 
     fn parse(annotations: &[(&str, &str)]) -> (ScalingPolicy, Vec<&'static str>) {
         let annotations = annotations
@@ -252,6 +258,8 @@ mod tests {
             (MAX_REPLICAS, "12"),
             (TARGET, "cpu=80%, memory=70%"),
             (SCALE_DOWN, "early"),
+            (QUERY, "memory"),
+            (QUERY_TARGET, "1"),
             (PREDICT_MEMORY, "true"),
             ("evenkeel.dev/bounds", "{}"),
         ]);
@@ -265,10 +273,14 @@ mod tests {
                 memory: Some(70),
             }),
             scale_down: Some(ScaleDown::Early),
+            query: Some(LoadQuery {
+                signal: Signal::MEMORY,
+                target: 1000,
+            }),
             predict_memory: Some(true),
         };
-        assert_eq!((policy, invalid), (expected, vec![]));
         assert!(policy.asks_for_scaling());
+        assert_eq!((policy, invalid), (expected, vec![]));
     }
 
     #[test]

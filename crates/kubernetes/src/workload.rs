@@ -1,10 +1,12 @@
 //! Deployments and StatefulSets, with the fields that scaling reads.
 
+use evenkeel_label_selector::{LabelSelector, Selector};
 use serde::{Deserialize, Deserializer};
 
-use super::json::null_is_default;
+use super::json::{lenient, null_is_default};
 use super::kinds::Kind;
 use super::meta::Meta;
+use super::selector::WrittenSelector;
 
 /// A Deployment or a StatefulSet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +16,9 @@ pub struct Workload {
     pub kind: Kind,
     /// `spec.replicas`, which is 1 where it is not set.
     pub replicas: i32,
+    /// `spec.selector` in the form of queries, such as `app=web,tier in (a,b)`; `None` where it is
+    /// missing or none.
+    pub selector: Option<Box<str>>,
 }
 
 impl Workload {
@@ -26,10 +31,13 @@ impl Workload {
         deserializer: D,
     ) -> Result<Self, D::Error> {
         let Written { metadata, spec } = Written::deserialize(deserializer)?;
+        let selector = spec.selector.map(LabelSelector::from);
+        let selector = selector.and_then(|selector| Selector::try_from(&selector).ok());
         Ok(Self {
             metadata,
             kind,
             replicas: spec.replicas.unwrap_or(1),
+            selector: selector.map(|selector| selector.to_string().into()),
         })
     }
 }
@@ -47,6 +55,8 @@ struct Written {
 #[serde(default)]
 struct Spec {
     replicas: Option<i32>,
+    #[serde(deserialize_with = "lenient")]
+    selector: Option<WrittenSelector>,
 }
 
 #[cfg(test)]
@@ -74,6 +84,26 @@ mod tests {
             let found = workload(object.clone());
             assert_eq!(found.replicas, replicas, "{object}");
             assert_eq!(found.kind, Kind::StatefulSet);
+        }
+    }
+
+    #[test]
+    fn the_selector_is_kept_in_the_form_of_queries() {
+        for (selector, text) in [
+            (json!(null), None),
+            (json!(5), None),
+            (
+                json!({"matchLabels": {"b": "1", "app": "web"}, "matchExpressions": [
+                    {"key": "tier", "operator": "In", "values": ["b", "a"]}]}),
+                Some("app=web,b=1,tier in (a,b)"),
+            ),
+            (
+                json!({"matchExpressions": [{"key": "a", "operator": "Like"}]}),
+                None,
+            ),
+        ] {
+            let found = workload(json!({"spec": {"selector": selector}}));
+            assert_eq!(found.selector.as_deref(), text, "{selector}");
         }
     }
 

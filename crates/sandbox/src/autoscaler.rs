@@ -74,12 +74,8 @@ impl Autoscaler {
         at: SignedDuration,
         current: i32,
         pods: &[PodFacts],
-        metrics: Vec<PodMetrics>,
+        readings: &Readings,
     ) -> Recommendation {
-        let readings = Readings {
-            resource: Ok(metrics),
-            ..Readings::default()
-        };
         // As in the status of a Deployment.
         let staying = pods.iter().filter(|pod| !pod.deleted);
         let observed = Observed {
@@ -90,7 +86,7 @@ impl Autoscaler {
                 pods: Ok(pods),
                 autoscalers: &[],
             }),
-            readings: &readings,
+            readings,
         };
         let (controller, memory) = (&self.controller, &mut self.memory);
         let step = hpa::reconcile(controller, &self.hpa, &observed, memory, date(at));
@@ -175,6 +171,15 @@ pub fn metrics(pod: String, resource: ResourceName, measured: Measurement) -> Po
     }
 }
 
+/// What the metrics API knows of the Pods, and no other API anything.
+#[must_use]
+pub fn resource(metrics: Vec<PodMetrics>) -> Readings {
+    Readings {
+        resource: Ok(metrics),
+        ..Readings::default()
+    }
+}
+
 /// The measurement of a value, in thousandths, that is the mean of the `window` up to `at`.
 #[must_use]
 pub fn measurement(at: SignedDuration, window: SignedDuration, value: i64) -> Measurement {
@@ -215,7 +220,7 @@ mod tests {
             pods.push(pod(name, Some(life), &requests, at));
         }
         let current = i32::try_from(usages.len()).unwrap();
-        autoscaler.reconcile(at, current, &pods, measured)
+        autoscaler.reconcile(at, current, &pods, &resource(measured))
     }
 
     #[test]

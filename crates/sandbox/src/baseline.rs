@@ -9,20 +9,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
+use crate::adapter::REQUESTS;
 use crate::autoscaler::{self, Autoscaler, Life};
 use crate::engine::lag::Lags;
+use crate::engine::requests::Counted;
 use crate::engine::summary::Summary;
 use crate::engine::{BoundPod, Engine, STEP};
 use crate::lifecycle::Lifecycle;
 use crate::load::random::Random;
-use crate::scenario::{NodeShape, Scale, Scenario, Workload};
+use crate::scenario::{NodeShape, Scale, ScaleBy, Scenario, Workload};
 use crate::scheduler::plugins::{self, NodeRequest, PodRequest};
-use crate::scrape::Sample;
+use crate::scrape::{Sample, Timing};
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::scaling::hpa::MetricSpec;
+use evenkeel_core::scaling::hpa::{MetricSpec, Reading, Readings};
 use evenkeel_core::scaling::pod::Requests;
-use evenkeel_core::scaling::sample::PodMetrics;
-use evenkeel_core::scaling::signal::{ResourceName, Signal, Target};
+use evenkeel_core::scaling::sample::{PodMetrics, PodSample};
+use evenkeel_core::scaling::signal::{MetricIdentifier, ResourceName, Signal, Target};
 use evenkeel_core::units::{Ratio, Resource, i64_ceil};
 
 /// The node that losses are of: the first.
@@ -240,6 +242,7 @@ impl Baseline {
 
     fn scale(&mut self, at: SignedDuration) {
         let measured: BTreeMap<&PodName, Sample> = self.engine.pod_samples().collect();
+        let served = served(&self.engine);
         for (index, autoscaler) in self.autoscalers.iter_mut().enumerate() {
             let Some(autoscaler) = autoscaler else {
                 continue;
@@ -259,7 +262,11 @@ impl Baseline {
                 pods.push(autoscaler::pod(name, life, &requests, at));
             }
             let current = i32::try_from(self.wanted[index]).unwrap_or(i32::MAX);
-            let wanted = autoscaler.reconcile(at, current, &pods, metrics);
+            let readings = Readings {
+                others: [(requests_signal(), Ok(served.clone()))].into(),
+                ..autoscaler::resource(metrics)
+            };
+            let wanted = autoscaler.reconcile(at, current, &pods, &readings);
             self.wanted[index] = u32::try_from(wanted.replicas).unwrap_or(0);
         }
     }
@@ -268,10 +275,38 @@ impl Baseline {
 /// The HPA of a workload of the scenario.
 fn autoscaler_of(scale: Scale) -> Autoscaler {
     let bound = |replicas: u32| i32::try_from(replicas).unwrap_or(i32::MAX);
-    let percent = i64_ceil((scale.cpu.get() * 100.0).round());
-    let target = Target::Utilization(i32::try_from(percent).unwrap_or(i32::MAX));
-    let metric = MetricSpec::new(Signal::CPU, target);
+    let metric = match scale.by {
+        ScaleBy::Cpu(share) => {
+            let percent = i64_ceil((share.get() * 100.0).round());
+            let target = Target::Utilization(i32::try_from(percent).unwrap_or(i32::MAX));
+            MetricSpec::new(Signal::CPU, target)
+        }
+        ScaleBy::Requests(requests) => {
+            let target = Target::AverageValue(i64::from(requests) * 1000);
+            MetricSpec::new(requests_signal(), target)
+        }
+    };
     Autoscaler::new(bound(scale.min), bound(scale.max), metric)
+}
+
+fn requests_signal() -> Signal {
+    Signal::Pods(MetricIdentifier::named(REQUESTS))
+}
+
+/// The requests per second that each Pod serves, as the metrics adapter of the run tells them.
+fn served(engine: &Engine) -> Reading {
+    let window = Timing::default().window;
+    let samples = engine.request_rates().filter_map(|(of, rate)| {
+        let Counted::Served(pod) = of else {
+            return None;
+        };
+        let milli = i64_ceil(rate.per_second * 1000.0);
+        Some(PodSample {
+            pod: pod.name().to_owned(),
+            measurement: autoscaler::measurement(rate.at, window, milli),
+        })
+    });
+    Reading::Pods(samples.collect())
 }
 
 /// The requests of each Pod of a workload, as far as its HPA looks at it.

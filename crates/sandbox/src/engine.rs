@@ -9,6 +9,7 @@
 pub mod lag;
 pub mod loads;
 mod pods;
+pub mod requests;
 pub mod summary;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,7 @@ pub use self::loads::{Loads, NodeLoads, WorkloadLoad};
 pub use self::pods::{BoundPod, ContainerShare};
 
 use self::pods::{RunningPod, unknown_workload};
+use self::requests::{Counted, RequestRate, Requests};
 use self::summary::{Summary, SummaryBuilder};
 use crate::lifecycle::{Lifecycle, Stage};
 use crate::load::random::Random;
@@ -46,6 +48,7 @@ pub struct Engine {
     timing: Timing,
     node_scraper: Scraper<String>,
     pod_scraper: Scraper<PodName>,
+    requests: Requests,
     summary: SummaryBuilder,
     stepped: Option<SignedDuration>,
 }
@@ -79,6 +82,7 @@ impl Engine {
             timing,
             node_scraper: Scraper::new(timing),
             pod_scraper: Scraper::new(timing),
+            requests: Requests::new(timing),
             summary: SummaryBuilder::new(line),
             stepped: None,
         }
@@ -163,6 +167,7 @@ impl Engine {
         for served in served.iter().flatten() {
             self.summary.requests(served.offered, served.lost, passed);
         }
+        self.count_requests(&served, at);
         let scaled = self.pods.values();
         let scaled = scaled.filter(|pod| pod.workload.scale.is_some()).count();
         self.summary.replicas(scaled, passed);
@@ -211,6 +216,33 @@ impl Engine {
     /// The newest samples of Pods that a metrics backend has.
     pub fn pod_samples(&self) -> impl Iterator<Item = (&PodName, Sample)> {
         self.pod_scraper.samples()
+    }
+
+    /// The newest rates of requests that a metrics adapter has.
+    pub fn request_rates(&self) -> impl Iterator<Item = (&Counted, RequestRate)> {
+        self.requests.rates()
+    }
+
+    fn count_requests(&mut self, served: &[Option<Served>], at: SignedDuration) {
+        let arriving = self.workloads.iter().zip(served);
+        let arriving = arriving.filter_map(|(workload, served)| {
+            workload.traffic.as_ref()?;
+            let Workload {
+                namespace, name, ..
+            } = &**workload;
+            let of = Counted::Arriving(namespace.clone(), name.clone());
+            Some((of, served.as_ref()?.offered))
+        });
+        let of_pods = self.pods.iter().filter_map(|(pod, running)| {
+            running.workload.traffic.as_ref()?;
+            let served = served[running.index?].as_ref()?;
+            let is_ready = running.lifecycle.stage(at) == Stage::Ready;
+            let rate = if is_ready { served.each } else { 0.0 };
+            let answers = !self.lost.contains(&running.node);
+            answers.then(|| (Counted::Served(pod.clone()), rate))
+        });
+        let rates: Vec<_> = arriving.chain(of_pods).collect();
+        self.requests.observe(at, rates);
     }
 
     /// The shares of a Pod's usage that its containers have.

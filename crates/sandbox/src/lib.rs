@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod adapter;
 pub mod autoscaler;
 pub mod baseline;
 pub mod controllers;

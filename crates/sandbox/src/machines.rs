@@ -13,6 +13,7 @@ use tokio::time::{Interval, MissedTickBehavior};
 
 use self::wanted::WantedPods;
 use crate::engine::lag::Lags;
+use crate::engine::requests::{Counted, RequestRate};
 use crate::engine::summary::Summary;
 use crate::engine::{BoundPod, ContainerShare, Engine, Loads, STEP};
 use crate::lifecycle::Lifecycle;
@@ -142,6 +143,13 @@ impl Machines {
         let shared = self.lock();
         let samples = shared.engine.pod_samples();
         samples.map(|(pod, sample)| (pod.clone(), sample)).collect()
+    }
+
+    /// The newest rates of requests that a metrics adapter has.
+    pub(crate) fn request_rates(&self) -> Vec<(Counted, RequestRate)> {
+        let shared = self.lock();
+        let rates = shared.engine.request_rates();
+        rates.map(|(of, rate)| (of.clone(), rate)).collect()
     }
 
     /// The shares of a Pod's usage that its containers have.

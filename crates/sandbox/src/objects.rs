@@ -6,7 +6,8 @@ use k8s_openapi::api::core::v1::{Namespace, Node};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::scenario::{NodeShape, Scale, Workload};
+use crate::adapter::REQUESTS;
+use crate::scenario::{NodeShape, Scale, ScaleBy, Workload};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// The label that says which workload a Pod is of.
@@ -99,7 +100,6 @@ pub fn autoscaler(workload: &Workload, scale: &Scale) -> HorizontalPodAutoscaler
     let Workload {
         name, namespace, ..
     } = workload;
-    let percent = Amount::from_f64(scale.cpu.get() * 100.0).get();
     let annotations = &workload.scale_annotations;
     typed(json!({
         "metadata": {"name": name, "namespace": namespace, "annotations": annotations},
@@ -107,12 +107,24 @@ pub fn autoscaler(workload: &Workload, scale: &Scale) -> HorizontalPodAutoscaler
             "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
             "minReplicas": scale.min,
             "maxReplicas": scale.max,
-            "metrics": [{"type": "Resource", "resource": {
-                "name": "cpu",
-                "target": {"type": "Utilization", "averageUtilization": percent},
-            }}],
+            "metrics": [metric(scale.by)],
         },
     }))
+}
+
+/// The metric of an HPA.
+fn metric(by: ScaleBy) -> Value {
+    match by {
+        ScaleBy::Cpu(share) => {
+            let percent = Amount::from_f64(share.get() * 100.0).get();
+            let target = json!({"type": "Utilization", "averageUtilization": percent});
+            json!({"type": "Resource", "resource": {"name": "cpu", "target": target}})
+        }
+        ScaleBy::Requests(requests) => {
+            let target = json!({"type": "AverageValue", "averageValue": requests.to_string()});
+            json!({"type": "Pods", "pods": {"metric": {"name": REQUESTS}, "target": target}})
+        }
+    }
 }
 
 /// Cpu, memory and disk as requests and capacities hold them; zeros are left out.

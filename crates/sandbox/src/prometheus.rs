@@ -119,6 +119,13 @@ impl Behaviour {
     }
 }
 
+impl Behaviour {
+    /// True unless it is broken.
+    pub(crate) fn answers(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == ANSWERS
+    }
+}
+
 #[derive(Clone)]
 struct Backend {
     machines: Machines,

@@ -12,7 +12,7 @@ pub mod trace;
 use std::path::Path;
 
 pub use self::model::{
-    NodeShape, Scale, Scenario, ScenarioError, Startup, Traffic, Usage, Workload,
+    NodeShape, Scale, ScaleBy, Scenario, ScenarioError, Startup, Traffic, Usage, Workload,
 };
 
 /// The scenario of a run that names none.

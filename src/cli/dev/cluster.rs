@@ -38,6 +38,7 @@ pub use self::options::{Options, SPEED};
 use self::addresses::Addresses;
 use evenkeel_apiserver::{self as api, ApiServer};
 use evenkeel_clock::{self as clock, Clock};
+use evenkeel_sandbox::adapter::Adapter;
 use evenkeel_sandbox::engine::lag::Lags;
 use evenkeel_sandbox::engine::summary::Summary;
 use evenkeel_sandbox::gate::Gate;
@@ -108,11 +109,14 @@ impl Cluster {
         let timeline = Timeline::new(clock);
         let machines = options.machines(controllers::sync(clock));
         let readings = ResourceReadings::new(machines.clone(), timeline.clone());
+        let behaviour = Behaviour::default();
+        let adapter = Adapter::new(machines.clone(), timeline.clone(), behaviour.clone());
         let server = ApiServer::start(api::Settings {
             tls: true,
             token: Some(token::random()?),
             seed: options.seed,
             metrics: Some(Arc::new(readings)),
+            custom_metrics: Some(Arc::new(adapter)),
             clock: Arc::new(move || clock.now()),
             ..api::Settings::default()
         })
@@ -125,7 +129,6 @@ impl Cluster {
         let mut tasks = JoinSet::new();
         let gate = Gate::default();
         let called = addresses.called(&options, &gate, &mut tasks).await?;
-        let behaviour = Behaviour::default();
         let backend =
             prometheus::serve(machines.clone(), timeline.clone(), behaviour.clone()).await;
         let (prometheus, backend) = backend.map_err(|source| StartError::Io {

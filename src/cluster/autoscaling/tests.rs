@@ -76,6 +76,7 @@ fn workload(state: &ClusterState, kind: Kind, name: &str, annotations: &Value) {
         metadata,
         kind,
         replicas: 3,
+        selector: None,
     })));
 }
 
@@ -505,6 +506,7 @@ fn a_namespace_is_not_mistaken_for_one_whose_name_it_begins() {
             metadata: serde_json::from_value(workload).unwrap(),
             kind: Kind::Deployment,
             replicas: 1,
+            selector: None,
         })));
         assert_eq!(told, []);
     }

@@ -4,22 +4,23 @@
 //! for it: answers fill gaps, and values that were measured here stay. Each answer is used once, so
 //! none is cached.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::metrics::Metrics;
+use super::samples::resource_of;
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, PrometheusSource, WorkloadSums};
 use evenkeel_clock::{self as clock, Clock};
 use evenkeel_core::forecast::Resolution;
 use evenkeel_core::scaling::refill::{Next, Outcome, Pace, Rest, Slots};
-use evenkeel_core::scaling::signal::{ResourceName, Signal};
-use evenkeel_core::units::Resource;
+use evenkeel_core::scaling::signal::Signal;
 
 /// The signals whose past can be asked for.
 const SIGNALS: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
@@ -38,7 +39,13 @@ pub trait Past: Send + Sync {
         namespaces: &[&str],
         grid: Grid,
     ) -> Option<Result<WorkloadSums, MetricsError>>;
+
+    /// The value of a target's own query at each time of `grid`.
+    async fn series(&self, promql: &str, grid: Grid) -> Result<Points, MetricsError>;
 }
+
+/// Values of the past, in the order of time.
+pub type Points = Vec<(Timestamp, f64)>;
 
 #[async_trait]
 impl Past for PrometheusSource {
@@ -56,14 +63,9 @@ impl Past for PrometheusSource {
         let resource = resource_of(signal)?;
         self.workload_sums(resource, namespaces, grid).await
     }
-}
 
-/// The resource of a signal whose past is known.
-const fn resource_of(signal: &Signal) -> Option<Resource> {
-    match signal {
-        Signal::Resource(ResourceName::Cpu) => Some(Resource::Cpu),
-        Signal::Resource(ResourceName::Memory) => Some(Resource::Memory),
-        _ => None,
+    async fn series(&self, promql: &str, grid: Grid) -> Result<Points, MetricsError> {
+        self.past_of(promql, grid).await
     }
 }
 
@@ -77,11 +79,31 @@ pub struct Filled {
     pub sums: WorkloadSums,
 }
 
+/// A part of the past of one query, in the loop's time.
+#[derive(Debug)]
+pub struct FilledQuery {
+    pub query: Arc<str>,
+    /// The distance of the points.
+    pub resolution: Resolution,
+    pub points: Points,
+}
+
+/// A past that is wished for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wish {
+    /// That of the targets of a namespace, as of a tick.
+    Namespace(Box<str>, u64),
+    /// That of a target's own query.
+    Query(Arc<str>),
+}
+
 /// The progress of the refill, as the loop hears of it.
 #[derive(Debug)]
 pub enum Progress {
     /// A part has come.
     Part(Filled),
+    /// A part of the past of a query has come.
+    Query(FilledQuery),
     /// The targets of these namespaces that were there at the given ticks have all that there is.
     Done(Asked),
 }
@@ -109,30 +131,85 @@ impl Refill {
         }
     }
 
-    /// Fills the targets of the namespaces that are asked for, one request after the other, those
-    /// that have gathered meanwhile together.
+    /// Fills what is wished for, one request after the other: the targets of all namespaces that have
+    /// gathered meanwhile together, then the queries.
     pub async fn run(
         mut self,
-        mut asked: mpsc::UnboundedReceiver<(Box<str>, u64)>,
+        mut wishes: mpsc::UnboundedReceiver<Wish>,
         told: mpsc::Sender<Progress>,
         cancel: CancellationToken,
     ) {
         let filling = async {
-            while let Some(first) = asked.recv().await {
-                let mut namespaces = Asked::from([first]);
-                while let Ok((namespace, tick)) = asked.try_recv() {
-                    namespaces.insert(namespace, tick);
+            while let Some(first) = wishes.recv().await {
+                let (mut namespaces, mut queries) = (Asked::default(), BTreeSet::new());
+                let mut next = Ok(first);
+                while let Ok(wish) = next {
+                    match wish {
+                        Wish::Namespace(namespace, tick) => {
+                            namespaces.insert(namespace, tick);
+                        }
+                        Wish::Query(query) => {
+                            queries.insert(query);
+                        }
+                    }
+                    next = wishes.try_recv();
                 }
                 self.metrics.refilling(true);
-                let heard = self.fill(&namespaces, &told).await;
+                let heard = self.fill_all(namespaces, &queries, &told).await;
                 self.metrics.refilling(false);
-                let done = told.send(Progress::Done(namespaces));
-                if !heard || done.await.is_err() {
+                if !heard {
                     return;
                 }
             }
         };
         cancel.run_until_cancelled(filling).await;
+    }
+
+    /// Fills namespaces and queries; false where nobody listens any more.
+    async fn fill_all(
+        &mut self,
+        namespaces: Asked,
+        queries: &BTreeSet<Arc<str>>,
+        told: &mpsc::Sender<Progress>,
+    ) -> bool {
+        if !namespaces.is_empty() {
+            let heard = self.fill(&namespaces, told).await;
+            let done = told.send(Progress::Done(namespaces));
+            if !heard || done.await.is_err() {
+                return false;
+            }
+        }
+        for query in queries {
+            if !self.fill_query(query, told).await {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Tells the past of one query; false where nobody listens any more.
+    async fn fill_query(&mut self, query: &Arc<str>, told: &mpsc::Sender<Progress>) -> bool {
+        self.pace.begin();
+        for resolution in Resolution::ALL {
+            let mut rest = Rest::before(self.clock.now(), resolution);
+            while let Some(slots) = rest.newest(self.pace.points()) {
+                let points = match self.ask(Question::Query(query), slots).await {
+                    Asking::Answered(Answer::Points(points)) => points,
+                    Asking::TooMuch => continue,
+                    Asking::Answered(Answer::Sums(_)) | Asking::NotToBeHad => break,
+                };
+                rest.took(slots.points);
+                let part = Progress::Query(FilledQuery {
+                    query: Arc::clone(query),
+                    resolution,
+                    points,
+                });
+                if told.send(part).await.is_err() {
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// Tells all of the past that there is; false where nobody listens any more.
@@ -144,10 +221,11 @@ impl Refill {
                 let known = self.clock.now() - self.past.lag(&signal);
                 let mut rest = Rest::before(known, resolution);
                 while let Some(slots) = rest.newest(self.pace.points()) {
-                    let sums = match self.ask(&names, &signal, slots).await {
-                        Asking::Answered(sums) => sums,
+                    let question = Question::Sums(&signal, &names);
+                    let sums = match self.ask(question, slots).await {
+                        Asking::Answered(Answer::Sums(sums)) => sums,
                         Asking::TooMuch => continue,
-                        Asking::NotToBeHad => break,
+                        Asking::Answered(Answer::Points(_)) | Asking::NotToBeHad => break,
                     };
                     rest.took(slots.points);
                     let part = Progress::Part(Filled {
@@ -164,26 +242,25 @@ impl Refill {
         true
     }
 
-    /// Asks for the sums of some slots until they are there or are not to be had.
-    async fn ask(&mut self, namespaces: &[&str], signal: &Signal, slots: Slots) -> Asking {
+    /// Asks for some slots until there is an answer, or it is not to be had.
+    async fn ask(&mut self, question: Question<'_>, slots: Slots) -> Asking {
         loop {
             let begun = clock::instant();
-            let grid = grid(slots);
-            let Some(answer) = self.past.sums(signal, namespaces, grid).await else {
+            let Some(answer) = question.ask(&*self.past, grid(slots)).await else {
                 return Asking::NotToBeHad;
             };
             self.metrics.refill(answer.as_ref().map(drop));
             let outcome = match &answer {
-                Ok(sums) => Outcome::Answered {
-                    series: sums.series,
+                Ok(answer) => Outcome::Answered {
+                    series: answer.series(),
                     took: begun.elapsed(),
                 },
                 Err(error) => outcome(error),
             };
             match (self.pace.after(slots.points, outcome), answer) {
-                (Next::Take(rest), Ok(sums)) => {
+                (Next::Take(rest), Ok(answer)) => {
                     tokio::time::sleep(rest).await;
-                    return Asking::Answered(sums);
+                    return Asking::Answered(answer);
                 }
                 (Next::AskForLess, _) => return Asking::TooMuch,
                 (Next::AskAgain(pause), answer) => {
@@ -197,7 +274,7 @@ impl Refill {
                 }
                 (Next::GiveUp | Next::Take(_), answer) => {
                     let error = answer.err().map(|error| error.to_string());
-                    tracing::warn!(error, %signal, "the past of the load cannot be had");
+                    tracing::warn!(error, %question, "the past of the load cannot be had");
                     return Asking::NotToBeHad;
                 }
             }
@@ -205,9 +282,55 @@ impl Refill {
     }
 }
 
+/// A question for a part of the past.
+#[derive(Debug, Clone, Copy)]
+enum Question<'a> {
+    /// A signal of the workloads of some namespaces.
+    Sums(&'a Signal, &'a [&'a str]),
+    /// A target's own query.
+    Query(&'a str),
+}
+
+/// The answer to such a question.
+enum Answer {
+    Sums(WorkloadSums),
+    Points(Points),
+}
+
+impl Question<'_> {
+    async fn ask(self, past: &dyn Past, grid: Grid) -> Option<Result<Answer, MetricsError>> {
+        match self {
+            Self::Sums(signal, namespaces) => {
+                let answer = past.sums(signal, namespaces, grid).await?;
+                Some(answer.map(Answer::Sums))
+            }
+            Self::Query(promql) => Some(past.series(promql, grid).await.map(Answer::Points)),
+        }
+    }
+}
+
+impl fmt::Display for Question<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sums(signal, _) => signal.fmt(f),
+            Self::Query(_) => f.write_str("a target's own query"),
+        }
+    }
+}
+
+impl Answer {
+    /// The number of series, which says how much more can be asked at once.
+    const fn series(&self) -> usize {
+        match self {
+            Self::Sums(sums) => sums.series,
+            Self::Points(_) => 1,
+        }
+    }
+}
+
 /// The end of asking for some slots.
 enum Asking {
-    Answered(WorkloadSums),
+    Answered(Answer),
     /// Fewer slots are to be asked for.
     TooMuch,
     /// This part of the past cannot be had.
@@ -242,6 +365,7 @@ mod tests {
 
     use super::*;
     use crate::metrics::prometheus::WorkloadName;
+    use evenkeel_core::scaling::signal::PromQl;
     use evenkeel_core::units::Bytes;
 
     /// Answers each question as the script says, and remembers it.
@@ -253,15 +377,15 @@ mod tests {
     /// Half of a window.
     const LAG: SignedDuration = SignedDuration::from_secs(60);
 
-    type Answer = Option<Result<WorkloadSums, MetricsError>>;
+    type Told = Option<Result<WorkloadSums, MetricsError>>;
 
     #[async_trait]
-    impl<F: Fn(usize, &Signal, Grid) -> Answer + Send + Sync> Past for Fake<F> {
+    impl<F: Fn(usize, &Signal, Grid) -> Told + Send + Sync> Past for Fake<F> {
         fn lag(&self, _: &Signal) -> SignedDuration {
             LAG
         }
 
-        async fn sums(&self, signal: &Signal, namespaces: &[&str], grid: Grid) -> Answer {
+        async fn sums(&self, signal: &Signal, namespaces: &[&str], grid: Grid) -> Told {
             assert_eq!(namespaces, ["shop"]);
             let number = {
                 let mut asked = self.asked.lock().unwrap();
@@ -269,6 +393,17 @@ mod tests {
                 asked.len()
             };
             (self.script)(number, signal, grid)
+        }
+
+        async fn series(&self, promql: &str, grid: Grid) -> Result<Points, MetricsError> {
+            let signal = Signal::PromQl(PromQl::own(promql));
+            let number = {
+                let mut asked = self.asked.lock().unwrap();
+                asked.push((signal.clone(), grid));
+                asked.len()
+            };
+            let answer = (self.script)(number, &signal, grid).unwrap();
+            answer.map(|_| vec![(grid.first, 1.0)])
         }
     }
 
@@ -289,7 +424,7 @@ mod tests {
 
     /// All that a refill of one namespace tells, and what it asked.
     async fn refill(
-        script: impl Fn(usize, &Signal, Grid) -> Answer + Send + Sync + 'static,
+        script: impl Fn(usize, &Signal, Grid) -> Told + Send + Sync + 'static,
     ) -> (Vec<Filled>, Vec<(Signal, Grid)>) {
         let fake = Arc::new(Fake {
             script,
@@ -298,7 +433,7 @@ mod tests {
         let refill = Refill::new(fake.clone(), Clock::real(), Metrics::default());
         let (ask, asked) = mpsc::unbounded_channel();
         let (told, mut heard) = mpsc::channel(1);
-        ask.send(("shop".into(), 1)).unwrap();
+        ask.send(Wish::Namespace("shop".into(), 1)).unwrap();
         let cancel = CancellationToken::new();
         let running = tokio::spawn(refill.run(asked, told, cancel.clone()));
         let mut parts = Vec::new();
@@ -334,6 +469,52 @@ mod tests {
         }
         assert_eq!(parts.len(), asked.len());
         assert_eq!(parts[0].sums.sums[&web()][0].0, asked[0].1.first);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_past_of_a_query_is_asked_ring_by_ring_and_again_while_the_server_is_down() {
+        let fake = Arc::new(Fake {
+            script: |number, _: &Signal, grid| {
+                Some(if number <= 2 {
+                    Err(MetricsError::Connect("refused".into()))
+                } else {
+                    Ok(sums(grid, 1))
+                })
+            },
+            asked: Mutex::default(),
+        });
+        let refill = Refill::new(fake.clone(), Clock::real(), Metrics::default());
+        let (ask, asked) = mpsc::unbounded_channel();
+        let (told, mut heard) = mpsc::channel(1);
+        for _ in 0..2 {
+            ask.send(Wish::Query("sum(up)".into())).unwrap();
+        }
+        drop(ask);
+        let running = tokio::spawn(refill.run(asked, told, CancellationToken::new()));
+        let mut points = BTreeMap::new();
+        while let Some(Progress::Query(part)) = heard.recv().await {
+            assert_eq!(&*part.query, "sum(up)");
+            *points.entry(part.resolution.length()).or_insert(0) += part.points.len();
+        }
+        running.await.unwrap();
+        let asked = fake.asked.lock().unwrap();
+        let of_ring = |resolution: Resolution| {
+            let step = resolution.step();
+            let grids = asked.iter().map(|(_, grid)| *grid);
+            let points = grids
+                .filter(|grid| grid.step == step)
+                .map(|grid| grid.points);
+            usize::try_from(points.sum::<u32>()).unwrap()
+        };
+        for resolution in Resolution::ALL {
+            let again = if resolution == Resolution::Fine {
+                2 * 20
+            } else {
+                0
+            };
+            assert_eq!(of_ring(resolution), resolution.length() + again);
+            assert!(points.contains_key(&resolution.length()), "once, not twice");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -8,8 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::metrics::Round;
 use evenkeel_core::placement::usage::{Span, UsageSample};
-use evenkeel_core::scaling::carriers::Carriers;
-use evenkeel_core::scaling::observation::{Observation, Samples as SignalSamples, SourceReading};
+use evenkeel_core::scaling::observation::{Samples as SignalSamples, SourceReading};
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::sample::Measurement;
 use evenkeel_core::scaling::signal::{ResourceName, Signal};
@@ -70,31 +69,23 @@ impl Sample {
         Some(self.asked[resource_of(signal)?])
     }
 
-    /// The readings of some signals for the Pods of a target. A signal of a kind that this source
-    /// does not measure has none.
-    pub(super) fn observe<'a>(
+    /// The reading of a signal for the Pods of a target; `None` for one of a kind that is not measured
+    /// in rounds.
+    pub(super) fn reading(
         &self,
         namespace: &str,
-        pods: &'a [Arc<PodFacts>],
-        carriers: &'a Carriers,
-        signals: impl Iterator<Item = &'a Signal>,
-    ) -> Observation<'a> {
-        let readings = signals.filter_map(|signal| {
-            let resource = resource_of(signal)?;
-            let measured = pods
-                .iter()
-                .map(|pod| self.measurement(namespace, &pod.name, resource));
-            Some(SourceReading {
-                source: SOURCE,
-                signal: signal.clone(),
-                samples: Ok(SignalSamples::PerPod(measured.collect())),
-            })
-        });
-        Observation {
-            pods,
-            carriers,
-            readings: readings.collect(),
-        }
+        pods: &[Arc<PodFacts>],
+        signal: &Signal,
+    ) -> Option<SourceReading> {
+        let resource = resource_of(signal)?;
+        let measured = pods
+            .iter()
+            .map(|pod| self.measurement(namespace, &pod.name, resource));
+        Some(SourceReading {
+            source: SOURCE,
+            signal: signal.clone(),
+            samples: Ok(SignalSamples::PerPod(measured.collect())),
+        })
     }
 
     fn measurement(&self, namespace: &str, pod: &str, resource: Resource) -> Option<Measurement> {
@@ -113,15 +104,20 @@ impl Sample {
     }
 }
 
-/// The name of the one source, which `metrics.source` of the configuration chooses.
+/// The name of the source of rounds, which `metrics.source` of the configuration chooses.
 const SOURCE: &str = "metrics";
 
 /// The measured resource of a signal; `None` for signals of a kind that is not measured.
-fn resource_of(signal: &Signal) -> Option<Resource> {
-    match signal {
-        Signal::Resource(ResourceName::Cpu) => Some(Resource::Cpu),
-        Signal::Resource(ResourceName::Memory) => Some(Resource::Memory),
-        _ => None,
+pub(super) fn resource_of(signal: &Signal) -> Option<Resource> {
+    let Signal::Resource(name) = signal else {
+        return None;
+    };
+    match name {
+        ResourceName::Cpu => Some(Resource::Cpu),
+        ResourceName::Memory => Some(Resource::Memory),
+        ResourceName::Other(name) => [Resource::NetworkIo, Resource::DiskIo]
+            .into_iter()
+            .find(|resource| resource.as_str() == &**name),
     }
 }
 
@@ -135,7 +131,10 @@ fn thousandths(resource: Resource, amount: Amount) -> i64 {
 mod tests {
     use super::*;
     use evenkeel_core::placement::usage::{self, PodName};
+    use evenkeel_core::scaling::carriers::Carriers;
+    use evenkeel_core::scaling::observation::Observation;
     use evenkeel_core::scaling::pod::{ConditionStatus, PodPhase, ReadyCondition, Requests};
+    use evenkeel_core::scaling::signal::{PromQl, ValueScope};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -158,9 +157,8 @@ mod tests {
         })
     }
 
-    #[test]
-    fn loads_are_sums_over_the_pods_as_old_as_the_newest_node() {
-        let window = SignedDuration::from_secs(30);
+    /// Two Pods of a Namespace on two nodes, and one of another.
+    fn usage(window: SignedDuration) -> UsageSample {
         let node = |second| {
             let measured = usage::Measurement {
                 value: Amount::new(1),
@@ -170,13 +168,8 @@ mod tests {
             Resources::new([Some(measured), None, None, None, None])
         };
         let used = |cpu, memory| {
-            Resources::new([
-                Some(Amount::new(cpu)),
-                Some(Amount::new(memory)),
-                None,
-                None,
-                None,
-            ])
+            let (cpu, memory) = (Amount::new(cpu), Amount::new(memory));
+            Resources::new([Some(cpu), Some(memory), None, None, None])
         };
         let mut usage = UsageSample::default();
         usage.insert_node("a", &node(90));
@@ -184,22 +177,38 @@ mod tests {
         usage.insert_pod(&PodName::new("shop", "web-0"), &used(250, 4096));
         usage.insert_pod(&PodName::new("shop", "web-1"), &used(500, 1024));
         usage.insert_pod(&PodName::new("test", "web-2"), &used(9000, 9000));
+        usage
+    }
+
+    #[test]
+    fn loads_are_sums_over_the_pods_as_old_as_the_newest_node() {
+        let window = SignedDuration::from_secs(30);
         let samples = Samples::default();
         let round = Round {
-            usage: Arc::new(usage),
+            usage: Arc::new(usage(window)),
             ..Round::default()
         };
         samples.put(&round, at(100));
         let sample = samples.newest().unwrap();
         let pods = [pod("web-0"), pod("web-1")];
-        let queue = Signal::PromQl("queue".to_owned());
+        let queue = Signal::PromQl(PromQl::own("queue"));
         let signals = [Signal::CPU, Signal::MEMORY, queue.clone()];
         let carriers = Carriers::default();
-        let observation = sample.observe("shop", &pods, &carriers, signals.iter());
-        let cpu = observation.load(&Signal::CPU).unwrap();
+        let observe = |sample: &Sample| Observation {
+            pods: &pods,
+            carriers: &carriers,
+            readings: signals
+                .iter()
+                .filter_map(|signal| sample.reading("shop", &pods, signal))
+                .collect(),
+        };
+        let observation = observe(&sample);
+        let cpu = observation.load(&Signal::CPU, ValueScope::Whole).unwrap();
         assert!((cpu.load.sum - 750.0).abs() < 1e-9);
         assert_eq!((cpu.at, cpu.measured, cpu.window), (at(75), at(90), window));
-        let memory = observation.load(&Signal::MEMORY).unwrap();
+        let memory = observation
+            .load(&Signal::MEMORY, ValueScope::Whole)
+            .unwrap();
         assert!((memory.load.sum - 5120.0).abs() < 1e-9);
         assert_eq!(memory.measured, at(100), "no node was measured");
 
@@ -210,15 +219,19 @@ mod tests {
         late.pods_as_of[Resource::Cpu] = Some(at(70));
         late.pods_as_of[Resource::Memory] = Some(at(75));
         samples.put(&late, at(100));
-        let observation = samples.newest().unwrap();
-        let observation = observation.observe("shop", &pods, &carriers, signals.iter());
-        let measured = |signal| observation.load(signal).unwrap().measured;
+        let observation = observe(&samples.newest().unwrap());
+        let measured = |signal| {
+            observation
+                .load(signal, ValueScope::Whole)
+                .unwrap()
+                .measured
+        };
         assert_eq!(
             (measured(&Signal::CPU), measured(&Signal::MEMORY)),
             (at(70), at(75)),
             "the Pods' answers are older than the nodes'"
         );
-        assert_eq!(observation.load(&queue), None);
+        assert_eq!(observation.load(&queue, ValueScope::Whole), None);
     }
 
     #[test]
@@ -241,9 +254,16 @@ mod tests {
         let (sample, carriers) = (samples.newest().unwrap(), Carriers::default());
         let pods = [pod("web-0"), pod("web-1")];
         let signals = [Signal::CPU, Signal::MEMORY];
-        let observation = sample.observe("shop", &pods, &carriers, signals.iter());
+        let observation = Observation {
+            pods: &pods,
+            carriers: &carriers,
+            readings: signals
+                .iter()
+                .filter_map(|signal| sample.reading("shop", &pods, signal))
+                .collect(),
+        };
         let times = |signal| {
-            let load = observation.load(signal).unwrap();
+            let load = observation.load(signal, ValueScope::Whole).unwrap();
             (load.at, load.measured, load.window.as_secs())
         };
         assert_eq!(times(&Signal::CPU), (at(80), at(95), 20));

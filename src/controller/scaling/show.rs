@@ -99,7 +99,7 @@ fn shown_load(load: &LoadReport, report: &TickReport, now: Timestamp) -> LoadSta
         .checked_add(report.horizon.ahead())
         .unwrap_or(Timestamp::MAX);
     LoadStatus {
-        resource: load.signal.to_string().into(),
+        resource: load.signal.label().into(),
         unit: LoadUnit::of(&load.signal).as_str().into(),
         now: load.now,
         measured_at: load.measured,

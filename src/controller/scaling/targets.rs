@@ -7,6 +7,7 @@ mod answers;
 mod crons;
 mod isolated;
 mod key;
+mod measured;
 mod state;
 mod tick;
 mod ticking;
@@ -19,10 +20,9 @@ use self::crons::{CronMemories, Crons};
 use self::key::{Key, Seen};
 use self::state::TargetState;
 use self::ticking::{TickingTarget, decisions, key_of};
-use super::refill::{Asked, Filled};
+use super::refill::{Asked, Filled, FilledQuery};
 use super::trace::Trace;
 use crate::metrics::prometheus::WorkloadName;
-use evenkeel_core::panicked::caught;
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::refill::RefillState;
 use evenkeel_kubernetes::plan::scaling::{Observed, conflicts, take_turns};
@@ -60,7 +60,7 @@ impl Targets {
                 let key = Key::of(seen.observed);
                 let mut state = self.states.remove(&key).unwrap_or_default();
                 state.tick = self.tick;
-                TickingTarget::begin(key, state, seen, tick, &mut ticked.past)
+                TickingTarget::begin(key, state, seen, tick, &mut ticked.asks)
             });
             let mut targets: Vec<_> = targets.collect();
             let reports = if tick.decides {
@@ -114,17 +114,23 @@ impl Targets {
                 workload: format!("{}/{}", key.workload.kind(), key.workload.name()).into(),
             };
             if let Some(points) = sums.sums.get(&workload) {
-                let points = points.iter().copied();
-                let filled = caught(|| state.tracker.refill(signal, *resolution, points, now));
-                if let Err(error) = filled {
-                    let target = &key.workload;
-                    tracing::error!(%target, %error, "a past breaks its target, which goes without");
-                    **state = TargetState {
-                        refill: Some(RefillState::Done),
-                        tick: state.tick,
-                        ..TargetState::default()
-                    };
-                }
+                state.take_past(&key.workload, signal, (*resolution, points), now);
+            }
+        }
+    }
+
+    /// Takes a part of the past of a query.
+    pub(super) fn fill_query(&mut self, filled: &FilledQuery, now: Timestamp) {
+        let FilledQuery {
+            query,
+            resolution,
+            points,
+        } = filled;
+        for (key, state) in &mut self.states {
+            let mut own = state.past_queries.iter();
+            let signal = own.find(|(_, text)| text == query);
+            if let Some((signal, _)) = signal.cloned() {
+                state.take_past(&key.workload, &signal, (*resolution, points), now);
             }
         }
     }

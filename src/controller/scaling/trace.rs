@@ -165,7 +165,7 @@ impl Trace {
     }
 
     fn points(&self, signal: &str) -> Option<Vec<HistoryPoint>> {
-        let (_, rows) = self.loads.iter().find(|(of, _)| of.to_string() == signal)?;
+        let (_, rows) = self.loads.iter().find(|(of, _)| of.label() == signal)?;
         let newest = self.newest?;
         let value = |value: f32| (!value.is_nan()).then(|| f64::from(value));
         let count = |count: i32| (count >= 0).then_some(count);

@@ -77,6 +77,13 @@ pub(crate) async fn server_time(client: &Client) -> Option<Timestamp> {
     Some(date.timestamp())
 }
 
+/// The names of the API groups that are served.
+pub(super) async fn api_groups(client: &Client) -> Seen<Vec<String>> {
+    let groups = client.list_api_groups().await;
+    let names = groups.map(|list| list.groups.into_iter().map(|group| group.name).collect());
+    Seen::of(names, || "get --raw /apis".to_owned())
+}
+
 impl Reader<'_> {
     /// An object of the namespace.
     pub(super) async fn own<K>(&self, name: &str) -> Seen<K>

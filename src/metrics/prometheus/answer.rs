@@ -61,7 +61,32 @@ pub(super) fn read(
     body: &[u8],
     mut each: impl FnMut(&Labels<'_>, Option<f64>),
 ) -> Result<(), MetricsError> {
-    read_as(body, "vector", |labels, found| each(labels, found.value))
+    read_as(body, "vector", |labels, found| {
+        each(labels, found.value.map(|point| point.value));
+    })
+}
+
+/// The one value of an instant query: a scalar, or a vector of one series.
+///
+/// # Errors
+/// The answer is neither, or holds another number of series.
+pub(super) fn read_one(body: &[u8]) -> Result<Point, MetricsError> {
+    let envelope: Envelope<'_> =
+        serde_json::from_slice(body).map_err(|error| MetricsError::malformed(&error, body))?;
+    let is_scalar = |data: &Data<'_>| data.result_type == "scalar";
+    if envelope.data.as_ref().is_some_and(is_scalar) {
+        let result = envelope.into_result("scalar", body)?;
+        return serde_json::from_str(result.get())
+            .map_err(|error| MetricsError::malformed(&error, body));
+    }
+    let (mut found, mut given) = (None, 0);
+    read_as(body, "vector", |_, series| {
+        given += 1;
+        found = series.value;
+    })?;
+    found
+        .filter(|_| given == 1)
+        .ok_or(MetricsError::SeriesCount { given })
 }
 
 /// Hands each series of a range vector to `each`, with its points in the order of the answer;
@@ -171,7 +196,7 @@ impl<'de> Deserialize<'de> for Point {
 /// Content of a series: one value in an instant vector, points in a range vector.
 #[derive(Default)]
 struct Found {
-    value: Option<f64>,
+    value: Option<Point>,
     points: Vec<Point>,
 }
 
@@ -225,7 +250,7 @@ impl<'de> Visitor<'de> for OneSeries<'_, 'de> {
         while let Some(Text(key)) = series.next_key()? {
             match &*key {
                 "metric" => series.next_value_seed(LabelList(self.0))?,
-                "value" => found.value = Some(series.next_value::<Point>()?.value),
+                "value" => found.value = Some(series.next_value::<Point>()?),
                 "values" => found.points = series.next_value()?,
                 _ => drop(series.next_value::<IgnoredAny>()?),
             }
@@ -360,11 +385,43 @@ mod tests {
         assert_eq!(cut.unwrap_err().reason(), "Malformed");
     }
 
+    #[test]
+    fn one_value_is_a_scalar_or_a_vector_of_one_series() {
+        let of = |kind: &str, result: &str| {
+            let data = format!(r#"{{"resultType":"{kind}","result":{result}}}"#);
+            read_one(format!(r#"{{"status":"success","data":{data}}}"#).as_bytes())
+        };
+        let one = r#"{"metric":{},"value":[1700000000,"2.5"]}"#;
+        let point = Point {
+            time: 1_700_000_000.0,
+            value: 2.5,
+        };
+        assert_eq!(of("scalar", r#"[1700000000,"2.5"]"#).unwrap(), point);
+        assert_eq!(of("vector", &format!("[{one}]")).unwrap(), point);
+        for (kind, result, reason) in [
+            ("vector", "[]".to_owned(), "NoValues"),
+            ("vector", format!("[{one},{one}]"), "SeveralValues"),
+            (
+                "vector",
+                r#"[{"metric":{},"histogram":[1,{}]}]"#.to_owned(),
+                "SeveralValues",
+            ),
+            ("string", r#"[1,"x"]"#.to_owned(), "ResultType"),
+            ("matrix", "[]".to_owned(), "ResultType"),
+            ("scalar", "[1]".to_owned(), "Malformed"),
+        ] {
+            assert_eq!(of(kind, &result).unwrap_err().reason(), reason, "{result}");
+        }
+        let refused = br#"{"status":"error","errorType":"bad_data","error":"parse error"}"#;
+        assert_eq!(read_one(refused).unwrap_err().reason(), "QueryRefused");
+    }
+
     proptest::proptest! {
         #[test]
         fn no_bytes_make_it_panic(body in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
             let _ = read(&body, |_, _| ());
             let _ = read_range(&body, |_, _| ());
+            let _ = read_one(&body);
         }
 
         #[test]

@@ -132,7 +132,17 @@ async fn read(path: &PathBuf) -> Result<Vec<u8>, MetricsError> {
 impl Session<'_> {
     /// Asks for the instant vector of `promql` and returns the body of a success.
     pub(super) async fn query(&self, promql: &str) -> Result<Vec<u8>, MetricsError> {
-        self.ask("api/v1/query", &[("query", promql)]).await
+        let limit = self.connection.body_limit;
+        self.query_within(promql, limit).await
+    }
+
+    /// The same for an answer that is read up to another length than others.
+    pub(super) async fn query_within(
+        &self,
+        promql: &str,
+        limit: Bytes,
+    ) -> Result<Vec<u8>, MetricsError> {
+        self.ask("api/v1/query", &[("query", promql)], limit).await
     }
 
     /// Asks for `promql` at each point of `grid` and returns the body of a success.
@@ -153,14 +163,20 @@ impl Session<'_> {
             ("end", &end),
             ("step", &step),
         ];
-        self.ask("api/v1/query_range", &form).await
+        let limit = self.connection.body_limit;
+        self.ask("api/v1/query_range", &form, limit).await
     }
 
-    async fn ask(&self, path: &str, form: &[(&str, &str)]) -> Result<Vec<u8>, MetricsError> {
+    async fn ask(
+        &self,
+        path: &str,
+        form: &[(&str, &str)],
+        limit: Bytes,
+    ) -> Result<Vec<u8>, MetricsError> {
         let Connection {
             url,
             timeout,
-            body_limit,
+            body_limit: _,
             bearer_token_file: _,
             ca_file: _,
         } = self.connection;
@@ -176,7 +192,7 @@ impl Session<'_> {
         let request = request.body(http::form(&form).into()).map_err(unaskable)?;
         let response = self.http.send(request, *timeout).await?;
         if response.status() == StatusCode::OK {
-            return Ok(response.bytes(size(*body_limit)).await?);
+            return Ok(response.bytes(size(limit)).await?);
         }
         Err(failure(response).await)
     }

@@ -82,6 +82,8 @@ pub struct ExporterMatchers {
     pub cadvisor: Matchers,
     /// `$state`: kube-state-metrics.
     pub kube_state_metrics: Matchers,
+    /// `$dcgm`: the DCGM exporter, which knows GPUs.
+    pub dcgm_exporter: Matchers,
 }
 
 impl ExporterMatchers {
@@ -92,11 +94,13 @@ impl ExporterMatchers {
             node_exporter,
             cadvisor,
             kube_state_metrics,
+            dcgm_exporter,
         } = self;
         let places = [
             ("$exporter", node_exporter),
             ("$cadvisor", cadvisor),
             ("$state", kube_state_metrics),
+            ("$dcgm", dcgm_exporter),
         ];
         places.into_iter().fold(query, |query, (place, own)| {
             let both = [&*all.0, &*own.0];

@@ -212,9 +212,12 @@ impl Default for Queries {
 
 /// Fills in the placeholders of a query.
 pub(super) fn render(query: &str, window: SignedDuration, node: &NodeLabel) -> String {
-    query
-        .replace("$window", &format!("{}ms", window.as_millis()))
-        .replace("$node", &node.grouping())
+    windowed(query, window).replace("$node", &node.grouping())
+}
+
+/// Fills in the span that rates are taken over.
+pub(super) fn windowed(query: &str, window: SignedDuration) -> String {
+    query.replace("$window", &format!("{}ms", window.as_millis()))
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use crate::metrics::error::MetricsError;
 use crate::metrics::query::Query;
 use evenkeel_core::units::Resource;
 use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::pod_names;
 
 /// A workload as its Pods' names tell it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -53,12 +54,6 @@ impl WorkloadSums {
     }
 }
 
-/// The endings of a Deployment's Pods: the hash of the template, a number of 32 bits written in the
-/// alphabet, and five random characters. Below six digits there is no such number in ten thousand,
-/// and a DaemonSet's or Job's name ends like that more often.
-const DEPLOYMENT: &str = "-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}";
-/// The ending of a StatefulSet's Pods.
-const STATEFUL_SET: &str = "-[0-9]+";
 /// Namespaces that a query names; of more it asks for all.
 const NAMED: usize = 50;
 
@@ -81,15 +76,16 @@ fn by_workload(pods: &str, namespaces: &[&str]) -> String {
     } else {
         namespaces.join("|")
     };
-    let named = |vector: &str, kind: &str, ending: &str| {
+    let named = |vector: &str, kind: Kind, ending: &str| {
+        let kind = kind.as_str();
         format!(
             r#"label_replace({vector}, "workload", "{kind}/$2", "pod_path", "({within})/(.+){ending}")"#
         )
     };
     let path = format!(r#"label_join({pods}, "pod_path", "/", "namespace", "pod")"#);
     // The second overwrites the first: five random digits are rarer than a StatefulSet of that size.
-    let stateful = named(&path, Kind::StatefulSet.as_str(), STATEFUL_SET);
-    let all = named(&stateful, Kind::Deployment.as_str(), DEPLOYMENT);
+    let stateful = named(&path, Kind::StatefulSet, pod_names::STATEFUL_SET);
+    let all = named(&stateful, Kind::Deployment, pod_names::DEPLOYMENT);
     format!("sum by (namespace, workload) ({all})")
 }
 

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::answer;
 use super::client::Client;
+use super::matchers::ExporterMatchers;
 use super::queries::{self, NodeQuery, Queries};
 use super::reader::Reader;
 use super::settings::Settings;
@@ -28,6 +29,8 @@ pub struct PrometheusSource {
     texts: Vec<String>,
     probe: String,
     reader: Arc<Reader>,
+    window: SignedDuration,
+    matchers: ExporterMatchers,
 }
 
 impl PrometheusSource {
@@ -48,6 +51,8 @@ impl PrometheusSource {
             .map(|(query, text)| (query, render(text)))
             .unzip();
         Self {
+            window,
+            matchers,
             client: Client::new(connection),
             queries,
             texts,
@@ -70,6 +75,11 @@ impl PrometheusSource {
     pub(super) fn text(&self, query: Query) -> Option<&str> {
         let at = self.queries.iter().position(|asked| *asked == query)?;
         self.texts.get(at).map(String::as_str)
+    }
+
+    /// The query of a target with window and matchers in their places.
+    pub(super) fn filled(&self, promql: &str) -> String {
+        self.matchers.fill(queries::windowed(promql, self.window))
     }
 
     /// The label sets of series that should name nodes, for the self-check.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::apis::authorization;
+use crate::apis::custom_metrics;
 use crate::apis::metrics;
 use crate::error::ApiError;
 use crate::resources::resource::Resource;
@@ -106,6 +107,13 @@ pub(crate) fn groups(api: &Api) -> Groups {
             entry.namespaced = namespaced;
             entries.push(entry);
         }
+    }
+    for (group, version, name, kind) in custom_metrics::resources(api) {
+        let mut entry = Entry::virtual_one(group, version, &name, kind);
+        entry.singular.clear();
+        entry.verbs = vec!["get"];
+        entry.namespaced = true;
+        entries.push(entry);
     }
     let mut groups = Groups::new();
     for entry in entries {

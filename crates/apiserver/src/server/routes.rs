@@ -11,7 +11,7 @@ use hyper::{HeaderMap, Method, Request, Response};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
 
-use crate::apis::{authorization, discovery, metrics, openapi, proxy};
+use crate::apis::{authorization, custom_metrics, discovery, metrics, openapi, proxy};
 use crate::call::{Call, User};
 use crate::error::{ApiError, Reason};
 use crate::server::dispatch;
@@ -98,6 +98,13 @@ async fn target_answer(
             return Err(ApiError::method_not_allowed());
         }
         return Ok(Reply::value(&metrics::answer(api, target, &query)?).into_response(&[]));
+    }
+    if let Some(kind) = custom_metrics::Kind::of(target) {
+        if parts.method != Method::GET {
+            return Err(ApiError::method_not_allowed());
+        }
+        let answer = custom_metrics::answer(api, kind, target, &query)?;
+        return Ok(Reply::value(&answer).into_response(&[]));
     }
     if target.group == authorization::GROUP {
         let review = body::read(&parts.headers, &body)?;

@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel_apiserver::{Reading, ResourceMetrics, Settings, Usage};
+use evenkeel_apiserver::{
+    CustomMetrics, DescribedObject, MetricReading, Reading, ResourceMetrics, Settings, Usage,
+};
 use http_body_util::Full;
 use hyper::{Request, Response};
 use jiff::Timestamp;
@@ -89,6 +91,88 @@ impl ResourceMetrics for Fixed {
             usage: vec![usage],
         }]
     }
+}
+
+/// Requests per second of two Pods, and the length of two queues.
+struct Served;
+
+impl CustomMetrics for Served {
+    fn values(&self) -> Vec<MetricReading> {
+        let reading = |pod: Option<&str>, metric: &str, queue: &str, milli| MetricReading {
+            object: pod.map(|name| DescribedObject {
+                resource: "pods".to_owned(),
+                api_version: "v1".to_owned(),
+                kind: "Pod".to_owned(),
+                name: name.to_owned(),
+            }),
+            namespace: "default".to_owned(),
+            metric: metric.to_owned(),
+            labels: [("queue".to_owned(), queue.to_owned())].into(),
+            timestamp: Timestamp::UNIX_EPOCH,
+            window: Some(Duration::from_secs(30)),
+            milli,
+        };
+        vec![
+            reading(Some("a"), "rps", "", 1500),
+            reading(Some("b"), "rps", "", 2500),
+            reading(Some("gone"), "rps", "", 9),
+            reading(None, "length", "orders", 7000),
+            reading(None, "length", "mails", -1000),
+        ]
+    }
+}
+
+#[test]
+fn custom_and_external_metrics_come_from_the_provider() {
+    let served = Settings {
+        custom_metrics: Some(Arc::new(Served)),
+        ..settings()
+    };
+    with_settings(served, async |_, client| {
+        for (name, app) in [("a", "web"), ("b", "db")] {
+            let mut made = pod(name);
+            made["metadata"]["labels"] = json!({"app": app});
+            create(client, &path("default", "v1/pods"), &made).await;
+        }
+        let custom = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default";
+        let external = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default";
+        let values = async |path: String| {
+            let list = get(client, &path).await;
+            let items = list["items"].as_array().cloned().unwrap_or_default();
+            let value = |item: &Value| item["value"].as_str().unwrap_or_default().to_owned();
+            items.iter().map(value).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            values(format!("{custom}/pods/%2A/rps")).await,
+            ["1500m", "2500m"]
+        );
+        let selected = format!("{custom}/pods/%2A/rps?labelSelector=app%3Ddb");
+        assert_eq!(values(selected).await, ["2500m"]);
+        assert_eq!(values(format!("{custom}/pods/a/rps")).await, ["1500m"]);
+        let orders = format!("{external}/length?labelSelector=queue%3Dorders");
+        assert_eq!(values(orders).await, ["7000m"]);
+        let nobody = format!("{external}/length?labelSelector=queue%3Dnobody");
+        assert_eq!(values(nobody).await, [""; 0], "no series is an answer");
+        for (path, told) in [
+            (
+                format!("{custom}/pods/%2A/latency"),
+                "metric latency for pods",
+            ),
+            (format!("{custom}/pods/c/rps"), "metric rps for pods c"),
+            (
+                format!("{external}/size"),
+                "metric size for external metrics",
+            ),
+        ] {
+            let (status, reason, message) = refusal(ask(client, "GET", &path, &Value::Null).await);
+            assert_eq!((status, &*reason), (404, "NotFound"), "{message}");
+            assert!(message.ends_with(told), "{message}");
+        }
+        let resources = get(client, "/apis/custom.metrics.k8s.io/v1beta2").await;
+        assert_eq!(resources["resources"][0]["name"], "pods/rps");
+        let group = get(client, "/apis/external.metrics.k8s.io").await;
+        assert_eq!(group["preferredVersion"]["version"], "v1beta1");
+    });
 }
 
 #[test]

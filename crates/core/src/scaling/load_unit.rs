@@ -2,6 +2,7 @@
 //! them.
 
 use super::signal::Signal;
+use crate::units::Resource;
 
 /// The base unit of the loads of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +10,7 @@ pub enum LoadUnit {
     /// Thousandths of a core.
     Millicores,
     Bytes,
+    BytesPerSecond,
     /// Whatever the metric counts, such as requests or messages.
     One,
 }
@@ -27,18 +29,23 @@ impl LoadUnit {
     #[must_use]
     pub fn of(signal: &Signal) -> Self {
         if signal.is_cpu() {
-            Self::Millicores
-        } else if signal.is_conserved() {
-            Self::One
+            return Self::Millicores;
+        }
+        if !signal.is_conserved() {
+            return Self::Bytes;
+        }
+        let rates = [Resource::NetworkIo, Resource::DiskIo];
+        if rates.into_iter().any(|rate| *signal == Signal::from(rate)) {
+            Self::BytesPerSecond
         } else {
-            Self::Bytes
+            Self::One
         }
     }
 
     /// The unit of a name that [`Self::as_str`] gave; a name that is not known tells of no unit.
     #[must_use]
     pub fn named(name: &str) -> Self {
-        let mut known = [Self::Millicores, Self::Bytes].into_iter();
+        let mut known = [Self::Millicores, Self::Bytes, Self::BytesPerSecond].into_iter();
         let found = known.find(|unit| unit.as_str() == name);
         found.unwrap_or(Self::One)
     }
@@ -49,6 +56,7 @@ impl LoadUnit {
         match self {
             Self::Millicores => "millicores",
             Self::Bytes => "bytes",
+            Self::BytesPerSecond => "bytes/s",
             Self::One => "",
         }
     }
@@ -62,6 +70,7 @@ impl LoadUnit {
             Self::One => (1.0, ""),
             Self::Bytes if value >= KI * KI * KI => (KI * KI * KI, " GiB"),
             Self::Bytes => (KI * KI, " MiB"),
+            Self::BytesPerSecond => (1e6, " MB/s"),
         };
         ReadableUnit { size, name }
     }
@@ -90,6 +99,7 @@ impl ReadableUnit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scaling::signal::PromQl;
 
     #[test]
     fn loads_are_told_in_the_units_of_people() {
@@ -100,7 +110,8 @@ mod tests {
             (Signal::CPU, 123_456.0, "123 cores"),
             (Signal::MEMORY, 700.0 * MI, "700 MiB"),
             (Signal::MEMORY, 3.1 * 1024.0 * MI, "3.1 GiB"),
-            (Signal::PromQl("sum(up)".to_owned()), 12.5, "12.5"),
+            (Signal::PromQl(PromQl::own("sum(up)")), 12.5, "12.5"),
+            (Resource::NetworkIo.into(), 25_000_000.0, "25.0 MB/s"),
         ] {
             let unit = LoadUnit::of(&signal);
             assert_eq!(unit.readable(value).amount(value), told);

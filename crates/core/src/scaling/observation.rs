@@ -3,15 +3,18 @@
 //! Sources are a list: for each signal the first source that could tell counts, and those that could
 //! not say why. A further source, or a further kind of signal, is one more reading.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::carriers::Carriers;
+use super::hpa::Reading;
 use super::pod::PodFacts;
 use super::sample::{Measurement, ValueSample};
-use super::signal::Signal;
+use super::signal::{Signal, ValueScope};
 use super::sum::{self, Certainty, Load, PodLoad, Windows};
+use crate::units::count_as_f64;
 
 /// The Pods of a target and what was measured of it, at one moment.
 #[derive(Debug, Clone)]
@@ -84,16 +87,14 @@ impl LoadSample {
 
 impl Observation<'_> {
     /// The load in `signal`, from the first source that knows it; `None` where no source does, or
-    /// no Pod that carries load was measured (see [`sum::over_pods`]).
-    pub fn load(&self, signal: &Signal) -> Option<LoadSample> {
+    /// no Pod that carries load was measured (see [`sum::over_pods`]). `scope` says what a value for the
+    /// target as a whole is the value of.
+    pub fn load(&self, signal: &Signal, scope: ValueScope) -> Option<LoadSample> {
         let of_signal = self.readings.iter().filter(|one| one.signal == *signal);
         let mut samples = of_signal.filter_map(|one| one.samples.as_ref().ok());
         samples.find_map(|samples| match samples {
             Samples::PerPod(measurements) => self.sum(signal, measurements),
-            Samples::Total(sample) => {
-                let value = sum::in_base_unit(signal, sample.value);
-                Some(LoadSample::of_moment(value, sample.timestamp))
-            }
+            Samples::Total(sample) => self.total(signal, scope, *sample),
         })
     }
 
@@ -117,6 +118,42 @@ impl Observation<'_> {
             at: centres.mean(),
             measured: windows.end,
             window: carrying.map(|one| one.window).max().unwrap_or_default(),
+        })
+    }
+
+    /// The load that follows from one value for the whole target. Without a ready Pod a value for
+    /// each Pod is nobody's.
+    fn total(&self, signal: &Signal, scope: ValueScope, sample: ValueSample) -> Option<LoadSample> {
+        let value = sum::in_base_unit(signal, sample.value);
+        let times = match scope {
+            ValueScope::Whole => 1.0,
+            ValueScope::EachPod => match self.pods.iter().filter(|pod| pod.serves()).count() {
+                0 => return None,
+                ready => count_as_f64(ready),
+            },
+        };
+        Some(LoadSample::of_moment(value * times, sample.timestamp))
+    }
+}
+
+impl Samples {
+    /// The samples in an answer of a metrics API, for these Pods. Series of one signal add up; what is
+    /// below zero together counts as 0 where the load is taken. `None` for an answer without a value.
+    pub fn of(reading: &Reading, pods: &[Arc<PodFacts>]) -> Option<Self> {
+        Some(match reading {
+            Reading::Pods(samples) => {
+                let by_name = samples.iter().map(|one| (&*one.pod, one.measurement));
+                let by_name: HashMap<&str, Measurement> = by_name.collect();
+                let of = |pod: &Arc<PodFacts>| by_name.get(&*pod.name).copied();
+                Self::PerPod(pods.iter().map(of).collect())
+            }
+            Reading::Object(sample) => Self::Total(*sample),
+            Reading::Series(samples) => Self::Total(ValueSample {
+                timestamp: samples.iter().map(|one| one.timestamp).max()?,
+                value: samples
+                    .iter()
+                    .fold(0, |sum: i64, one| sum.saturating_add(one.value)),
+            }),
         })
     }
 }
@@ -153,7 +190,8 @@ impl MeanTime {
 mod tests {
     use super::*;
     use crate::scaling::pod::{ConditionStatus, PodPhase, ReadyCondition, Requests};
-    use crate::scaling::signal::MetricIdentifier;
+    use crate::scaling::sample::PodSample;
+    use crate::scaling::signal::{MetricIdentifier, PromQl};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -229,20 +267,83 @@ mod tests {
         };
         let load = |signal: &Signal| {
             observation
-                .load(signal)
+                .load(signal, ValueScope::Whole)
                 .map(|load| (load.load.sum, load.at, load.measured))
         };
         // The centres are at 992 and 994 seconds.
         assert_eq!(load(&Signal::CPU), Some((1000.0, at(993), at(1009))));
         assert_eq!(load(&Signal::MEMORY), Some((4096.0, at(994), at(1009))));
         assert_eq!(load(&queue), Some((12.5, at(1005), at(1005))));
-        assert_eq!(load(&Signal::PromQl("up".to_owned())), None);
-        let certainty = |signal: &Signal| observation.load(signal).unwrap().load.certainty;
+        assert_eq!(load(&Signal::PromQl(PromQl::own("up"))), None);
+        let certainty = |signal: &Signal| {
+            let load = observation.load(signal, ValueScope::Whole);
+            load.unwrap().load.certainty
+        };
         assert_eq!(certainty(&Signal::CPU), Certainty::Certain);
         assert_eq!(
             certainty(&Signal::MEMORY),
             Certainty::Estimated,
             "one is not measured"
         );
+    }
+
+    #[test]
+    fn an_answer_of_an_api_gives_each_pod_its_own_and_adds_series_up() {
+        let pods = [pod("a", true), pod("b", true)];
+        let of_pod = |pod: &str, value| PodSample {
+            pod: pod.to_owned(),
+            measurement: measured(7, value),
+        };
+        let answer = Reading::Pods(vec![of_pod("b", 2), of_pod("gone", 3)]);
+        let per_pod = Samples::PerPod(vec![None, Some(measured(7, 2))]);
+        assert_eq!(Samples::of(&answer, &pods), Some(per_pod));
+        let series = |values: &[(i64, i64)]| {
+            let value = |&(second, value): &(i64, i64)| ValueSample {
+                timestamp: at(second),
+                value,
+            };
+            Samples::of(&Reading::Series(values.iter().map(value).collect()), &pods)
+        };
+        let total = |second, value| {
+            let timestamp = at(second);
+            Some(Samples::Total(ValueSample { timestamp, value }))
+        };
+        assert_eq!(series(&[(5, 2_000), (4, -500)]), total(5, 1_500));
+        assert_eq!(series(&[(5, i64::MAX), (4, 1)]), total(5, i64::MAX));
+        assert_eq!(series(&[]), None, "nothing is no zero");
+    }
+
+    #[test]
+    fn a_value_for_each_pod_is_the_load_of_the_ready_ones() {
+        let latency = Signal::External(MetricIdentifier::named("latency"));
+        let total = |value| {
+            let timestamp = at(5);
+            reading(
+                latency.clone(),
+                Samples::Total(ValueSample { timestamp, value }),
+            )
+        };
+        for (pods, value, whole, each) in [
+            (
+                vec![pod("a", true), pod("b", true), pod("c", false)],
+                500,
+                Some(0.5),
+                Some(1.0),
+            ),
+            (vec![pod("a", false)], 500, Some(0.5), None),
+            (vec![pod("a", true)], -500, Some(0.0), Some(0.0)),
+        ] {
+            let observation = Observation {
+                pods: &pods,
+                carriers: &Carriers::default(),
+                readings: vec![total(value)],
+            };
+            let load = |scope| {
+                let load = observation.load(&latency, scope);
+                load.map(|load| load.load.sum)
+            };
+            assert_eq!(load(ValueScope::Whole), whole);
+            assert_eq!(load(ValueScope::EachPod), each);
+        }
     }
 }

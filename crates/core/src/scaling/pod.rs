@@ -149,6 +149,12 @@ impl PodFacts {
             .is_some_and(|ready| ready.status == ConditionStatus::True)
     }
 
+    /// True for a Pod that counts where the HPA divides one value among its Pods: it runs and is
+    /// ready.
+    pub fn serves(&self) -> bool {
+        self.phase == PodPhase::Running && self.is_ready()
+    }
+
     /// The time from which the Pod has carried load: since when it is ready, while it is not being
     /// deleted. `None` where it carries none. A container that is started again makes its Pod unready,
     /// so that the time counts anew.

@@ -77,7 +77,11 @@ impl Reason<'_> {
         let now = self.input.now;
         let ahead = forecast.until.duration_since(now).as_secs();
         let unit = LoadUnit::of(&forecast.signal).readable(forecast.mean);
-        write!(f, "forecast {} in {ahead} s", unit.amount(forecast.mean))?;
+        write!(f, "forecast {}", unit.amount(forecast.mean))?;
+        if LoadUnit::of(&forecast.signal) == LoadUnit::One {
+            write!(f, " of {}", forecast.signal.label())?;
+        }
+        write!(f, " in {ahead} s")?;
         let mut loads = self.input.loads.iter();
         let Some(load) = loads.find(|load| *load.signal == forecast.signal) else {
             return write!(f, ", {}", forecast.model);
@@ -142,8 +146,12 @@ fn threshold_in_words(
     } = threshold;
     let way = if *growth < 0.0 { "fell" } else { "rose" };
     let (by, last, target) = (growth.abs() * 100.0, last * 100.0, target * 100.0);
+    let (whole, signal) = match signal.resource() {
+        Some(_) => ("request", signal.to_string()),
+        None => ("target", signal.label()),
+    };
     write!(
         f,
-        "{signal} {way} {by:.0} % to {last:.0} % of its request, d-hpa target {target:.0} %"
+        "{signal} {way} {by:.0} % to {last:.0} % of its {whole}, d-hpa target {target:.0} %"
     )
 }

@@ -121,7 +121,54 @@ pub enum Signal {
     /// A metric of something outside of the cluster (metric type `External`).
     External(MetricIdentifier),
     /// The value of a PromQL query.
-    PromQl(String),
+    PromQl(PromQl),
+}
+
+/// A PromQL query for one value of a target as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PromQl {
+    pub metric: PromQlMetric,
+    /// The query as it was written, with its placeholders.
+    pub query: Arc<str>,
+}
+
+/// What a PromQL query counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PromQlMetric {
+    /// Whatever its author says, such as requests or messages.
+    Own,
+    /// GPUs at work.
+    Gpu,
+    /// Memory of GPUs, in bytes.
+    GpuMemory,
+}
+
+impl PromQl {
+    /// A query whose author alone knows what it counts.
+    pub fn own(query: &str) -> Self {
+        Self {
+            metric: PromQlMetric::Own,
+            query: query.into(),
+        }
+    }
+
+    fn is_conserved(&self) -> bool {
+        match self.metric {
+            PromQlMetric::Own | PromQlMetric::Gpu => true,
+            PromQlMetric::GpuMemory => false,
+        }
+    }
+}
+
+impl fmt::Display for PromQlMetric {
+    /// `query`, or the name of the preset.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Own => "query",
+            Self::Gpu => "gpu",
+            Self::GpuMemory => "gpu-memory",
+        })
+    }
 }
 
 impl Signal {
@@ -138,7 +185,8 @@ impl Signal {
             Self::Resource(resource) | Self::ContainerResource { resource, .. } => {
                 resource.is_conserved()
             }
-            Self::Pods(_) | Self::Object { .. } | Self::External(_) | Self::PromQl(_) => true,
+            Self::Pods(_) | Self::Object { .. } | Self::External(_) => true,
+            Self::PromQl(query) => query.is_conserved(),
         }
     }
 
@@ -162,6 +210,30 @@ impl Signal {
     }
 }
 
+/// The longest label of a signal, in bytes: names of metrics and selectors may be far longer.
+const LABEL: usize = 100;
+
+impl Signal {
+    /// The name as a label of metrics and in the dashboard's JSON. A long one is cut, with a hash of
+    /// the whole at its end, so that two signals of a target have two labels.
+    pub fn label(&self) -> String {
+        let name = self.to_string();
+        if name.len() <= LABEL {
+            return name;
+        }
+        // FNV-1a: the same on every replica and in every version.
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let room = LABEL - "#".len() - 16;
+        let ends = name
+            .char_indices()
+            .map(|(start, char)| start + char.len_utf8());
+        let end = ends.take_while(|end| *end <= room).last().unwrap_or(0);
+        format!("{}#{hash:016x}", &name[..end])
+    }
+}
+
 impl From<Resource> for Signal {
     /// Usage of the resource by whole Pods.
     fn from(resource: Resource) -> Self {
@@ -171,7 +243,7 @@ impl From<Resource> for Signal {
 
 impl fmt::Display for Signal {
     /// A short, stable name: `cpu`, `cpu/container`, `pods/metric`, `object/kind/name/metric`,
-    /// `external/metric{labels}` or `promql/query`.
+    /// `external/metric{labels}`, or of a PromQL query what it counts: its text may be long.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Resource(resource) => resource.fmt(f),
@@ -185,7 +257,7 @@ impl fmt::Display for Signal {
                 write!(f, "object/{kind}/{name}/{metric}")
             }
             Self::External(metric) => write!(f, "external/{metric}"),
-            Self::PromQl(query) => write!(f, "promql/{query}"),
+            Self::PromQl(query) => write!(f, "promql/{}", query.metric),
         }
     }
 }
@@ -199,6 +271,28 @@ pub enum Target {
     AverageValue(i64),
     /// An amount for all Pods together, in thousandths.
     Value(i64),
+}
+
+/// What the one value of a signal for a whole target is the value of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ValueScope {
+    /// Of all Pods together: the value is the load, such as the messages in a queue.
+    #[default]
+    Whole,
+    /// Of each Pod alike, such as a latency or a mean. The HPA's rule for a total, `ready Pods ×
+    /// value / target`, takes the product with the ready Pods for what stays when Pods are added, so
+    /// that product is the load.
+    EachPod,
+}
+
+impl Target {
+    /// What the one value of a signal is the value of, where the signal has this target.
+    pub const fn scope(self) -> ValueScope {
+        match self {
+            Self::Value(_) => ValueScope::EachPod,
+            Self::Utilization(_) | Self::AverageValue(_) => ValueScope::Whole,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -231,10 +325,19 @@ mod tests {
             (Signal::Pods(metric.clone()), "pods/rps"),
             (Signal::Object { object, metric }, "object/Ingress/web/rps"),
             (Signal::External(queue()), "external/queue{name=orders}"),
-            (Signal::PromQl("sum(up)".to_owned()), "promql/sum(up)"),
+            (Signal::PromQl(PromQl::own("sum(up)")), "promql/query"),
         ] {
             assert_eq!(signal.to_string(), name);
         }
+    }
+
+    #[test]
+    fn long_names_have_short_labels_that_differ() {
+        let external = |name: String| Signal::External(MetricIdentifier::named(name));
+        assert_eq!(external("queue".to_owned()).label(), "external/queue");
+        let [a, b] = ["a", "b"].map(|end| external("ä".repeat(200) + end).label());
+        assert!(a.len() <= LABEL && b.len() <= LABEL, "{a}");
+        assert!(a != b && a.starts_with("external/ää"), "{a} {b}");
     }
 
     #[test]
@@ -250,5 +353,14 @@ mod tests {
             assert_eq!(signal.is_conserved(), conserved, "{name}");
         }
         assert!(Signal::External(queue()).is_conserved());
+        for (metric, conserved) in [
+            (PromQlMetric::Own, true),
+            (PromQlMetric::Gpu, true),
+            (PromQlMetric::GpuMemory, false),
+        ] {
+            let query = "sum(up)".into();
+            let signal = Signal::PromQl(PromQl { metric, query });
+            assert_eq!(signal.is_conserved(), conserved, "{signal}");
+        }
     }
 }

@@ -32,6 +32,9 @@ use crate::panicked::{Panicked, caught};
 /// renew it or put it back.
 const FLOOR_STANDS: SignedDuration = SignedDuration::from_mins(10);
 
+/// The loads that are remembered although the target does not scale by them any more.
+const UNSCALED: usize = 4;
+
 /// The memory of one target.
 #[derive(Debug, Default)]
 pub struct Tracker {
@@ -170,6 +173,20 @@ impl Tracker {
                 .collect(),
             horizon,
             contribution: self.contribution(policy, now),
+        }
+    }
+
+    /// Forgets the past of a signal, whose load is now another figure.
+    pub fn forget(&mut self, signal: &Signal) {
+        self.loads.retain(|load| load.signal != *signal);
+    }
+
+    /// Forgets loads that the target has long stopped scaling by: those of `scaled` stay, and the
+    /// others as long as they are few, since metrics are taken away and given back.
+    pub fn forget_but(&mut self, scaled: &[ScaledSignal]) {
+        if self.loads.len() > scaled.len() + UNSCALED {
+            let kept = |load: &TrackedLoad| scaled.iter().any(|one| one.signal == load.signal);
+            self.loads.retain(kept);
         }
     }
 

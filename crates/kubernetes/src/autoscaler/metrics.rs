@@ -1,7 +1,7 @@
 //! The metrics of an autoscaler, as the HPA algorithm reads them.
 
 use evenkeel_core::scaling::hpa::MetricSpec;
-use evenkeel_core::scaling::signal::{Signal, Target};
+use evenkeel_core::scaling::signal::{ResourceName, Signal, Target};
 use evenkeel_core::units::Quantity;
 use serde::Deserialize;
 use serde::de::Deserializer;
@@ -17,15 +17,11 @@ const DEFAULT_UTILIZATION: i32 = 80;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Metrics(pub Vec<MetricSpec>);
 
-/// The signals whose load is observed and forecast.
-pub(crate) const OBSERVED: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
-
 /// A metric whose load is observed and forecast.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedMetric {
-    /// Cpu or memory of whole Pods.
     pub signal: Signal,
-    /// The value that it is to have, for each Pod and above zero.
+    /// The value that it is to have, above zero.
     pub target: Target,
 }
 
@@ -99,8 +95,9 @@ impl Metrics {
         self.0.clone()
     }
 
-    /// The metrics whose load is observed and that can be met, in the order given; those of other
-    /// signals are left to the HPA alone.
+    /// The metrics whose load is observed and that can be met, in the order given. Left to the HPA
+    /// alone are those of a type that is not known, without a target, and of resources that the
+    /// metrics API does not serve.
     pub fn observed(&self) -> impl Iterator<Item = ObservedMetric> {
         self.0.iter().filter_map(observed)
     }
@@ -115,12 +112,17 @@ fn observed(metric: &MetricSpec) -> Option<ObservedMetric> {
     let MetricSpec::Known(signal, Some(target)) = metric else {
         return None;
     };
+    let is_measured = match signal {
+        Signal::Resource(resource) | Signal::ContainerResource { resource, .. } => {
+            matches!(resource, ResourceName::Cpu | ResourceName::Memory)
+        }
+        Signal::Pods(_) | Signal::Object { .. } | Signal::External(_) | Signal::PromQl(_) => true,
+    };
     let positive = match *target {
         Target::Utilization(percent) => percent > 0,
-        Target::AverageValue(milli) => milli > 0,
-        Target::Value(_) => false,
+        Target::AverageValue(milli) | Target::Value(milli) => milli > 0,
     };
-    (positive && OBSERVED.contains(signal)).then(|| ObservedMetric {
+    (is_measured && positive).then(|| ObservedMetric {
         signal: signal.clone(),
         target: *target,
     })

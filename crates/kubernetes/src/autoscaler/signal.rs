@@ -1,13 +1,12 @@
 //! Signals in the JSON of an HPA: the source of a metric in its spec, and in its status.
 
-use std::collections::BTreeMap;
-
-use evenkeel_core::scaling::signal::{MetricIdentifier, ObjectReference, Signal};
+use evenkeel_core::scaling::signal::{MetricIdentifier, ObjectReference, PromQl, Signal};
 use evenkeel_label_selector::{LabelSelector, LabelSelectorRequirement};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::json::{lenient, list, null_is_default};
+use crate::json::{lenient, null_is_default};
+use crate::selector::WrittenSelector;
 
 /// A metric of an HPA: its type, and the one source that belongs to the type.
 #[derive(Debug, Deserialize)]
@@ -61,24 +60,7 @@ pub(super) struct Values {
 struct Identifier {
     name: String,
     #[serde(default, deserialize_with = "lenient")]
-    selector: Option<Selector>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Selector {
-    #[serde(default, deserialize_with = "null_is_default")]
-    match_labels: BTreeMap<String, String>,
-    #[serde(default, deserialize_with = "list")]
-    match_expressions: Vec<Requirement>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Requirement {
-    key: String,
-    operator: String,
-    #[serde(default, deserialize_with = "null_is_default")]
-    values: Vec<String>,
+    selector: Option<WrittenSelector>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -130,25 +112,7 @@ impl Identifier {
         let Self { name, selector } = self;
         MetricIdentifier {
             name,
-            selector: selector.map(Selector::read),
-        }
-    }
-}
-
-impl Selector {
-    fn read(self) -> LabelSelector {
-        let requirement = |requirement: Requirement| LabelSelectorRequirement {
-            key: requirement.key,
-            operator: requirement.operator.as_str().into(),
-            values: requirement.values,
-        };
-        LabelSelector {
-            match_labels: self.match_labels,
-            match_expressions: self
-                .match_expressions
-                .into_iter()
-                .map(requirement)
-                .collect(),
+            selector: selector.map(LabelSelector::from),
         }
     }
 }
@@ -201,7 +165,7 @@ pub(super) fn write(signal: &Signal, current: &Value) -> Value {
             "external",
             json!({"metric": identifier(metric), "current": current}),
         ),
-        Signal::PromQl(query) => (
+        Signal::PromQl(PromQl { query, .. }) => (
             "External",
             "external",
             json!({"metric": {"name": query}, "current": current}),

@@ -38,13 +38,28 @@ fn an_object_of_the_api_server_is_read() {
         name: "web".to_owned(),
     };
     assert_eq!(spec.scale_target_ref, target);
-    let memory = ObservedMetric {
-        signal: Signal::MEMORY,
-        target: Target::AverageValue(1_610_612_736_000),
-    };
-    let resources: Vec<_> = spec.metrics.observed().collect();
-    assert_eq!(resources, [utilisation(Signal::CPU, 60), memory]);
-    assert_eq!(spec.metrics.others(), 4);
+    let found: Vec<_> = spec.metrics.observed().collect();
+    let named = found.iter().map(|one| (one.signal.to_string(), one.target));
+    let expected = [
+        ("cpu", Target::Utilization(60)),
+        ("memory", Target::AverageValue(1_610_612_736_000)),
+        ("cpu/app", Target::Utilization(70)),
+        (
+            "pods/http_requests_per_second",
+            Target::AverageValue(100_000),
+        ),
+        (
+            "object/Ingress/web/requests_per_second",
+            Target::Value(2_000_000),
+        ),
+        (
+            "external/queue_length{queue=orders}",
+            Target::AverageValue(30_000),
+        ),
+    ];
+    let expected = expected.map(|(name, target)| (name.to_owned(), target));
+    assert_eq!(named.collect::<Vec<_>>(), expected);
+    assert_eq!(spec.metrics.others(), 0);
     let Behavior {
         scale_up,
         scale_down,
@@ -68,7 +83,12 @@ fn the_object_that_keda_makes_is_read() {
     let text = include_str!("../../../../tests/fixtures/kubernetes/keda-hpa.json");
     let found: Autoscaler = serde_json::from_str(text).unwrap();
     assert_eq!(found.scaled_object(), Some("orders"));
-    assert_eq!(found.spec.metrics.others(), 1);
+    let metric = found.spec.metrics.observed().next().unwrap();
+    assert_eq!(
+        metric.signal.to_string(),
+        "external/s0-rabbitmq-orders{scaledobject.keda.sh/name=orders}"
+    );
+    assert_eq!(metric.target, Target::AverageValue(20_000));
     assert_eq!(found.status.scaling_active, Some(false));
 }
 
@@ -86,13 +106,12 @@ fn null_equals_absent() {
 }
 
 #[test]
-fn only_the_cpu_and_memory_of_pods_are_read() {
+fn metrics_that_cannot_be_met_are_left_to_the_hpa() {
     let resource = |name: &str, target: Value| json!({"type": "Resource", "resource": {"name": name, "target": target}});
     let share = |percent: i32| json!({"type": "Utilization", "averageUtilization": percent});
     let container = json!({"type": "ContainerResource", "containerResource": {
-        "name": "cpu", "container": "web", "target": share(50)}});
-    let external = json!({"type": "External", "external": {"metric": {"name": "queue"},
-        "target": {"type": "AverageValue", "averageValue": "30"}}});
+        "name": "nvidia.com/gpu", "container": "web", "target": share(50)}});
+    let external = |target: Value| json!({"type": "External", "external": {"metric": {"name": "queue"}, "target": target}});
     let value = json!({"type": "AverageValue", "averageValue": "1500m"});
     for (metric, expected) in [
         (
@@ -118,7 +137,13 @@ fn only_the_cpu_and_memory_of_pods_are_read() {
         (json!({"type": "Resource"}), None),
         (json!("Resource"), None),
         (container, None),
-        (external, None),
+        (external(json!({"averageValue": "0"})), None),
+        (external(json!({"value": "-1"})), None),
+        (external(json!(null)), None),
+        (
+            json!({"type": "Pods", "pods": {"metric": {"name": "rps"}, "target": {"value": "5"}}}),
+            None,
+        ),
     ] {
         let found = autoscaler(json!({"spec": {"metrics": [null, metric]}}))
             .spec

@@ -4,6 +4,7 @@
 //! written through `scale`, into the status and as Events.
 
 mod observation;
+mod signals;
 mod target;
 mod write;
 
@@ -95,7 +96,11 @@ impl Autoscaling {
         let hpa = observation::autoscaler(object, &spec);
         let targets = Targets::new(&self.stores, &hpa.namespace);
         let found = targets.of(&spec);
-        let observation = observation::Observation::new(&hpa, found.as_ref(), &targets, usage);
+        let selector = found.as_ref().map_or("", |target| &*target.selector);
+        let (client, metrics) = (&self.client, &hpa.spec.metrics);
+        let others = signals::read(client, &hpa.namespace, metrics, selector, *now).await;
+        let mut observation = observation::Observation::new(&hpa, found.as_ref(), &targets, usage);
+        observation.readings.others = others;
         let observed = Observed {
             scale: found.as_ref().map(|target| observation.scale(target)),
             readings: &observation.readings,

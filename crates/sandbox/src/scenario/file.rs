@@ -9,7 +9,9 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-use super::model::{NodeShape, Scale, Scenario, ScenarioError, Startup, Traffic, Usage, Workload};
+use super::model::{
+    NodeShape, Scale, ScaleBy, Scenario, ScenarioError, Startup, Traffic, Usage, Workload,
+};
 use crate::scenario::trace::Trace;
 use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
 use evenkeel_kubernetes::written::{AmountTexts, Text};
@@ -96,7 +98,10 @@ struct TrafficFile {
 struct ScaleFile {
     min: u32,
     max: u32,
-    cpu: Text,
+    #[serde(default)]
+    cpu: Option<Text>,
+    #[serde(default)]
+    requests_per_second: Option<u32>,
     #[serde(default)]
     annotations: BTreeMap<String, String>,
 }
@@ -281,24 +286,37 @@ impl ScaleFile {
         let Self {
             min,
             max,
-            cpu: Text(cpu),
+            cpu,
+            requests_per_second,
             annotations: _,
         } = self;
         if min == 0 || max < min {
             let accepted = "at least 1, and max at least min";
             return Err(refused(path, format!("{min}..{max}"), accepted));
         }
-        let percent = cpu
-            .strip_suffix('%')
-            .and_then(|percent| percent.parse::<f64>().ok());
-        let ratio = percent.and_then(|percent| Ratio::share(percent / 100.0).ok());
-        let accepted = "a percentage of the request, such as 60%";
-        Ok(Scale {
-            min,
-            max,
-            cpu: ratio.ok_or_else(|| refused(&format!("{path}.cpu"), cpu, accepted))?,
-        })
+        let by = match (cpu, requests_per_second) {
+            (Some(Text(cpu)), None) => ScaleBy::Cpu(percentage(&format!("{path}.cpu"), &cpu)?),
+            (None, Some(requests)) if requests > 0 => ScaleBy::Requests(requests),
+            (cpu, requests) => {
+                let cpu = cpu.map_or_else(|| "no cpu".to_owned(), |Text(cpu)| format!("cpu {cpu}"));
+                let requests = requests.map(|rate| format!("requestsPerSecond {rate}"));
+                let given = format!("{cpu}, {}", requests.as_deref().unwrap_or("no requests"));
+                let accepted = "either cpu, such as 60%, or requestsPerSecond above zero";
+                return Err(refused(path, given, accepted));
+            }
+        };
+        Ok(Scale { min, max, by })
     }
+}
+
+/// A share of the request.
+fn percentage(path: &str, text: &str) -> Result<Ratio, ScenarioError> {
+    let percent = text
+        .strip_suffix('%')
+        .and_then(|percent| percent.parse::<f64>().ok());
+    let ratio = percent.and_then(|percent| Ratio::share(percent / 100.0).ok());
+    let accepted = "a percentage of the request, such as 60%";
+    ratio.ok_or_else(|| refused(path, text, accepted))
 }
 
 /// The amounts; what is left out is zero.
@@ -429,6 +447,13 @@ workloads:
             ),
             ("min: 1", "min: 0", "workloads[0].scale"),
             ("cpu: 60%", "cpu: 60", "workloads[0].scale.cpu"),
+            ("cpu: 60%", "requestsPerSecond: 0", "workloads[0].scale"),
+            (
+                "cpu: 60%",
+                "cpu: 60%, requestsPerSecond: 5",
+                "workloads[0].scale",
+            ),
+            (", cpu: 60%", "", "workloads[0].scale"),
             ("replicas: 2", "replica: 2", "the scenario cannot be read"),
         ] {
             let text = SMALL.replace(from, to);

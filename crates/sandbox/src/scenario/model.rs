@@ -135,6 +135,14 @@ pub struct Traffic {
 pub struct Scale {
     pub min: u32,
     pub max: u32,
+    pub by: ScaleBy,
+}
+
+/// The metric of a HorizontalPodAutoscaler, with its target.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ScaleBy {
     /// Mean usage of the requested cpu to be held.
-    pub cpu: Ratio,
+    Cpu(Ratio),
+    /// Requests per second that each Pod is to serve.
+    Requests(u32),
 }

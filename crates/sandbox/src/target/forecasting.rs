@@ -13,7 +13,7 @@ use evenkeel_core::forecast::{Distrust, ModelSet, Shared, Trust};
 use evenkeel_core::scaling::horizon::Horizon;
 use evenkeel_core::scaling::hpa::Tolerances;
 use evenkeel_core::scaling::observation::LoadSample;
-use evenkeel_core::scaling::signal::Signal;
+use evenkeel_core::scaling::signal::{Signal, ValueScope};
 use evenkeel_core::scaling::sum::Certainty;
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput, Tracker};
 use evenkeel_core::scaling::{Mode, Policy, ScaleDown};
@@ -59,6 +59,7 @@ impl FloorForecaster {
             signals: [ScaledSignal {
                 signal: Signal::from(target.resource),
                 capacity: target.capacity,
+                scope: ValueScope::Whole,
                 is_forecast: true,
             }],
             tracker: Tracker::default(),

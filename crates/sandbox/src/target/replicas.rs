@@ -17,7 +17,7 @@ use evenkeel_core::scaling::hpa::{MetricSpec, Tolerances};
 use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples, SourceReading};
 use evenkeel_core::scaling::pod::{PodFacts, Requests};
 use evenkeel_core::scaling::sample::Measurement;
-use evenkeel_core::scaling::signal::{ResourceName, Signal, Target as Wanted};
+use evenkeel_core::scaling::signal::{ResourceName, Signal, Target as Wanted, ValueScope};
 use evenkeel_core::units::{Resource, Resources, i64_ceil};
 
 /// One step: shorter than a tick, so that Pods become ready between ticks.
@@ -145,7 +145,8 @@ impl ScaledPods {
         });
         let measured = measured.collect();
         let current = self.replicas();
-        let wanted = self.autoscaler.reconcile(at, current, &pods, measured);
+        let readings = autoscaler::resource(measured);
+        let wanted = self.autoscaler.reconcile(at, current, &pods, &readings);
         self.scale_to(wanted.replicas, at);
         wanted.is_active.then_some(wanted.replicas)
     }
@@ -197,7 +198,7 @@ impl ScaledPods {
                 samples: Ok(Samples::PerPod(measured)),
             }],
         };
-        let sample = observation.load(&signal)?;
+        let sample = observation.load(&signal, ValueScope::Whole)?;
         let shift = now.duration_since(autoscaler::date(at));
         let shifted = |time: Timestamp| time.checked_add(shift).unwrap_or(now);
         Some(LoadSample {

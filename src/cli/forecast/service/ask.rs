@@ -135,11 +135,19 @@ fn resource(query: &Query<'_>, target: &TargetStatus) -> Result<Resource, Failur
     if let Some(resource) = query.resource {
         return Ok(resource);
     }
-    let first = target.loads.first().map(|load| &*load.resource);
-    let first = first.unwrap_or(Resource::Cpu.as_str());
-    first.parse().map_err(|_| {
+    let names: Vec<&str> = target.loads.iter().map(|load| &*load.resource).collect();
+    let drawn = [Resource::Cpu, Resource::Memory];
+    let drawn = drawn
+        .into_iter()
+        .find(|resource| names.contains(&resource.as_str()));
+    // One that has not been measured yet names no load.
+    let drawn = drawn.or_else(|| names.is_empty().then_some(Resource::Cpu));
+    drawn.ok_or_else(|| {
         Failure::work(format_args!(
-            "the service names a resource {first:?} that this version does not know"
+            "{}/{} scales by {}, of which neither is drawn: cpu or memory",
+            query.namespace,
+            query.name,
+            names.join(" and ")
         ))
     })
 }

@@ -1,22 +1,36 @@
 //! The state of one target between two ticks, and its load of this moment.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
 
 use super::answers::AnswersTaken;
 use super::key::Seen;
-use super::tick::Tick;
-use crate::controller::scaling::refill::Asked;
+use super::measured::{Measured, measured};
+use super::tick::{Asks, Tick};
+use crate::controller::scaling::refill::{Asked, Points};
+use evenkeel_core::forecast::Resolution;
+use evenkeel_core::panicked::caught;
 use evenkeel_core::scaling::carriers::Carriers;
-use evenkeel_core::scaling::tracker::Tracker;
+use evenkeel_core::scaling::observation::Observation;
+use evenkeel_core::scaling::signal::{Signal, ValueScope};
+use evenkeel_core::scaling::tracker::{ScaledSignal, Tracker};
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::refill::{self, RefillState};
-use evenkeel_kubernetes::plan::scaling::{self, Observed, PlanMemory, Quarantine, Resolved};
+use evenkeel_kubernetes::plan::scaling::{
+    self, Observed, PlanMemory, Problem, Quarantine, Resolved, TargetRef,
+};
 
 /// The state of one target.
 #[derive(Debug, Default)]
 pub(super) struct TargetState {
     pub(super) tracker: Tracker,
     pub(super) answers: AnswersTaken,
+    /// The signals whose values are those of each Pod.
+    pub(super) of_each_pod: Vec<Signal>,
+    /// The signals by queries, each with the text by which its past was asked for.
+    pub(super) past_queries: Vec<(Signal, Arc<str>)>,
     pub(super) carriers: Carriers,
     pub(super) plans: PlanMemory,
     pub(super) refill: Option<RefillState>,
@@ -31,15 +45,105 @@ pub(super) struct TargetState {
 
 impl TargetState {
     /// Begins a tick: the objects of the target, resolved, and its load of this moment.
-    pub(super) fn begin(&mut self, seen: Seen<'_>, tick: &Tick<'_>, past: &mut Asked) -> Resolved {
+    pub(super) fn begin(&mut self, seen: Seen<'_>, tick: &Tick<'_>, asks: &mut Asks) -> Resolved {
         let Seen {
             observed, conflict, ..
         } = seen;
         let remembered = self.plans.record(tick.now);
-        let resolved = scaling::resolve(observed, conflict, &tick.settings, remembered, tick.now);
-        self.ask_for_past(observed, &resolved, tick, past);
-        self.measure(observed, &resolved, tick);
+        let mut resolved =
+            scaling::resolve(observed, conflict, &tick.settings, remembered, tick.now);
+        self.ask_for_past(observed, &resolved, tick, &mut asks.past);
+        self.carriers.see(&observed.pods.members, tick.now);
+        if let Some(target) = &resolved.target {
+            let measured = measured(observed, &target.signals, tick, &mut asks.wanted);
+            if tick.has_past {
+                self.ask_for_past_of_queries(&measured.queries, asks);
+            }
+            let problems = self.measure(observed, &target.signals, measured, tick);
+            resolved.problems.extend(problems);
+        }
         resolved
+    }
+
+    /// Takes a part of the past of a signal; one that breaks the target costs it all that it knows.
+    pub(super) fn take_past(
+        &mut self,
+        target: &TargetRef,
+        signal: &Signal,
+        (resolution, points): (Resolution, &Points),
+        now: Timestamp,
+    ) {
+        let points = points.iter().copied();
+        let filled = caught(|| self.tracker.refill(signal, resolution, points, now));
+        if let Err(error) = filled {
+            tracing::error!(%target, %error, "a past breaks its target, which goes without");
+            *self = Self {
+                refill: Some(RefillState::Done),
+                tick: self.tick,
+                ..Self::default()
+            };
+        }
+    }
+
+    /// Sees to it that the past of a query is asked for once, whichever Pods it names later.
+    fn ask_for_past_of_queries(&mut self, queries: &[(Signal, Arc<str>)], asks: &mut Asks) {
+        self.past_queries
+            .retain(|(known, _)| queries.iter().any(|(signal, _)| signal == known));
+        for (signal, query) in queries {
+            if self.past_queries.iter().any(|(known, _)| known == signal) {
+                continue;
+            }
+            self.past_queries.push((signal.clone(), Arc::clone(query)));
+            asks.past_queries.push(Arc::clone(query));
+        }
+    }
+
+    /// Takes the loads that have just become known, each for the time that it is of. Gives the signals
+    /// that cannot be had.
+    fn measure(
+        &mut self,
+        observed: &Observed,
+        signals: &[ScaledSignal],
+        measured: Measured,
+        tick: &Tick<'_>,
+    ) -> Vec<Problem> {
+        self.follow_scopes(signals);
+        self.tracker.forget_but(signals);
+        let Measured {
+            readings,
+            answers,
+            queries: _,
+            problems,
+        } = measured;
+        let observation = Observation {
+            pods: &observed.pods.members,
+            carriers: &self.carriers,
+            readings,
+        };
+        for ScaledSignal { signal, scope, .. } in signals {
+            let load = observation.load(signal, *scope);
+            let Some((load, asked)) = load.zip(answers.of(signal)) else {
+                continue;
+            };
+            if self.answers.take(signal, asked, tick.now) {
+                // It is finite and not negative; one that is older than the history tells nothing.
+                let _ = self.tracker.measure(signal, &load, tick.now);
+            }
+        }
+        problems
+    }
+
+    /// Forgets the past of signals whose values mean another load than at the tick before.
+    fn follow_scopes(&mut self, signals: &[ScaledSignal]) {
+        for ScaledSignal { signal, scope, .. } in signals {
+            let known = self.of_each_pod.iter().position(|of| of == signal);
+            match (scope, known) {
+                (ValueScope::Whole, Some(place)) => drop(self.of_each_pod.swap_remove(place)),
+                (ValueScope::EachPod, None) => self.of_each_pod.push(signal.clone()),
+                (ValueScope::Whole, None) | (ValueScope::EachPod, Some(_)) => continue,
+            }
+            self.tracker.forget(signal);
+        }
     }
 
     /// Sees to it that the past of a new target is asked for, where there is one to be had.
@@ -59,24 +163,5 @@ impl TargetState {
             past.insert(observed.namespace.as_ref().into(), self.tick);
         }
         self.refill = Some(state);
-    }
-
-    /// Takes the load that has just become known, for the time that it is of.
-    fn measure(&mut self, observed: &Observed, resolved: &Resolved, tick: &Tick<'_>) {
-        let members = &observed.pods.members;
-        self.carriers.see(members, tick.now);
-        let Some((target, sample)) = resolved.target.as_ref().zip(tick.sample) else {
-            return;
-        };
-        let signals = target.signals.iter().map(|scaled| &scaled.signal);
-        let namespace = &observed.namespace;
-        let observation = sample.observe(namespace, members, &self.carriers, signals.clone());
-        for signal in signals {
-            let load = observation.load(signal);
-            if let Some(load) = load.filter(|_| self.answers.take(signal, sample, tick.now)) {
-                // It is finite and not negative; one that is older than the history tells nothing.
-                let _ = self.tracker.measure(signal, &load, tick.now);
-            }
-        }
     }
 }

@@ -9,14 +9,18 @@ use super::isolated::{Step, breaks};
 use super::*;
 use crate::controller::scaling::plans::Plans;
 use crate::controller::scaling::{Samples, Traces, trace};
-use crate::metrics::Round;
+use crate::metrics::signals::SignalReadings;
+use crate::metrics::{Entry, MetricsError, Round};
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::placement::usage::{PodName, UsageSample};
 use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::hpa::{MetricsApi, Reading};
+use evenkeel_core::scaling::sample::ValueSample;
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::annotations::SCALING;
+use evenkeel_kubernetes::metric_query::MetricQuery;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::plan::scaling::{Pods, Settings, TargetRef};
+use evenkeel_kubernetes::plan::scaling::{Pods, Queries, Settings, TargetRef};
 use evenkeel_kubernetes::plan::{Operation, Write};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::scaling_policy::Predict;
@@ -128,11 +132,13 @@ impl Three {
                 predict: Predict::Auto,
                 interval: SignedDuration::from_secs(15),
                 max_age: SignedDuration::from_mins(3),
+                queries: Queries::Any,
             },
             shared: &Shared::default(),
             sample: None,
             decides: true,
             plans: &Plans::Decisions("pod-a".to_owned()),
+            signals: &SignalReadings::default(),
             has_past: false,
             traces: &self.traces,
             crons: &[],
@@ -253,11 +259,13 @@ impl Measured {
                 predict: Predict::Auto,
                 interval: SignedDuration::from_secs(15),
                 max_age: SignedDuration::from_secs(90),
+                queries: Queries::Any,
             },
             shared: &Shared::default(),
             sample: sample.as_deref(),
             decides: true,
             plans: &Plans::Nothing,
+            signals: &SignalReadings::default(),
             has_past: false,
             traces: &self.traces,
             crons: &[],
@@ -346,4 +354,159 @@ fn after_the_clock_was_set_back_answers_are_measurements_again() {
         measured.tick(at + 7);
     }
     assert_eq!(measured.loads(), [(0, 1000.0), (15, 1000.0)]);
+}
+
+/// One target with an HPA by the length of a queue, and the answers to its question.
+struct Queue {
+    targets: Targets,
+    traces: Traces,
+    readings: SignalReadings,
+    target: Observed,
+}
+
+impl Queue {
+    fn new() -> Self {
+        let mut target = observed("a", "recommend");
+        let metric = json!({"type": "External", "external": {"metric": {"name": "queue"},
+            "target": {"type": "AverageValue", "averageValue": "10"}}});
+        let hpa = json!({
+            "metadata": {"name": "a", "namespace": "shop", "uid": "a",
+                "annotations": {SCALING: "recommend"}},
+            "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"},
+                "minReplicas": 2, "maxReplicas": 10, "metrics": [metric]},
+            "status": {"currentReplicas": 4, "desiredReplicas": 4},
+        });
+        target.autoscaler = Some(Arc::new(serde_json::from_value(hpa).unwrap()));
+        Self {
+            targets: Targets::default(),
+            traces: Traces::default(),
+            readings: SignalReadings::default(),
+            target,
+        }
+    }
+
+    /// The answer of the time `asked`, or what went wrong since.
+    fn answer(&mut self, query: &MetricQuery, asked: i64, outcome: Result<i64, MetricsError>) {
+        let mut reading = self.readings.get(query).cloned().unwrap_or_default();
+        match outcome {
+            Ok(value) => {
+                let timestamp = second(asked);
+                let value = value * 1000;
+                let sample = Reading::Series(vec![ValueSample { timestamp, value }]);
+                let value = Arc::new(sample);
+                let fetched_at = second(asked);
+                reading.answer = Some(Entry { value, fetched_at });
+                reading.error = None;
+            }
+            Err(error) => reading.error = Some(Arc::new(error)),
+        }
+        self.readings = [(query.clone(), reading)].into_iter().collect();
+    }
+
+    fn tick(&mut self, at: i64) -> Ticked {
+        let tick = Tick {
+            now: second(at),
+            settings: Settings {
+                mode: Mode::Recommend,
+                predict: Predict::Auto,
+                interval: SignedDuration::from_secs(15),
+                max_age: SignedDuration::from_secs(90),
+                queries: Queries::Presets,
+            },
+            shared: &Shared::default(),
+            sample: None,
+            decides: true,
+            plans: &Plans::Decisions("pod-a".to_owned()),
+            signals: &self.readings,
+            has_past: false,
+            traces: &self.traces,
+        };
+        self.targets.tick(std::slice::from_ref(&self.target), &tick)
+    }
+
+    fn loads(&self) -> Vec<f64> {
+        let key = trace::Key {
+            namespace: "shop".into(),
+            kind: "HorizontalPodAutoscaler".into(),
+            name: "a".into(),
+        };
+        let points = self.traces.points(&key, "external/queue").unwrap();
+        points.iter().filter_map(|point| point.load).collect()
+    }
+}
+
+#[test]
+fn a_signal_of_its_own_is_asked_at_each_tick_and_taken_once_for_the_time_it_was_asked() {
+    let mut queue = Queue::new();
+    let first = queue.tick(7);
+    let [query] = &first.asks.wanted[..] else {
+        panic!("{:?}", first.asks.wanted);
+    };
+    assert_eq!(query.api(), MetricsApi::External);
+    queue.answer(query, 8, Ok(40));
+    for (at, load) in [(22, 40.0), (37, 40.0)] {
+        let ticked = queue.tick(at);
+        assert_eq!(ticked.asks.wanted, first.asks.wanted, "it is wanted anew");
+        let shown = &ticked.shown[0].status.loads[0];
+        assert_eq!(
+            (&*shown.resource, shown.now),
+            ("external/queue", Some(load))
+        );
+    }
+    assert_eq!(queue.loads(), [40.0], "it is one measurement");
+    queue.answer(query, 38, Ok(-5));
+    queue.tick(52);
+    assert_eq!(
+        queue.loads(),
+        [40.0, 0.0],
+        "a negative external metric is 0"
+    );
+}
+
+#[test]
+fn an_outage_of_a_signal_takes_no_replicas_away_and_is_told() {
+    let mut queue = Queue::new();
+    let query = queue.tick(7).asks.wanted.remove(0);
+    queue.answer(&query, 8, Ok(40));
+    queue.tick(22);
+    let mut told = Vec::new();
+    for at in (37..600).step_by(15) {
+        let status = 503;
+        let excerpt = "down".to_owned();
+        queue.answer(&query, at, Err(MetricsError::Status { status, excerpt }));
+        let ticked = queue.tick(at);
+        let shown = &ticked.shown[0].status;
+        assert_eq!(shown.decided, Some(4), "as many as there are, at {at}");
+        told.extend(events(&ticked));
+    }
+    assert_eq!(queue.loads(), [40.0], "an error is no zero");
+    assert_eq!(told, ["SignalUnknown", "MetricsUnavailable"]);
+}
+
+#[test]
+fn a_signal_that_comes_to_mean_another_load_begins_anew() {
+    let mut queue = Queue::new();
+    let query = queue.tick(7).asks.wanted.remove(0);
+    queue.answer(&query, 8, Ok(40));
+    queue.tick(22);
+    let state = |queue: &Queue| {
+        let states = queue.targets.states.values();
+        states.map(|state| state.tracker.bytes()).sum::<usize>()
+    };
+    let remembered = state(&queue);
+    let target = json!({"type": "Value", "value": "10"});
+    let mut hpa = queue.target.autoscaler.as_deref().unwrap().clone();
+    let metric = json!([{"type": "External", "external": {"metric": {"name": "queue"},
+        "target": target}}]);
+    hpa.spec.metrics = serde_json::from_value(metric).unwrap();
+    queue.target.autoscaler = Some(Arc::new(hpa));
+    queue.tick(37);
+    assert!(
+        state(&queue) < remembered,
+        "the past of the other figure is gone"
+    );
+    queue.answer(&query, 38, Ok(12));
+    let shown = queue.tick(52);
+    let load = shown.shown[0].status.loads[0].now;
+    assert_eq!(load, Some(12.0), "12 for each ready Pod, and one is ready");
 }

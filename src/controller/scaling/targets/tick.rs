@@ -1,15 +1,19 @@
 //! Everything that one tick over all targets reads, and the work that it leaves.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::key::Key;
 use crate::controller::scaling::board::BoardEntry;
 use crate::controller::scaling::cron_tally::CronTally;
 use crate::controller::scaling::plans::Plans;
-use crate::controller::scaling::refill::Asked;
+use crate::controller::scaling::refill::{Asked, Wish};
 use crate::controller::scaling::samples::Sample;
 use crate::controller::scaling::trace::Traces;
+use crate::metrics::signals::SignalReadings;
 use evenkeel_core::forecast::Shared;
+use evenkeel_kubernetes::metric_query::MetricQuery;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::scaling::Settings;
@@ -23,6 +27,8 @@ pub(in crate::controller::scaling) struct Tick<'a> {
     pub(in crate::controller::scaling) shared: &'a Shared,
     /// The newest round of measurements, unless it is too old to hold.
     pub(in crate::controller::scaling) sample: Option<&'a Sample>,
+    /// The newest answers to the questions of single targets.
+    pub(in crate::controller::scaling) signals: &'a SignalReadings,
     /// True where this tick decides, and does not only measure.
     pub(in crate::controller::scaling) decides: bool,
     pub(in crate::controller::scaling) plans: &'a Plans,
@@ -38,8 +44,7 @@ pub(in crate::controller::scaling) struct Tick<'a> {
 pub(in crate::controller::scaling) struct Ticked {
     pub(in crate::controller::scaling) writes: Vec<Write>,
     pub(in crate::controller::scaling) shown: Vec<BoardEntry>,
-    /// Namespaces with targets whose past is not known.
-    pub(in crate::controller::scaling) past: Asked,
+    pub(in crate::controller::scaling) asks: Asks,
     /// Targets whose bounds somebody contests.
     pub(in crate::controller::scaling) contested: Vec<Contested>,
     /// Targets whose bounds are still to be put back, where that is what is planned.
@@ -49,6 +54,26 @@ pub(in crate::controller::scaling) struct Ticked {
     /// The targets that rest since their work panicked.
     pub(in crate::controller::scaling) quarantined: usize,
     pub(in crate::controller::scaling) crons: CronTally,
+}
+
+/// What targets want to know.
+#[derive(Debug, Default)]
+pub(in crate::controller::scaling) struct Asks {
+    /// Namespaces with targets whose past is not known.
+    pub(in crate::controller::scaling) past: Asked,
+    /// Queries of targets whose past is not known.
+    pub(in crate::controller::scaling) past_queries: Vec<Arc<str>>,
+    /// The questions that belong to one target each.
+    pub(in crate::controller::scaling) wanted: Vec<MetricQuery>,
+}
+
+impl Asks {
+    /// The past that is wished for.
+    pub(in crate::controller::scaling) fn wishes(self) -> impl Iterator<Item = Wish> {
+        let namespaces = self.past.into_iter();
+        let namespaces = namespaces.map(|(namespace, tick)| Wish::Namespace(namespace, tick));
+        namespaces.chain(self.past_queries.into_iter().map(Wish::Query))
+    }
 }
 
 /// A target whose bounds somebody contests.
@@ -64,7 +89,7 @@ impl Ticked {
         let Self {
             writes,
             shown,
-            past,
+            asks,
             contested,
             restoring,
             bytes,
@@ -73,7 +98,9 @@ impl Ticked {
         } = one;
         self.writes.extend(writes);
         self.shown.extend(shown);
-        self.past.extend(past);
+        self.asks.past.extend(asks.past);
+        self.asks.past_queries.extend(asks.past_queries);
+        self.asks.wanted.extend(asks.wanted);
         self.contested.extend(contested);
         self.restoring += restoring;
         self.bytes += bytes;

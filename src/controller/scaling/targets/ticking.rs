@@ -9,12 +9,11 @@ use super::crons::Crons;
 use super::isolated::{Step, isolated};
 use super::key::{Key, Seen};
 use super::state::TargetState;
-use super::tick::{Contested, Tick, Ticked};
+use super::tick::{Asks, Contested, Tick, Ticked};
 use crate::api::history::ForecastBand;
 use crate::api::scaling::{ObjectName, TargetStatus};
 use crate::controller::scaling::board::BoardEntry;
 use crate::controller::scaling::plans::{Decided, Plans};
-use crate::controller::scaling::refill::Asked;
 use crate::controller::scaling::show::{self, Picture};
 use crate::controller::scaling::trace;
 use evenkeel_core::panicked::{Panicked, caught};
@@ -68,7 +67,7 @@ impl<'a> TickingTarget<'a> {
         mut state: Box<TargetState>,
         seen: Seen<'a>,
         tick: &Tick<'_>,
-        past: &mut Asked,
+        asks: &mut Asks,
     ) -> Self {
         let now = tick.now;
         state.quarantine = state.quarantine.take().filter(|one| !one.is_mended(now));
@@ -76,7 +75,7 @@ impl<'a> TickingTarget<'a> {
         let resting = resting.and_then(|one| one.holds(seen.observed, now).then_some(&*one));
         let resolved = match resting {
             Some(quarantine) => Ok(refused(quarantine, seen, tick)),
-            None => isolated(&key, Step::Begin, || state.begin(seen, tick, past)),
+            None => isolated(&key, Step::Begin, || state.begin(seen, tick, asks)),
         };
         match resolved {
             Ok(resolved) => Self {

@@ -2,7 +2,7 @@
 
 use evenkeel_label_selector::{SelectorError, go_syntax};
 
-use crate::scaling::signal::{ObjectReference, ResourceName, Signal};
+use crate::scaling::signal::{ObjectReference, PromQl, ResourceName, Signal};
 
 /// The API that serves a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,6 +153,8 @@ fn unread(signal: &Signal, namespace: &str, error: &ReadError) -> String {
             let metric = &metric.name;
             format!("unable to get external metric {namespace}/{metric}/{selector}: {error}")
         }
-        Signal::PromQl(query) => format!("unable to get the value of {query}: {error}"),
+        Signal::PromQl(PromQl { query, .. }) => {
+            format!("unable to get the value of {query}: {error}")
+        }
     }
 }

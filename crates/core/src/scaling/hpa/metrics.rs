@@ -6,7 +6,7 @@ use super::error::ReplicasError;
 use super::replicas::{Proposal, ReplicaCalculator};
 use super::spec::MetricSpec;
 use super::status::{CurrentValue, MetricStatus};
-use crate::scaling::signal::{ResourceName, Signal, Target};
+use crate::scaling::signal::{PromQl, ResourceName, Signal, Target};
 use crate::units::{Quantity, QuantityFormat};
 
 /// The proposals of the metrics.
@@ -151,7 +151,9 @@ fn failure(signal: &Signal, target: Option<Target>, error: &ReplicasError) -> Me
             (error.to_string(), of_object(&metric.name, target, error))
         }
         Signal::External(metric) => (error.to_string(), of_external(&metric.name, target, error)),
-        Signal::PromQl(query) => (error.to_string(), of_external(query, target, error)),
+        Signal::PromQl(PromQl { query, .. }) => {
+            (error.to_string(), of_external(query, target, error))
+        }
     };
     MetricFailure {
         reason,
@@ -211,7 +213,7 @@ fn name(signal: &Signal, target: Option<Target>) -> String {
             let selector = go_syntax(metric.selector.as_ref());
             format!("external metric {}({selector})", metric.name)
         }
-        Signal::PromQl(query) => format!("PromQL query {query}"),
+        Signal::PromQl(PromQl { query, .. }) => format!("PromQL query {query}"),
     }
 }
 

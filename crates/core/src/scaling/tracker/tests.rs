@@ -10,6 +10,7 @@ use crate::scaling::horizon::{Horizon, Lead};
 use crate::scaling::hpa::{ScaleEvents, Settings, Tolerances, legacy_scale_up_limit};
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::scale_up_limit;
+use crate::scaling::signal::ValueScope;
 use crate::scaling::sum::Certainty;
 use crate::scaling::{Bounds, Grounds, LimitedBy, ScaleDown};
 use crate::units::Ratio;
@@ -37,6 +38,7 @@ fn signals() -> [ScaledSignal; 1] {
     [ScaledSignal {
         signal: Signal::CPU,
         capacity: PodCapacity::new(500.0, target).unwrap(),
+        scope: ValueScope::Whole,
         is_forecast: true,
     }]
 }
@@ -585,6 +587,7 @@ fn without_an_autoscaler_its_rule_reacts_and_blindness_takes_nothing_away() {
         is_forecast: signal == Signal::CPU,
         signal,
         capacity,
+        scope: ValueScope::Whole,
     });
     let policy = Policy {
         mode: Mode::Recommend,
@@ -737,4 +740,27 @@ fn a_clock_that_was_set_back_a_little_forgets_nothing() {
     run.measured(95, hill(95));
     let report = run.measured(100, hill(100));
     assert!(report.loads[0].model.unwrap().at_horizon.is_some());
+}
+
+#[test]
+fn what_a_target_scales_by_no_more_is_forgotten_once_it_is_much() {
+    let signal = |index: usize| Signal::Resource(format!("r{index}").as_str().into());
+    let scaled = |index| ScaledSignal {
+        signal: signal(index),
+        ..signals()[0].clone()
+    };
+    let mut tracker = Tracker::default();
+    for index in 0..6 {
+        let at = time(0);
+        let sample = LoadSample::of_moment(1.0, at);
+        tracker.measure(&signal(index), &sample, at).unwrap();
+    }
+    let known = |tracker: &Tracker| tracker.loads.len();
+    tracker.forget_but(&[scaled(0), scaled(1)]);
+    assert_eq!(known(&tracker), 6, "metrics are taken away and given back");
+    tracker.forget_but(&[scaled(5)]);
+    assert_eq!(known(&tracker), 1);
+    assert_eq!(tracker.loads[0].signal, signal(5));
+    tracker.forget(&signal(5));
+    assert_eq!(known(&tracker), 0);
 }

@@ -8,7 +8,7 @@ use crate::scaling::decision::{Decision, Floor};
 use crate::scaling::horizon::Horizon;
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::input::Estimate;
-use crate::scaling::signal::Signal;
+use crate::scaling::signal::{Signal, ValueScope};
 
 /// A signal that a target scales by, with the load that one Pod is to carry.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +16,8 @@ pub struct ScaledSignal {
     pub signal: Signal,
     /// The load that one Pod is to carry, in the base unit of the signal.
     pub capacity: PodCapacity,
+    /// What a value of the signal for the whole target is the value of.
+    pub scope: ValueScope,
     /// True where the load is forecast, and not only reacted to.
     pub is_forecast: bool,
 }

@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use super::observed::Observed;
 use super::problem::Problem;
+use super::query;
 use super::requested::RequestedPolicy;
-use crate::autoscaler::{OBSERVED, ObservedMetric};
+use super::settings::Queries;
+use crate::autoscaler::ObservedMetric;
 use evenkeel_core::scaling::hpa::request;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::pod::PodFacts;
@@ -18,29 +20,43 @@ use evenkeel_core::scaling::sum;
 use evenkeel_core::scaling::tracker::ScaledSignal;
 use evenkeel_core::units::{Ratio, count_as_f64};
 
-/// The signals of a target; those without a capacity are added to `problems`.
+/// The signals of a target; those that are refused or without a capacity are added to `problems`.
 ///
 /// # Errors
 /// No signal that is observed, or none with a capacity.
 pub(super) fn scaled_signals(
     observed: &Observed,
     requested: &RequestedPolicy,
+    queries: Queries,
     problems: &mut Vec<Problem>,
 ) -> Result<Vec<ScaledSignal>, Problem> {
     let metrics = metrics(observed, requested);
     if metrics.is_empty() {
-        return Err(Problem::NoResourceMetric);
+        return Err(Problem::NoMetric);
     }
     let members = &observed.pods.members;
     let forecasts_all = requested.policy.predict_memory == Some(true);
-    let mut signals = Vec::with_capacity(metrics.len());
+    let mut signals: Vec<ScaledSignal> = Vec::with_capacity(metrics.len());
     let mut without = None;
     for ObservedMetric { signal, target } in metrics {
+        if let Err(why) = query::accepted(&signal, observed, queries) {
+            let why = why.to_owned();
+            let signal = Box::new(signal);
+            without = without.or(Some(Problem::SignalUnknown { signal, why }));
+            continue;
+        }
+        let scope = target.scope();
+        // One past cannot be that of two figures: the other of them is left to the HPA.
+        let other = |known: &ScaledSignal| known.signal == signal && known.scope != scope;
+        if signals.iter().any(other) {
+            continue;
+        }
         match capacity(&signal, target, members) {
             Some(capacity) => signals.push(ScaledSignal {
                 is_forecast: signal.is_conserved() || forecasts_all,
                 signal,
                 capacity,
+                scope,
             }),
             None if members.is_empty() => {}
             None => without = without.or(Some(Problem::NoRequests(Box::new(signal)))),
@@ -53,17 +69,30 @@ pub(super) fn scaled_signals(
     Ok(signals)
 }
 
-/// The metrics of the target whose load is observed.
+/// The metrics of the target whose load is observed: those of its HPA or its annotation, and the load
+/// that it names beside them.
 fn metrics(observed: &Observed, requested: &RequestedPolicy) -> Vec<ObservedMetric> {
-    if let Some(autoscaler) = &observed.autoscaler {
-        return autoscaler.spec.metrics.observed().collect();
-    }
-    let utilisation = requested.policy.target.unwrap_or_default();
-    let metrics = OBSERVED.into_iter().filter_map(|signal| {
-        let target = Target::Utilization(utilisation.of(&signal)?);
-        Some(ObservedMetric { signal, target })
+    let policy = &requested.policy;
+    let named = policy.query.as_ref().map(|query| ObservedMetric {
+        signal: query.signal.clone(),
+        target: Target::AverageValue(query.target),
     });
-    metrics.collect()
+    let metrics: Vec<_> = match &observed.autoscaler {
+        Some(autoscaler) => autoscaler.spec.metrics.observed().collect(),
+        None if policy.target.is_none() && named.is_some() => Vec::new(),
+        None => {
+            let utilisation = policy.target.unwrap_or_default();
+            let of = |signal: Signal| {
+                let target = Target::Utilization(utilisation.of(&signal)?);
+                Some(ObservedMetric { signal, target })
+            };
+            [Signal::CPU, Signal::MEMORY]
+                .into_iter()
+                .filter_map(of)
+                .collect()
+        }
+    };
+    metrics.into_iter().chain(named).collect()
 }
 
 /// The load that one Pod is to carry: a share of the mean request, or a fixed value, which is as a
@@ -71,8 +100,9 @@ fn metrics(observed: &Observed, requested: &RequestedPolicy) -> Vec<ObservedMetr
 fn capacity(signal: &Signal, target: Target, pods: &[Arc<PodFacts>]) -> Option<PodCapacity> {
     let (request, share) = match target {
         Target::Utilization(percent) => (mean_request(pods, signal)?, f64::from(percent) / 100.0),
-        Target::AverageValue(milli) => (sum::in_base_unit(signal, milli), 1.0),
-        Target::Value(_) => return None,
+        Target::AverageValue(milli) | Target::Value(milli) => {
+            (sum::in_base_unit(signal, milli), 1.0)
+        }
     };
     PodCapacity::new(request, Ratio::new(share).ok()?).ok()
 }

@@ -101,7 +101,7 @@ fn forecast_trusted(loads: &[LoadReport]) -> Option<Condition> {
 
 /// The condition of one load by itself.
 fn trust_of(load: &LoadReport, model: &ModelReport) -> Condition {
-    let signal = &load.signal;
+    let signal = load.signal.label();
     if model.at_horizon.is_some() {
         let trust = model.trust;
         let message = format!("{signal}: {} {trust}", model.name);
@@ -128,7 +128,7 @@ fn metrics_available(loads: &[LoadReport], circumstances: &Circumstances<'_>) ->
     }
     let names = |of: fn(&LoadReport) -> bool| {
         let named = loads.iter().filter(|load| of(load));
-        let named: Vec<_> = named.map(|load| load.signal.to_string()).collect();
+        let named: Vec<_> = named.map(|load| load.signal.label()).collect();
         named.join(" and ")
     };
     let stale = names(|load| !load.fresh && !load.is_estimated);

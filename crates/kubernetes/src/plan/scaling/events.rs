@@ -20,7 +20,7 @@ use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::tracker::TickReport;
 
 /// The types of the conditions whose begin is a Warning.
-const WARNED: [&str; 11] = [
+const WARNED: [&str; 12] = [
     FLOOR_CONTESTED,
     RECORD_DAMAGED,
     "TargetConflict",
@@ -28,10 +28,11 @@ const WARNED: [&str; 11] = [
     "InvalidBounds",
     "NoAutoscaler",
     "ScaleDownDisabled",
-    "NoResourceMetric",
+    "NoMetric",
     "NoRequests",
     "NoWorkload",
     "Quarantined",
+    "SignalUnknown",
 ];
 
 /// The Events of one plan, as they are collected.

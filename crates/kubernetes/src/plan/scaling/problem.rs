@@ -22,10 +22,12 @@ pub enum Problem {
     NoAutoscaler,
     /// Its HPA never scales in, so that a raised floor could never come down again.
     ScaleDownDisabled,
-    /// The HPA scales by no metric that is measured here.
-    NoResourceMetric,
+    /// The HPA scales by no metric whose value and target can be known.
+    NoMetric,
     /// Its Pods request nothing of a resource that it scales by a share of.
     NoRequests(Box<Signal>),
+    /// A signal that it scales by cannot be had, and why.
+    SignalUnknown { signal: Box<Signal>, why: String },
     /// The workload is not there.
     NoWorkload(Box<TargetRef>),
     /// Its user has paused the ScaledObject.
@@ -39,17 +41,18 @@ pub enum Problem {
 
 impl Problem {
     /// The types of the conditions of all problems.
-    pub(super) const KINDS: [&'static str; 10] = [
+    pub(super) const KINDS: [&'static str; 11] = [
         "TargetConflict",
         "BoundsMissing",
         "InvalidBounds",
         "NoAutoscaler",
         "ScaleDownDisabled",
-        "NoResourceMetric",
+        "NoMetric",
         "NoRequests",
         "NoWorkload",
         "Paused",
         "Quarantined",
+        "SignalUnknown",
     ];
 
     /// The type of the condition, and the reason of the Event.
@@ -61,11 +64,12 @@ impl Problem {
             Self::InvalidBounds(_) => 2,
             Self::NoAutoscaler => 3,
             Self::ScaleDownDisabled => 4,
-            Self::NoResourceMetric => 5,
+            Self::NoMetric => 5,
             Self::NoRequests(_) => 6,
             Self::NoWorkload(_) => 7,
             Self::Paused => 8,
             Self::Quarantined { .. } => 9,
+            Self::SignalUnknown { .. } => 10,
         }]
     }
 }
@@ -88,10 +92,11 @@ impl fmt::Display for Problem {
                 "behavior.scaleDown.selectPolicy is Disabled: what a floor adds could never go \
                  again; it is recommended only",
             ),
-            Self::NoResourceMetric => f.write_str(
-                "the HorizontalPodAutoscaler scales by no metric of type Resource of cpu or memory",
+            Self::NoMetric => f.write_str(
+                "the HorizontalPodAutoscaler scales by no metric of a known type with a target above zero",
             ),
             Self::NoRequests(signal) => write!(f, "the Pods request no {signal}"),
+            Self::SignalUnknown { signal, why } => write!(f, "{}: {why}", signal.label()),
             Self::NoWorkload(target) => write!(f, "{target} is not there"),
             Self::Paused => f.write_str("the ScaledObject is paused"),
             Self::Quarantined { panicked, until } => write!(

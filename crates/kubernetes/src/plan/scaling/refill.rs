@@ -3,13 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::target_ref::TargetRef;
-use crate::kinds::Kind;
-
-/// Kinds whose Pods tell by their names which workload they belong to.
-const NAMED_BY_WORKLOAD: [Kind; 2] = [Kind::Deployment, Kind::StatefulSet];
-
-/// The longest name of a Deployment whose Pods' names are not cut short.
-const LONGEST_NAME: usize = 46;
+use crate::pod_names;
 
 /// The state of the refill of a target's past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,11 +22,10 @@ pub enum RefillState {
 /// The first state of a target of this workload; `has_past` where there is a database to ask.
 #[must_use]
 pub fn begin(workload: &TargetRef, has_past: bool) -> RefillState {
-    let kind = workload.object().kind();
-    let by_name = kind.is_some_and(|kind| NAMED_BY_WORKLOAD.contains(&kind));
+    let ending = pod_names::ending(workload.object().kind(), workload.name());
     if !has_past {
         RefillState::NoPrometheus
-    } else if !by_name || workload.name().len() > LONGEST_NAME {
+    } else if ending.is_none() {
         RefillState::NotByName
     } else {
         RefillState::Running

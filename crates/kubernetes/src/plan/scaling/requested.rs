@@ -32,7 +32,7 @@ impl RequestedPolicy {
             // The user is warned of refused values where the object is watched.
             let (policy, _) = ScalingPolicy::parse(&metadata.annotations);
             requested.asks |= policy.asks_for_scaling();
-            requested.policy = requested.policy.or(policy);
+            requested.policy = std::mem::take(&mut requested.policy).or(policy);
         }
         requested
     }

@@ -17,6 +17,19 @@ pub struct Settings {
     pub interval: SignedDuration,
     /// The age from which a measurement no longer counts.
     pub max_age: SignedDuration,
+    /// The loads that annotations may name.
+    pub queries: Queries,
+}
+
+/// The loads that annotations may name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Queries {
+    /// Those that every source of measurements tells: there is no Prometheus.
+    Measured,
+    /// The presets as well, by queries that are not their author's.
+    Presets,
+    /// Any PromQL, asked with Evenkeel's own rights.
+    Any,
 }
 
 impl Default for Settings {
@@ -27,6 +40,8 @@ impl Default for Settings {
             // As the HPA controller looks at its objects.
             interval: SignedDuration::from_secs(15),
             max_age: max_age::DEFAULT,
+            // The configuration asks a Prometheus unless it says otherwise.
+            queries: Queries::Presets,
         }
     }
 }

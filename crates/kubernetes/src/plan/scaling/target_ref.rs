@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use crate::kinds::Kind;
+use crate::kinds::{Kind, guessed_plural};
 use crate::object_ref::ObjectRef;
 
 /// A workload by group, version, resource, namespace, name and the subresource `scale`, with the
@@ -25,7 +25,7 @@ impl TargetRef {
                 ObjectRef {
                     group: group.to_owned().into(),
                     version: version.to_owned().into(),
-                    resource: format!("{}s", kind.to_ascii_lowercase()).into(),
+                    resource: guessed_plural(kind).into(),
                     namespace: Some(namespace.to_owned()),
                     name: name.to_owned(),
                     subresource: None,

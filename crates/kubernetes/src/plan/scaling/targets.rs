@@ -159,7 +159,7 @@ pub fn resolve(
             (resolved.target, resolved.problems) = (Some(target), problems);
         }
         // Who opted in to be placed did not ask for recommendations on what has none.
-        Err(Problem::NoResourceMetric) if !requested.by_anybody(observed) => {
+        Err(Problem::NoMetric) if !requested.by_anybody(observed) => {
             resolved.mode = Mode::Off;
         }
         Err(problem) => resolved.problems.push(problem),
@@ -210,7 +210,12 @@ impl Rules<'_> {
         let current = self
             .current()
             .ok_or_else(|| Problem::NoWorkload(Box::new(target.clone())))?;
-        let signals = scaled_signals(self.observed, self.requested, &mut problems)?;
+        let signals = scaled_signals(
+            self.observed,
+            self.requested,
+            self.settings.queries,
+            &mut problems,
+        )?;
         let target = Target {
             policy: self.policy(mode, bounds),
             models: match self
@@ -256,7 +261,7 @@ impl Rules<'_> {
     /// The user's bounds. Those of an HPA begin with 1: it never takes the last Pod, and KEDA takes
     /// it only from what has nothing to do.
     fn bounds(&self, user: Option<ObjectBounds>) -> Result<Bounds, Problem> {
-        let requested = self.requested.policy;
+        let requested = &self.requested.policy;
         let (min, max) = match user {
             Some(ObjectBounds { min, max }) => (min.unwrap_or(1).max(1), max),
             None => requested

@@ -29,6 +29,7 @@ use evenkeel_core::panicked::Panicked;
 use evenkeel_core::scaling::contribution::Contribution;
 use evenkeel_core::scaling::horizon::{Horizon, Lead};
 use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_core::scaling::signal::ValueScope;
 use evenkeel_core::scaling::tracker::TickReport;
 use evenkeel_core::scaling::{Decision, Grounds, Mode};
 
@@ -44,6 +45,7 @@ fn settings() -> Settings {
         predict: Predict::Auto,
         interval: SignedDuration::from_secs(15),
         max_age: SignedDuration::from_mins(3),
+        queries: Queries::Any,
     }
 }
 
@@ -386,7 +388,7 @@ fn what_is_wrong_is_told_and_nothing_is_raised() {
         (|world| world.requests = None, "NoRequests"),
         (
             |world| world.hpa()["spec"]["metrics"] = json!([]),
-            "NoResourceMetric",
+            "NoMetric",
         ),
         (
             |world| {
@@ -419,6 +421,80 @@ fn what_is_wrong_is_told_and_nothing_is_raised() {
 }
 
 #[test]
+fn every_kind_of_metric_is_a_signal_with_what_one_pod_is_to_carry() {
+    let metric = |name: &str| json!({"name": name});
+    let target = |kind: &str, field: &str, value: Value| json!({"type": kind, field: value});
+    let average = || target("AverageValue", "averageValue", json!("50"));
+    let value = || target("Value", "value", json!("300m"));
+    let service = json!({"apiVersion": "v1", "kind": "Service", "name": "web"});
+    let mut world = World::new();
+    world.hpa()["spec"]["metrics"] = json!([
+        {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": "app",
+            "target": target("Utilization", "averageUtilization", json!(50))}},
+        {"type": "Pods", "pods": {"metric": metric("rps"), "target": average()}},
+        {"type": "Object", "object": {"describedObject": service, "metric": metric("rps"),
+            "target": average()}},
+        {"type": "Object", "object": {"describedObject": service, "metric": metric("latency"),
+            "target": value()}},
+        {"type": "External", "external": {"metric": metric("queue"), "target": average()}},
+        // The same signal with another meaning: one past cannot be that of both.
+        {"type": "External", "external": {"metric": metric("queue"), "target": value()}},
+        {"type": "Resource", "resource": {"name": "nvidia.com/gpu", "target": average()}},
+    ]);
+    world.workload.as_mut().unwrap()["spec"]["selector"] = json!({"matchLabels": {"app": "web"}});
+    let resolved = world.resolve(at(0));
+    assert_eq!(resolved.problems, []);
+    let signals = resolved.target.unwrap().signals;
+    let found: Vec<_> = signals
+        .iter()
+        .map(|one| {
+            let carried = one.capacity.request() * one.capacity.target();
+            (one.signal.to_string(), carried, one.scope)
+        })
+        .collect();
+    let expected = [
+        ("cpu/app", 750.0, ValueScope::Whole),
+        ("pods/rps", 50.0, ValueScope::Whole),
+        ("object/Service/web/rps", 50.0, ValueScope::Whole),
+        ("object/Service/web/latency", 0.3, ValueScope::EachPod),
+        ("external/queue", 50.0, ValueScope::Whole),
+    ];
+    let expected = expected.map(|(name, carried, scope)| (name.to_owned(), carried, scope));
+    assert_eq!(found, expected);
+
+    // Without a selector Pods cannot be asked for; what needs none is forecast all the same.
+    world.workload.as_mut().unwrap()["spec"]["selector"] = Value::Null;
+    let resolved = world.resolve(at(0));
+    let kinds: Vec<_> = resolved.problems.iter().map(Problem::kind).collect();
+    assert_eq!(kinds, ["SignalUnknown"]);
+    assert_eq!(resolved.target.unwrap().signals.len(), 3);
+}
+
+#[test]
+fn a_load_that_an_annotation_names_counts_beside_the_metrics_of_the_hpa() {
+    let mut world = World::new();
+    world.annotate("evenkeel.dev/query", json!("sum(rate(orders_total[2m]))"));
+    world.annotate("evenkeel.dev/query-target", json!("20"));
+    let names = |world: &World| -> Vec<String> {
+        let signals = world.resolve(at(0)).target.unwrap().signals;
+        signals.iter().map(|one| one.signal.to_string()).collect()
+    };
+    assert_eq!(names(&world), ["cpu", "promql/query"]);
+    // Alone it is the only one, also where the share of requests has a default.
+    let mut alone = World::alone(&[
+        (SCALING, "recommend"),
+        ("evenkeel.dev/min-replicas", "1"),
+        ("evenkeel.dev/max-replicas", "9"),
+        ("evenkeel.dev/query", "gpu"),
+        ("evenkeel.dev/query-target", "700m"),
+    ]);
+    assert_eq!(names(&alone), ["promql/gpu"]);
+    let annotations = &mut alone.workload.as_mut().unwrap()["metadata"]["annotations"];
+    annotations["evenkeel.dev/target"] = json!("cpu=70%");
+    assert_eq!(names(&alone), ["cpu", "promql/gpu"]);
+}
+
+#[test]
 fn who_only_opted_in_is_not_told_of_metrics_that_nobody_asked_to_predict() {
     let mut world = World::new();
     world.hpa()["spec"]["metrics"] = json!([]);
@@ -429,7 +505,7 @@ fn who_only_opted_in_is_not_told_of_metrics_that_nobody_asked_to_predict() {
         .namespace
         .insert(SCALING.to_owned(), "recommend".to_owned());
     world.tick(None, 15);
-    assert_eq!(world.reasons(), ["NoResourceMetric"]);
+    assert_eq!(world.reasons(), ["NoMetric"]);
 }
 
 #[test]

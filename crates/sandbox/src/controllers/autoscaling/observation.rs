@@ -1,20 +1,12 @@
 //! The state of one HPA and its target, as the algorithm reads it.
-//!
-//! Only metrics.k8s.io is served here; metrics of other types fail in the words of a cluster that has
-//! no API for them.
-
-use std::collections::BTreeMap;
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler as Object;
 use kube::ResourceExt as _;
 use serde_json::json;
 
 use super::target::{Target, Targets};
-use evenkeel_core::scaling::hpa::{
-    HorizontalPodAutoscaler, MetricSpec, Readings, Scale, ScaleError,
-};
+use evenkeel_core::scaling::hpa::{HorizontalPodAutoscaler, Readings, Scale, ScaleError};
 use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_core::scaling::signal::Signal;
 use evenkeel_kubernetes::autoscaler::{AutoscalerSpec, status};
 use evenkeel_kubernetes::pod_facts::pod_facts;
 use evenkeel_kubernetes::pod_metrics::PodMetricsList;
@@ -58,7 +50,7 @@ impl Observation {
             .map(|usage| usage.of(&hpa.namespace, is_selected));
         let readings = Readings {
             resource: usage.map_err(Clone::clone),
-            others: unserved(&hpa.spec.metrics),
+            ..Readings::default()
         };
         Self {
             autoscalers: targets.autoscalers(selected),
@@ -80,23 +72,6 @@ impl Observation {
             autoscalers: &self.autoscalers,
         }
     }
-}
-
-/// The errors of signals that no API serves.
-fn unserved<T>(metrics: &[MetricSpec]) -> BTreeMap<Signal, Result<T, String>> {
-    let error = |metric: &MetricSpec| {
-        let MetricSpec::Known(signal, _) = metric else {
-            return None;
-        };
-        let error = match signal {
-            Signal::Pods(_) | Signal::Object { .. } => {
-                "no custom metrics API (custom.metrics.k8s.io) registered"
-            }
-            _ => "no external metrics API (external.metrics.k8s.io) registered",
-        };
-        Some((signal.clone(), Err(error.to_owned())))
-    };
-    metrics.iter().filter_map(error).collect()
 }
 
 #[cfg(test)]

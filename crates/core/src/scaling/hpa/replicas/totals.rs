@@ -6,7 +6,6 @@
 
 use super::{Proposal, ReplicaCalculator};
 use crate::scaling::hpa::error::ReplicasError;
-use crate::scaling::pod::PodPhase;
 use crate::scaling::sample::ValueSample;
 use crate::scaling::signal::{Signal, Target};
 use crate::units::{count_as_f64, i64_as_f64, i64_ceil, replicas_ceil};
@@ -99,11 +98,7 @@ impl ReplicaCalculator<'_> {
         if self.pods.is_empty() {
             return Err(ReplicasError::NoPodsToCount);
         }
-        let running = self
-            .pods
-            .iter()
-            .filter(|pod| pod.phase == PodPhase::Running);
-        Ok(running.filter(|pod| pod.is_ready()).count())
+        Ok(self.pods.iter().filter(|pod| pod.serves()).count())
     }
 }
 

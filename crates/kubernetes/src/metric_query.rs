@@ -1,0 +1,390 @@
+//! The questions for signals that no round of measurements answers: each is one target's own, asked
+//! of a metrics API or of Prometheus.
+//!
+//! Paths and selectors are those that the HPA controller asks with, so that an adapter answers both
+//! alike.
+
+use std::sync::Arc;
+
+use evenkeel_core::scaling::hpa::{MetricsApi, Reading};
+use evenkeel_core::scaling::sample::PodSample;
+use evenkeel_core::scaling::signal::{MetricIdentifier, ObjectReference, ResourceName, Signal};
+use evenkeel_label_selector::{LabelSelector, Selector, SelectorError};
+use jiff::Timestamp;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+pub use crate::metric_values::ValuesError;
+
+use crate::excerpt::excerpt;
+use crate::json::ParseError;
+use crate::kinds::Kind;
+use crate::{metric_values, pod_metrics};
+
+/// Everything but what no part of an address gives a meaning to.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
+/// The question for one signal of one target. Two targets with equal questions have one answer.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MetricQuery {
+    pub namespace: Arc<str>,
+    pub subject: MetricSubject,
+}
+
+/// The subject of a question.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MetricSubject {
+    /// What the API server serves, itself or by an adapter.
+    Served(ServedMetric),
+    /// The text of a PromQL query.
+    PromQl(Arc<str>),
+}
+
+/// A metric that is asked for at the API server.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ServedMetric {
+    /// Usage by one container of each Pod that a selector selects.
+    Container {
+        selector: Box<str>,
+        resource: ResourceName,
+        container: String,
+    },
+    /// A custom metric of each Pod that a selector selects.
+    Pods {
+        selector: Box<str>,
+        metric: MetricIdentifier,
+    },
+    /// A custom metric of one object.
+    Object {
+        object: Box<ObjectReference>,
+        metric: MetricIdentifier,
+    },
+    /// An external metric.
+    External(MetricIdentifier),
+}
+
+/// Why a metric cannot be asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    #[error("its selector is none: {0}")]
+    Selector(#[from] SelectorError),
+    /// It would be another path than that of a metric.
+    #[error("{0:?} is no name that a path can hold")]
+    Name(String),
+}
+
+impl QueryError {
+    /// The kind of error, for metrics and conditions.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Selector(_) => "InvalidSelector",
+            Self::Name(_) => "InvalidName",
+        }
+    }
+}
+
+/// The names by which a cluster serves custom metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CustomNames<'a> {
+    /// The version of `custom.metrics.k8s.io`.
+    pub version: &'a str,
+    /// The resource of the described object, such as `ingresses.networking.k8s.io`; nobody reads it
+    /// for other metrics.
+    pub resource: &'a str,
+}
+
+impl MetricQuery {
+    /// The API that answers.
+    #[must_use]
+    pub const fn api(&self) -> MetricsApi {
+        match &self.subject {
+            MetricSubject::Served(served) => served.api(),
+            MetricSubject::PromQl(_) => MetricsApi::Prometheus,
+        }
+    }
+}
+
+impl ServedMetric {
+    /// The question for `signal` of the Pods that `selector` selects; `None` for a signal that is not
+    /// asked for by itself, or that needs a selector where there is none.
+    #[must_use]
+    pub fn of(signal: &Signal, selector: Option<&str>) -> Option<Self> {
+        Some(match signal {
+            Signal::ContainerResource {
+                resource,
+                container,
+            } => Self::Container {
+                selector: selector?.into(),
+                resource: resource.clone(),
+                container: container.clone(),
+            },
+            Signal::Pods(metric) => Self::Pods {
+                selector: selector?.into(),
+                metric: metric.clone(),
+            },
+            Signal::Object { object, metric } => Self::Object {
+                object: object.clone(),
+                metric: metric.clone(),
+            },
+            Signal::External(metric) => Self::External(metric.clone()),
+            Signal::Resource(_) | Signal::PromQl(_) => return None,
+        })
+    }
+
+    /// The API that serves it.
+    #[must_use]
+    pub const fn api(&self) -> MetricsApi {
+        match self {
+            Self::Container { .. } => MetricsApi::Resource,
+            Self::Pods { .. } | Self::Object { .. } => MetricsApi::Custom,
+            Self::External(_) => MetricsApi::External,
+        }
+    }
+
+    /// The path that is asked, with its query.
+    ///
+    /// # Errors
+    /// A selector that is none, or a name that no path holds.
+    pub fn path(&self, namespace: &str, names: CustomNames<'_>) -> Result<String, QueryError> {
+        let space = segment(namespace)?;
+        let custom = format!("/apis/{}/{}", Kind::CustomMetrics.group(), names.version);
+        Ok(match self {
+            Self::Container { selector, .. } => {
+                let base = Kind::PodMetrics.api_version();
+                let query = query(&[("labelSelector", selector)]);
+                format!("/apis/{base}/namespaces/{space}/pods{query}")
+            }
+            Self::Pods { selector, metric } => {
+                let name = segment(&metric.name)?;
+                let own = of_metric(metric)?;
+                let query = query(&[("labelSelector", selector), ("metricLabelSelector", &own)]);
+                format!("{custom}/namespaces/{space}/pods/%2A/{name}{query}")
+            }
+            Self::Object { object, metric } => {
+                let (of, name) = (segment(&object.name)?, segment(&metric.name)?);
+                let query = query(&[("metricLabelSelector", &of_metric(metric)?)]);
+                if object.kind == Kind::Namespace.as_str() {
+                    return Ok(format!("{custom}/namespaces/{of}/metrics/{name}{query}"));
+                }
+                let resource = segment(&names.resource.to_ascii_lowercase())?;
+                format!("{custom}/namespaces/{space}/{resource}/{of}/{name}{query}")
+            }
+            Self::External(metric) => {
+                // The Go client takes the name for a resource, and writes these in lower case.
+                let name = segment(&metric.name.to_lowercase())?;
+                let base = Kind::ExternalMetrics.api_version();
+                let query = query(&[("labelSelector", &of_metric(metric)?)]);
+                format!("/apis/{base}/namespaces/{space}/{name}{query}")
+            }
+        })
+    }
+
+    /// The values in the answer to a question of the time `asked`.
+    ///
+    /// # Errors
+    /// The answer is none, or holds no value.
+    pub fn read(&self, body: &[u8], asked: Timestamp) -> Result<Reading, ValuesError> {
+        match self {
+            Self::Container {
+                resource,
+                container,
+                ..
+            } => of_containers(body, resource, container),
+            Self::Pods { .. } => metric_values::of_pods(body, asked),
+            Self::Object { .. } => metric_values::of_object(body, asked),
+            Self::External(_) => metric_values::of_series(body, asked),
+        }
+    }
+}
+
+/// Usage by one container of each Pod; a Pod that lacks it is not measured.
+fn of_containers(
+    body: &[u8],
+    resource: &ResourceName,
+    container: &str,
+) -> Result<Reading, ValuesError> {
+    let mut samples = Vec::new();
+    let read = pod_metrics::for_each(body, |pod| {
+        let measured = pod.metrics.measurement(resource, Some(container));
+        samples.extend(measured.map(|measurement| PodSample {
+            pod: pod.metrics.pod,
+            measurement,
+        }));
+    });
+    read.map_err(|error| ParseError {
+        path: ".".to_owned(),
+        message: error.to_string(),
+    })?;
+    if samples.is_empty() {
+        return Err(ValuesError::Empty);
+    }
+    Ok(Reading::Pods(samples))
+}
+
+/// The selector of a metric as text; the HPA controller asks for a metric without one as for one with
+/// an empty one.
+fn of_metric(metric: &MetricIdentifier) -> Result<String, QueryError> {
+    let empty = LabelSelector::default();
+    let selector = metric.selector.as_ref().unwrap_or(&empty);
+    Ok(Selector::try_from(selector)?.to_string())
+}
+
+/// One segment of a path, by the API server's own rule for names that become one.
+fn segment(name: &str) -> Result<String, QueryError> {
+    if matches!(name, "" | "." | "..") || name.contains(['/', '%']) {
+        return Err(QueryError::Name(excerpt(name, 60)));
+    }
+    Ok(encoded(name))
+}
+
+fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, ENCODED).to_string()
+}
+
+/// A query of the fields that hold something.
+fn query(fields: &[(&str, &str)]) -> String {
+    let fields = fields.iter().filter(|(_, value)| !value.is_empty());
+    let written: Vec<_> = fields
+        .map(|(name, value)| format!("{name}={}", encoded(value)))
+        .collect();
+    if written.is_empty() {
+        String::new()
+    } else {
+        format!("?{}", written.join("&"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_label_selector::{LabelOperator, LabelSelectorRequirement};
+
+    use super::*;
+
+    fn metric(name: &str, selector: Option<LabelSelector>) -> MetricIdentifier {
+        MetricIdentifier {
+            name: name.to_owned(),
+            selector,
+        }
+    }
+
+    fn labels() -> LabelSelector {
+        LabelSelector {
+            match_labels: [("b".to_owned(), "1".to_owned())].into(),
+            match_expressions: vec![LabelSelectorRequirement {
+                key: "a/x".to_owned(),
+                operator: LabelOperator::In,
+                values: vec!["z".to_owned(), "y".to_owned()],
+            }],
+        }
+    }
+
+    fn object(kind: &str) -> Signal {
+        Signal::Object {
+            object: Box::new(ObjectReference {
+                api_version: "networking.k8s.io/v1".to_owned(),
+                kind: kind.to_owned(),
+                name: "web".to_owned(),
+            }),
+            metric: metric("rps", None),
+        }
+    }
+
+    #[test]
+    fn paths_are_those_of_the_hpa_controller() {
+        let container = Signal::ContainerResource {
+            resource: ResourceName::Cpu,
+            container: "app".to_owned(),
+        };
+        for (signal, path) in [
+            (
+                container,
+                "/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods?labelSelector=app%3Dweb",
+            ),
+            (
+                Signal::Pods(metric("rps", Some(labels()))),
+                "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/pods/%2A/rps\
+                 ?labelSelector=app%3Dweb\
+                 &metricLabelSelector=a%2Fx%20in%20%28y%2Cz%29%2Cb%3D1",
+            ),
+            (
+                object("Ingress"),
+                "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/\
+                 ingresses.networking.k8s.io/web/rps",
+            ),
+            (
+                object("Namespace"),
+                "/apis/custom.metrics.k8s.io/v1beta2/namespaces/web/metrics/rps",
+            ),
+            (
+                Signal::External(metric("Queue|Length", Some(labels()))),
+                "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue%7Clength\
+                 ?labelSelector=a%2Fx%20in%20%28y%2Cz%29%2Cb%3D1",
+            ),
+        ] {
+            let served = ServedMetric::of(&signal, Some("app=web")).unwrap();
+            let names = CustomNames {
+                version: "v1beta2",
+                resource: "ingresses.networking.k8s.io",
+            };
+            assert_eq!(served.path("shop", names).as_deref(), Ok(path));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_no_question() {
+        assert_eq!(ServedMetric::of(&Signal::CPU, Some("a=b")), None);
+        let pods = Signal::Pods(metric("rps", None));
+        assert_eq!(ServedMetric::of(&pods, None), None);
+        let bad = LabelSelectorRequirement {
+            key: "a".to_owned(),
+            operator: "Like".into(),
+            values: Vec::new(),
+        };
+        let selector = LabelSelector {
+            match_expressions: vec![bad],
+            ..LabelSelector::default()
+        };
+        let external = Signal::External(metric("queue", Some(selector)));
+        let served = ServedMetric::of(&external, None).unwrap();
+        let names = CustomNames {
+            version: "v1beta2",
+            resource: "",
+        };
+        let refused = served.path("shop", names).unwrap_err();
+        assert_eq!(refused.reason(), "InvalidSelector");
+        for name in ["", ".", "..", "../../secrets", "a/b", "%2e"] {
+            let external = Signal::External(metric(name, None));
+            let served = ServedMetric::of(&external, None).unwrap();
+            let refused = served.path("shop", names).unwrap_err();
+            assert_eq!(refused.reason(), "InvalidName", "{name}");
+        }
+    }
+
+    #[test]
+    fn one_container_of_each_pod_is_read_and_others_are_not_measured() {
+        let text = include_str!("../../../tests/fixtures/metrics/pod-metrics-list.json");
+        let of = |container: &str| {
+            let served = ServedMetric::Container {
+                selector: "app=web".into(),
+                resource: ResourceName::Cpu,
+                container: container.to_owned(),
+            };
+            served.read(text.as_bytes(), Timestamp::UNIX_EPOCH)
+        };
+        assert_eq!(of("nobody").unwrap_err(), ValuesError::Empty);
+        let list: serde_json::Value = serde_json::from_str(text).unwrap();
+        let container = list["items"][0]["containers"][0]["name"].as_str().unwrap();
+        let Reading::Pods(found) = of(container).unwrap() else {
+            panic!("no Pods");
+        };
+        assert_eq!(
+            Some(&*found[0].pod),
+            list["items"][0]["metadata"]["name"].as_str()
+        );
+        assert!(found[0].measurement.value > 0);
+    }
+}

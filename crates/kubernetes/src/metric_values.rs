@@ -1,0 +1,254 @@
+//! The values in the answers of `custom.metrics.k8s.io` and `external.metrics.k8s.io`.
+//!
+//! A list without a value is an error, as for the HPA controller, and never a zero. A value that does
+//! not say of when it is counts as of when it was asked for; one of the future is no newer than that.
+
+use evenkeel_core::scaling::hpa::Reading;
+use evenkeel_core::scaling::sample::{Measurement, PodSample, ValueSample};
+use evenkeel_core::units::Quantity;
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::json::{self, ParseError, list, null_is_default};
+
+/// The window of a value that does not tell one, as the HPA controller has it.
+const WINDOW: SignedDuration = SignedDuration::from_mins(1);
+
+/// Why an answer has no value to scale by.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ValuesError {
+    /// It is no such list.
+    #[error("the answer is no list of values: {0}")]
+    Malformed(#[from] ParseError),
+    /// A value that is no quantity.
+    #[error("{0:?} is no quantity")]
+    NoQuantity(String),
+    /// There is none.
+    #[error("the answer holds no value")]
+    Empty,
+    /// Several of one object, of which nobody can say which counts.
+    #[error("the answer holds {0} values of one object")]
+    Several(usize),
+}
+
+impl ValuesError {
+    /// The kind of error, for metrics and conditions.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Malformed(_) | Self::NoQuantity(_) => "Malformed",
+            Self::Empty => "NoValues",
+            Self::Several(_) => "SeveralValues",
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(bound = "T: DeserializeOwned")]
+struct List<T> {
+    #[serde(default, deserialize_with = "list")]
+    items: Vec<T>,
+}
+
+/// A `MetricValue`; `v1beta1` calls its window otherwise.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MetricValue {
+    #[serde(default, deserialize_with = "null_is_default")]
+    described_object: DescribedObject,
+    timestamp: Option<Timestamp>,
+    #[serde(alias = "window")]
+    window_seconds: Option<i64>,
+    value: String,
+}
+
+#[derive(Default, Deserialize)]
+struct DescribedObject {
+    #[serde(default)]
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct ExternalMetricValue {
+    timestamp: Option<Timestamp>,
+    value: String,
+}
+
+/// The values of Pods.
+pub(super) fn of_pods(body: &[u8], asked: Timestamp) -> Result<Reading, ValuesError> {
+    let items = items::<MetricValue>(body)?;
+    let sample = |item: MetricValue| {
+        Ok(PodSample {
+            pod: item.described_object.name,
+            measurement: Measurement {
+                timestamp: time(item.timestamp, asked),
+                window: item
+                    .window_seconds
+                    .map_or(WINDOW, SignedDuration::from_secs),
+                value: thousandths(&item.value)?,
+            },
+        })
+    };
+    let samples: Result<_, ValuesError> = items.into_iter().map(sample).collect();
+    Ok(Reading::Pods(samples?))
+}
+
+/// The value of one object.
+pub(super) fn of_object(body: &[u8], asked: Timestamp) -> Result<Reading, ValuesError> {
+    let items = items::<MetricValue>(body)?;
+    let [item] = &*items else {
+        return Err(ValuesError::Several(items.len()));
+    };
+    Ok(Reading::Object(ValueSample {
+        timestamp: time(item.timestamp, asked),
+        value: thousandths(&item.value)?,
+    }))
+}
+
+/// The values of all series of an external metric.
+pub(super) fn of_series(body: &[u8], asked: Timestamp) -> Result<Reading, ValuesError> {
+    let items = items::<ExternalMetricValue>(body)?;
+    let sample = |item: ExternalMetricValue| {
+        Ok(ValueSample {
+            timestamp: time(item.timestamp, asked),
+            value: thousandths(&item.value)?,
+        })
+    };
+    let samples: Result<_, ValuesError> = items.into_iter().map(sample).collect();
+    Ok(Reading::Series(samples?))
+}
+
+fn items<T: DeserializeOwned>(body: &[u8]) -> Result<Vec<T>, ValuesError> {
+    let List { items } = json::from_slice::<List<T>>(body)?;
+    if items.is_empty() {
+        return Err(ValuesError::Empty);
+    }
+    Ok(items)
+}
+
+fn time(told: Option<Timestamp>, asked: Timestamp) -> Timestamp {
+    told.map_or(asked, |told| told.min(asked))
+}
+
+fn thousandths(text: &str) -> Result<i64, ValuesError> {
+    let quantity: Quantity = text
+        .parse()
+        .map_err(|_| ValuesError::NoQuantity(crate::excerpt::excerpt(text, 60)))?;
+    Ok(quantity.milli_value())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const ADAPTER: &str =
+        include_str!("../../../tests/fixtures/metrics/prometheus-adapter-pods.json");
+    const KEDA: &str = include_str!("../../../tests/fixtures/metrics/keda-external.json");
+
+    fn asked() -> Timestamp {
+        "2026-03-01T10:00:00Z".parse().unwrap()
+    }
+
+    #[test]
+    fn recorded_answers_are_read() {
+        let Reading::Pods(pods) = of_pods(ADAPTER.as_bytes(), asked()).unwrap() else {
+            panic!("no Pods");
+        };
+        let found: Vec<_> = pods
+            .iter()
+            .map(|one| (&*one.pod, one.measurement.value, one.measurement.window))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("podinfo-6b86c8ccc9-kv5g9", 901, WINDOW),
+                ("podinfo-6b86c8ccc9-nm7bl", 898, WINDOW)
+            ]
+        );
+        let first = pods[0].measurement.timestamp;
+        assert_eq!(first, "2018-01-10T16:49:07Z".parse().unwrap());
+        let keda = of_series(KEDA.as_bytes(), asked()).unwrap();
+        let sample = ValueSample {
+            timestamp: "2025-04-07T14:31:11Z".parse().unwrap(),
+            value: 1,
+        };
+        assert_eq!(keda, Reading::Series(vec![sample]));
+    }
+
+    fn body(items: &Value) -> Vec<u8> {
+        json!({"kind": "MetricValueList", "apiVersion": "custom.metrics.k8s.io/v1beta2",
+            "metadata": {}, "items": items})
+        .to_string()
+        .into_bytes()
+    }
+
+    #[test]
+    fn an_answer_without_a_value_is_an_error_and_no_zero() {
+        let value = json!({"timestamp": null, "value": "5"});
+        for (items, of_pods_is, of_object_is, of_series_is) in [
+            (json!([]), "NoValues", "NoValues", "NoValues"),
+            (json!(null), "NoValues", "NoValues", "NoValues"),
+            (
+                json!([{"value": "much"}]),
+                "Malformed",
+                "Malformed",
+                "Malformed",
+            ),
+            (json!([{"value": 5}]), "Malformed", "Malformed", "Malformed"),
+            (json!([{}]), "Malformed", "Malformed", "Malformed"),
+            (json!(5), "Malformed", "Malformed", "Malformed"),
+            (json!([value, value]), "", "SeveralValues", ""),
+            (json!([value]), "", "", ""),
+        ] {
+            let body = body(&items);
+            let reason = |found: Result<Reading, ValuesError>| {
+                found.map_or_else(|error| error.reason(), |_| "")
+            };
+            assert_eq!(reason(of_pods(&body, asked())), of_pods_is, "{items}");
+            assert_eq!(reason(of_object(&body, asked())), of_object_is, "{items}");
+            assert_eq!(reason(of_series(&body, asked())), of_series_is, "{items}");
+        }
+        assert!(of_pods(b"<html>", asked()).is_err());
+    }
+
+    #[test]
+    fn times_are_never_newer_than_the_question_and_both_versions_tell_windows() {
+        let older = "2026-03-01T09:59:30Z";
+        for (item, at, window) in [
+            (json!({"value": "1"}), asked(), WINDOW),
+            (
+                json!({"value": "1", "timestamp": older}),
+                older.parse().unwrap(),
+                WINDOW,
+            ),
+            (
+                json!({"value": "1", "timestamp": "2030-01-01T00:00:00Z"}),
+                asked(),
+                WINDOW,
+            ),
+            (
+                json!({"value": "1", "windowSeconds": 30}),
+                asked(),
+                SignedDuration::from_secs(30),
+            ),
+            (
+                json!({"value": "1", "window": 45}),
+                asked(),
+                SignedDuration::from_secs(45),
+            ),
+        ] {
+            let Reading::Pods(pods) = of_pods(&body(&json!([item])), asked()).unwrap() else {
+                panic!("no Pods");
+            };
+            let Measurement {
+                timestamp,
+                window: found,
+                ..
+            } = pods[0].measurement;
+            assert_eq!((timestamp, found), (at, window), "{item}");
+        }
+    }
+}

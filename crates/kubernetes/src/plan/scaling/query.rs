@@ -1,0 +1,195 @@
+//! The question for a signal of a target, where one is asked for it alone.
+
+use std::sync::Arc;
+
+use super::observed::Observed;
+use super::settings::Queries;
+use crate::metric_query::{MetricQuery, MetricSubject, ServedMetric};
+use crate::pod_names;
+use evenkeel_core::scaling::signal::{PromQl, PromQlMetric, ResourceName, Signal};
+
+/// The most Pods that a query names one by one.
+const NAMED: usize = 200;
+
+/// Whether there is a question for a signal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    /// It is measured with that of all other Pods.
+    Measured,
+    /// It is asked for by itself.
+    Asked(MetricQuery),
+}
+
+/// The question for a signal of a target.
+///
+/// # Errors
+/// It cannot be asked, and why.
+pub fn question(observed: &Observed, signal: &Signal) -> Result<Question, &'static str> {
+    let subject = match signal {
+        Signal::Resource(_) => return Ok(Question::Measured),
+        Signal::PromQl(query) => MetricSubject::PromQl(filled(&query.query, observed)?),
+        other => {
+            let workload = observed.workload.as_ref();
+            let selector = workload.and_then(|workload| workload.selector.as_deref());
+            let served = ServedMetric::of(other, selector);
+            MetricSubject::Served(served.ok_or(
+                "its Pods are asked for by the selector of the workload, which is not known: \
+                 it is no Deployment or StatefulSet",
+            )?)
+        }
+    };
+    Ok(Question::Asked(MetricQuery {
+        namespace: Arc::clone(&observed.namespace),
+        subject,
+    }))
+}
+
+/// Whether a signal of a target may and can be asked for.
+///
+/// # Errors
+/// The reason against it.
+pub(super) fn accepted(
+    signal: &Signal,
+    observed: &Observed,
+    queries: Queries,
+) -> Result<(), &'static str> {
+    let own = matches!(
+        signal,
+        Signal::PromQl(PromQl {
+            metric: PromQlMetric::Own,
+            ..
+        })
+    );
+    let measured = matches!(
+        signal,
+        Signal::Resource(ResourceName::Cpu | ResourceName::Memory)
+    );
+    let by_prometheus = matches!(signal, Signal::PromQl(_) | Signal::Resource(_)) && !measured;
+    if by_prometheus && queries == Queries::Measured {
+        return Err("metrics.source of the configuration is not prometheus");
+    }
+    if own && queries != Queries::Any {
+        return Err(
+            "the configuration lets annotations name presets only: scaling.queries is not any",
+        );
+    }
+    question(observed, signal).map(drop)
+}
+
+/// A query with namespace and Pods of a target in their places.
+fn filled(query: &str, observed: &Observed) -> Result<Arc<str>, &'static str> {
+    let namespace = literal(&observed.namespace)?;
+    let filled = query.replace("$namespace", &namespace);
+    if !filled.contains("$pods") {
+        return Ok(filled.into());
+    }
+    Ok(filled.replace("$pods", &pods(observed)?).into())
+}
+
+/// A regular expression for the Pods of a target: by the name of the workload where they are named by
+/// it, so that the query stays the same when they change, else name by name.
+fn pods(observed: &Observed) -> Result<String, &'static str> {
+    let target = &observed.target;
+    if let Some(ending) = pod_names::ending(target.object().kind(), target.name()) {
+        return Ok(format!("{}{ending}", literal(target.name())?));
+    }
+    let members = &observed.pods.members;
+    if members.len() > NAMED {
+        return Err("more than 200 Pods, whose names do not tell which workload they belong to");
+    }
+    let mut names: Vec<&str> = members.iter().map(|pod| &*pod.name).collect();
+    names.sort_unstable();
+    let names: Result<Vec<_>, _> = names.into_iter().map(literal).collect();
+    Ok(names?.join("|"))
+}
+
+/// A name that stands for itself in a string and in a regular expression. A class takes the dot's
+/// meaning away without a character that a string would need escaped.
+fn literal(name: &str) -> Result<String, &'static str> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
+    if name.is_empty() || !name.chars().all(plain) {
+        return Err("a name with characters that no name of a namespace or Pod has");
+    }
+    Ok(name.replace('.', "[.]"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::scaling::{Pods, TargetRef};
+
+    fn observed(kind: &str, name: &str, pods: &[&str]) -> Observed {
+        let member = |name: &&str| {
+            let pod = serde_json::json!({"metadata": {"name": name}, "spec": {"containers": []}});
+            let pod: crate::pod::Pod = serde_json::from_value(pod).unwrap();
+            Arc::new((&pod).into())
+        };
+        Observed {
+            namespace: "shop".into(),
+            namespace_policy: Arc::default(),
+            autoscaler: None,
+            scaled_object: None,
+            workload: None,
+            target: TargetRef::new("apps/v1", kind, "shop", name),
+            pods: Pods {
+                members: pods.iter().map(member).collect(),
+                ..Pods::default()
+            },
+        }
+    }
+
+    #[test]
+    fn namespace_and_pods_are_filled_in() {
+        let query = "sum(x{namespace=\"$namespace\",pod=~\"$pods\"})";
+        for (observed, text) in [
+            (
+                observed("Deployment", "web.v1", &[]),
+                "sum(x{namespace=\"shop\",pod=~\"web[.]v1-[bcdfghjklmnpqrstvwxz2456789]{6,10}\
+                 -[bcdfghjklmnpqrstvwxz2456789]{5}\"})",
+            ),
+            (
+                observed("StatefulSet", "db", &["db-0"]),
+                "sum(x{namespace=\"shop\",pod=~\"db-[0-9]+\"})",
+            ),
+            (
+                observed("Rollout", "web", &["web-b", "web-a"]),
+                "sum(x{namespace=\"shop\",pod=~\"web-a|web-b\"})",
+            ),
+        ] {
+            assert_eq!(filled(query, &observed).as_deref(), Ok(text));
+        }
+        let plain = observed("Rollout", "web", &[]);
+        assert_eq!(filled("sum(up)", &plain).as_deref(), Ok("sum(up)"));
+    }
+
+    #[test]
+    fn a_name_that_would_end_the_string_is_refused() {
+        for name in ["a\"} or up{x=\"", "a|.*", "a\\", "", "A"] {
+            assert!(literal(name).is_err(), "{name}");
+            let observed = observed("Rollout", "web", &[name]);
+            assert!(filled("x{pod=~\"$pods\"}", &observed).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_configuration_says_whose_queries_are_asked() {
+        let observed = observed("Deployment", "web", &[]);
+        let own = Signal::PromQl(PromQl::own("sum(up)"));
+        let gpu = Signal::PromQl(PromQl {
+            metric: PromQlMetric::Gpu,
+            query: "sum(up)".into(),
+        });
+        let network = Signal::Resource("networkIo".into());
+        for (signal, from) in [
+            (&Signal::CPU, Queries::Measured),
+            (&network, Queries::Presets),
+            (&gpu, Queries::Presets),
+            (&own, Queries::Any),
+        ] {
+            for queries in [Queries::Measured, Queries::Presets, Queries::Any] {
+                let accepted = accepted(signal, &observed, queries).is_ok();
+                assert_eq!(accepted, queries >= from, "{signal} {queries:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! A metrics adapter: requests per second of the simulated workloads as custom and external metrics, as
+//! prometheus-adapter serves them.
+//!
+//! Of each Pod `http_requests_per_second` is what it serves. The external metric of the same name, with
+//! the label `workload`, is what arrives.
+
+use std::collections::BTreeMap;
+
+use crate::Timeline;
+use crate::engine::requests::{Counted, RequestRate};
+use crate::machines::Machines;
+use crate::prometheus::Behaviour;
+use crate::scrape::Timing;
+use evenkeel_apiserver::{CustomMetrics, DescribedObject, MetricReading};
+use evenkeel_core::units::i64_ceil;
+
+/// The name of the metric.
+pub const REQUESTS: &str = "http_requests_per_second";
+
+/// The label of the external metric that names the workload.
+pub const WORKLOAD: &str = "workload";
+
+/// The adapter of the machines of a cluster.
+pub struct Adapter {
+    machines: Machines,
+    timeline: Timeline,
+    behaviour: Behaviour,
+}
+
+impl Adapter {
+    /// An adapter to the metrics backend of `machines`, which knows nothing while that is broken.
+    #[must_use]
+    pub const fn new(machines: Machines, timeline: Timeline, behaviour: Behaviour) -> Self {
+        Self {
+            machines,
+            timeline,
+            behaviour,
+        }
+    }
+
+    fn reading(&self, of: Counted, rate: RequestRate) -> MetricReading {
+        let (object, namespace, labels) = match of {
+            Counted::Served(pod) => {
+                let object = DescribedObject {
+                    resource: "pods".to_owned(),
+                    api_version: "v1".to_owned(),
+                    kind: "Pod".to_owned(),
+                    name: pod.name().to_owned(),
+                };
+                let namespace = pod.namespace().to_owned();
+                (Some(object), namespace, BTreeMap::new())
+            }
+            Counted::Arriving(namespace, workload) => {
+                let labels = [(WORKLOAD.to_owned(), workload)].into();
+                (None, namespace, labels)
+            }
+        };
+        MetricReading {
+            object,
+            namespace,
+            metric: REQUESTS.to_owned(),
+            labels,
+            timestamp: self.timeline.date(rate.at),
+            window: Some(Timing::default().window.unsigned_abs()),
+            milli: i64_ceil(rate.per_second * 1000.0),
+        }
+    }
+}
+
+impl CustomMetrics for Adapter {
+    fn values(&self) -> Vec<MetricReading> {
+        if !self.behaviour.answers() {
+            return Vec::new();
+        }
+        let rates = self.machines.request_rates().into_iter();
+        rates.map(|(of, rate)| self.reading(of, rate)).collect()
+    }
+}

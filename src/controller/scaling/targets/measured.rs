@@ -1,0 +1,116 @@
+//! What is known of a target's signals at a tick: the newest round of measurements, and the answers to
+//! the questions that are its own.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::tick::Tick;
+use crate::metrics::signals::SignalReading;
+use evenkeel_core::scaling::hpa::MetricsApi;
+use evenkeel_core::scaling::observation::{Samples, SourceReading};
+use evenkeel_core::scaling::signal::Signal;
+use evenkeel_core::scaling::tracker::ScaledSignal;
+use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject};
+use evenkeel_kubernetes::plan::scaling::{Observed, Problem, Question, question};
+
+/// The readings of a target's signals, and when each was asked for.
+#[derive(Debug, Default)]
+pub(super) struct Measured {
+    pub(super) readings: Vec<SourceReading>,
+    pub(super) answers: Answers,
+    /// The signals that Prometheus is asked for by themselves, with the text of each query.
+    pub(super) queries: Vec<(Signal, Arc<str>)>,
+    /// The signals that have not been answered for too long.
+    pub(super) problems: Vec<Problem>,
+}
+
+/// When the answer for each signal was asked for.
+#[derive(Debug, Default)]
+pub(super) struct Answers(Vec<(Signal, Timestamp)>);
+
+impl Answers {
+    /// When the answer for a signal was asked for; `None` where there is none.
+    pub(super) fn of(&self, signal: &Signal) -> Option<Timestamp> {
+        let (_, asked) = self.0.iter().find(|(of, _)| of == signal)?;
+        Some(*asked)
+    }
+}
+
+/// What is known of the signals of a target; the questions that are its own are added to `wanted`.
+pub(super) fn measured(
+    observed: &Observed,
+    signals: &[ScaledSignal],
+    tick: &Tick<'_>,
+    wanted: &mut Vec<MetricQuery>,
+) -> Measured {
+    let mut measured = Measured::default();
+    for ScaledSignal { signal, .. } in signals {
+        match question(observed, signal) {
+            Ok(Question::Measured) => measured.of_round(observed, signal, tick),
+            Ok(Question::Asked(query)) => {
+                measured.of_question(observed, signal, &query, tick);
+                if let MetricSubject::PromQl(text) = &query.subject {
+                    let text = Arc::clone(text);
+                    measured.queries.push((signal.clone(), text));
+                }
+                wanted.push(query);
+            }
+            // Refused where the target was resolved.
+            Err(_) => {}
+        }
+    }
+    measured
+}
+
+impl Measured {
+    fn of_round(&mut self, observed: &Observed, signal: &Signal, tick: &Tick<'_>) {
+        let Some(sample) = tick.sample else { return };
+        let reading = sample.reading(&observed.namespace, &observed.pods.members, signal);
+        let Some((reading, asked)) = reading.zip(sample.asked(signal)) else {
+            return;
+        };
+        self.readings.push(reading);
+        self.answers.0.push((signal.clone(), asked));
+    }
+
+    fn of_question(
+        &mut self,
+        observed: &Observed,
+        signal: &Signal,
+        query: &MetricQuery,
+        tick: &Tick<'_>,
+    ) {
+        let Some(SignalReading { answer, error }) = tick.signals.get(query) else {
+            return;
+        };
+        let is_old = |at: Timestamp| tick.now.duration_since(at) > tick.settings.max_age;
+        if let Some(error) = error
+            && answer.as_ref().is_none_or(|entry| is_old(entry.fetched_at))
+        {
+            self.problems.push(Problem::SignalUnknown {
+                signal: Box::new(signal.clone()),
+                why: error.to_string(),
+            });
+        }
+        let Some(entry) = answer else { return };
+        let Some(samples) = Samples::of(&entry.value, &observed.pods.members) else {
+            return;
+        };
+        self.answers.0.push((signal.clone(), entry.fetched_at));
+        self.readings.push(SourceReading {
+            source: source(query.api()),
+            signal: signal.clone(),
+            samples: Ok(samples),
+        });
+    }
+}
+
+const fn source(api: MetricsApi) -> &'static str {
+    match api {
+        MetricsApi::Resource => "metrics-api",
+        MetricsApi::Custom => "custom-metrics-api",
+        MetricsApi::External => "external-metrics-api",
+        MetricsApi::Prometheus => "prometheus",
+    }
+}

@@ -1,0 +1,303 @@
+//! Asks what the ticks want, in the background, and keeps the answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::agenda::Agenda;
+use super::readings::{SignalReading, SignalReadings};
+use super::source::SignalSource;
+use crate::metrics::cache::{self, MetricsCache};
+use crate::metrics::error::MetricsError;
+use crate::metrics::instruments::Metrics;
+use evenkeel_clock::{self as clock, Clock};
+use evenkeel_core::scaling::hpa::{MetricsApi, Reading};
+use evenkeel_kubernetes::metric_query::MetricQuery;
+
+/// Answers that are kept: several for each of ten thousand targets.
+const KEPT: u64 = 50_000;
+/// How long an answer is kept that nobody wants any more.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
+
+type Cache = MetricsCache<MetricQuery, Reading>;
+
+/// The end of the asking that the scaling loop holds: it says what it wants, and reads what there is.
+#[derive(Clone)]
+pub struct Signals {
+    cache: Cache,
+    wanted: watch::Sender<Arc<[MetricQuery]>>,
+}
+
+/// The end that asks.
+pub struct Asker {
+    source: Arc<dyn SignalSource>,
+    cache: Cache,
+    wanted: watch::Receiver<Arc<[MetricQuery]>>,
+    clock: Clock,
+    metrics: Metrics,
+}
+
+impl Signals {
+    /// Both ends of the asking of `source`, whose answers are dated by `clock`.
+    #[must_use]
+    pub fn new(
+        source: Arc<dyn SignalSource>,
+        settings: super::Settings,
+        clock: Clock,
+        metrics: Metrics,
+    ) -> (Self, Asker) {
+        let cache = MetricsCache::new(&cache::Settings {
+            capacity: KEPT,
+            time_to_idle: Some(FORGOTTEN_AFTER),
+            timeout: settings.timeout,
+        });
+        let (sender, receiver) = watch::channel(Arc::default());
+        let signals = Self {
+            cache: cache.clone(),
+            wanted: sender,
+        };
+        let asker = Asker {
+            source,
+            cache,
+            wanted: receiver,
+            clock,
+            metrics,
+        };
+        (signals, asker)
+    }
+
+    /// Says what is wanted from here on; what was wanted before is not asked any more.
+    pub fn want(&self, wanted: Vec<MetricQuery>) {
+        self.wanted.send_replace(wanted.into());
+    }
+
+    /// The newest answers to what is wanted.
+    pub async fn newest(&self) -> SignalReadings {
+        let wanted = Arc::clone(&self.wanted.borrow());
+        let mut readings = Vec::with_capacity(wanted.len());
+        for query in &*wanted {
+            let (answer, error) = self.cache.last(query).await;
+            readings.push((query.clone(), SignalReading { answer, error }));
+        }
+        readings.into_iter().collect()
+    }
+}
+
+/// One question that has ended.
+struct Ended {
+    query: MetricQuery,
+    took: Duration,
+    outcome: Result<(), Arc<MetricsError>>,
+}
+
+impl Asker {
+    /// Asks until it is cancelled, or nobody wants anything any more.
+    pub async fn run(mut self, cancelled: CancellationToken) {
+        let asking = async {
+            let (mut agenda, mut under_way) = (Agenda::default(), JoinSet::new());
+            loop {
+                while let Some(query) = agenda.next() {
+                    under_way.spawn(self.ask(query, self.clock.now()));
+                }
+                tokio::select! {
+                    changed = self.wanted.changed() => {
+                        if changed.is_err() {
+                            return;
+                        }
+                        let wanted = Arc::clone(&self.wanted.borrow_and_update());
+                        agenda.want(&wanted, self.clock.now());
+                    }
+                    Some(ended) = under_way.join_next() => self.take(ended, &mut agenda),
+                }
+            }
+        };
+        cancelled.run_until_cancelled(asking).await;
+    }
+
+    fn ask(
+        &self,
+        query: MetricQuery,
+        now: Timestamp,
+    ) -> impl Future<Output = Ended> + Send + 'static {
+        let (source, cache) = (Arc::clone(&self.source), self.cache.clone());
+        async move {
+            let begun = clock::instant();
+            let answer = cache.refresh(query.clone(), now, source.fetch(&query, now));
+            let outcome = answer.await.map(drop);
+            Ended {
+                query,
+                took: begun.elapsed(),
+                outcome,
+            }
+        }
+    }
+
+    fn take(&self, ended: Result<Ended, tokio::task::JoinError>, agenda: &mut Agenda) {
+        let ended = match ended.map_err(tokio::task::JoinError::try_into_panic) {
+            Ok(ended) => ended,
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            // Nobody cancels one but the end of the runtime.
+            Err(Err(_)) => return,
+        };
+        let Ended {
+            query,
+            took,
+            outcome,
+        } = ended;
+        let outcome = outcome.as_ref().map(|&()| ()).map_err(|error| &**error);
+        self.metrics
+            .observe_signal(label(query.api()), took, outcome);
+        agenda.ended(&query, self.clock.now(), outcome.is_ok());
+    }
+}
+
+/// The questions to an API in metrics.
+const fn label(api: MetricsApi) -> &'static str {
+    match api {
+        MetricsApi::Resource => "containerMetrics",
+        MetricsApi::Custom => "customMetrics",
+        MetricsApi::External => "externalMetrics",
+        MetricsApi::Prometheus => "targetQuery",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+    use tokio::sync::Notify;
+
+    use super::*;
+    use evenkeel_core::scaling::sample::ValueSample;
+    use evenkeel_kubernetes::metric_query::MetricSubject;
+
+    fn query(namespace: &str, text: &str) -> MetricQuery {
+        MetricQuery {
+            namespace: namespace.into(),
+            subject: MetricSubject::PromQl(text.into()),
+        }
+    }
+
+    /// Answers with the number of questions of a text so far, fails those that begin with `no`, and
+    /// never ends one that begins with `hang`.
+    #[derive(Default)]
+    struct Fake {
+        asked: Mutex<HashMap<Arc<str>, i64>>,
+        ended: Notify,
+    }
+
+    impl Fake {
+        /// Waits until so many questions of a text have been asked.
+        async fn asked(&self, text: &str, times: i64) {
+            loop {
+                let ended = self.ended.notified();
+                if self.asked.lock().unwrap().get(text).copied() >= Some(times) {
+                    return;
+                }
+                ended.await;
+            }
+        }
+    }
+
+    #[async_trait]
+    impl SignalSource for Fake {
+        async fn fetch(
+            &self,
+            query: &MetricQuery,
+            now: Timestamp,
+        ) -> Result<Reading, MetricsError> {
+            let MetricSubject::PromQl(text) = &query.subject else {
+                return Err(MetricsError::Skipped);
+            };
+            let value = {
+                let mut asked = self.asked.lock().unwrap();
+                let count = asked.entry(Arc::clone(text)).or_default();
+                *count += 1;
+                *count
+            };
+            self.ended.notify_waiters();
+            if text.starts_with("hang") {
+                std::future::pending::<()>().await;
+            }
+            if text.starts_with("no") {
+                return Err(MetricsError::SeriesCount { given: 0 });
+            }
+            let timestamp = now;
+            Ok(Reading::Series(vec![ValueSample { timestamp, value }]))
+        }
+    }
+
+    fn begin(source: &Arc<Fake>) -> (Signals, CancellationToken) {
+        let settings = super::super::Settings {
+            timeout: Duration::from_secs(10),
+        };
+        let (signals, asker) =
+            Signals::new(source.clone(), settings, Clock::real(), Metrics::default());
+        let cancelled = CancellationToken::new();
+        tokio::spawn(asker.run(cancelled.clone()));
+        (signals, cancelled)
+    }
+
+    fn value(reading: &SignalReading) -> Option<i64> {
+        let Reading::Series(samples) = &*reading.answer.as_ref()?.value else {
+            return None;
+        };
+        samples.first().map(|sample| sample.value)
+    }
+
+    /// Waits until a question has ended in an answer or an error.
+    async fn ended(signals: &Signals, query: &MetricQuery) -> SignalReading {
+        loop {
+            let newest = signals.newest().await;
+            let reading = newest.get(query).cloned().unwrap_or_default();
+            if reading.answer.is_some() || reading.error.is_some() {
+                return reading;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_wanted_is_asked_once_each_time_it_is_wanted() {
+        let source = Arc::new(Fake::default());
+        let (signals, cancelled) = begin(&source);
+        let up = query("a", "up");
+        signals.want(vec![up.clone()]);
+        assert_eq!(value(&ended(&signals, &up).await), Some(1));
+        signals.want(vec![up.clone()]);
+        source.asked("up", 2).await;
+        signals.want(Vec::new());
+        assert!(signals.newest().await.get(&up).is_none());
+        cancelled.cancel();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_error_is_told_beside_the_answer_before_it_and_is_no_zero() {
+        let source = Arc::new(Fake::default());
+        let (signals, _cancelled) = begin(&source);
+        let none = query("a", "none");
+        signals.want(vec![none.clone()]);
+        let reading = ended(&signals, &none).await;
+        assert!(reading.answer.is_none());
+        assert_eq!(reading.error.map(|error| error.reason()), Some("NoValues"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_tenant_whose_queries_hang_holds_up_nobody_else() {
+        let source = Arc::new(Fake::default());
+        let (signals, _cancelled) = begin(&source);
+        let mut wanted: Vec<_> = (0..100)
+            .map(|n| query("bad", &format!("hang{n}")))
+            .collect();
+        wanted.push(query("good", "up"));
+        let good = wanted[100].clone();
+        signals.want(wanted);
+        assert_eq!(value(&ended(&signals, &good).await), Some(1));
+    }
+}

@@ -1,0 +1,346 @@
+//! Signals that the API server serves: usage by container of `metrics.k8s.io`, and what adapters answer
+//! under `custom.metrics.k8s.io` and `external.metrics.k8s.io`.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+
+use crate::metrics::api_call::{self, Bounds};
+use crate::metrics::error::MetricsError;
+use evenkeel_core::scaling::hpa::Reading;
+use evenkeel_core::scaling::signal::ObjectReference;
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::metric_query::{CustomNames, ServedMetric};
+
+/// The versions of `custom.metrics.k8s.io` that are understood, the newer first.
+const VERSIONS: [&str; 2] = ["v1beta2", "v1beta1"];
+
+/// The time for which the names of a cluster are taken for known, as the HPA controller does.
+const NAMES_HOLD: SignedDuration = SignedDuration::from_mins(10);
+
+/// Signals from the API server.
+pub struct ServedSource {
+    client: kube::Client,
+    bounds: Bounds,
+    names: Mutex<Names>,
+}
+
+/// The names by which the cluster serves things.
+#[derive(Default)]
+struct Names {
+    /// When they were first asked for.
+    since: Option<Timestamp>,
+    custom_version: Option<&'static str>,
+    resources: HashMap<(String, String), String>,
+}
+
+impl ServedSource {
+    /// A source that reads through `client`.
+    #[must_use]
+    pub fn new(client: kube::Client, bounds: Bounds) -> Self {
+        Self {
+            client,
+            bounds,
+            names: Mutex::default(),
+        }
+    }
+
+    /// The values of a metric in `namespace`, asked for at `now`.
+    ///
+    /// # Errors
+    /// It is not answered, or the answer holds no value.
+    pub async fn value(
+        &self,
+        namespace: &str,
+        metric: &ServedMetric,
+        now: Timestamp,
+    ) -> Result<Reading, MetricsError> {
+        let version = match metric {
+            ServedMetric::Pods { .. } | ServedMetric::Object { .. } => {
+                self.custom_version(now).await?
+            }
+            ServedMetric::Container { .. } | ServedMetric::External(_) => "",
+        };
+        let resource = match metric {
+            ServedMetric::Object { object, .. } => self.resource(object, now).await?,
+            _ => String::new(),
+        };
+        let names = CustomNames {
+            version,
+            resource: &resource,
+        };
+        let path = metric.path(namespace, names)?;
+        let body = self.get(&path).await?;
+        Ok(metric.read(&body, now)?)
+    }
+
+    async fn get(&self, path: &str) -> Result<Vec<u8>, MetricsError> {
+        api_call::get(&self.client, path, self.bounds).await
+    }
+
+    async fn read<T: for<'de> Deserialize<'de>>(&self, path: &str) -> Result<T, MetricsError> {
+        let body = self.get(path).await?;
+        serde_json::from_slice(&body).map_err(|error| MetricsError::malformed(&error, &body))
+    }
+
+    /// The newest version of the custom metrics API that both sides understand.
+    async fn custom_version(&self, now: Timestamp) -> Result<&'static str, MetricsError> {
+        if let Some(known) = self.known(now, |names| names.custom_version) {
+            return Ok(known);
+        }
+        let group: ApiGroup = self
+            .read(&format!("/apis/{}", Kind::CustomMetrics.group()))
+            .await?;
+        let served = |version: &&str| group.versions.iter().any(|one| one.version == **version);
+        let version = VERSIONS.into_iter().find(|version| served(version));
+        let version = version.ok_or_else(|| MetricsError::NotServed {
+            excerpt: format!("{} in a version that is known", Kind::CustomMetrics.group()),
+        })?;
+        self.learn(|names| names.custom_version = Some(version));
+        Ok(version)
+    }
+
+    /// The resource of an object, such as `ingresses.networking.k8s.io`.
+    async fn resource(
+        &self,
+        object: &ObjectReference,
+        now: Timestamp,
+    ) -> Result<String, MetricsError> {
+        let ObjectReference {
+            api_version, kind, ..
+        } = object;
+        if let Some(kind) = Kind::of(api_version, kind) {
+            return Ok(kind.qualified());
+        }
+        let key = (api_version.clone(), kind.clone());
+        if let Some(known) = self.known(now, |names| names.resources.get(&key).cloned()) {
+            return Ok(known);
+        }
+        let (group, root) = match api_version.split_once('/') {
+            Some((group, _)) => (group, "/apis"),
+            None => ("", "/api"),
+        };
+        let list: ResourceList = self.read(&format!("{root}/{api_version}")).await?;
+        let mut resources = list.resources.into_iter();
+        let found = resources.find(|one| one.kind == *kind && !one.name.contains('/'));
+        let found = found.ok_or_else(|| MetricsError::NotServed {
+            excerpt: format!("the kind {kind} of {api_version}"),
+        })?;
+        let name = if group.is_empty() {
+            found.name
+        } else {
+            format!("{}.{group}", found.name)
+        };
+        self.learn(|names| drop(names.resources.insert(key, name.clone())));
+        Ok(name)
+    }
+
+    /// What is known, unless it was learned too long ago.
+    fn known<T>(&self, now: Timestamp, of: impl FnOnce(&Names) -> Option<T>) -> Option<T> {
+        let mut names = self.lock();
+        let held = |since: Timestamp| now.duration_since(since).abs() < NAMES_HOLD;
+        if !names.since.is_some_and(held) {
+            *names = Names {
+                since: Some(now),
+                ..Names::default()
+            };
+        }
+        of(&names)
+    }
+
+    fn learn(&self, learn: impl FnOnce(&mut Names)) {
+        learn(&mut self.lock());
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Names> {
+        self.names
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+#[derive(Deserialize)]
+struct ApiGroup {
+    versions: Vec<GroupVersion>,
+}
+
+#[derive(Deserialize)]
+struct GroupVersion {
+    version: String,
+}
+
+#[derive(Deserialize)]
+struct ResourceList {
+    resources: Vec<ApiResource>,
+}
+
+#[derive(Deserialize)]
+struct ApiResource {
+    name: String,
+    kind: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use hyper::{Request, Response};
+    use kube::client::Body;
+
+    use super::*;
+    use evenkeel_core::scaling::signal::MetricIdentifier;
+    use evenkeel_core::units::Bytes;
+
+    const PODS: &str = include_str!("../../../tests/fixtures/metrics/prometheus-adapter-pods.json");
+    const KEDA: &str = include_str!("../../../tests/fixtures/metrics/keda-external.json");
+
+    fn now() -> Timestamp {
+        "2026-03-01T10:00:00Z".parse().unwrap()
+    }
+
+    /// A source whose API server answers paths so, and the paths that it was asked for.
+    fn source(
+        answer: impl Fn(&str) -> (u16, String) + Send + Sync + 'static,
+    ) -> (ServedSource, Arc<Mutex<Vec<String>>>) {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (seen, answer) = (Arc::clone(&asked), Arc::new(answer));
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let path = request.uri().to_string();
+            let (status, body) = answer(&path);
+            seen.lock().unwrap().push(path);
+            let response = Response::builder().status(status);
+            let response = response.body(Body::from(body.into_bytes())).unwrap();
+            async move { Ok::<_, Infallible>(response) }
+        });
+        let bounds = Bounds {
+            timeout: Duration::from_secs(5),
+            body_limit: Bytes(64 * 1024),
+        };
+        let client = kube::Client::new(service, "default");
+        (ServedSource::new(client, bounds), asked)
+    }
+
+    fn pods() -> ServedMetric {
+        ServedMetric::Pods {
+            selector: "app=web".into(),
+            metric: MetricIdentifier::named("http_requests"),
+        }
+    }
+
+    fn external() -> ServedMetric {
+        ServedMetric::External(MetricIdentifier::named("s0-prometheus"))
+    }
+
+    fn group(versions: &[&str]) -> String {
+        let versions: Vec<_> = versions
+            .iter()
+            .map(|version| serde_json::json!({"version": version}))
+            .collect();
+        serde_json::json!({"kind": "APIGroup", "versions": versions}).to_string()
+    }
+
+    #[tokio::test]
+    async fn the_newest_version_that_both_know_is_asked_for_once_in_a_while() {
+        for (versions, version) in [
+            (&["v1beta1"][..], "v1beta1"),
+            (&["v1beta1", "v1beta2"], "v1beta2"),
+        ] {
+            let (source, asked) = source(move |path| match path {
+                "/apis/custom.metrics.k8s.io" => (200, group(versions)),
+                _ => (200, PODS.to_owned()),
+            });
+            for seconds in [0, 15, 615] {
+                let at = now() + SignedDuration::from_secs(seconds);
+                let Reading::Pods(pods) = source.value("shop", &pods(), at).await.unwrap() else {
+                    panic!("no Pods");
+                };
+                assert_eq!(pods.len(), 2);
+            }
+            let asked = asked.lock().unwrap();
+            let values = format!(
+                "/apis/custom.metrics.k8s.io/{version}/namespaces/shop/pods/%2A/http_requests\
+                 ?labelSelector=app%3Dweb"
+            );
+            let group = "/apis/custom.metrics.k8s.io".to_owned();
+            let expected = [&group, &values, &values, &group, &values];
+            assert_eq!(asked.iter().collect::<Vec<_>>(), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_object_is_asked_for_by_the_resource_that_serves_its_kind() {
+        let list = r#"{"resources": [{"name": "ingresses/status", "kind": "Ingress"},
+            {"name": "ingresses", "kind": "Ingress"}]}"#;
+        let value = r#"{"items": [{"value": "7"}]}"#;
+        let (source, asked) = source(move |path| match path {
+            "/apis/custom.metrics.k8s.io" => (200, group(&["v1beta2"])),
+            "/apis/networking.k8s.io/v1" => (200, list.to_owned()),
+            _ => (200, value.to_owned()),
+        });
+        let object = |api_version: &str, kind: &str| ServedMetric::Object {
+            object: Box::new(ObjectReference {
+                api_version: api_version.to_owned(),
+                kind: kind.to_owned(),
+                name: "web".to_owned(),
+            }),
+            metric: MetricIdentifier::named("rps"),
+        };
+        for _ in 0..2 {
+            let ingress = object("networking.k8s.io/v1", "Ingress");
+            source.value("shop", &ingress, now()).await.unwrap();
+        }
+        let service = object("v1", "Service");
+        source.value("shop", &service, now()).await.unwrap();
+        let unknown = object("networking.k8s.io/v1", "Egress");
+        let error = source.value("shop", &unknown, now()).await.unwrap_err();
+        assert_eq!(error.reason(), "NotServed");
+        let base = "/apis/custom.metrics.k8s.io";
+        let of = |resource: &str| format!("{base}/v1beta2/namespaces/shop/{resource}/web/rps");
+        let expected = [
+            base.to_owned(),
+            "/apis/networking.k8s.io/v1".to_owned(),
+            of("ingresses.networking.k8s.io"),
+            of("ingresses.networking.k8s.io"),
+            of("services"),
+            "/apis/networking.k8s.io/v1".to_owned(),
+        ];
+        assert_eq!(*asked.lock().unwrap(), expected);
+    }
+
+    #[tokio::test]
+    async fn every_fault_is_an_error_with_its_reason_and_never_a_value() {
+        for (status, body, reason) in [
+            (403, "{}", "Unauthorized"),
+            (404, "{}", "NotServed"),
+            (500, "{}", "HttpStatus"),
+            (503, "service unavailable", "HttpStatus"),
+            (200, "{\"items\": []}", "NoValues"),
+            (200, "{}", "NoValues"),
+            (200, "<html>", "Malformed"),
+            (200, "", "Malformed"),
+        ] {
+            let (source, _) = source(move |_| (status, body.to_owned()));
+            let error = source.value("shop", &external(), now()).await.unwrap_err();
+            assert_eq!(error.reason(), reason, "{status} {body}");
+        }
+        let (long, _) = source(|_| (200, " ".repeat(65 * 1024) + KEDA));
+        let error = long.value("shop", &external(), now()).await.unwrap_err();
+        assert_eq!(error.reason(), "TooLarge");
+    }
+
+    #[tokio::test]
+    async fn an_external_metric_of_keda_is_read() {
+        let (source, asked) = source(|_| (200, KEDA.to_owned()));
+        let found = source.value("nim", &external(), now()).await.unwrap();
+        let Reading::Series(series) = found else {
+            panic!("no series");
+        };
+        assert_eq!(series[0].value, 1);
+        let path = "/apis/external.metrics.k8s.io/v1beta1/namespaces/nim/s0-prometheus";
+        assert_eq!(*asked.lock().unwrap(), [path]);
+    }
+}

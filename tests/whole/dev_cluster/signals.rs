@@ -1,0 +1,89 @@
+//! An HPA by requests per second: scaled by the HPA controller, forecast by the service, and frozen by
+//! both while nobody tells the metric.
+
+use std::path::Path;
+
+use evenkeel_sandbox::scenario::Scenario;
+use jiff::SignedDuration;
+
+use super::*;
+
+/// The shipped scenario.
+fn requests() -> Scenario {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/scenarios");
+    let read =
+        |path: &Path| std::fs::read_to_string(folder.join(path)).map_err(|error| error.to_string());
+    Scenario::read(&read(Path::new("requests.yaml")).unwrap(), &read).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_hpa_by_requests_is_scaled_and_forecast_and_an_outage_freezes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut cluster, mut events) = start(folder.path(), |options| {
+        options.scenario = requests();
+        options.speed = Ratio::new(60.0).unwrap();
+    })
+    .await;
+    let (mut scaled, mut forecast) = (false, false);
+    until(&mut cluster, &mut events, |event| {
+        match event {
+            Event::Scaled { workload, to, .. } => scaled |= workload == "web" && to > 3,
+            Event::Scaling { targets } => {
+                let loads = targets.iter().flat_map(|target| &target.loads);
+                let mut ours =
+                    loads.filter(|load| load.resource == "pods/http_requests_per_second");
+                forecast |= ours.any(|load| {
+                    let requests = load.now.is_some_and(|now| now > 50.0);
+                    requests && load.unit.is_empty() && load.forecast.is_some()
+                });
+            }
+            _ => {}
+        }
+        scaled && forecast
+    })
+    .await;
+    cluster.metrics().set_down(true);
+    freezes(&mut cluster, &mut events).await;
+    cluster.metrics().set_down(false);
+    until(&mut cluster, &mut events, |event| {
+        let Event::Scaling { targets } = event else {
+            return false;
+        };
+        let unknown = |kind: &str| targets[0].conditions.iter().any(|one| one.kind == kind);
+        targets[0].grounds != "nothing" && !unknown("SignalUnknown")
+    })
+    .await;
+    cluster.stop().await;
+}
+
+/// For longer than any window of the HPA nobody tells the metric: no replica goes, and a condition says
+/// why.
+async fn freezes(cluster: &mut Cluster, events: &mut Receiver<TimedEvent>) {
+    let end = cluster.now() + SignedDuration::from_mins(8);
+    let mut told = false;
+    let reading = async {
+        loop {
+            let happened = match events.recv().await {
+                Ok(happened) => happened,
+                Err(RecvError::Lagged(_)) => continue,
+                Err(RecvError::Closed) => panic!("the events have ended"),
+            };
+            match happened.event {
+                Event::Scaled { from, to, .. } => assert!(to >= from, "{from} -> {to}"),
+                Event::Scaling { targets } => {
+                    let mut conditions = targets.iter().flat_map(|target| &target.conditions);
+                    told |= conditions.any(|one| {
+                        one.kind == "SignalUnknown"
+                            && one.message.contains("could not find the metric")
+                    });
+                }
+                _ => {}
+            }
+            if happened.at > end {
+                return;
+            }
+        }
+    };
+    timeout(PATIENCE, reading).await.expect("time goes on");
+    assert!(told, "the condition SignalUnknown");
+}
