@@ -56,10 +56,11 @@ pub async fn gather(
 ) -> Result<Observation, kube::Error> {
     let reader = Reader { client, namespace };
     let server = read::version(client).await?;
-    let (configuration, deployment, signer, lease) = tokio::join!(
+    let (configuration, deployment, signer, second_scheduler, lease) = tokio::join!(
         reader.own::<ConfigMap>(CONFIGURATION_MAP),
         reader.own::<Deployment>(NAME),
         reader.own::<Deployment>(SIGNER),
+        reader.own::<Deployment>(SECOND_SCHEDULER),
         reader.own::<Lease>(NAME),
     );
     let (webhooks, webhook_service, extender_service, endpoints) = tokio::join!(
@@ -67,11 +68,6 @@ pub async fn gather(
         reader.own::<Service>(NAME),
         reader.own::<Service>(EXTENDER),
         reader.all_own::<EndpointSlice>(""),
-    );
-    let (network_policies, write_guard, second_scheduler) = tokio::join!(
-        reader.all_own::<NetworkPolicy>(""),
-        reader.named::<ValidatingAdmissionPolicyBinding>(WRITE_GUARD),
-        reader.own::<Deployment>(SECOND_SCHEDULER),
     );
     let (nodes, namespaces, unbound, rights) = tokio::join!(
         reader.all::<WatchedNode>(""),
@@ -97,8 +93,8 @@ pub async fn gather(
         endpoints,
         certificate: Seen::Absent,
         key_annotations: Seen::Absent,
-        network_policies,
-        write_guard,
+        network_policies: reader.all_own::<NetworkPolicy>("").await,
+        write_guard: Seen::Absent,
         clean_up: Seen::Absent,
         clean_up_guard: Seen::Absent,
         rights,
@@ -116,7 +112,19 @@ pub async fn gather(
     Ok(observation)
 }
 
-/// Reads the autoscalers and the clean-up, kube-scheduler's Pods, and what depends on what was seen; the
+/// Reads who writes beside the leader, and what narrows all of them.
+async fn writing(reader: &Reader<'_>, observation: &mut Observation) {
+    let (clean_up, guard, clean_up_guard) = tokio::join!(
+        reader.own::<CronJob>(CLEAN_UP),
+        reader.named::<ValidatingAdmissionPolicyBinding>(WRITE_GUARD),
+        reader.named::<ValidatingAdmissionPolicyBinding>(CLEAN_UP_GUARD),
+    );
+    observation.clean_up = clean_up;
+    observation.write_guard = guard;
+    observation.clean_up_guard = clean_up_guard;
+}
+
+/// Reads the autoscalers, the writers, kube-scheduler's Pods, and what depends on what was seen; the
 /// trial comes after the metrics, which count it.
 async fn further(client: &Client, reader: &Reader<'_>, observation: &mut Observation) {
     let autoscalers = reader.all::<WatchedAutoscaler>("");
@@ -124,9 +132,7 @@ async fn further(client: &Client, reader: &Reader<'_>, observation: &mut Observa
     observation.autoscalers =
         autoscalers.map(|all| all.into_iter().map(|one| one.autoscaler).collect());
     observation.api_groups = api_groups;
-    let policy = reader.named::<ValidatingAdmissionPolicyBinding>(CLEAN_UP_GUARD);
-    (observation.clean_up, observation.clean_up_guard) =
-        tokio::join!(reader.own::<CronJob>(CLEAN_UP), policy);
+    writing(reader, observation).await;
     let system = Reader {
         namespace: "kube-system",
         ..*reader

@@ -417,6 +417,7 @@ impl Queue {
             sample: None,
             decides: true,
             plans: &Plans::Decisions("pod-a".to_owned()),
+            crons: &[],
             signals: &self.readings,
             has_past: false,
             traces: &self.traces,
