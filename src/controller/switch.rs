@@ -46,6 +46,7 @@ impl Writes {
             | Purpose::WakePods
             | Purpose::AnnotationWarning
             | Purpose::ScalingBounds
+            | Purpose::ScalingReplicas
             | Purpose::ScalingStatus
             | Purpose::ScalingEvent
             | Purpose::Configuration => matches!(self, Self::Enabled),
@@ -94,6 +95,7 @@ mod tests {
             let allows = |purpose| switch.get().allows(purpose);
             for purpose in [
                 Purpose::ScalingBounds,
+                Purpose::ScalingReplicas,
                 Purpose::WakePods,
                 Purpose::ScalingEvent,
             ] {
