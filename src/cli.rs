@@ -16,6 +16,7 @@ mod doctor;
 mod figures;
 #[cfg(feature = "sandbox")]
 mod forecast;
+mod help;
 mod output;
 mod pod_file;
 mod score;
@@ -27,7 +28,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use output::Failure;
 
@@ -68,7 +69,8 @@ enum Command {
 
 /// Runs the program with `arguments`, of which the first is its name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let matches = help::flowing(Cli::command()).try_get_matches_from(arguments);
+    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
@@ -113,13 +115,39 @@ fn usage(error: &clap::Error) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_definition_of_the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    /// A line that was broken in the code is shorter than the terminal, and the next word would fit.
+    #[test]
+    fn help_is_broken_once() {
+        fn check(command: &mut clap::Command) {
+            let width = 70;
+            let help = command.clone().term_width(width).render_long_help();
+            let help = help.to_string();
+            let after = command.get_after_long_help().or(command.get_after_help());
+            let after = after.map(ToString::to_string);
+            let first = after.as_deref().and_then(|text| text.lines().next());
+            let below = first
+                .and_then(|first| help.find(first))
+                .unwrap_or(help.len());
+            let lines: Vec<&str> = help[below..].lines().collect();
+            let prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+            for pair in lines
+                .windows(2)
+                .filter(|pair| pair.iter().all(|line| prose(line)))
+            {
+                let next = pair[1].split(' ').next().unwrap_or_default();
+                let whole = pair[0].len() + 1 + next.len() > width;
+                assert!(whole, "{}: {pair:?}", command.get_name());
+            }
+            command.get_subcommands_mut().for_each(check);
+        }
+        check(&mut help::flowing(Cli::command()));
     }
 
     #[test]

@@ -107,9 +107,7 @@ impl Config {
     /// # Errors
     /// Every problem that was found.
     pub fn parse(text: &str, sources: &Sources) -> Result<Self, ConfigError> {
-        let path = sources.file.clone().unwrap_or_default();
-        let fields = layers::parse_file(&path, text)?;
-        let layered = Layered::over(fields, sources, &tree(&File::default()))?;
+        let layered = Layered::parse(text, sources, &tree(&File::default()))?;
         Self::of(&layered, sources)
     }
 

@@ -8,10 +8,12 @@ mod checks;
 mod finding;
 pub mod gather;
 mod observation;
+pub(crate) mod registration;
 mod trust;
 
 pub use checks::check;
 pub use finding::{Finding, Severity};
+pub(crate) use observation::{CONFIGURATION_FILE, CONFIGURATION_MAP};
 pub use observation::{
     Observation, PodOfDryRun, Replica, Right, Seen, ServedCertificate, Unseen, WebhookTrial,
 };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use evenkeel_kubernetes::plan::rotation::Validity;
+use evenkeel_kubernetes::plan::rotation::{Rules, Validity};
 
 use super::authority::{ClientCertificate, SigningAuthority};
 use super::error::CertificateError;
@@ -51,6 +51,12 @@ impl Bundle {
 
     pub fn leaf(&self) -> &Leaf {
         &self.leaf
+    }
+
+    /// True where the certificate was issued by an authority that stays under `rules`.
+    pub(super) fn signed_anew(&self, rules: &Rules) -> bool {
+        let mut authorities = self.authorities.iter();
+        authorities.any(|one| one.signed(&self.leaf) && !rules.goes(&one.life))
     }
 
     /// The `caBundle` of the webhook configuration and `caData` of the extender: all authorities

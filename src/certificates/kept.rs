@@ -78,6 +78,12 @@ impl Kept {
         ]
     }
 
+    /// True where new keys are asked for while a rotation goes on. That request is taken off and
+    /// otherwise ignored: with it the end would move, and old keys be trusted for longer.
+    pub fn asks_too_early(&self) -> bool {
+        self.rotation.is_some() && matches!(self.request, Some(Request::Begin { .. }))
+    }
+
     /// The next content at `now`, or `None` while everything is good as it is. A request is
     /// taken up, and with it begins what it asks for.
     ///
@@ -90,7 +96,7 @@ impl Kept {
         names: &Names,
         validity: &Validity,
     ) -> Result<Option<Self>, CertificateError> {
-        let rotation = self.asked(now);
+        let rotation = self.asked(now, validity);
         let rules = Rules {
             validity: *validity,
             keys: rotation,
@@ -113,14 +119,22 @@ impl Kept {
     }
 
     /// The rotation that goes on once the request has been taken up.
-    fn asked(&self, now: Timestamp) -> Option<KeyRotation> {
-        match self.request {
-            None => self.rotation,
-            Some(Request::Finish) => self.rotation.map(|rotation| rotation.finished(now)),
-            Some(Request::Begin { overlap }) => {
+    fn asked(&self, now: Timestamp, validity: &Validity) -> Option<KeyRotation> {
+        match (self.request, self.rotation) {
+            (Some(Request::Begin { overlap }), None) => {
                 let newest = self.published().max().unwrap_or(Timestamp::MIN);
                 Some(KeyRotation::starting(now, newest, overlap))
             }
+            (Some(Request::Finish), Some(rotation)) => {
+                let rules = Rules {
+                    validity: *validity,
+                    keys: Some(rotation),
+                };
+                let signed = self.bundle.signed_anew(&rules);
+                let signed = signed.then(|| self.bundle.leaf.life.published());
+                Some(rotation.finished(now, signed))
+            }
+            (_, rotation) => rotation,
         }
     }
 

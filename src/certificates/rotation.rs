@@ -1,7 +1,9 @@
 //! The bundle that follows another, as the plan of the rotation says.
 //!
 //! kube-scheduler's authorities are in use as soon as they are made, since it is the server that
-//! has to know them, and it knows them at once.
+//! has to know them, and it knows them at once. An old one leaves last of all: with kube-scheduler's
+//! file both are replaced, the authority that it trusts and the certificate that it shows, so that who
+//! still has the old file is refused nothing before the new serving certificate has told on him.
 
 use std::sync::Arc;
 
@@ -25,16 +27,15 @@ pub fn next(
     rules: &Rules,
 ) -> Result<Option<Bundle>, CertificateError> {
     let leaf = &bundle.leaf;
-    let unused = |position: usize| {
-        !bundle.authorities[position].signed(leaf) && rotation::is_settled(now, leaf.life)
-    };
+    let settled = rotation::is_settled(now, leaf.life);
+    let unused = |position: usize| settled && !bundle.authorities[position].signed(leaf);
     let authorities = renew(now, &bundle.authorities, rules, unused, new_authority)?;
-    // Whoever holds a client certificate has been told to replace it within the overlap.
+    let replaced = settled && bundle.signed_anew(rules);
     let scheduler = renew(
         now,
         &bundle.scheduler,
         rules,
-        |_| true,
+        |_| replaced,
         new_scheduler_authority,
     )?;
     let in_use = authorities.as_deref().unwrap_or(&bundle.authorities);

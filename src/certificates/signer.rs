@@ -15,7 +15,7 @@ use std::time::Duration;
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::key_rotation::KeyRotationError;
-use evenkeel_kubernetes::plan::{Write, ca_bundle, certificate_secret};
+use evenkeel_kubernetes::plan::{ObjectChange, ca_bundle, certificate_secret};
 use k8s_openapi::api::core::v1::{Secret, Service};
 use kube::core::DynamicObject;
 use kube::{Api, Client};
@@ -68,6 +68,10 @@ enum Error {
         name: String,
         source: KeyRotationError,
     },
+    #[error(
+        "Secret {name}: new keys are asked for while a rotation goes on, whose end stays: finish it first"
+    )]
+    Rotates { name: String },
 }
 
 impl Error {
@@ -77,6 +81,7 @@ impl Error {
             Self::TimedOut => "TimedOut",
             Self::Damaged { source, .. } | Self::Make(source) => source.reason(),
             Self::Request { .. } => "InvalidAnnotation",
+            Self::Rotates { .. } => "RotationGoesOn",
         }
     }
 }
@@ -198,13 +203,13 @@ impl Signer {
         let names = self.names().await?;
         let bundle = Bundle::generate(clock::now(), &names, &self.settings.validity)?;
         let name = &self.settings.secret_name;
-        let write = certificate_secret::create(&self.namespace, name, &bundle.encode());
+        let change = certificate_secret::create(&self.namespace, name, &bundle.encode());
         info!(secret = name, "new authorities are made");
-        self.write(&write).await
+        self.write(&change).await
     }
 
-    /// The write that puts the caBundle right, where a webhook configuration is installed.
-    async fn trust(&self, bundle: &Bundle) -> Result<Option<Write>, Error> {
+    /// The change that puts the caBundle right, where a webhook configuration is installed.
+    async fn trust(&self, bundle: &Bundle) -> Result<Option<ObjectChange>, Error> {
         // Read as it stands: its list is written back whole, also with fields of versions to come.
         let api: Api<DynamicObject> = Api::all_with(
             self.client.clone(),
@@ -217,8 +222,8 @@ impl Signer {
         Ok(ca_bundle::plan(&configuration, &bundle.ca_bundle()))
     }
 
-    /// The write that puts the Secret right that replicas serve from.
-    async fn serve(&self, bundle: &Bundle) -> Result<Option<Write>, Error> {
+    /// The change that puts the Secret right that replicas serve from.
+    async fn serve(&self, bundle: &Bundle) -> Result<Option<ObjectChange>, Error> {
         let name = &self.settings.serving_secret_name;
         let found = self.secrets().get_opt(name).await?.map(|secret| {
             let version = secret.metadata.resource_version.unwrap_or_default();
@@ -242,29 +247,34 @@ impl Signer {
         let Some(next) = held.kept.next(clock::now(), &names, validity)? else {
             return Ok(Round::Rested);
         };
+        if held.kept.asks_too_early() {
+            let name = self.settings.secret_name.clone();
+            self.report(&Error::Rotates { name });
+        }
         let (bundle, rotation) = (&next.bundle, next.rotation.map(|it| it.to_string()));
         let authorities = bundle.authorities().len();
         info!(not_after = %bundle.leaf().not_after(), authorities, rotation, "the certificates move on");
-        let write = certificate_secret::replace(
+        let change = certificate_secret::replace(
             &self.namespace,
             &self.settings.secret_name,
             &held.resource_version,
             &bundle.encode(),
             &next.annotations(),
         );
-        self.write(&write).await?;
+        self.write(&change).await?;
         Ok(Round::Moved)
     }
 
-    /// Makes the write that is due, if one is; gives whether one was.
-    async fn put(&self, due: Result<Option<Write>, Error>) -> Result<bool, Error> {
-        let Some(write) = due? else { return Ok(false) };
-        self.write(&write).await?;
+    /// Makes the change that is due, if one is; gives whether one was.
+    async fn put(&self, due: Result<Option<ObjectChange>, Error>) -> Result<bool, Error> {
+        let Some(change) = due? else { return Ok(false) };
+        self.write(&change).await?;
         Ok(true)
     }
 
-    async fn write(&self, write: &Write) -> Result<(), Error> {
-        Ok(writer::send(&self.client, write).await?)
+    async fn write(&self, change: &ObjectChange) -> Result<(), Error> {
+        let ObjectChange { target, operation } = change;
+        Ok(writer::send(&self.client, target, operation).await?)
     }
 
     /// The names that the certificate must carry, with the Services' addresses as they now are.

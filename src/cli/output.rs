@@ -51,6 +51,14 @@ impl Failure {
         Self::Work(anyhow::Error::msg(what.to_string()))
     }
 
+    /// The same with what was to be done.
+    pub(super) fn context(self, what: String) -> Self {
+        match self {
+            Self::Call(error) => Self::Call(error.context(what)),
+            Self::Work(error) => Self::Work(error.context(what)),
+        }
+    }
+
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Call(_) => ExitCode::from(Self::WRONG_CALL),

@@ -1,20 +1,22 @@
 //! `evenkeel uninstall`: takes back Evenkeel's writes on objects of others, and lists its own
 //! objects in the cluster.
 
-use std::io::{self, Write};
+mod report;
 
 use anyhow::Context as _;
-use comfy_table::{Cell, ContentArrangement};
-use kube::Client;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{Api, Client};
 use serde::Serialize;
 
 use super::connect::Cluster;
-use super::output::{self, Failure, Format, Report, Style};
+use super::output::{self, Failure, Format};
 use super::settings::ConfigArgs;
-use crate::config::{Config, Writes};
-use crate::uninstall::{self, Extent, Inventory, Mark, Object, Outcome};
+use crate::config::{Config, ConfigError, Writes};
+use crate::doctor::gather::read::server_time;
+use crate::doctor::{CONFIGURATION_FILE, CONFIGURATION_MAP};
+use crate::uninstall::{self, Extent, Inventory, Misplaced};
 use evenkeel_clock as clock;
-use evenkeel_core::scaling::ObjectBounds;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,10 +30,13 @@ Bounds of HPAs and ScaledObjects become the user's again, later edits of them in
 that you wrote yourself, such as evenkeel.dev/enabled, are shown and stay. Pods keep what admission
 wrote on them until they are replaced; nothing reads it. It refuses while a leader holds the Lease,
 since that would write anew what is taken back: scale the Deployment to 0. Under `writes: disabled` and
-`writes: restore` it leads and writes nothing anew, so that --force is right there.
+`writes: restore` it leads and writes nothing anew, so that --force is right there. It refuses, too, where
+-n names a namespace without a Lease, or another than the webhook configuration does: a leader elsewhere
+would not be seen.
 A record of bounds counts only where the API server says that Evenkeel wrote it and it makes sense; other
 objects are named and left alone. --expired is what the CronJob evenkeel-restore runs: it writes on HPAs
-and ScaledObjects alone, beside a leader too, and nothing while `writes: disabled` freezes everything.
+and ScaledObjects alone, beside a leader too, and nothing while `writes: disabled` freezes everything, by
+the file of --config, else by the ConfigMap evenkeel. What has lapsed is told by the API server's clock.
 Exit codes: 0 nothing is left to do for it (with --check: nothing is left at all); 1 something is left
 that it could not take away, or the cluster cannot be reached; 2 the call is wrong.";
 
@@ -43,7 +48,7 @@ pub(super) struct Args {
     #[arg(long)]
     check: bool,
 
-    /// Write even while a leader holds the Lease
+    /// Write even while a leader holds the Lease, or where none can be seen
     #[arg(long, conflicts_with = "check")]
     force: bool,
 
@@ -62,11 +67,13 @@ pub(super) struct Args {
     output: Format,
 }
 
-/// Everything of Evenkeel that is left in a cluster.
+/// Everything of Evenkeel that is left in a cluster, or all that has lapsed.
 #[derive(Debug, Serialize)]
 struct Leftovers {
     /// Nothing was changed: only looked at.
     check: bool,
+    /// Only bounds that nobody has held were looked for.
+    expired: bool,
     #[serde(flatten)]
     inventory: Inventory,
 }
@@ -86,25 +93,29 @@ async fn look_and_act(args: &Args) -> Result<Leftovers, Failure> {
     version
         .context("the API server cannot be reached")
         .map_err(Failure::Work)?;
+    // Records are dated by the cluster's clock, which in `dev` is far from this machine's.
+    let now = server_time(&client).await.unwrap_or_else(clock::now);
     if args.expired {
-        return expired(&client, args).await;
+        return expired(&client, args, now).await;
     }
     if !args.check {
+        mind_place(&client, args).await?;
         mind_leader(&client, args).await?;
     }
-    let mut inventory = uninstall::gather(&client, &args.cluster.namespace, clock::now()).await;
+    let mut inventory = uninstall::gather(&client, &args.cluster.namespace, now).await;
     if !args.check {
-        restore(&client, &mut inventory, Extent::All).await;
+        restore(&client, &mut inventory, Extent::All, now).await;
     }
     Ok(Leftovers {
         check: args.check,
+        expired: false,
         inventory,
     })
 }
 
 /// Puts back what nobody holds any more, unless the kill switch freezes it.
-async fn expired(client: &Client, args: &Args) -> Result<Leftovers, Failure> {
-    let (writes, refused) = Config::switch(&args.config.clone().sources([]));
+async fn expired(client: &Client, args: &Args, now: Timestamp) -> Result<Leftovers, Failure> {
+    let (writes, refused) = switch(client, args).await?;
     if let Some(error) = refused {
         output::warn(&format!(
             "{error}; this needs of the configuration only whether writes are disabled, and goes on"
@@ -114,21 +125,77 @@ async fn expired(client: &Client, args: &Args) -> Result<Leftovers, Failure> {
         output::warn("writes are disabled: nothing is put back");
         Inventory::default()
     } else {
-        let mut lapsed = uninstall::lapsed(client, clock::now()).await;
-        restore(client, &mut lapsed, Extent::Lapsed).await;
+        let mut lapsed = uninstall::lapsed(client, now).await;
+        restore(client, &mut lapsed, Extent::Lapsed, now).await;
         lapsed
     };
     Ok(Leftovers {
         check: false,
+        expired: true,
         inventory,
     })
 }
 
-async fn restore(client: &Client, inventory: &mut Inventory, extent: Extent) {
+/// The position of the kill switch: by the file that is named, else by the ConfigMap that the replicas
+/// read, with flags and variables over it.
+async fn switch(client: &Client, args: &Args) -> Result<(Writes, Option<ConfigError>), Failure> {
+    let mut sources = args.config.clone().sources([]);
+    if sources.file.is_some() {
+        return Ok(Config::switch(&sources));
+    }
+    let namespace = &args.cluster.namespace;
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+    let map = maps.get_opt(CONFIGURATION_MAP).await;
+    let map = map
+        .with_context(|| format!("ConfigMap {namespace}/{CONFIGURATION_MAP} cannot be read"))
+        .map_err(Failure::Work)?;
+    let file = map.and_then(|map| map.data?.remove(CONFIGURATION_FILE));
+    match file {
+        Some(text) => {
+            sources.file = Some(CONFIGURATION_FILE.into());
+            Ok(Config::switch_in(&text, &sources))
+        }
+        None if sources.names("writes") => Ok(Config::switch(&sources)),
+        None => Err(Failure::call(format_args!(
+            "the ConfigMap {namespace}/{CONFIGURATION_MAP}, which says whether writes are disabled, \
+             is not there or has no {CONFIGURATION_FILE}: look whether -n names the namespace that \
+             Evenkeel runs in, or give --config FILE or --set writes=enabled"
+        ))),
+    }
+}
+
+async fn restore(client: &Client, inventory: &mut Inventory, extent: Extent, now: Timestamp) {
     for mark in &mut inventory.marks {
-        let outcome = uninstall::restore(client, mark, extent, clock::now()).await;
+        let outcome = uninstall::restore(client, mark, extent, now).await;
         mark.outcome = Some(outcome);
     }
+}
+
+/// Refuses to write where an installation cannot be seen, since its leader would not be either.
+async fn mind_place(client: &Client, args: &Args) -> Result<(), Failure> {
+    let found = uninstall::misplaced(client, &args.cluster.namespace).await;
+    if args.force {
+        if let Ok(Some(misplaced)) = found {
+            output::warn(&format!(
+                "{misplaced}; a leader that is elsewhere will write anew what is taken back now"
+            ));
+        }
+        return Ok(());
+    }
+    let found = found
+        .context("whether Evenkeel is installed there cannot be read")
+        .map_err(Failure::Work)?;
+    Err(match found {
+        None => return Ok(()),
+        Some(Misplaced::Elsewhere { registered }) => Failure::work(format_args!(
+            "the webhook configuration names the namespace {registered}, whose leader would write \
+             anew what is taken back: evenkeel uninstall -n {registered} (--force writes all the same)"
+        )),
+        Some(misplaced @ Misplaced::NoLease { .. }) => Failure::work(format_args!(
+            "{misplaced}, so that nobody can tell whether one lives: name the namespace that \
+             Evenkeel runs in by -n; where its objects are deleted already, use --force"
+        )),
+    })
 }
 
 /// Refuses to write beside a leader; who writes all the same is told what becomes of it.
@@ -152,156 +219,4 @@ async fn mind_leader(client: &Client, args: &Args) -> Result<(), Failure> {
          kubectl -n {namespace} scale deploy/evenkeel --replicas=0 \
          (--force writes all the same, as is right under `writes: disabled`)"
     )))
-}
-
-impl Leftovers {
-    fn verdict(&self) -> Result<(), Failure> {
-        let Inventory {
-            marks,
-            objects,
-            unseen,
-            ..
-        } = &self.inventory;
-        if self.check {
-            return match marks.len() + objects.len() {
-                0 if unseen.is_empty() => Ok(()),
-                0 => Err(Failure::work("not everything could be looked at")),
-                1 => Err(Failure::work("1 thing is left")),
-                left => Err(Failure::work(format_args!("{left} things are left"))),
-            };
-        }
-        let stuck = marks.iter().filter(|mark| mark.is_stuck()).count();
-        match (stuck, unseen.len()) {
-            (0, 0) => Ok(()),
-            (0, _) => Err(Failure::work("not everything could be looked at")),
-            (1, _) => Err(Failure::work("1 object could not be put back")),
-            (stuck, _) => Err(Failure::work(format_args!(
-                "{stuck} objects could not be put back"
-            ))),
-        }
-    }
-}
-
-impl Mark {
-    fn is_stuck(&self) -> bool {
-        matches!(self.outcome, Some(Outcome::LeftAlone | Outcome::Failed(_)))
-    }
-
-    /// Evenkeel's marks on the object, a line each.
-    fn lines(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        if let (Some(user), Some(now)) = (self.user_bounds, self.bounds_now) {
-            lines.push(format!("bounds {}, the user's {}", range(now), range(user)));
-        }
-        if let Some(damaged) = &self.damaged {
-            lines.push(damaged.clone());
-        }
-        lines.extend(
-            self.annotations
-                .iter()
-                .map(|key| format!("annotation {key}")),
-        );
-        lines.extend(self.label.map(|key| format!("label {key}")));
-        lines
-    }
-
-    /// Action that was taken, or is to be taken.
-    fn next(&self) -> String {
-        match &self.outcome {
-            Some(Outcome::Restored) if self.user_bounds.is_some() => {
-                "bounds put back, annotations taken away".to_owned()
-            }
-            Some(Outcome::Restored) => "taken away".to_owned(),
-            Some(Outcome::Gone) => "gone already".to_owned(),
-            Some(Outcome::Failed(error)) => format!("failed: {error}"),
-            Some(Outcome::LeftAlone) => self.by_hand(),
-            None if self.damaged.is_some() => self.by_hand(),
-            None => "evenkeel uninstall".to_owned(),
-        }
-    }
-
-    fn by_hand(&self) -> String {
-        let Object {
-            kind,
-            namespace,
-            name,
-        } = &self.object;
-        let place = namespace
-            .as_ref()
-            .map_or(String::new(), |namespace| format!(" -n {namespace}"));
-        format!(
-            "left alone: set the bounds by hand, then kubectl{place} annotate {} {name} {}-",
-            kind.to_lowercase(),
-            evenkeel_kubernetes::annotations::BOUNDS
-        )
-    }
-}
-
-fn range(bounds: ObjectBounds) -> String {
-    let min = bounds.min.map_or("unset".to_owned(), |min| min.to_string());
-    format!("{min} to {}", bounds.max)
-}
-
-/// An object as people name it.
-fn shown(object: &Object) -> String {
-    let Object {
-        kind,
-        namespace,
-        name,
-    } = object;
-    match namespace {
-        Some(namespace) => format!("{kind} {namespace}/{name}"),
-        None => format!("{kind} {name}"),
-    }
-}
-
-impl Report for Leftovers {
-    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
-        let Inventory {
-            marks,
-            objects,
-            yours,
-            unseen,
-        } = &self.inventory;
-        if self.inventory.is_clean() {
-            writeln!(to, "Nothing is left of Evenkeel.")?;
-        }
-        if !marks.is_empty() {
-            let last = if self.check { "TAKEN AWAY BY" } else { "DONE" };
-            let mut table = style.table(["OBJECT", "LEFT ON IT", last].map(Cell::new));
-            table.set_content_arrangement(ContentArrangement::Dynamic);
-            for mark in marks {
-                let next = Cell::new(mark.next());
-                let stuck = mark.is_stuck() || mark.damaged.is_some();
-                table.add_row([
-                    Cell::new(shown(&mark.object)),
-                    Cell::new(mark.lines().join("\n")),
-                    if stuck { style.bad(next) } else { next },
-                ]);
-            }
-            writeln!(to, "{}\n", table.trim_fmt())?;
-        }
-        if !objects.is_empty() {
-            writeln!(to, "{}", style.emphasis("Objects of the installation, for kubectl delete -k deploy/ (or the overlay that was applied):"))?;
-            for object in objects {
-                writeln!(to, "  {}", shown(object))?;
-            }
-            writeln!(to)?;
-        }
-        for blind in unseen {
-            writeln!(to, "Not looked at: {}: {}", blind.what, blind.why)?;
-        }
-        if !yours.is_empty() {
-            writeln!(to, "Annotations of your own, which stay:")?;
-        }
-        for yours in yours {
-            writeln!(
-                to,
-                "  {}: {}",
-                shown(&yours.object),
-                yours.annotations.join(", ")
-            )?;
-        }
-        Ok(())
-    }
 }

@@ -36,6 +36,21 @@ pub struct Sources {
     pub flags: Vec<Override>,
 }
 
+impl Sources {
+    /// True where a variable or a flag brings the value at `path`.
+    #[must_use]
+    pub fn names(&self, path: &str) -> bool {
+        let Self {
+            file: _,
+            environment,
+            flags,
+        } = self;
+        let variable = variable(path);
+        flags.iter().any(|flag| flag.path == path)
+            || environment.iter().any(|(name, _)| *name == variable)
+    }
+}
+
 /// The values of all layers in one tree.
 #[derive(Debug, Default)]
 pub(crate) struct Layered {
@@ -54,8 +69,18 @@ impl Layered {
         Self::over(tree, sources, defaults)
     }
 
+    /// Lays environment and flags over the text of a file that lies elsewhere; `sources` name it.
+    pub(crate) fn parse(
+        text: &str,
+        sources: &Sources,
+        defaults: &Value,
+    ) -> Result<Self, ConfigError> {
+        let path = sources.file.clone().unwrap_or_default();
+        Self::over(parse_file(&path, text)?, sources, defaults)
+    }
+
     /// Lays environment and flags over a file that has been read.
-    pub(crate) fn over(
+    fn over(
         tree: Map<String, Value>,
         sources: &Sources,
         defaults: &Value,
@@ -153,15 +178,7 @@ pub(crate) struct Leaf {
 impl Leaf {
     /// The name of its environment variable.
     pub(crate) fn variable(&self) -> String {
-        let mut name = ENVIRONMENT_PREFIX.to_owned();
-        for letter in self.path.chars() {
-            match letter {
-                '.' => name.push('_'),
-                upper if upper.is_ascii_uppercase() => name.extend(['_', upper]),
-                other => name.push(other.to_ascii_uppercase()),
-            }
-        }
-        name
+        variable(&self.path)
     }
 
     fn parse(&self, text: &str) -> Result<Value, String> {
@@ -216,7 +233,7 @@ fn read_file(path: &PathBuf) -> Result<Map<String, Value>, ConfigError> {
 }
 
 /// The fields in the text of the file at `path`.
-pub(crate) fn parse_file(path: &Path, text: &str) -> Result<Map<String, Value>, ConfigError> {
+fn parse_file(path: &Path, text: &str) -> Result<Map<String, Value>, ConfigError> {
     let refuse = |message: String| ConfigError::whole(Origin::File(path.to_owned()), message);
     match yaml::parse(text) {
         Ok(Value::Object(tree)) => Ok(tree),
@@ -226,6 +243,19 @@ pub(crate) fn parse_file(path: &Path, text: &str) -> Result<Map<String, Value>, 
         )),
         Err(error) => Err(refuse(format!("is not YAML: {error}"))),
     }
+}
+
+/// The name of the environment variable of the field at `path`.
+fn variable(path: &str) -> String {
+    let mut name = ENVIRONMENT_PREFIX.to_owned();
+    for letter in path.chars() {
+        match letter {
+            '.' => name.push('_'),
+            upper if upper.is_ascii_uppercase() => name.extend(['_', upper]),
+            other => name.push(other.to_ascii_uppercase()),
+        }
+    }
+    name
 }
 
 /// Sets the value at `path`; false where something that is not a mapping stands in the way, which

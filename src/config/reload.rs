@@ -33,7 +33,7 @@ impl Config {
                 needs_restart: changes(&self.effective, &new.effective),
                 refused: None,
             }),
-            Err(error) => match stop(&self.sources) {
+            Err(error) => match stopped(&self.sources) {
                 Some(writes) => Ok(Reload {
                     writes,
                     needs_restart: Vec::new(),
@@ -49,16 +49,41 @@ impl Config {
     /// written must be able to when nothing else works any more.
     #[must_use]
     pub fn switch(sources: &Sources) -> (Writes, Option<ConfigError>) {
-        match Self::load(sources) {
-            Ok(config) => (config.writes, None),
-            Err(error) => (stop(sources).unwrap_or_default(), Some(error)),
+        Self::position(Layered::read(sources, &tree(&File::default())), sources)
+    }
+
+    /// The same of a file's text that lies elsewhere, such as in a ConfigMap; `sources` name it and what
+    /// is laid over it.
+    #[must_use]
+    pub fn switch_in(text: &str, sources: &Sources) -> (Writes, Option<ConfigError>) {
+        Self::position(
+            Layered::parse(text, sources, &tree(&File::default())),
+            sources,
+        )
+    }
+
+    fn position(
+        layered: Result<Layered, ConfigError>,
+        sources: &Sources,
+    ) -> (Writes, Option<ConfigError>) {
+        match layered {
+            Err(error) => (Writes::default(), Some(error)),
+            Ok(layered) => match Self::of(&layered, sources) {
+                Ok(config) => (config.writes, None),
+                Err(error) => (stop(&layered).unwrap_or_default(), Some(error)),
+            },
         }
     }
 }
 
 /// The position in which the sources want the writes stopped, if they do.
-fn stop(sources: &Sources) -> Option<Writes> {
-    let layered = Layered::read(sources, &tree(&File::default())).ok()?;
+fn stopped(sources: &Sources) -> Option<Writes> {
+    let layered = Layered::read(sources, &tree(&File::default()));
+    stop(&layered.ok()?)
+}
+
+/// The position in which the layers want the writes stopped, if they do.
+fn stop(layered: &Layered) -> Option<Writes> {
     let asked = layered.tree.get("writes")?;
     let mut stops = [Writes::Disabled, Writes::Restore].into_iter();
     stops.find(|stop| *asked == stop.as_str())

@@ -104,6 +104,7 @@ impl ServerSection {
                 timeout: check.period("server.drainTimeout", drain_timeout),
             },
         };
+        apart(&listeners, check);
         let requests = handlers::Settings {
             admission_body: check.size("server.admissionBodyLimit", admission_body_limit),
             extender_body: check.size("server.extenderBodyLimit", extender_body_limit),
@@ -113,6 +114,10 @@ impl ServerSection {
             admission_budget: check.size("server.bodyBudget.admission", admission_budget),
             extender_budget: check.size("server.bodyBudget.extender", extender_budget),
         };
+        let (budget, body) = (requests.admission_budget, requests.admission_body);
+        holds_one("admission", budget, body, check);
+        let (budget, body) = (requests.extender_budget, requests.extender_body);
+        holds_one("extender", budget, body, check);
         (listeners, requests)
     }
 }
@@ -130,6 +135,47 @@ fn hosts(path: &str, given: &[String], check: &mut Checker) -> Vec<String> {
         }
     }
     given.to_vec()
+}
+
+/// Refuses a budget into which the largest body of its caller would never fit.
+fn holds_one(caller: &str, budget: Bytes, limit: Bytes, check: &mut Checker) {
+    // A single byte is the stand-in of a size that was refused already.
+    if (Bytes(2)..limit).contains(&budget) {
+        check.refuse(
+            &format!("server.bodyBudget.{caller}"),
+            format_args!(
+                "{} bytes are not accepted: at least server.{caller}BodyLimit, which is {} bytes",
+                budget.0, limit.0
+            ),
+        );
+    }
+}
+
+/// Refuses addresses of which two cannot be listened on together.
+fn apart(settings: &Settings, check: &mut Checker) {
+    let listeners = [
+        ("server.https", settings.https),
+        ("server.http", settings.http),
+        ("server.metrics", settings.metrics),
+        ("server.dashboard", settings.dashboard),
+    ];
+    for (position, (path, address)) in listeners.into_iter().enumerate() {
+        let mut before = listeners[..position].iter();
+        if let Some((other, taken)) = before.find(|(_, taken)| collide(address, *taken)) {
+            let accepted = format!("another port than that of {other}, which listens on {taken}");
+            check.refuse_value(path, address, &accepted);
+        }
+    }
+}
+
+/// True where one process cannot listen on both. Port 0 stands for any free one.
+fn collide(one: SocketAddr, other: SocketAddr) -> bool {
+    // The unspecified address of IPv6 takes connections of either family.
+    let covers = |wide: SocketAddr, narrow: SocketAddr| {
+        wide.ip().is_unspecified() && (wide.is_ipv6() || narrow.is_ipv4())
+    };
+    let same = one.ip() == other.ip() || covers(one, other) || covers(other, one);
+    one.port() == other.port() && one.port() != 0 && same
 }
 
 fn loopback(path: &str, text: &Text, check: &mut Checker) -> SocketAddr {

@@ -359,6 +359,31 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "above zero",
     ),
     (
+        "server: {bodyBudget: {extender: 63Mi}}",
+        "server.bodyBudget.extender",
+        "at least server.extenderBodyLimit, which is 67108864 bytes",
+    ),
+    (
+        "server: {admissionBodyLimit: 33Mi}",
+        "server.bodyBudget.admission",
+        "at least server.admissionBodyLimit",
+    ),
+    (
+        "server: {metrics: '[::]:8443'}",
+        "server.metrics",
+        "another port than that of server.https, which listens on [::]:8443",
+    ),
+    (
+        "server: {http: '0.0.0.0:8443'}",
+        "server.http",
+        "another port than that of server.https",
+    ),
+    (
+        "server: {dashboard: '127.0.0.1:8080'}",
+        "server.dashboard",
+        "another port than that of server.http",
+    ),
+    (
         "server: {bodyBudget: 128Mi}",
         "server.bodyBudget",
         "a mapping of fields",

@@ -3,7 +3,7 @@
 //! All lanes are bounded, and what does not fit is planned again later. Of one object one write
 //! waits in each lane, the newest that was planned: an object changes while its write waits, and
 //! one that was decided on an old state would only be refused. A write that failed is left alone
-//! for a while, see [`FailedWrites`]; but for the service's own needs, which are few, and planned as
+//! for a while, see [`FailedWrites`]; but for wakes, which are few, and planned as
 //! often as they are to be tried.
 
 mod lanes;
@@ -115,7 +115,7 @@ impl Waiting {
         let place = (Lane::of(write.purpose), write.target.clone());
         let mut known = self.0.locked();
         known.lanes.done(write);
-        match fault(write, outcome).filter(|_| place.0 != Lane::Needs) {
+        match fault(write, outcome).filter(|_| place.0 != Lane::Wakes) {
             Some(fault) => {
                 let basis = write.basis();
                 known.resting.failed(place, basis, fault, clock::instant());

@@ -1,8 +1,8 @@
 //! The kill switch: what may be written at all.
 //!
 //! It is one atomic that the writer reads right before each write, so that turning it off stops the
-//! very next one. Evenkeel's own needs are exempt in every position: certificates that end would take
-//! the webhook away while nobody can put it back, and without a Lease nobody could tell who restores.
+//! very next one. The Lease does not come past it: without one nobody could tell who restores. Nor do
+//! certificates, which the signer keeps up: their end would take the webhook away.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -40,7 +40,6 @@ impl Writes {
     #[must_use]
     pub const fn allows(self, purpose: Purpose) -> bool {
         match purpose {
-            Purpose::CaBundle | Purpose::Certificates => true,
             Purpose::Restore => matches!(self, Self::Restore),
             Purpose::MirrorNamespace
             | Purpose::WakePods
@@ -102,7 +101,6 @@ mod tests {
                 assert_eq!(allows(purpose), bounds, "{writes:?} {purpose:?}");
             }
             assert_eq!(allows(Purpose::Restore), restore, "{writes:?}");
-            assert!(allows(Purpose::Certificates) && allows(Purpose::CaBundle));
         }
     }
 }

@@ -181,7 +181,7 @@ impl Writer {
             return Outcome::NotLeader;
         };
         let sent: Instant = clock::instant();
-        let made = send(&self.client, write);
+        let made = send(&self.client, &write.target, &write.operation);
         let outcome = match tokio::time::timeout(self.settings.timeout, made).await {
             Ok(Ok(())) => Outcome::Written,
             Ok(Err(error)) => {
@@ -223,11 +223,14 @@ impl Writer {
     }
 }
 
-/// Makes one write.
-pub(crate) async fn send(client: &Client, write: &Write) -> Result<(), kube::Error> {
-    let target = &write.target;
+/// Changes one object.
+pub(crate) async fn send(
+    client: &Client,
+    target: &ObjectRef,
+    operation: &Operation,
+) -> Result<(), kube::Error> {
     let api = api(client, target);
-    match &write.operation {
+    match operation {
         Operation::Merge(body) => patch(&api, target, &Patch::Merge(body)).await,
         Operation::Conditional(changes) => {
             let changes = Patch::<()>::Json(changes.to_patch());
@@ -236,7 +239,11 @@ pub(crate) async fn send(client: &Client, write: &Write) -> Result<(), kube::Err
         Operation::Create(body) => {
             let object: DynamicObject =
                 serde_json::from_value(Value::clone(body)).map_err(kube::Error::SerdeError)?;
-            api.create(&PostParams::default(), &object).await.map(drop)
+            let params = PostParams {
+                field_manager: Some(MANAGER.to_owned()),
+                ..PostParams::default()
+            };
+            api.create(&params, &object).await.map(drop)
         }
     }
 }

@@ -11,6 +11,7 @@ mod namespaces;
 mod network;
 mod outside;
 mod rights;
+mod rotation;
 mod scheduler;
 mod waiting;
 mod webhook;
@@ -30,9 +31,11 @@ const CHECKS: &[fn(&Evidence<'_>) -> Found] = &[
     writing::leader,
     writing::kill_switch,
     writing::guard,
+    writing::clean_up,
     rights::check,
     webhook::registration,
     certificate::signer,
+    rotation::check,
     certificate::serving,
     certificate::trusted,
     webhook::endpoints,
@@ -53,10 +56,13 @@ const CHECKS: &[fn(&Evidence<'_>) -> Found] = &[
     leftovers::check,
 ];
 
-/// Runs all checks: at least one finding for each.
+/// Runs all checks: at least one finding for each, or the one that Evenkeel is in another namespace.
 #[must_use]
 pub fn check(observation: &Observation) -> Vec<Finding> {
     let evidence = Evidence::new(observation);
+    if let Some(elsewhere) = install::elsewhere(&evidence) {
+        return vec![elsewhere];
+    }
     let run =
         |check: &fn(&Evidence<'_>) -> Found| check(&evidence).unwrap_or_else(|blind| vec![blind]);
     CHECKS.iter().flat_map(run).collect()

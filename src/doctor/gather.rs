@@ -3,23 +3,27 @@
 //! A read that fails is kept as such: a user with few rights still learns what can be seen. The
 //! API server is asked nothing that changes it.
 
+mod placements;
 pub(crate) mod read;
 mod replicas;
 mod rights;
 mod trial;
+
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingAdmissionPolicyBinding,
 };
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::Client;
 
-use super::observation::{Observation, Seen, ServedCertificate};
+use super::observation::{CONFIGURATION_MAP, Observation, SIGNING_SECRET, Seen, ServedCertificate};
 use crate::certificates::SERVER_CERTIFICATE;
 use crate::certificates::Serving;
 use crate::config::Config;
@@ -32,6 +36,8 @@ const EXTENDER: &str = "evenkeel-extender";
 const SIGNER: &str = "evenkeel-signer";
 const SECOND_SCHEDULER: &str = "evenkeel-scheduler";
 const WRITE_GUARD: &str = "evenkeel-writes";
+const CLEAN_UP: &str = "evenkeel-restore";
+const CLEAN_UP_GUARD: &str = "evenkeel-restores";
 
 /// The Secret that the signer fills for the replicas.
 const SERVING_SECRET: &str = "evenkeel-serving-certificate";
@@ -48,12 +54,10 @@ pub async fn gather(
     namespace: &str,
     now: Timestamp,
 ) -> Result<Observation, kube::Error> {
-    let reader = |namespace| Reader { client, namespace };
-    let (reader, system) = (reader(namespace), reader("kube-system"));
+    let reader = Reader { client, namespace };
     let server = read::version(client).await?;
-    let server_time = read::server_time(client).await;
     let (configuration, deployment, signer, lease) = tokio::join!(
-        reader.own::<ConfigMap>(NAME),
+        reader.own::<ConfigMap>(CONFIGURATION_MAP),
         reader.own::<Deployment>(NAME),
         reader.own::<Deployment>(SIGNER),
         reader.own::<Lease>(NAME),
@@ -64,11 +68,10 @@ pub async fn gather(
         reader.own::<Service>(EXTENDER),
         reader.all_own::<EndpointSlice>(""),
     );
-    let (network_policies, write_guard, second_scheduler, schedulers) = tokio::join!(
+    let (network_policies, write_guard, second_scheduler) = tokio::join!(
         reader.all_own::<NetworkPolicy>(""),
         reader.named::<ValidatingAdmissionPolicyBinding>(WRITE_GUARD),
         reader.own::<Deployment>(SECOND_SCHEDULER),
-        system.all_own::<Pod>("component=kube-scheduler"),
     );
     let (nodes, namespaces, unbound, rights) = tokio::join!(
         reader.all::<WatchedNode>(""),
@@ -78,7 +81,7 @@ pub async fn gather(
     );
     let mut observation = Observation {
         now,
-        server_time,
+        server_time: read::server_time(client).await,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         namespace: namespace.to_owned(),
         server,
@@ -93,13 +96,17 @@ pub async fn gather(
         extender_service,
         endpoints,
         certificate: Seen::Absent,
+        key_annotations: Seen::Absent,
         network_policies,
         write_guard,
+        clean_up: Seen::Absent,
+        clean_up_guard: Seen::Absent,
         rights,
         nodes: nodes.map(|all| all.into_iter().map(|one| one.node).collect()),
         namespaces: namespaces.map(|all| all.into_iter().map(|one| one.namespace).collect()),
         unbound: unbound.map(|all| all.into_iter().map(|one| one.pod).collect()),
-        schedulers,
+        schedulers: Seen::Absent,
+        placed: Seen::Absent,
         second_scheduler,
         trial: Seen::Absent,
     };
@@ -107,11 +114,37 @@ pub async fn gather(
     Ok(observation)
 }
 
-/// Reads what depends on what was seen; the trial comes after the metrics, which count it.
+/// Reads the clean-up, kube-scheduler's Pods, and what depends on what was seen; the trial comes after
+/// the metrics, which count it.
 async fn further(client: &Client, reader: &Reader<'_>, observation: &mut Observation) {
+    let policy = reader.named::<ValidatingAdmissionPolicyBinding>(CLEAN_UP_GUARD);
+    (observation.clean_up, observation.clean_up_guard) =
+        tokio::join!(reader.own::<CronJob>(CLEAN_UP), policy);
+    let system = Reader {
+        namespace: "kube-system",
+        ..*reader
+    };
+    observation.schedulers = system.all_own::<Pod>("component=kube-scheduler").await;
     replicas::observe(reader, observation).await;
+    observation.placed = placements::newest(reader).await;
     observation.certificate = certificate(reader, observation).await;
+    observation.key_annotations = key_annotations(reader, observation).await;
     observation.trial = trial::run(client, observation).await;
+}
+
+/// The annotations of the signer's Secret; nothing else of it is read.
+async fn key_annotations(
+    reader: &Reader<'_>,
+    seen: &Observation,
+) -> Seen<BTreeMap<String, String>> {
+    let config = seen.configured().and_then(Result::ok);
+    let name = match config.as_ref().map(|config| &config.certificates.serving) {
+        Some(Serving::SelfManaged(own)) => &own.secret_name,
+        Some(Serving::Files(_)) => return Seen::Absent,
+        None => SIGNING_SECRET,
+    };
+    let read = reader.annotations::<Secret>(name).await;
+    read.map(Option::unwrap_or_default)
 }
 
 /// The certificate in the Secret that the configuration names; its keys are dropped at once.

@@ -9,6 +9,7 @@ use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingAdmissionPolicyBinding,
 };
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
@@ -19,8 +20,14 @@ use super::Finding;
 use crate::config::{Config, ConfigError, Sources};
 use evenkeel_kubernetes::{node::Node, pod, watched::Namespace};
 
+/// The ConfigMap that the replicas' configuration is mounted from.
+pub(crate) const CONFIGURATION_MAP: &str = "evenkeel";
+
 /// The configuration's key in the ConfigMap.
-const CONFIGURATION_FILE: &str = "config.yaml";
+pub(crate) const CONFIGURATION_FILE: &str = "config.yaml";
+
+/// The Secret that the signer keeps keys in, where no configuration names another.
+pub(super) const SIGNING_SECRET: &str = "evenkeel-certificates";
 
 /// Result of a read.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -181,10 +188,16 @@ pub struct Observation {
     /// The endpoints in Evenkeel's namespace.
     pub endpoints: Seen<Vec<EndpointSlice>>,
     pub certificate: Seen<ServedCertificate>,
+    /// The annotations of the signer's Secret.
+    pub key_annotations: Seen<BTreeMap<String, String>>,
     /// The NetworkPolicies in Evenkeel's namespace.
     pub network_policies: Seen<Vec<NetworkPolicy>>,
     /// Binding of the policy that narrows Evenkeel's writes.
     pub write_guard: Seen<ValidatingAdmissionPolicyBinding>,
+    /// CronJob `evenkeel-restore` in that namespace, which puts back what nobody holds any more.
+    pub clean_up: Seen<CronJob>,
+    /// Binding of the policy that narrows the writes of that CronJob.
+    pub clean_up_guard: Seen<ValidatingAdmissionPolicyBinding>,
     /// Rights that the ServiceAccounts need.
     pub rights: Seen<Vec<Right>>,
     pub nodes: Seen<Vec<Node>>,
@@ -193,6 +206,8 @@ pub struct Observation {
     pub unbound: Seen<Vec<pod::Pod>>,
     /// The Pods of kube-scheduler, where the control plane shows them.
     pub schedulers: Seen<Vec<Pod>>,
+    /// When each scheduler last bound a Pod, by its name, as far back as Events tell.
+    pub placed: Seen<BTreeMap<String, Timestamp>>,
     /// The Deployment of a second scheduler, `evenkeel-scheduler`.
     pub second_scheduler: Seen<Deployment>,
     /// Result of sending a Pod through the webhook.

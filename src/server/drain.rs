@@ -9,6 +9,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
+use std::task::Poll;
 
 use super::settings::DrainSettings;
 use futures::{Stream, StreamExt, stream};
@@ -142,7 +143,9 @@ impl Shutdown {
     }
 }
 
-/// SIGTERM, which the kubelet sends, and SIGINT, which a terminal does.
+/// SIGTERM, which the kubelet sends, SIGINT, which a terminal does, and SIGHUP, which comes when that is
+/// closed: by its default the process would end without cleaning up. One that was started to outlive its
+/// terminal, as by nohup, goes on.
 ///
 /// # Errors
 ///
@@ -150,13 +153,26 @@ impl Shutdown {
 pub fn signals() -> io::Result<impl Stream<Item = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hang_up = if outlives_terminal() {
+        None
+    } else {
+        Some(signal(SignalKind::hangup())?)
+    };
     Ok(stream::poll_fn(move |context| {
-        let terminated = terminate.poll_recv(context);
-        if terminated.is_ready() {
-            return terminated;
-        }
-        interrupt.poll_recv(context)
+        let sure = [&mut terminate, &mut interrupt].into_iter();
+        let mut all = sure.chain(hang_up.as_mut());
+        let arrived = all.find_map(|one| Some(one.poll_recv(context)).filter(Poll::is_ready));
+        arrived.unwrap_or(Poll::Pending)
     }))
+}
+
+/// True where whoever started the process has it ignore SIGHUP; told by Linux alone.
+fn outlives_terminal() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The lowest bit is that of signal 1, which is SIGHUP.
+    mask.is_some_and(|mask| mask & 1 == 1)
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ pub(crate) async fn signer(config: &Config, metrics: signer::Metrics) -> anyhow:
         );
     };
     let mut kubernetes = client::kubernetes(&config.connection).await?;
-    // What is written names who wrote it, where several parts share one kubeconfig.
+    // The API server's audit log tells the signer from the replicas, where both share one kubeconfig.
     let agent = hyper::header::HeaderValue::from_static(signer::NAME);
     kubernetes.headers.push((hyper::header::USER_AGENT, agent));
     let given = config.connection.namespace.clone();

@@ -12,7 +12,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
 
 /// The name of the leader's Lease.
-const NAME: &str = "evenkeel";
+pub(super) const NAME: &str = "evenkeel";
 /// Nobody is waited for longer, whatever the Lease says.
 const MOST: Duration = Duration::from_secs(60);
 

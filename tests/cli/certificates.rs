@@ -99,8 +99,18 @@ fn certificates_that_cannot_be_had_say_why() {
         ),
         (
             &["certs", "show", "--kubeconfig", "nowhere"],
-            1,
+            2,
             &["evenkeel-system/evenkeel-certificates", "nowhere"],
+        ),
+        (
+            &["certs", "rotate", "--kubeconfig", "nowhere"],
+            2,
+            &["the kubeconfig nowhere cannot be read"],
+        ),
+        (
+            &["certs", "rotate", "--scheduler-has-new-file"],
+            2,
+            &["--finish"],
         ),
         (
             &["certs", "generate", "--dir", dir, "--valid-for", "1m"],

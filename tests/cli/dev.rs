@@ -84,12 +84,31 @@ impl Running {
     }
 }
 
+impl Running {
+    fn end(&mut self, signal: Signal) {
+        let pid = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
+        let _ = pid.map(|pid| kill_process(pid, signal));
+        let _ = self.0.wait();
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         // In good order, so that its folder goes too.
-        let pid = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
-        let _ = pid.map(|pid| kill_process(pid, Signal::TERM));
-        let _ = self.0.wait();
+        self.end(Signal::TERM);
+    }
+}
+
+/// A closed terminal says SIGHUP.
+#[test]
+fn a_closed_terminal_leaves_no_folder_behind() {
+    for signal in [Signal::HUP, Signal::TERM, Signal::INT] {
+        let (mut run, started) = Running::start();
+        let folder = Path::new(started["kubeconfig"].as_str().unwrap());
+        let folder = folder.parent().unwrap().to_owned();
+        assert!(folder.exists());
+        run.end(signal);
+        assert!(!folder.exists(), "{signal:?}: {}", folder.display());
     }
 }
 

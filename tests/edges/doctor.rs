@@ -193,7 +193,7 @@ fn every_check_has_its_fault() {
 }
 
 /// The fields of an observation that a user may have no right to.
-const READS: [&str; 22] = [
+const READS: [&str; 26] = [
     "server",
     "configuration",
     "deployment",
@@ -205,8 +205,12 @@ const READS: [&str; 22] = [
     "extenderService",
     "endpoints",
     "certificate",
+    "keyAnnotations",
+    "placed",
     "networkPolicies",
     "writeGuard",
+    "cleanUp",
+    "cleanUpGuard",
     "rights",
     "nodes",
     "namespaces",
@@ -286,6 +290,26 @@ fn what_runs_outside_of_the_cluster_is_no_fault() {
     let found = diagnose(observation);
     let deployment = found.iter().find(|finding| finding.id == "deployment");
     assert_eq!(deployment.unwrap().severity, Severity::Error);
+}
+
+#[test]
+fn a_wrong_namespace_is_told_once() {
+    let mut observation = healthy();
+    observation["namespace"] = json!("default");
+    for field in ["deployment", "configuration", "lease"] {
+        observation[field] = json!("absent");
+    }
+    let found = diagnose(observation.clone());
+    let [finding] = &found[..] else {
+        panic!("{found:#?}")
+    };
+    assert_eq!(finding.severity, Severity::Error);
+    assert!(finding.what.contains("default") && finding.what.contains("evenkeel-system"));
+    let fix = finding.fix.as_deref();
+    assert_eq!(fix, Some("evenkeel doctor -n evenkeel-system"));
+    // What cannot be read may be there.
+    observation["deployment"] = json!({"unseen": {"needs": "get things"}});
+    assert!(diagnose(observation).len() > 20);
 }
 
 /// The exit code of the program and what it said on standard error.

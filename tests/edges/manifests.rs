@@ -999,6 +999,89 @@ fn the_second_scheduler_serves_the_name_that_admission_sets() {
     );
 }
 
+/// The block of the README between fences that begins with, or holds, `part`.
+fn block(part: &str) -> String {
+    let readme = text("README.md");
+    let mut blocks = readme.split("\n```").skip(1).step_by(2);
+    let block = blocks.find(|block| block.contains(part));
+    let block = block.unwrap_or_else(|| panic!("the README has no block with {part}"));
+    block.split_once('\n').unwrap().1.to_owned()
+}
+
+#[test]
+fn the_alert_rules_are_made_a_prometheus_rule_as_the_readme_says() {
+    let command = block("kind: PrometheusRule");
+    let made = command.trim_end().strip_suffix("| kubectl apply -f -");
+    let output = std::process::Command::new("sh")
+        .args(["-c", made.expect("it is applied")])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    let rule: Value = serde_saphyr::from_str(&String::from_utf8(output.stdout).unwrap()).unwrap();
+    assert_eq!(rule["kind"], "PrometheusRule");
+    assert_eq!(rule["metadata"]["namespace"], code::NAMESPACE);
+    let alerts: Value = serde_saphyr::from_str(&text("deploy/prometheus/alerts.yaml")).unwrap();
+    assert!(alerts["groups"][0]["rules"].is_array());
+    assert_eq!(rule["spec"], alerts);
+}
+
+#[test]
+fn the_scrape_jobs_of_the_readme_bring_what_the_alert_rules_ask_for() {
+    let objects = base();
+    let jobs: Value = serde_saphyr::from_str(&block("- job_name: evenkeel")).unwrap();
+    let jobs = jobs.as_array().unwrap();
+    let scraped: BTreeSet<&str> = jobs
+        .iter()
+        .map(|job| {
+            let relabeling = job["relabel_configs"].as_array().unwrap();
+            let pod =
+                json!({"source_labels": ["__meta_kubernetes_pod_name"], "target_label": "pod"});
+            assert!(relabeling.contains(&pod), "{job}");
+            let kept = relabeling.iter().find(|one| one["action"] == "keep");
+            kept.unwrap()["regex"].as_str().unwrap()
+        })
+        .collect();
+    let services = objects.iter().filter(|object| object["kind"] == "Service");
+    let shown: BTreeSet<&str> = services
+        .filter(|service| service["metadata"]["labels"]["app.kubernetes.io/component"] == "metrics")
+        .map(|service| service["metadata"]["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(scraped, shown);
+    // The replicas' over TLS, and without a token to the signer, which asks for none.
+    let encrypted = jobs.iter().filter(|job| job["scheme"] == "https");
+    assert_eq!(encrypted.count(), 1);
+    assert!(jobs[1]["authorization"].is_null() && jobs[1]["scheme"].is_null());
+}
+
+/// kustomize deletes nothing in the cluster, so that the objects that the component leaves out are to be
+/// deleted by whoever comes from the base.
+#[test]
+fn what_cert_manager_makes_superfluous_is_listed_for_deletion() {
+    let component = &documents("deploy/components/cert-manager/kustomization.yaml")[0];
+    let patches = component["patches"].as_array().unwrap();
+    let certs = text("certs/README.md");
+    let mut listed = 0;
+    for patch in patches.iter().filter_map(|patch| patch["patch"].as_str()) {
+        let Ok(object) = serde_saphyr::from_str::<Value>(patch) else {
+            continue;
+        };
+        if object["$patch"] != "delete" {
+            continue;
+        }
+        let kind = object["kind"].as_str().unwrap().to_lowercase();
+        let name = object["metadata"]["name"].as_str().unwrap();
+        let deleted = certs.lines().any(|line| {
+            let words: BTreeSet<&str> = line.split([' ', ',']).collect();
+            [" delete ", name].iter().all(|part| line.contains(part))
+                && words.contains(kind.as_str())
+                && words.contains(name)
+        });
+        assert!(deleted, "{kind} {name}");
+        listed += 1;
+    }
+    assert!(listed >= 12, "{listed}");
+}
+
 #[test]
 fn alerts_use_metrics_that_the_readme_explains() {
     let alerts = text("deploy/prometheus/alerts.yaml");

@@ -8,6 +8,7 @@ use std::process::Output;
 
 use evenkeel::cli::dev::cluster::{Cluster, Events, Options};
 use evenkeel::cli::dev::embedded;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
@@ -70,6 +71,41 @@ async fn in_step(cluster: &Cluster) -> BTreeMap<String, String> {
 
 const KEYS: [&str; 3] = ["ca.key", "scheduler-ca.key", "tls.key"];
 
+/// What a call that fails says, with its exit code.
+async fn refusal(cluster: &Cluster, arguments: &[&str]) -> (Option<i32>, String) {
+    let refused = certs(cluster, arguments).await;
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    (refused.status.code(), said)
+}
+
+/// The moments of the rotation that a call begins or finishes: when it began, when the new authority
+/// signs, and when the old ones leave.
+async fn rotation(cluster: &Cluster, arguments: &[&str]) -> [Timestamp; 3] {
+    let asked = certs(cluster, arguments).await;
+    let said = String::from_utf8_lossy(&asked.stderr).into_owned();
+    assert!(asked.status.success(), "{said}");
+    let answer: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    ["began", "signsFrom", "oldLeave"]
+        .map(|field| answer["rotation"][field].as_str().unwrap().parse().unwrap())
+}
+
+/// Nothing is begun or finished where there is nothing to begin or to finish.
+async fn what_makes_no_sense_is_refused(cluster: &Cluster) {
+    for command in [&["rotate"][..], &["scheduler-config"]] {
+        let elsewhere = [command, &["-n", "default"]].concat();
+        let (code, said) = refusal(cluster, &elsewhere).await;
+        assert_eq!(code, Some(1), "{said}");
+        let sentence = "there is no Secret default/evenkeel-certificates, so no signer keeps keys";
+        assert!(said.contains(sentence), "{said}");
+        assert!(!said.contains("ApiError"), "{said}");
+    }
+    let (code, said) = refusal(cluster, &["rotate", "--overlap", "1m"]).await;
+    assert_eq!(code, Some(2), "{said}");
+    let (code, said) = refusal(cluster, &["rotate", "--finish"]).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("no rotation goes on"), "{said}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_are_replaced_on_request_and_never_come_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -78,24 +114,12 @@ async fn keys_are_replaced_on_request_and_never_come_back() {
     let served = files(&cluster, "evenkeel-serving-certificate").await;
     let served: Vec<&str> = served.keys().map(String::as_str).collect();
     assert_eq!(served, ["ca.crt", "scheduler-ca.crt", "tls.crt", "tls.key"]);
+    what_makes_no_sense_is_refused(&cluster).await;
 
-    let refused = certs(&cluster, &["rotate", "--overlap", "1m"]).await;
-    assert_eq!(refused.status.code(), Some(2));
-    let early = certs(&cluster, &["rotate", "--finish"]).await;
-    let said = String::from_utf8_lossy(&early.stderr).into_owned();
-    assert_eq!(early.status.code(), Some(1), "{said}");
-    assert!(said.contains("no rotation goes on"), "{said}");
-
-    let asked = certs(&cluster, &["rotate", "--overlap", "6h", "-o", "json"]).await;
-    let said = String::from_utf8_lossy(&asked.stderr).into_owned();
-    assert!(asked.status.success(), "{said}");
-    let answer: Value = serde_json::from_slice(&asked.stdout).unwrap();
-    let moment = |field: &str| -> jiff::Timestamp {
-        answer["rotation"][field].as_str().unwrap().parse().unwrap()
-    };
-    let hour = jiff::SignedDuration::from_hours(1);
-    assert_eq!(moment("signsFrom"), moment("began") + hour * 3);
-    assert_eq!(moment("oldLeave"), moment("began") + hour * 6);
+    let rotate = ["rotate", "--overlap", "6h", "-o", "json"];
+    let [began, signs, leave] = rotation(&cluster, &rotate).await;
+    let hour = SignedDuration::from_hours(1);
+    assert_eq!((signs, leave), (began + hour * 3, began + hour * 6));
     let both = in_step(&cluster).await;
     for file in ["ca.crt", "scheduler-ca.crt", "ca.key", "scheduler-ca.key"] {
         let (old, new) = (&first[file], &both[file]);
@@ -106,17 +130,39 @@ async fn keys_are_replaced_on_request_and_never_come_back() {
     }
     assert_eq!(both["tls.key"], first["tls.key"], "not before it is known");
 
-    let finished = certs(&cluster, &["rotate", "--finish", "-o", "json"]).await;
-    assert!(finished.status.success());
-    let answer: Value = serde_json::from_slice(&finished.stdout).unwrap();
-    let leave: jiff::Timestamp = answer["rotation"]["oldLeave"]
-        .as_str()
-        .unwrap()
-        .parse()
-        .unwrap();
-    assert!(leave <= evenkeel_clock::now(), "{answer}");
+    finish_early(&cluster, leave).await;
+    let still = in_step(&cluster).await;
+    assert_eq!(still["scheduler-ca.crt"], both["scheduler-ca.crt"]);
+    delete_leaked(&cluster, &both).await;
+    cluster.stop().await;
+}
 
-    // All of them have leaked, and somebody takes the Secret away.
+/// A rotation that goes on is not begun anew, and is finished once the scheduler is ready, in steps
+/// that replicas and API servers can follow.
+async fn finish_early(cluster: &Cluster, planned: Timestamp) {
+    let (code, said) = refusal(cluster, &["rotate", "--overlap", "4368h"]).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains(&planned.to_string()), "{said}");
+    let (code, said) = refusal(cluster, &["rotate", "--finish"]).await;
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("--scheduler-has-new-file"), "{said}");
+
+    let finish = [
+        "rotate",
+        "--finish",
+        "--scheduler-has-new-file",
+        "-o",
+        "json",
+    ];
+    let [began, signs, leave] = rotation(cluster, &finish).await;
+    let settle = SignedDuration::from_mins(2);
+    assert!(signs >= began + settle, "{began} {signs}");
+    assert!(leave >= signs + settle, "{signs} {leave}");
+    assert!(leave < planned, "{leave} {planned}");
+}
+
+/// All keys have leaked, and somebody takes the Secret away.
+async fn delete_leaked(cluster: &Cluster, leaked: &BTreeMap<String, String>) {
     let secrets: Api<Secret> = Api::namespaced(cluster.client.clone(), OWN);
     let now = DeleteParams::default();
     secrets.delete("evenkeel-certificates", &now).await.unwrap();
@@ -125,12 +171,11 @@ async fn keys_are_replaced_on_request_and_never_come_back() {
         holds(found.unwrap().is_some(), || "it is gone".to_owned())
     })
     .await;
-    let anew = in_step(&cluster).await;
+    let anew = in_step(cluster).await;
     for file in KEYS {
         let keys = anew[file].split_inclusive("-----END PRIVATE KEY-----\n");
         for key in keys {
-            assert!(!both[file].contains(key), "{file} came back");
+            assert!(!leaked[file].contains(key), "{file} came back");
         }
     }
-    cluster.stop().await;
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::support::dev_api::{ask, create, get, patch, path, settings, with_settings};
 use axum::http::{Method, Request};
 use evenkeel::uninstall::{self, Extent};
-use evenkeel_apiserver::ApiServer;
+use evenkeel_apiserver::{ApiServer, Settings};
 use evenkeel_core::scaling::ObjectBounds;
 use evenkeel_core::scaling::contribution::Contribution;
 use evenkeel_kubernetes::bounds_annotation::BoundsAnnotation;
@@ -344,7 +344,7 @@ fn everything_that_is_left_is_listed_and_nothing_is_changed() {
         for part in [
             "bounds 6 to 10, the user's 2 to 10",
             "label evenkeel.dev/enabled",
-            "kubectl delete -k deploy/",
+            "kubectl delete -k FOLDER, that of your overlay with the components cert-manager, second-scheduler",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
@@ -355,6 +355,7 @@ fn everything_that_is_left_is_listed_and_nothing_is_changed() {
 fn what_was_written_is_taken_back_and_what_users_wrote_stays() {
     with_settings(settings(), async |server, client| {
         plant_marks(client).await;
+        abandon_lease(client).await;
         let called = evenkeel(server, &["-o", "json"]).await;
         assert_eq!(called.code, 0, "{}{}", called.stdout, called.stderr);
         for mark in called.json()["marks"].as_array().unwrap() {
@@ -381,6 +382,8 @@ fn what_was_written_is_taken_back_and_what_users_wrote_stays() {
             shop["metadata"]["labels"]["evenkeel.dev/enabled"],
             Value::Null
         );
+        let lease = format!("/apis/coordination.k8s.io/v1/namespaces/{OWN}/leases/evenkeel");
+        ask(client, "DELETE", &lease, &Value::Null).await;
         let again = evenkeel(server, &["--check", "-o", "json"]).await;
         assert_eq!(
             (again.code, again.objects("marks")),
@@ -417,6 +420,7 @@ fn a_damaged_record_is_named_and_left_alone() {
             &autoscaler("torn", "{\"user\":"),
         )
         .await;
+        abandon_lease(client).await;
         let called = evenkeel(server, &[]).await;
         assert_eq!(called.code, 1);
         assert!(
@@ -451,6 +455,7 @@ fn a_record_that_somebody_else_wrote_is_named_and_left_alone() {
             &autoscaler("copied", &record()),
         )
         .await;
+        abandon_lease(client).await;
         let called = evenkeel(server, &[]).await;
         assert_eq!(called.code, 1);
         let told = "was not written by evenkeel";
@@ -547,6 +552,149 @@ async fn hold_lease(client: &Client, renewed: Timestamp) {
         "renewTime": format!("{renewed:.6}")}}),
     )
     .await;
+}
+
+async fn abandon_lease(client: &Client) {
+    let long_ago = evenkeel_clock::now() - SignedDuration::from_hours(1);
+    hold_lease(client, long_ago).await;
+}
+
+async fn register_webhook(client: &Client, namespace: &str) {
+    let webhook = json!({"metadata": {"name": "evenkeel"}, "webhooks": [{
+        "name": "pods.evenkeel.dev", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+        "failurePolicy": "Ignore", "clientConfig": {"service": {
+            "namespace": namespace, "name": "evenkeel", "path": "/mutate"}}}]});
+    let path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+    create(client, path, &webhook).await;
+}
+
+#[test]
+fn where_no_installation_is_seen_nothing_is_written_unless_forced() {
+    with_settings(settings(), async |server, client| {
+        let shop = json!({"metadata": {"name": "shop"}});
+        create(client, "/api/v1/namespaces", &shop).await;
+        let web = by_us(&path("shop", HPAS));
+        create(client, &web, &autoscaler("web", &record())).await;
+        let least = async || get(client, &one("web")).await["spec"]["minReplicas"].clone();
+
+        let nobody = evenkeel(server, &[]).await;
+        assert_eq!(nobody.code, 1, "{}", nobody.stdout);
+        for part in ["no Lease", OWN, "-n", "--force"] {
+            assert!(nobody.stderr.contains(part), "{part}: {}", nobody.stderr);
+        }
+        assert_eq!(least().await, 6);
+
+        // A leader lives in its own namespace, and an old Lease stands in the one that is named.
+        let alive = evenkeel_clock::now() + SignedDuration::from_hours(1);
+        hold_lease(client, alive).await;
+        register_webhook(client, OWN).await;
+        for elsewhere in [&["-n", "shop"][..], &["-n", "kube-system"]] {
+            let called = evenkeel(server, elsewhere).await;
+            assert_eq!(called.code, 1, "{}", called.stdout);
+            let named = format!("evenkeel uninstall -n {OWN}");
+            assert!(called.stderr.contains(&named), "{}", called.stderr);
+            assert_eq!(least().await, 6, "{elsewhere:?}");
+        }
+        let forced = evenkeel(server, &["-n", "shop", "--force"]).await;
+        assert_eq!(forced.code, 0, "{}", forced.stderr);
+        assert!(forced.stderr.contains(OWN), "{}", forced.stderr);
+        assert_eq!(least().await, 2);
+    });
+}
+
+#[test]
+fn by_hand_the_switch_is_that_of_the_configmap() {
+    with_settings(settings(), async |server, client| {
+        create(
+            client,
+            "/api/v1/namespaces",
+            &json!({"metadata": {"name": OWN}}),
+        )
+        .await;
+        let old = ended(SignedDuration::from_hours(2));
+        create(client, &by_us(&path(OWN, HPAS)), &autoscaler("web", &old)).await;
+        let web = format!("{}/web", path(OWN, HPAS));
+        let least = async || get(client, &web).await["spec"]["minReplicas"].clone();
+
+        let unknown = evenkeel(server, &["--expired"]).await;
+        assert_eq!(unknown.code, 2, "{}", unknown.stdout);
+        for part in [
+            "ConfigMap evenkeel-system/evenkeel",
+            "--config",
+            "--set writes=enabled",
+        ] {
+            assert!(unknown.stderr.contains(part), "{part}: {}", unknown.stderr);
+        }
+        assert_eq!(least().await, 6);
+
+        let map = |writes: &str| {
+            json!({"metadata": {"name": "evenkeel"},
+                   "data": {"config.yaml": format!("writes: {writes}\n")}})
+        };
+        let maps = format!("/api/v1/namespaces/{OWN}/configmaps");
+        create(client, &maps, &map("disabled")).await;
+        let frozen = evenkeel(server, &["--expired"]).await;
+        assert_eq!(frozen.code, 0, "{}", frozen.stderr);
+        let told = "writes are disabled";
+        assert!(frozen.stderr.contains(told), "{}", frozen.stderr);
+        // An HPA with a floor is left: nobody may say that nothing is.
+        assert!(
+            !frozen.stdout.contains("Nothing is left"),
+            "{}",
+            frozen.stdout
+        );
+        assert!(
+            frozen.stdout.contains("Nothing was put back"),
+            "{}",
+            frozen.stdout
+        );
+        assert_eq!(least().await, 6);
+
+        let (status, answer) = patch(
+            client,
+            &format!("{maps}/evenkeel"),
+            "merge",
+            &map("enabled"),
+        )
+        .await;
+        assert_eq!(status, 200, "{answer}");
+        let called = evenkeel(server, &["--expired"]).await;
+        assert_eq!(called.code, 0, "{}", called.stderr);
+        assert_eq!(least().await, 2);
+    });
+}
+
+/// A cluster whose clock is behind the machine's, as that of `dev` is.
+#[test]
+fn what_has_lapsed_is_told_by_the_clusters_clock() {
+    let behind = SignedDuration::from_hours(30);
+    let settings = Settings {
+        clock: Arc::new(move || evenkeel_clock::now() - behind),
+        ..settings()
+    };
+    with_settings(settings, async |server, client| {
+        let shop = json!({"metadata": {"name": "shop"}});
+        create(client, "/api/v1/namespaces", &shop).await;
+        let minutes = |minutes| ended(behind + SignedDuration::from_mins(minutes));
+        for (name, record) in [("held", minutes(-5)), ("old", minutes(61))] {
+            create(
+                client,
+                &by_us(&path("shop", HPAS)),
+                &autoscaler(name, &record),
+            )
+            .await;
+        }
+        let called = evenkeel(
+            server,
+            &["--expired", "--set", "writes=enabled", "-o", "json"],
+        )
+        .await;
+        assert_eq!(called.code, 0, "{}", called.stderr);
+        let restored = ["HorizontalPodAutoscaler shop/old"];
+        assert_eq!(called.objects("marks"), restored);
+        let held = get(client, &one("held")).await;
+        assert_eq!(held["spec"]["minReplicas"], 6);
+    });
 }
 
 #[test]

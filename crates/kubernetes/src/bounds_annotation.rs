@@ -48,16 +48,6 @@ pub enum BoundsAnnotationError {
     /// The record has bounds that no object can have.
     #[error("the record of the bounds makes no sense: {0}")]
     Nonsense(#[from] BoundsError),
-    /// The record gives the user a least that the object cannot have.
-    #[error(
-        "the record of the bounds says a least of {min}, where the object takes {least} or more"
-    )]
-    BelowLeast {
-        /// The user's least, by the record.
-        min: i32,
-        /// The least that the object takes.
-        least: i32,
-    },
     /// The record was written by somebody else, by the object's managed fields.
     #[error("the record of the bounds was not written by {MANAGER}")]
     Foreign,
@@ -69,7 +59,7 @@ impl BoundsAnnotationError {
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Json(_) | Self::TooLong(_) | Self::TooMany(_) => "OwnershipRecord",
-            Self::Nonsense(_) | Self::BelowLeast { .. } => "SenselessRecord",
+            Self::Nonsense(_) => "SenselessRecord",
             Self::Foreign => "ForeignRecord",
         }
     }
@@ -175,16 +165,13 @@ impl BoundsAnnotation {
         Ok(annotation)
     }
 
-    /// The record, where an object that takes `least` or more replicas can have the bounds that it
-    /// would be given back.
-    ///
-    /// # Errors
-    /// The user's least is smaller.
-    pub fn for_least(self, least: i32) -> Result<Self, BoundsAnnotationError> {
-        match self.record.user.min {
-            Some(min) if min < least => Err(BoundsAnnotationError::BelowLeast { min, least }),
-            Some(_) | None => Ok(self),
-        }
+    /// The record, where the object takes `least` or more replicas: it is given back no fewer. An HPA
+    /// that the user has scale by other metrics since may not have the 0 that he once set.
+    #[must_use]
+    pub fn with_least(mut self, least: i32) -> Self {
+        let min = &mut self.record.user.min;
+        *min = min.map(|min| min.max(least));
+        self
     }
 
     /// When the last contribution ends, after which nobody holds the bounds any more; `None` where

@@ -20,4 +20,4 @@ pub mod uninstall;
 pub mod wake;
 mod write;
 
-pub use write::{Operation, Purpose, Write};
+pub use write::{ObjectChange, Operation, Purpose, Write};

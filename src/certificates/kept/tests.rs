@@ -59,8 +59,11 @@ fn all_keys(kept: &Kept) -> BTreeSet<Vec<u8>> {
     keys
 }
 
+/// Authorities, which of them signs, and those of the scheduler.
+type Phase = (usize, usize, usize);
+
 /// Which of the authorities, oldest first, signed the certificate, of how many.
-fn phase(kept: &Kept) -> (usize, usize, usize) {
+fn phase(kept: &Kept) -> Phase {
     let bundle = &kept.bundle;
     let signed = |one: &std::sync::Arc<SigningAuthority>| one.signed(&bundle.leaf);
     let position = bundle.authorities.iter().position(signed).unwrap();
@@ -97,49 +100,75 @@ fn a_rotation_in_the_second_of_the_installation_makes_new_keys_too() {
     assert_eq!(phase(&kept), (2, 0, 2));
     // The signer was away until after the end, and waits for its own last step all the same.
     let kept = at(start() + HOUR * 2, kept);
-    assert_eq!(phase(&kept), (2, 1, 1));
+    assert_eq!(phase(&kept), (2, 1, 2));
     let kept = at(start() + HOUR * 2 + SETTLE, kept);
     assert_eq!(phase(&kept), (1, 0, 1));
     assert!(all_keys(&kept).is_disjoint(&all_keys(&before)));
+}
+
+/// The moments after `finished`, in seconds, at which the phase changed; ends in rest.
+fn steps(finished: Timestamp, kept: Kept) -> (Vec<(i64, Phase)>, Kept) {
+    let mut kept = asked(kept, "finish");
+    let mut seen: Vec<(i64, Phase)> = Vec::new();
+    for seconds in 0..600 {
+        kept = at(finished + SignedDuration::from_secs(seconds), kept);
+        let now = phase(&kept);
+        if seen.last().is_none_or(|(_, last)| *last != now) {
+            seen.push((seconds, now));
+        }
+    }
+    (seen, kept)
 }
 
 #[test]
 fn a_rotation_is_finished_early_but_not_before_everybody_has_followed() {
     let before = first();
     let begun = start() + HOUR;
-    let kept = at(begun, asked(before.clone(), "24h"));
-    let finished = begun + MINUTE;
-    let kept = at(finished, asked(kept, "finish"));
-    assert_eq!(phase(&kept), (2, 0, 1), "replicas know callers at once");
-    let kept = at(begun + SETTLE, kept);
-    assert_eq!(
-        phase(&kept),
-        (2, 1, 1),
-        "the new authority is known and signs"
-    );
-    let kept = at(begun + SETTLE + SETTLE - MINUTE, kept);
-    assert_eq!(
-        phase(&kept),
-        (2, 1, 1),
-        "the old certificate may be served still"
-    );
-    let kept = at(begun + SETTLE + SETTLE, kept);
-    assert_eq!(phase(&kept), (1, 0, 1));
-    assert!(all_keys(&kept).is_disjoint(&all_keys(&before)));
-    assert!(kept.rotation.is_none());
+    let rotating = at(begun, asked(before.clone(), "24h"));
+    for (after, expected) in [
+        // The authority is not known yet; then two minutes for the certificate. kube-scheduler's old
+        // authority goes with the last step, and no sooner.
+        (0, &[(0, (2, 0, 2)), (120, (2, 1, 2)), (240, (1, 0, 1))][..]),
+        (60, &[(0, (2, 0, 2)), (60, (2, 1, 2)), (180, (1, 0, 1))]),
+        (3600, &[(0, (2, 1, 2)), (120, (1, 0, 1))]),
+        // It signs since long ago, or just now.
+        (13 * 3600, &[(0, (1, 0, 1))]),
+        (12 * 3600 + 30, &[(0, (2, 1, 2)), (90, (1, 0, 1))]),
+    ] {
+        let finished = begun + SignedDuration::from_secs(after);
+        let middle = finished.min(begun + HOUR * 12);
+        let kept = at(finished, at(middle, rotating.clone()));
+        let told = asked(kept.clone(), "finish").asked(finished, &Validity::default());
+        let (seen, kept) = steps(finished, kept);
+        assert_eq!(seen, expected, "{after} s");
+        assert!(all_keys(&kept).is_disjoint(&all_keys(&before)));
+        assert!(kept.rotation.is_none());
+        // What is told of the end is what then happens, to the second.
+        let (left, _) = *seen.last().unwrap();
+        let end = told.unwrap().ends.max(finished);
+        let left = finished + SignedDuration::from_secs(left);
+        assert!(
+            left.duration_since(end).abs() <= SignedDuration::from_secs(1),
+            "{left} {end}"
+        );
+    }
 }
 
 #[test]
-fn a_second_request_in_the_overlap_replaces_both_generations() {
-    let kept = at(start() + HOUR, asked(first(), "24h"));
-    let between = all_keys(&kept);
-    let kept = at(start() + HOUR * 2, asked(kept, "24h"));
-    assert_eq!(phase(&kept), (3, 0, 3));
-    let kept = at(start() + HOUR * 14, kept);
-    assert_eq!(phase(&kept), (3, 2, 3));
+fn a_second_request_in_the_overlap_is_refused_and_moves_no_end() {
+    let before = first();
+    let kept = at(start() + HOUR, asked(before.clone(), "24h"));
+    let (between, rotation) = (all_keys(&kept), kept.rotation);
+    let again = asked(kept, "4368h");
+    assert!(again.asks_too_early());
+    let kept = at(start() + HOUR * 2, again);
+    assert_eq!((kept.rotation, kept.request), (rotation, None));
+    assert_eq!(all_keys(&kept), between);
+    assert!(!kept.asks_too_early());
+    let kept = at(start() + HOUR * 25 + MINUTE, kept);
     let kept = at(start() + HOUR * 26, kept);
     assert_eq!(phase(&kept), (1, 0, 1));
-    assert!(all_keys(&kept).is_disjoint(&between));
+    assert!(all_keys(&kept).is_disjoint(&all_keys(&before)));
 }
 
 #[test]

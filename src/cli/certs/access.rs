@@ -59,11 +59,11 @@ impl Access {
         let (namespace, secret) = (&self.cluster.namespace, &self.secret);
         let read = self.block_on(async |client| {
             let api: Api<Secret> = Api::namespaced(client, namespace);
-            Ok(api.get(secret).await?)
+            Ok(api.get_opt(secret).await?)
         });
-        let found = read.map_err(|error| {
-            Failure::Work(error.context(format!("Secret {namespace}/{secret} cannot be read")))
-        })?;
+        let what = || format!("Secret {namespace}/{secret} cannot be read");
+        let found = read.map_err(|failure| failure.context(what()))?;
+        let found = found.ok_or_else(|| no_signer(namespace, secret))?;
         let data = found.data.unwrap_or_default().into_iter();
         Ok(data.map(|(file, content)| (file, content.0)).collect())
     }
@@ -76,26 +76,33 @@ impl Access {
             let spec = api.get(service).await?.spec.unwrap_or_default();
             spec.cluster_ip.context("it has no ClusterIP")
         });
-        read.map_err(|error| {
-            let what = format!("the address of Service {namespace}/{service} cannot be read");
-            Failure::Work(error.context(what))
-        })
+        let what = || format!("the address of Service {namespace}/{service} cannot be read");
+        read.map_err(|failure| failure.context(what()))
     }
 
     fn block_on<T, F: Future<Output = anyhow::Result<T>>>(
         &self,
         ask: impl FnOnce(Client) -> F,
-    ) -> anyhow::Result<T> {
+    ) -> Result<T, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         runtime.block_on(async {
-            let client = self.cluster.connect().await?;
-            tokio::time::timeout(PATIENCE, ask(client))
-                .await
-                .context("the cluster does not answer")?
+            let client = self.cluster.connect().await.map_err(Failure::Call)?;
+            let asked = tokio::time::timeout(PATIENCE, ask(client)).await;
+            let asked = asked.context("the cluster does not answer");
+            asked.and_then(|answer| answer).map_err(Failure::Work)
         })
     }
+}
+
+/// The failure that the signer's Secret is not there.
+pub(super) fn no_signer(namespace: &str, secret: &str) -> Failure {
+    Failure::work(format_args!(
+        "there is no Secret {namespace}/{secret}, so no signer keeps keys there: look whether -n \
+         names the namespace that Evenkeel runs in; certificates given in files, as by cert-manager, \
+         are changed where they are made (certs/README.md)"
+    ))
 }
 
 fn read_directory(dir: &Path) -> Result<BTreeMap<String, Vec<u8>>, Failure> {

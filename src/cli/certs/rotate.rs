@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Secret;
+use kube::Api;
 use kube::api::{Patch, PatchParams};
-use kube::{Api, Client};
 use serde::Serialize;
 use serde_json::json;
 
+use super::access::no_signer;
 use crate::cli::connect::Cluster;
 use crate::cli::output::{self, Failure, Format, Report, Style};
 use evenkeel_kubernetes::plan::key_rotation::{KeyRotation, REQUEST, ROTATION, Request};
@@ -24,16 +24,26 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Pause between two looks whether it has.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// The argument by which the operator says that nobody depends on the old keys.
+const REPLACED: &str = "--scheduler-has-new-file";
+
+/// Prints kube-scheduler's file, which holds a private key.
+const PRINT: &str = "(umask 077; evenkeel certs scheduler-config > evenkeel-scheduler.yaml)";
+
 const EXAMPLES: &str = "\
 Examples:
   evenkeel certs rotate                    new keys; the old ones leave in a day
-  evenkeel certs rotate --overlap 15m      sooner, where keys have leaked
-  evenkeel certs rotate --finish           once kube-scheduler has its new file
+  evenkeel certs rotate --overlap 5m       the shortest, where keys have leaked
+  evenkeel certs rotate --finish --scheduler-has-new-file
 
 New authorities are made for both directions and published beside the old ones. In the middle of the
 overlap the serving certificate is issued anew, by the new authority and with a new key; at its end
 the old authorities leave. Print kube-scheduler's file anew before the middle (`certs
-scheduler-config`): until it has the new one, kube-scheduler goes on without Evenkeel.";
+scheduler-config`): until it has the new one, kube-scheduler goes on without Evenkeel.
+
+--finish brings both moments forward, as far as replicas and API servers can follow: two minutes for
+each. A kube-scheduler with its old file would be cut off by it, so it has to be said that every one
+has the new file. A rotation that goes on is not begun anew, which would move its end.";
 
 /// Replace the keys of all authorities and certificates, with an overlap
 #[derive(Debug, clap::Args)]
@@ -46,6 +56,10 @@ pub(super) struct Args {
     /// End the rotation that goes on as soon as replicas and API servers have followed
     #[arg(long, conflicts_with = "overlap")]
     finish: bool,
+
+    /// Every kube-scheduler was started with a file printed since the rotation began
+    #[arg(long, requires = "finish")]
+    scheduler_has_new_file: bool,
 
     #[command(flatten)]
     cluster: Cluster,
@@ -67,6 +81,8 @@ struct Answer {
     rotation: Option<Rotation>,
     #[serde(skip)]
     begins: bool,
+    #[serde(skip)]
+    namespace: String,
 }
 
 /// The moments of a rotation.
@@ -81,10 +97,22 @@ struct Rotation {
     old_leave: Timestamp,
 }
 
+impl From<KeyRotation> for Rotation {
+    fn from(rotation: KeyRotation) -> Self {
+        let KeyRotation { began, signs, ends } = rotation;
+        Self {
+            began,
+            signs_from: signs,
+            old_leave: ends,
+        }
+    }
+}
+
 pub(super) fn run(args: Args) -> Result<(), Failure> {
     let Args {
         overlap,
         finish,
+        scheduler_has_new_file,
         cluster,
         secret,
         output,
@@ -102,71 +130,128 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let asked = runtime.block_on(async {
-        let client = cluster.connect().await?;
-        ask(client, &cluster.namespace, &secret, request).await
-    });
-    let answer = asked.map_err(|error| {
-        let place = format!("Secret {}/{secret}", cluster.namespace);
-        Failure::Work(error.context(place))
+    let answer = runtime.block_on(async {
+        let client = cluster.connect().await.map_err(Failure::Call)?;
+        let place = Place {
+            api: Api::namespaced(client, &cluster.namespace),
+            namespace: &cluster.namespace,
+            name: &secret,
+        };
+        let before = place.annotations().await?;
+        admit(request, scheduler_has_new_file, &before)?;
+        place.ask(request).await
     })?;
     output::print(&answer, output)
 }
 
-/// Puts the request on the Secret and waits until the signer has taken it up.
-async fn ask(
-    client: Client,
-    namespace: &str,
-    name: &str,
+/// Refuses what the state of the Secret does not allow.
+fn admit(
     request: Request,
-) -> anyhow::Result<Answer> {
-    let api: Api<Secret> = Api::namespaced(client, namespace);
-    let before = annotations(&api, name).await?;
-    if request == Request::Finish && !before.contains_key(ROTATION) {
-        anyhow::bail!("no rotation goes on that could be finished");
-    }
-    let patch = json!({"metadata": {"annotations": {REQUEST: request.to_string()}}});
-    let patch = Patch::Merge(&patch);
-    api.patch_metadata(name, &PatchParams::default(), &patch)
-        .await
-        .context("the request cannot be written")?;
-    let taken_up = async {
-        loop {
-            let now = annotations(&api, name).await?;
-            if !now.contains_key(REQUEST) {
-                return anyhow::Ok(now);
-            }
-            tokio::time::sleep(LOOK).await;
+    scheduler_has_new_file: bool,
+    before: &Annotations,
+) -> Result<(), Failure> {
+    let going_on = before.get(ROTATION);
+    match (request, going_on) {
+        (Request::Finish, None) => Err(Failure::work("no rotation goes on that could be finished")),
+        (Request::Finish, Some(_)) if !scheduler_has_new_file => Err(Failure::call(format_args!(
+            "--finish takes the old authorities away, and a kube-scheduler with its old file \
+                 goes on without Evenkeel from then on; give every one its new file first:\n  \
+                 {PRINT}\n\
+                 and then say so:\n  \
+                 evenkeel certs rotate --finish {REPLACED}"
+        ))),
+        (Request::Begin { .. }, Some(text)) => {
+            let until = text.parse().map_or_else(
+                |_| String::new(),
+                |KeyRotation { began, ends, .. }| {
+                    format!(" since {began}, and its old authorities leave at {ends}")
+                },
+            );
+            Err(Failure::work(format_args!(
+                "a rotation goes on{until}; another would keep them for longer. Finish it first:\n  \
+                 evenkeel certs rotate --finish {REPLACED}"
+            )))
         }
-    };
-    let after = tokio::time::timeout(PATIENCE, taken_up)
-        .await
-        .with_context(|| {
-            format!(
-                "the signer has not taken the request up within {PATIENCE:?}; it does as soon as \
-                 it runs: kubectl -n {namespace} logs deployment/evenkeel-signer"
-            )
-        })??;
-    let rotation: Option<KeyRotation> = after.get(ROTATION).map(|text| text.parse()).transpose()?;
-    Ok(Answer {
-        rotation: rotation.map(|rotation| Rotation {
-            began: rotation.began,
-            signs_from: rotation.signs_from(),
-            old_leave: rotation.ends,
-        }),
-        begins: request != Request::Finish,
-    })
+        (Request::Begin { .. }, None) | (Request::Finish, Some(_)) => Ok(()),
+    }
 }
 
-/// The annotations of the Secret; its data stays where it is.
-async fn annotations(api: &Api<Secret>, name: &str) -> anyhow::Result<BTreeMap<String, String>> {
-    let metadata = api.get_metadata(name).await.context("it cannot be read")?;
-    Ok(metadata.metadata.annotations.unwrap_or_default())
+type Annotations = BTreeMap<String, String>;
+
+/// The signer's Secret, of which only the annotations are read and written.
+struct Place<'a> {
+    api: Api<Secret>,
+    namespace: &'a str,
+    name: &'a str,
+}
+
+impl Place<'_> {
+    /// Puts the request on the Secret and waits until the signer has taken it up.
+    async fn ask(&self, request: Request) -> Result<Answer, Failure> {
+        let patch = json!({"metadata": {"annotations": {REQUEST: request.to_string()}}});
+        let patch = Patch::Merge(&patch);
+        let params = PatchParams::default();
+        let written = self.api.patch_metadata(self.name, &params, &patch).await;
+        written.map_err(|error| self.failure("the request cannot be written", error))?;
+        let taken_up = async {
+            loop {
+                let now = self.annotations().await?;
+                if !now.contains_key(REQUEST) {
+                    return Ok(now);
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        let after = tokio::time::timeout(PATIENCE, taken_up)
+            .await
+            .unwrap_or_else(|_| {
+                Err(Failure::work(format_args!(
+                    "the signer has not taken the request up within {PATIENCE:?}; it does as soon \
+                     as it runs: kubectl -n {} logs deployment/evenkeel-signer",
+                    self.namespace
+                )))
+            })?;
+        let rotation: Option<KeyRotation> = after
+            .get(ROTATION)
+            .map(|text| text.parse())
+            .transpose()
+            .map_err(Failure::work)?;
+        Ok(Answer {
+            rotation: rotation.map(Rotation::from),
+            begins: request != Request::Finish,
+            namespace: self.namespace.to_owned(),
+        })
+    }
+
+    /// The annotations of the Secret; its data stays where it is.
+    async fn annotations(&self) -> Result<Annotations, Failure> {
+        let metadata = self.api.get_metadata(self.name).await;
+        let metadata = metadata.map_err(|error| self.failure("it cannot be read", error))?;
+        Ok(metadata.metadata.annotations.unwrap_or_default())
+    }
+
+    fn failure(&self, what: &'static str, error: kube::Error) -> Failure {
+        let Self {
+            api: _,
+            namespace,
+            name,
+        } = self;
+        let absent = matches!(&error, kube::Error::Api(status) if status.code == 404);
+        if absent {
+            return no_signer(namespace, name);
+        }
+        let error = anyhow::Error::new(error).context(what);
+        Failure::Work(error.context(format!("Secret {namespace}/{name}")))
+    }
 }
 
 impl Report for Answer {
     fn print(&self, to: &mut dyn Write, _: Style) -> io::Result<()> {
-        let Self { rotation, begins } = self;
+        let Self {
+            rotation,
+            begins,
+            namespace,
+        } = self;
         let Some(Rotation {
             began,
             signs_from,
@@ -184,14 +269,82 @@ impl Report for Answer {
         if *begins {
             writeln!(
                 to,
-                "\nBefore the second moment give every kube-scheduler its new file:\n  \
-                 evenkeel certs scheduler-config > evenkeel-scheduler.yaml\n\
-                 and a second scheduler its new Secret:\n  \
-                 evenkeel certs scheduler-client | kubectl apply -f -\n\
+                "\nBefore the second moment replace what names the old authority:\n\
+                 - the file of every kube-scheduler, which is read at its start:\n    \
+                 {PRINT}\n\
+                 - the Secret of a second scheduler, which reads the authorities at its start:\n    \
+                 evenkeel certs scheduler-client | kubectl apply -f -\n    \
+                 kubectl -n {namespace} rollout restart deployment/evenkeel-scheduler\n\
+                 - ca_file of a Prometheus that scrapes by a file of its own:\n    \
+                 kubectl -n {namespace} get secret evenkeel-serving-certificate \
+                 -o jsonpath='{{.data.ca\\.crt}}' | base64 -d\n\
                  Then the rest need not be waited for:\n  \
-                 evenkeel certs rotate --finish"
+                 evenkeel certs rotate --finish {REPLACED}"
             )?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rotating() -> Annotations {
+        let text = "2026-03-01T12:00:00Z/2026-03-02T00:00:00Z/2026-03-02T12:00:00Z";
+        [(ROTATION.to_owned(), text.to_owned())].into()
+    }
+
+    fn refusal(request: &str, replaced: bool, before: &Annotations) -> Option<String> {
+        let admitted = admit(request.parse().unwrap(), replaced, before);
+        admitted.err().map(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn nothing_is_finished_that_the_scheduler_is_not_ready_for() {
+        let refused = refusal("finish", false, &rotating()).unwrap();
+        for part in ["scheduler-config", REPLACED] {
+            assert!(refused.contains(part), "{part}: {refused}");
+        }
+        assert_eq!(refusal("finish", true, &rotating()), None);
+        let none = refusal("finish", true, &Annotations::new()).unwrap();
+        assert!(none.contains("no rotation goes on"), "{none}");
+    }
+
+    #[test]
+    fn a_rotation_is_not_begun_amid_another() {
+        let refused = refusal("24h", false, &rotating()).unwrap();
+        for part in ["2026-03-02T12:00:00Z", "--finish"] {
+            assert!(refused.contains(part), "{part}: {refused}");
+        }
+        assert_eq!(refusal("24h", false, &Annotations::new()), None);
+        let torn = [(ROTATION.to_owned(), "?".to_owned())].into();
+        assert!(refusal("24h", false, &torn).is_some());
+    }
+
+    #[test]
+    fn what_names_the_old_authority_is_told_before_it_goes() {
+        let rotation: KeyRotation = rotating()[ROTATION].parse().unwrap();
+        let told = |begins| {
+            let answer = Answer {
+                rotation: Some(rotation.into()),
+                begins,
+                namespace: "keel".to_owned(),
+            };
+            let mut text = Vec::new();
+            answer.print(&mut text, Style::Plain).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        let begun = told(true);
+        for part in [
+            "scheduler-config",
+            "scheduler-client",
+            "ca_file",
+            "-n keel",
+            REPLACED,
+        ] {
+            assert!(begun.contains(part), "{part}: {begun}");
+        }
+        assert!(told(false).contains("2026-03-02T12:00:00Z  the old authorities leave"));
     }
 }

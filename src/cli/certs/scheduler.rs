@@ -28,11 +28,11 @@ const CLIENT_SECRET: &str = "evenkeel-scheduler-client";
 
 const CONFIG_EXAMPLES: &str = "\
 Examples:
-  evenkeel certs scheduler-config > evenkeel-scheduler.yaml
+  (umask 077; evenkeel certs scheduler-config > evenkeel-scheduler.yaml)
   evenkeel certs scheduler-config --kubeconfig ~/.kube/config --valid-for 2160h
   evenkeel certs scheduler-config --dir ./certificates --extender-ip 10.96.0.20
 
-The file holds a private key: keep it readable for root only. Each call issues another certificate.";
+The file holds a private key: keep it readable for you and root only. Each call issues another certificate.";
 
 const CLIENT_EXAMPLES: &str = "\
 Examples:

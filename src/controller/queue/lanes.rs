@@ -1,7 +1,6 @@
 //! The order in which waiting writes are made.
 //!
-//! What keeps the service itself at work, and wakes refused Pods, goes first; it is little by
-//! nature. What changes how targets behave goes before what only tells of it, so that ten thousand
+//! What wakes refused Pods goes first; it is little by nature. What changes how targets behave goes before what only tells of it, so that ten thousand
 //! statuses hold up no floor; yet every eighth turn is that of what tells, so that no storm of
 //! bounds silences it. In each lane the namespaces take turns, and in each namespace the largest gap
 //! goes first: whoever fills one namespace with writes delays nobody in another. Nor does he take
@@ -16,8 +15,7 @@ use evenkeel_kubernetes::plan::{Purpose, Write};
 /// The lane that a write waits in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Lane {
-    /// The service's own needs, and wakes.
-    Needs,
+    Wakes,
     /// Changes of how the cluster behaves.
     Acts,
     /// Statuses.
@@ -28,7 +26,7 @@ pub(super) enum Lane {
 impl Lane {
     pub(super) const fn of(purpose: Purpose) -> Self {
         match purpose {
-            Purpose::WakePods | Purpose::CaBundle | Purpose::Certificates => Self::Needs,
+            Purpose::WakePods => Self::Wakes,
             Purpose::MirrorNamespace
             | Purpose::ScalingBounds
             | Purpose::ScalingReplicas
@@ -49,7 +47,7 @@ const TURN: u64 = 8;
 pub(super) struct Lanes {
     /// The most writes in each lane.
     length: usize,
-    needs: Waiting,
+    wakes: Waiting,
     acts: Waiting,
     tells: Waiting,
     events: Waiting,
@@ -61,7 +59,7 @@ impl Lanes {
     pub(super) fn new(length: usize) -> Self {
         Self {
             length,
-            needs: Waiting::default(),
+            wakes: Waiting::default(),
             acts: Waiting::default(),
             tells: Waiting::default(),
             events: Waiting::default(),
@@ -72,7 +70,7 @@ impl Lanes {
 
     fn lane(&mut self, lane: Lane) -> &mut Waiting {
         match lane {
-            Lane::Needs => &mut self.needs,
+            Lane::Wakes => &mut self.wakes,
             Lane::Acts => &mut self.acts,
             Lane::Tells => &mut self.tells,
             Lane::Events => &mut self.events,
@@ -96,7 +94,7 @@ impl Lanes {
     pub(super) fn next(&mut self) -> Option<Write> {
         let Self {
             length: _,
-            needs,
+            wakes,
             acts,
             tells,
             events,
@@ -104,7 +102,7 @@ impl Lanes {
             turn,
         } = self;
         let held: HashSet<&ObjectRef> = writing.iter().map(|(_, object)| object).collect();
-        let found = needs.next(&held).or_else(|| {
+        let found = wakes.next(&held).or_else(|| {
             *turn += 1;
             // Each of the two that tell is the first at every second of their turns.
             let [one, other] = if (*turn / TURN).is_multiple_of(2) == (*turn).is_multiple_of(2) {
@@ -297,17 +295,11 @@ mod tests {
         assert_eq!(shed.target.name, "forged-0999");
         lanes.put(write(Purpose::ScalingStatus, "shop", "status", 0));
         lanes.put(write(Purpose::ScalingEvent, "shop", "event", 0));
-        for (purpose, name) in [
-            (Purpose::WakePods, "wake"),
-            (Purpose::Certificates, "certificate"),
-        ] {
-            lanes.put(write(purpose, "system", name, 0));
-        }
-        let first = order(&mut lanes, 2 * 8 + 2);
+        lanes.put(write(Purpose::WakePods, "system", "wake", 0));
+        let first = order(&mut lanes, 2 * 8 + 1);
         let place = |name: &str| first.iter().position(|one| one == name);
         assert_eq!(place("wake"), Some(0));
-        assert_eq!(place("certificate"), Some(1));
-        assert_eq!(place("web"), Some(3), "after one of the other namespace");
+        assert_eq!(place("web"), Some(2), "after one of the other namespace");
         assert!(
             place("status").is_some() && place("event").is_some(),
             "{first:?}"

@@ -8,6 +8,7 @@ use super::evidence::{Evidence, Found};
 use super::wording::about;
 use super::{outside, webhook};
 use crate::doctor::Finding;
+use crate::doctor::registration::CONFIGURATION;
 use crate::doctor::trust;
 
 /// A leaf is replaced ten days before its end: with less than this left, something is in the way.
@@ -33,11 +34,11 @@ type Chain = Result<Vec<CertificateDer<'static>>, String>;
 
 /// Whoever makes the certificates runs.
 pub(super) fn signer(evidence: &Evidence<'_>) -> Found {
+    let signer = evidence.seen.signer.look(SIGNER, "the signer")?;
     if !evidence.makes_certificates() {
-        let what = "certificates are given in files: there is nothing to sign";
-        return Ok(vec![Finding::ok(SIGNER, what)]);
+        return Ok(vec![unneeded(evidence, signer.is_some())]);
     }
-    let Some(signer) = evidence.seen.signer.look(SIGNER, "the signer")? else {
+    let Some(signer) = signer else {
         if outside::address(evidence).is_some() {
             let what = "there is no Deployment of the signer, as there is none of the service";
             let fix = "nothing, where `evenkeel certs sign` runs beside the service";
@@ -67,6 +68,23 @@ pub(super) fn signer(evidence: &Evidence<'_>) -> Found {
         let what = "the signer is not ready: certificates are not renewed for now";
         Finding::warning(SIGNER, what, fix)
     }])
+}
+
+/// The signer of an installation whose certificates are given in files.
+fn unneeded(evidence: &Evidence<'_>, is_there: bool) -> Finding {
+    if !is_there {
+        let what = "certificates are given in files: there is nothing to sign";
+        return Finding::ok(SIGNER, what);
+    }
+    Finding::error(
+        SIGNER,
+        "a signer runs, though certificates are given in files: it writes its own authority into \
+         the caBundle, again and again",
+        format!(
+            "{}; certs/README.md lists what else is left of it",
+            evidence.kubectl("delete deployment/evenkeel-signer")
+        ),
+    )
 }
 
 pub(super) fn serving(evidence: &Evidence<'_>) -> Found {
@@ -147,7 +165,7 @@ pub(super) fn trusted(evidence: &Evidence<'_>) -> Found {
         }
     };
     let mut found: Vec<Finding> = ending(evidence, &authorities).into_iter().collect();
-    let name = format!("{}.{}.svc", webhook::CONFIGURATION, evidence.seen.namespace);
+    let name = format!("{}.{}.svc", CONFIGURATION, evidence.seen.namespace);
     // Without the chain there is nothing to verify, and the check above has said so.
     if let Some(Ok(chain)) = chain(evidence, TRUST)? {
         found.push(
@@ -196,7 +214,7 @@ fn ending(evidence: &Evidence<'_>, authorities: &[CertificateDer<'_>]) -> Option
         Left::For(time, left) if left < AUTHORITY_LEFT => Some(Finding::warning(
             TRUST,
             format!("{what} ends in {time}, and kube-scheduler's file names it"),
-            "evenkeel certs scheduler-config > evenkeel-scheduler.yaml, and replace the file on \
+            "(umask 077; evenkeel certs scheduler-config > evenkeel-scheduler.yaml), and replace the file on \
              every control-plane node once a new authority is there",
         )),
         Left::For(..) => None,

@@ -43,6 +43,14 @@ impl<'a> Evidence<'a> {
             .is_none_or(|config| matches!(config.certificates.serving, Serving::SelfManaged(_)))
     }
 
+    /// The Secret that the signer keeps keys in.
+    pub(super) fn signing_secret(&self) -> &str {
+        match self.config().map(|config| &config.certificates.serving) {
+            Some(Serving::SelfManaged(own)) => &own.secret_name,
+            Some(Serving::Files(_)) | None => crate::doctor::observation::SIGNING_SECRET,
+        }
+    }
+
     /// Readers of the metrics show tokens, which is the default.
     pub(super) fn authenticates_metrics(&self) -> bool {
         self.config().is_none_or(|config| {

@@ -7,16 +7,42 @@ use k8s_openapi::api::core::v1::Pod;
 use super::evidence::{Evidence, Found, replicas};
 use super::outside;
 use super::wording::{count, named};
-use crate::doctor::Finding;
+use crate::doctor::registration;
+use crate::doctor::{Finding, Seen};
 
 /// The oldest minor version of Kubernetes 1 that Evenkeel is built for.
 const OLDEST_MINOR: u32 = 33;
 
+const NAMESPACE: &str = "namespace";
 const SERVER: &str = "server-version";
 const PROGRAM: &str = "program-version";
 const CONFIGURATION: &str = "configuration";
 const DEPLOYMENT: &str = "deployment";
 const SPREAD: &str = "replica-spread";
+
+/// The finding that nothing is in the namespace that was asked for, while the webhook leads to another:
+/// all other checks would only say so again.
+pub(super) fn elsewhere(evidence: &Evidence<'_>) -> Option<Finding> {
+    let seen = evidence.seen;
+    let asked = &seen.namespace;
+    let nothing = seen.deployment == Seen::Absent
+        && seen.configuration == Seen::Absent
+        && seen.lease == Seen::Absent;
+    let named = seen.webhooks.there()?.iter();
+    let mut named =
+        named.filter(|one| one.metadata.name.as_deref() == Some(registration::CONFIGURATION));
+    let registered = named.find_map(registration::namespace)?;
+    (nothing && registered != asked).then(|| {
+        Finding::error(
+            NAMESPACE,
+            format!(
+                "nothing of Evenkeel is in {asked}; the webhook configuration names the namespace \
+                 {registered}"
+            ),
+            format!("evenkeel doctor -n {registered}"),
+        )
+    })
+}
 
 pub(super) fn server_version(evidence: &Evidence<'_>) -> Found {
     let Some(version) = evidence

@@ -1,8 +1,8 @@
 //! Objects that another or an earlier installation left behind.
 
 use super::evidence::{Evidence, Found};
-use super::webhook;
 use crate::doctor::Finding;
+use crate::doctor::registration::{self, CONFIGURATION, WEBHOOK};
 
 const LEFTOVERS: &str = "leftovers";
 
@@ -13,17 +13,14 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         .look(LEFTOVERS, "the mutating webhooks")?;
     let strangers = all.into_iter().flatten().filter_map(|configuration| {
         let name = configuration.metadata.name.as_deref()?;
-        let ours = webhook::ours(configuration).is_some();
-        (ours && name != webhook::CONFIGURATION).then_some(name)
+        let ours = registration::ours(configuration).is_some();
+        (ours && name != CONFIGURATION).then_some(name)
     });
     let mut found: Vec<Finding> = strangers
         .map(|name| {
             Finding::warning(
                 LEFTOVERS,
-                format!(
-                    "the webhook {} is also registered by {name}",
-                    webhook::WEBHOOK
-                ),
+                format!("the webhook {WEBHOOK} is also registered by {name}"),
                 format!("kubectl delete mutatingwebhookconfiguration {name}"),
             )
         })

@@ -4,13 +4,18 @@
 use k8s_openapi::api::core::v1::Pod;
 
 use super::certificate;
-use super::evidence::{Evidence, Found};
+use super::evidence::{Evidence, Found, replicas};
 use super::wording::{about, count, named};
 use crate::doctor::Finding;
 use crate::server::paths;
 
-/// With unbound Pods and no call for this long, the extender is not asked any more.
+/// With unbound Pods, or Pods placed, and no call for this long, the extender is not asked any more. A
+/// Pod may wait for its volumes as long between the call and its binding.
 const SILENCE: f64 = 600.0;
+
+/// The same where something is known to keep callers away: clocks differ, and calls and bindings are
+/// seen in whole seconds.
+const MARGIN: f64 = 60.0;
 
 /// The scheduler of Pods that name none.
 const DEFAULT_SCHEDULER: &str = "default-scheduler";
@@ -23,7 +28,7 @@ const WHOLE_NODES: &str = "extender-nodes";
 const NAMES: &str = "scheduler-names";
 
 /// Prints the file that tells kube-scheduler of the extender.
-const PRINT: &str = "evenkeel certs scheduler-config > evenkeel-scheduler.yaml";
+const PRINT: &str = "(umask 077; evenkeel certs scheduler-config > evenkeel-scheduler.yaml)";
 
 pub(super) fn address(evidence: &Evidence<'_>) -> Found {
     let service = evidence
@@ -83,6 +88,9 @@ pub(super) fn called(evidence: &Evidence<'_>) -> Found {
         return Ok(vec![never(evidence, refused)]);
     };
     let ago = about(jiff::SignedDuration::from_secs_f64(since));
+    if let Some(finding) = unasked(evidence, since, refused)? {
+        return Ok(vec![finding]);
+    }
     let waiting = evidence.seen.unbound.there().map_or(0, Vec::len);
     Ok(vec![if since > SILENCE && waiting > 0 {
         Finding::warning(
@@ -96,6 +104,80 @@ pub(super) fn called(evidence: &Evidence<'_>) -> Found {
     } else {
         Finding::ok(CALLED, format!("kube-scheduler last called {ago} ago"))
     }])
+}
+
+/// The finding that Pods are placed without a call: whoever is refused, or refuses the serving
+/// certificate, places them all the same, since the extender is ignorable.
+fn unasked(evidence: &Evidence<'_>, since: f64, refused: bool) -> Result<Option<Finding>, Finding> {
+    let placed = &evidence.seen.placed;
+    let placed = placed.look(CALLED, "whether Pods are placed without a call")?;
+    let now = evidence.seen.server_time.unwrap_or(evidence.seen.now);
+    let ago = placed
+        .and_then(|placed| placed.get(asking_scheduler(evidence)))
+        .map(|last| now.duration_since(*last));
+    let hindrance = hindrance(evidence, refused);
+    let margin = if hindrance.is_empty() {
+        SILENCE
+    } else {
+        MARGIN
+    };
+    // A replica that tells nothing may be the one that was asked.
+    let all_tell = evidence.pages.len() >= replicas(evidence.seen).len();
+    let Some(ago) = ago.filter(|ago| all_tell && ago.as_secs_f64() + margin < since) else {
+        return Ok(None);
+    };
+    let called = about(jiff::SignedDuration::from_secs_f64(since));
+    let what = format!(
+        "kube-scheduler placed a Pod {} ago without a call; it last called {called} ago",
+        about(ago)
+    );
+    let fix = if hindrance.is_empty() {
+        configure(evidence)
+    } else {
+        format!("after new keys or authorities: {}", renew(evidence))
+    };
+    let finding = Finding::error(CALLED, what, fix);
+    Ok(Some(finding.seen_by(hindrance)))
+}
+
+/// What has kept callers away since the replicas started, as far as they count it.
+fn hindrance(evidence: &Evidence<'_>, refused: bool) -> String {
+    let distrusted = distrusted(evidence).map(|times| {
+        format!("{times} TLS handshakes failed since a caller refused the serving certificate")
+    });
+    let refused = refused.then(|| "calls were refused for their client certificate".to_owned());
+    let found: Vec<String> = [distrusted, refused].into_iter().flatten().collect();
+    found.join("; ")
+}
+
+/// The name of the scheduler that has the extender.
+fn asking_scheduler(evidence: &Evidence<'_>) -> &'static str {
+    if evidence.seen.second_scheduler.there().is_some() {
+        SECOND_SCHEDULER
+    } else {
+        DEFAULT_SCHEDULER
+    }
+}
+
+/// Advice to give the scheduler what it has to trust and to show.
+fn renew(evidence: &Evidence<'_>) -> String {
+    if evidence.seen.second_scheduler.there().is_some() {
+        return format!(
+            "evenkeel certs scheduler-client | kubectl apply -f -, then {}",
+            evidence.kubectl("rollout restart deployment/evenkeel-scheduler")
+        );
+    }
+    format!("{PRINT}, replace every kube-scheduler's file by it, and start them anew")
+}
+
+/// TLS handshakes that a caller broke off since it does not trust the serving certificate, if any.
+fn distrusted(evidence: &Evidence<'_>) -> Option<f64> {
+    let labels = [("reason", "CertificateRefused")];
+    let pages = evidence.pages.iter();
+    let failures: f64 = pages
+        .filter_map(|(_, page)| page.sum("evenkeel_tls_handshake_failures_total", &labels))
+        .sum();
+    (failures > 0.0).then_some(failures)
 }
 
 fn wait(pods: usize) -> String {

@@ -8,12 +8,9 @@ use super::evidence::{Evidence, Found};
 use super::wording::count;
 use crate::doctor::Finding;
 use crate::doctor::PodOfDryRun;
+use crate::doctor::registration::{CONFIGURATION, ours};
 use crate::server::paths;
 use evenkeel_kubernetes::annotations::{ENABLED, PROFILE};
-
-/// The configuration and the webhook in it.
-pub(super) const CONFIGURATION: &str = "evenkeel";
-pub(super) const WEBHOOK: &str = "pods.evenkeel.dev";
 
 /// The registration as it is installed.
 const SHIPPED: &str = include_str!("../../../webhook-config/mutating-webhook.yaml");
@@ -34,12 +31,6 @@ const ENDPOINTS: &str = "endpoints";
 const TRIAL: &str = "webhook-call";
 
 const APPLY: &str = "kubectl apply -k deploy/";
-
-/// Evenkeel's own among the webhooks of a configuration.
-pub(super) fn ours(configuration: &MutatingWebhookConfiguration) -> Option<&MutatingWebhook> {
-    let webhooks = configuration.webhooks.as_ref()?;
-    webhooks.iter().find(|webhook| webhook.name == WEBHOOK)
-}
 
 /// Evenkeel's webhook as it is registered.
 pub(super) fn registered<'a>(

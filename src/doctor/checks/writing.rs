@@ -1,6 +1,9 @@
-//! Writes: the leader, the kill switch, and the policy that guards the writes.
+//! Writes: the leader, the kill switch, the policy that guards the writes, and the job that puts back
+//! what nobody holds any more.
 
 use jiff::SignedDuration;
+use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding;
+use k8s_openapi::api::batch::v1::CronJob;
 
 use super::evidence::{Evidence, Found, replicas};
 use super::outside;
@@ -16,6 +19,9 @@ const SKEW: SignedDuration = SignedDuration::from_secs(5);
 const LEADER: &str = "leader";
 const SWITCH: &str = "kill-switch";
 const GUARD: &str = "write-guard";
+const CLEAN_UP: &str = "clean-up";
+/// Age of its last success from which the clean-up, which runs every ten minutes, is in trouble.
+const CLEAN_UP_DUE: SignedDuration = SignedDuration::from_hours(1);
 /// The ClusterRoleBinding whose ServiceAccount the guard narrows.
 const GRANT: &str = "evenkeel";
 
@@ -120,10 +126,7 @@ pub(super) fn guard(evidence: &Evidence<'_>) -> Found {
         .write_guard
         .look(GUARD, "what narrows Evenkeel's writes")?;
     let spec = binding.and_then(|binding| binding.spec.as_ref());
-    let denies = spec.is_some_and(|spec| {
-        let actions = spec.validation_actions.as_ref();
-        actions.is_some_and(|actions| actions.iter().any(|action| action == "Deny"))
-    });
+    let denies = binding.is_some_and(denies);
     // By which the policy finds the ServiceAccount; an older one knew a single namespace.
     let parameter = spec.and_then(|spec| spec.param_ref.as_ref());
     let follows = parameter.is_some_and(|param| param.name.as_deref() == Some(GRANT));
@@ -145,4 +148,71 @@ pub(super) fn guard(evidence: &Evidence<'_>) -> Found {
             "kubectl apply -f deploy/base/write-guard.yaml",
         )
     }])
+}
+
+/// True where what the policy does not allow is refused, and not only told.
+fn denies(binding: &ValidatingAdmissionPolicyBinding) -> bool {
+    let spec = binding.spec.as_ref();
+    let actions = spec.and_then(|spec| spec.validation_actions.as_ref());
+    actions.is_some_and(|actions| actions.iter().any(|action| action == "Deny"))
+}
+
+pub(super) fn clean_up(evidence: &Evidence<'_>) -> Found {
+    let seen = &evidence.seen.clean_up;
+    let job = seen.look(CLEAN_UP, "the CronJob evenkeel-restore")?;
+    let guard = &evidence.seen.clean_up_guard;
+    let guard = guard.look(
+        CLEAN_UP,
+        "what narrows the writes of the CronJob evenkeel-restore",
+    )?;
+    let Some(job) = job else {
+        if outside::address(evidence).is_some() {
+            let what = "no CronJob puts back the floors of an Evenkeel that is gone";
+            return Ok(vec![Finding::info(CLEAN_UP, what, outside::OWN_RIGHTS)]);
+        }
+        return Ok(vec![Finding::warning(
+            CLEAN_UP,
+            "there is no CronJob evenkeel-restore: were all replicas gone, floors would stay",
+            "kubectl apply -k deploy/",
+        )]);
+    };
+    if !guard.is_some_and(denies) {
+        return Ok(vec![Finding::warning(
+            CLEAN_UP,
+            "nothing narrows what the CronJob evenkeel-restore may patch on HPAs and ScaledObjects",
+            "kubectl apply -f deploy/base/restore-guard.yaml",
+        )]);
+    }
+    Ok(vec![runs(evidence, job)])
+}
+
+/// The finding on a clean-up that is there: it is to have ended well within the last hour.
+fn runs(evidence: &Evidence<'_>, job: &CronJob) -> Finding {
+    let spec = job.spec.as_ref();
+    if spec.and_then(|spec| spec.suspend).unwrap_or(false) {
+        let patch = r#"patch cronjob evenkeel-restore -p '{"spec":{"suspend":false}}'"#;
+        return Finding::warning(
+            CLEAN_UP,
+            "the CronJob evenkeel-restore is suspended: were all replicas gone, floors would stay",
+            evidence.kubectl(patch),
+        );
+    }
+    let ended = job
+        .status
+        .as_ref()
+        .and_then(|status| status.last_successful_time.as_ref());
+    // A new one has not run yet.
+    let since = ended.or(job.metadata.creation_timestamp.as_ref());
+    let age = since.map(|since| evidence.seen.now.duration_since(since.0));
+    match age {
+        Some(age) if age > CLEAN_UP_DUE => Finding::warning(
+            CLEAN_UP,
+            format!(
+                "the CronJob evenkeel-restore has not ended well for {}",
+                about(age)
+            ),
+            evidence.kubectl("logs -l app.kubernetes.io/name=evenkeel-restore --tail=50"),
+        ),
+        _ => Finding::ok(CLEAN_UP, "floors that nobody holds any more are put back"),
+    }
 }

@@ -1,5 +1,6 @@
 //! Reads of the API server, with failures as data.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use axum::http::{Request, header};
@@ -68,7 +69,7 @@ pub(super) async fn version(client: &Client) -> kube::Result<Seen<String>> {
 }
 
 /// The time by the API server's clock, as its answers are dated; objects are stamped by it.
-pub(super) async fn server_time(client: &Client) -> Option<Timestamp> {
+pub(crate) async fn server_time(client: &Client) -> Option<Timestamp> {
     let request = Request::get("/version").body(Body::empty());
     let answer = client.send(request.ok()?).await.ok()?;
     let date = answer.headers().get(header::DATE)?.to_str().ok()?;
@@ -89,6 +90,22 @@ impl Reader<'_> {
         Seen::of(api.get(name).await, || {
             format!("get {}/{name} -n {}", kind::<K>(), self.namespace)
         })
+    }
+
+    /// The annotations of an object of the namespace, without the rest of it.
+    pub(super) async fn annotations<K>(&self, name: &str) -> Seen<Option<BTreeMap<String, String>>>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + Debug
+            + DeserializeOwned,
+    {
+        let api: Api<K> = Api::namespaced(self.client.clone(), self.namespace);
+        let read = api.get_metadata(name).await;
+        Seen::of(read, || {
+            format!("get {}/{name} -n {}", kind::<K>(), self.namespace)
+        })
+        .map(|object| object.metadata.annotations)
     }
 
     /// An object of the cluster.

@@ -6,16 +6,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::write::{Operation, Purpose, Write};
+use super::write::{ObjectChange, Operation};
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
 
-/// The write that makes every webhook of the configuration trust `bundle` (PEM), if one does not.
+/// The change that makes every webhook of the configuration trust `bundle` (PEM), if one does not.
 ///
 /// `configuration` is the whole object as read; its list of webhooks is written back with nothing
 /// but the bundles changed, since a merge patch replaces lists.
 #[must_use]
-pub fn plan(configuration: &Value, bundle: &str) -> Option<Write> {
+pub fn plan(configuration: &Value, bundle: &str) -> Option<ObjectChange> {
     let encoded = STANDARD.encode(bundle);
     let name = configuration.pointer("/metadata/name")?.as_str()?;
     let resource_version = configuration.pointer("/metadata/resourceVersion")?;
@@ -33,8 +33,10 @@ pub fn plan(configuration: &Value, bundle: &str) -> Option<Write> {
             "metadata": { "resourceVersion": resource_version },
             "webhooks": webhooks,
         });
-        let target = ObjectRef::of_cluster(Kind::MutatingWebhookConfiguration, name);
-        Write::new(Purpose::CaBundle, target, Operation::Merge(patch))
+        ObjectChange {
+            target: ObjectRef::of_cluster(Kind::MutatingWebhookConfiguration, name),
+            operation: Operation::Merge(patch),
+        }
     })
 }
 
@@ -58,8 +60,8 @@ mod tests {
 
     #[test]
     fn every_webhook_gets_the_bundle_and_keeps_the_rest() {
-        let write = plan(&configuration(&[None, Some("old")]), "new").unwrap();
-        let Operation::Merge(patch) = write.operation else {
+        let change = plan(&configuration(&[None, Some("old")]), "new").unwrap();
+        let Operation::Merge(patch) = change.operation else {
             panic!("a merge patch")
         };
         let mut expected = configuration(&[Some("new"), Some("new")]);

@@ -6,16 +6,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::write::{Operation, Purpose, Write};
+use super::write::{ObjectChange, Operation};
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
 
 /// Contents by file name.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// The write that makes the Secret; that it exists already is as good.
+/// The change that makes the Secret; that it exists already is as good.
 #[must_use]
-pub fn create(namespace: &str, name: &str, files: &Files) -> Write {
+pub fn create(namespace: &str, name: &str, files: &Files) -> ObjectChange {
     let body = json!({
         "apiVersion": "v1",
         "kind": "Secret",
@@ -27,10 +27,10 @@ pub fn create(namespace: &str, name: &str, files: &Files) -> Write {
         "type": "Opaque",
         "data": encoded(files),
     });
-    write(namespace, name, Operation::Create(body))
+    change(namespace, name, Operation::Create(body))
 }
 
-/// The write that puts other contents in place of those of `resource_version`, and sets
+/// The change that puts other contents in place of those of `resource_version`, and sets
 /// annotations or takes them off.
 #[must_use]
 pub fn replace(
@@ -39,7 +39,7 @@ pub fn replace(
     resource_version: &str,
     files: &Files,
     annotations: &[(&str, Option<String>)],
-) -> Write {
+) -> ObjectChange {
     let annotations: serde_json::Map<_, _> = annotations
         .iter()
         .map(|(key, value)| ((*key).to_owned(), Value::from(value.clone())))
@@ -51,10 +51,10 @@ pub fn replace(
     if !annotations.is_empty() {
         patch["metadata"]["annotations"] = annotations.into();
     }
-    write(namespace, name, Operation::Merge(patch))
+    change(namespace, name, Operation::Merge(patch))
 }
 
-/// The write that makes a Secret hold `wanted` and nothing else, where it does not; `found` is its
+/// The change that makes a Secret hold `wanted` and nothing else, where it does not; `found` is its
 /// version with its contents, where there is one.
 #[must_use]
 pub fn hold(
@@ -62,7 +62,7 @@ pub fn hold(
     name: &str,
     found: Option<(&str, &Files)>,
     wanted: &Files,
-) -> Option<Write> {
+) -> Option<ObjectChange> {
     let Some((resource_version, files)) = found else {
         return Some(create(namespace, name, wanted));
     };
@@ -74,12 +74,14 @@ pub fn hold(
         data[surplus] = Value::Null;
     }
     let patch = json!({ "metadata": { "resourceVersion": resource_version }, "data": data });
-    Some(write(namespace, name, Operation::Merge(patch)))
+    Some(change(namespace, name, Operation::Merge(patch)))
 }
 
-fn write(namespace: &str, name: &str, operation: Operation) -> Write {
-    let target = ObjectRef::in_namespace(Kind::Secret, namespace, name);
-    Write::new(Purpose::Certificates, target, operation)
+fn change(namespace: &str, name: &str, operation: Operation) -> ObjectChange {
+    ObjectChange {
+        target: ObjectRef::in_namespace(Kind::Secret, namespace, name),
+        operation,
+    }
 }
 
 fn encoded(files: &Files) -> Value {
@@ -99,8 +101,8 @@ mod tests {
         all.iter().map(owned).collect()
     }
 
-    fn patch(write: Option<Write>) -> Value {
-        match write.map(|write| write.operation) {
+    fn patch(change: Option<ObjectChange>) -> Value {
+        match change.map(|change| change.operation) {
             Some(Operation::Merge(patch)) => patch,
             other => panic!("a merge patch, not {other:?}"),
         }
@@ -125,9 +127,9 @@ mod tests {
     #[test]
     fn annotations_are_set_and_taken_off_with_the_contents() {
         let annotations = [("a", Some("1".to_owned())), ("b", None)];
-        let write = replace("keel", "s", "5", &files(&[("f", "x")]), &annotations);
+        let change = replace("keel", "s", "5", &files(&[("f", "x")]), &annotations);
         assert_eq!(
-            patch(Some(write)),
+            patch(Some(change)),
             json!({
                 "metadata": {"resourceVersion": "5", "annotations": {"a": "1", "b": null}},
                 "data": {"f": "eA=="},

@@ -3,7 +3,8 @@
 //! The request is an annotation that the signer takes off when it begins; what it has begun stands
 //! in another, with moments of the signer's own clock, so that no other machine's is compared with
 //! it. New authorities are published at once and sign after half of the overlap; those that were
-//! there before leave at its end.
+//! there before leave at its end. A request to finish brings both moments forward, as far as whoever
+//! follows by himself can follow.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 
 /// On the signer's Secret, by whoever asks: the overlap, or [`FINISH`].
 pub const REQUEST: &str = "evenkeel.dev/rotate-keys";
-/// On the signer's Secret, written: the rotation that goes by it, as `<began>/<ends>`.
+/// On the signer's Secret, written: the rotation that goes by it, as `<began>/<signs>/<ends>`.
 pub const ROTATION: &str = "evenkeel.dev/key-rotation";
 /// The request to end a rotation as soon as nobody depends on the old keys.
 pub const FINISH: &str = "finish";
@@ -44,6 +45,9 @@ pub enum Request {
 pub struct KeyRotation {
     /// The moment of the request: keys that were made before it go, and all others stay.
     pub began: Timestamp,
+    /// The moment from which the new authority signs, which whoever trusts the old one alone refuses
+    /// from then on.
+    pub signs: Timestamp,
     /// The moment from which the old keys may leave.
     pub ends: Timestamp,
 }
@@ -105,24 +109,31 @@ impl fmt::Display for Request {
 
 impl KeyRotation {
     /// The rotation that starts at `now` in whole seconds, and later than `newest`, the moment at
-    /// which the last of the old authorities was made.
+    /// which the last of the old authorities was made. The new authority signs from the middle of the
+    /// overlap.
     #[must_use]
     pub fn starting(now: Timestamp, newest: Timestamp, overlap: SignedDuration) -> Self {
         let seconds = now.as_second().max(newest.as_second().saturating_add(1));
         let began = Timestamp::from_second(seconds).unwrap_or(now);
+        let ends = later(began, overlap);
         Self {
             began,
-            ends: began.saturating_add(overlap).unwrap_or(Timestamp::MAX),
+            signs: middle(began, ends),
+            ends,
         }
     }
 
-    /// The same, to end at `now`.
+    /// The same, to end as soon after `now` as whoever follows by himself can follow: `signed` is the
+    /// moment at which the certificate in use was issued, where a new authority has signed it.
     #[must_use]
-    pub fn finished(self, now: Timestamp) -> Self {
-        let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
+    pub fn finished(self, now: Timestamp, signed: Option<Timestamp>) -> Self {
+        let now = whole(now);
+        let known = later(self.began, SETTLE);
+        let signs = signed.map_or_else(|| now.max(known), whole);
         Self {
             began: self.began,
-            ends: self.ends.min(now.max(self.began)),
+            signs,
+            ends: self.ends.min(now).max(later(signs, SETTLE)),
         }
     }
 
@@ -131,16 +142,20 @@ impl KeyRotation {
     pub fn replaces(&self, published: Timestamp) -> bool {
         published < self.began
     }
+}
 
-    /// The moment from which the new authority signs: in the middle of the overlap, and never
-    /// before everybody who follows by himself knows it.
-    #[must_use]
-    pub fn signs_from(&self) -> Timestamp {
-        let half = self.ends.duration_since(self.began) / 2;
-        self.began
-            .saturating_add(half.max(SETTLE))
-            .unwrap_or(Timestamp::MAX)
-    }
+fn whole(moment: Timestamp) -> Timestamp {
+    Timestamp::from_second(moment.as_second()).unwrap_or(moment)
+}
+
+fn later(moment: Timestamp, time: SignedDuration) -> Timestamp {
+    moment.saturating_add(time).unwrap_or(Timestamp::MAX)
+}
+
+/// The middle of an overlap, and never before everybody who follows by himself knows the authority.
+fn middle(began: Timestamp, ends: Timestamp) -> Timestamp {
+    let half = ends.duration_since(began) / 2;
+    later(began, half.max(SETTLE))
 }
 
 impl FromStr for KeyRotation {
@@ -148,19 +163,24 @@ impl FromStr for KeyRotation {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let read = || {
-            let (began, ends) = text.split_once('/')?;
-            let (began, ends): (Timestamp, Timestamp) = (began.parse().ok()?, ends.parse().ok()?);
-            (began <= ends).then_some(Self { began, ends })
+            let moments: Result<Vec<Timestamp>, _> = text.split('/').map(str::parse).collect();
+            let (began, signs, ends) = match *moments.ok()? {
+                [began, signs, ends] => (began, signs, ends),
+                // As it was written before the moment in between was.
+                [began, ends] => (began, middle(began, ends), ends),
+                _ => return None,
+            };
+            (began <= ends && began <= signs).then_some(Self { began, signs, ends })
         };
         read().ok_or_else(|| {
-            KeyRotationError::new(ROTATION, text, "two moments, as the signer writes them")
+            KeyRotationError::new(ROTATION, text, "three moments, as the signer writes them")
         })
     }
 }
 
 impl fmt::Display for KeyRotation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.began, self.ends)
+        write!(f, "{}/{}/{}", self.began, self.signs, self.ends)
     }
 }
 
@@ -196,7 +216,12 @@ mod tests {
         let rotation = KeyRotation::starting(began, Timestamp::MIN, HOUR * 24);
         assert_eq!(
             rotation.to_string(),
-            "2026-03-01T12:00:00Z/2026-03-02T12:00:00Z"
+            "2026-03-01T12:00:00Z/2026-03-02T00:00:00Z/2026-03-02T12:00:00Z"
+        );
+        assert_eq!(
+            "2026-03-01T12:00:00Z/2026-03-02T12:00:00Z".parse(),
+            Ok(rotation),
+            "as it was written before"
         );
         assert_eq!(rotation.to_string().parse(), Ok(rotation));
         for text in [
@@ -204,6 +229,8 @@ mod tests {
             "2026-03-01T12:00:00Z",
             "a/b",
             "2026-03-02T12:00:00Z/2026-03-01T12:00:00Z",
+            "2026-03-02T12:00:00Z/2026-03-01T12:00:00Z/2026-03-03T12:00:00Z",
+            "2026-03-01T12:00:00Z/2026-03-01T13:00:00Z/2026-03-01T14:00:00Z/",
         ] {
             let error = text.parse::<KeyRotation>().unwrap_err().to_string();
             assert!(error.contains(ROTATION), "{error}");
@@ -230,16 +257,36 @@ mod tests {
     fn the_new_authority_signs_from_the_middle_and_never_before_it_is_known() {
         let began = moment("2026-03-01T12:00:00Z");
         let of = |overlap| KeyRotation::starting(began, Timestamp::MIN, overlap);
-        assert_eq!(of(HOUR * 24).signs_from(), began + HOUR * 12);
-        assert_eq!(of(LEAST_OVERLAP).signs_from(), began + LEAST_OVERLAP / 2);
-        let finished = of(HOUR * 24).finished(began + HOUR);
-        assert_eq!(finished.ends, began + HOUR);
-        assert_eq!(finished.signs_from(), began + HOUR / 2);
-        assert_eq!(of(HOUR).finished(began).signs_from(), began + SETTLE);
-        assert_eq!(
-            of(HOUR).finished(began + HOUR * 2),
-            of(HOUR),
-            "it never lasts longer"
-        );
+        assert_eq!(of(HOUR * 24).signs, began + HOUR * 12);
+        assert_eq!(of(LEAST_OVERLAP).signs, began + LEAST_OVERLAP / 2);
+    }
+
+    #[test]
+    fn a_finished_rotation_leaves_time_to_follow_before_and_after_the_new_authority_signs() {
+        let began = moment("2026-03-01T12:00:00Z");
+        let rotation = KeyRotation::starting(began, Timestamp::MIN, HOUR * 24);
+        let minute = SignedDuration::from_mins(1);
+        for (asked, signed, signs, ends) in [
+            // At once: the new authority is not known yet.
+            (SignedDuration::ZERO, None, SETTLE, SETTLE * 2),
+            (minute, None, SETTLE, SETTLE * 2),
+            (HOUR, None, HOUR, HOUR + SETTLE),
+            // It signs already, since long ago or just now.
+            (HOUR * 13, Some(HOUR * 12), HOUR * 12, HOUR * 13),
+            (
+                HOUR * 12 + minute,
+                Some(HOUR * 12),
+                HOUR * 12,
+                HOUR * 12 + SETTLE,
+            ),
+            // The end is past, and the signer was away when the new authority was to sign.
+            (HOUR * 30, None, HOUR * 30, HOUR * 30 + SETTLE),
+            (HOUR * 31, Some(HOUR * 30), HOUR * 30, HOUR * 30 + SETTLE),
+        ] {
+            let finished = rotation.finished(began + asked, signed.map(|after| began + after));
+            let expected = (began + signs, began + ends);
+            assert_eq!((finished.signs, finished.ends), expected, "{asked:#}");
+            assert_eq!(finished.began, began);
+        }
     }
 }

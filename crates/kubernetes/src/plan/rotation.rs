@@ -176,7 +176,8 @@ impl From<Validity> for Rules {
 
 impl Rules {
     /// True where a rotation of keys takes `authority` out of use.
-    fn goes(&self, authority: &Lifetime) -> bool {
+    #[must_use]
+    pub fn goes(&self, authority: &Lifetime) -> bool {
         self.keys
             .is_some_and(|keys| keys.replaces(authority.published()))
     }
@@ -227,7 +228,7 @@ pub fn signer(now: Timestamp, authorities: &[Lifetime], rules: &Rules) -> usize 
     let Rules { validity, keys } = rules;
     let known = |authority: &Lifetime| {
         let replaces = keys.filter(|keys| !keys.replaces(authority.published()));
-        replaces.is_some_and(|keys| keys.signs_from() <= now)
+        replaces.is_some_and(|keys| keys.signs <= now)
             || authority
                 .published()
                 .saturating_add(validity.overlap())

@@ -121,7 +121,7 @@ fn recorded(
     if !hold_record(metadata.managed_fields.as_deref().unwrap_or_default()) {
         return Err(BoundsAnnotationError::Foreign);
     }
-    let annotation = BoundsAnnotation::parse(record)?.for_least(least_replicas(kind, spec))?;
+    let annotation = BoundsAnnotation::parse(record)?.with_least(least_replicas(kind, spec));
     let held_until = annotation.held_until();
     let mut record = annotation.record;
     let field = |name: &str| {
@@ -287,8 +287,10 @@ mod tests {
             let patched = patch(kind, metadata, &spec, Extent::All, Timestamp::UNIX_EPOCH);
             patched.err().map(|error| error.reason())
         };
-        let mut found = metadata(&[(BOUNDS, &record(Some(0)))], &[]);
+        let senseless = record(Some(2)).replace(r#""min":2"#, r#""min":-1"#);
+        let mut found = metadata(&[(BOUNDS, &senseless)], &[]);
         assert_eq!(refused(&found, HPA), Some("SenselessRecord"));
+        found = metadata(&[(BOUNDS, &record(Some(0)))], &[]);
         assert_eq!(refused(&found, Kind::ScaledObject), None);
         found.managed_fields = Some(managed_by("kubectl"));
         assert_eq!(refused(&found, Kind::ScaledObject), Some("ForeignRecord"));

@@ -1,4 +1,4 @@
-//! One write that a plan asks for: the object, the change and the reason.
+//! Changes of objects, and the writes that plans ask for: a change with its reason.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -17,6 +17,13 @@ pub enum Operation {
     Conditional(ConditionalPatch),
     /// A new object; that it exists already is as good.
     Create(Value),
+}
+
+/// A change of one object, for whoever makes it by himself and for no other reason than his task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ObjectChange {
+    pub target: ObjectRef,
+    pub operation: Operation,
 }
 
 /// One write for the leader to make.
@@ -77,10 +84,6 @@ pub enum Purpose {
     MirrorNamespace,
     /// Refused Pods are woken because a node has headroom again.
     WakePods,
-    /// The webhook configuration trusts the serving certificate.
-    CaBundle,
-    /// The Secret gets rotated certificates.
-    Certificates,
     /// An Event warns a user of an annotation whose value is not accepted.
     AnnotationWarning,
     /// The bounds of a target follow what is predicted, or are put back.
@@ -105,8 +108,6 @@ impl Purpose {
         match self {
             Self::MirrorNamespace => "mirror_namespace",
             Self::WakePods => "wake_pods",
-            Self::CaBundle => "ca_bundle",
-            Self::Certificates => "certificates",
             Self::AnnotationWarning => "notice",
             Self::ScalingBounds => "scaling_bounds",
             Self::ScalingReplicas => "scaling_replicas",

@@ -156,8 +156,8 @@ impl<'a> TickingTarget<'a> {
                 now,
             };
             let writes = tick.plans.writes(&decided, &mut self.state.plans);
-            let restores = *tick.plans == Plans::Restore && !writes.is_empty();
-            ticked.restoring += usize::from(restores);
+            let is_left = !writes.is_empty() || self.resolved.has_damaged_record();
+            ticked.restoring += usize::from(*tick.plans == Plans::Restore && is_left);
             ticked.writes.extend(writes);
         }
         let picture = Picture {

@@ -132,8 +132,9 @@ impl ObservedBounds {
         self.refused.as_ref()
     }
 
-    /// True for a record of this program's that has been damaged since.
-    fn is_damaged(&self) -> bool {
+    /// True for a record of this program's that has been damaged since: nobody knows any more what
+    /// the user's own bounds were.
+    pub(super) fn is_damaged(&self) -> bool {
         self.refused
             .as_ref()
             .is_some_and(|refused| !refused.is_foreign)
@@ -193,10 +194,11 @@ impl ObservedBounds {
         self.update(Settled::new(self.annotation.clone(), now))
     }
 
-    /// The user's own bounds and no record, whoever contributes.
+    /// The user's own bounds and no record, whoever contributes. `None` where the record is damaged:
+    /// it stays, for somebody who can tell from it what the user had.
     #[must_use]
-    pub(super) fn restore(&self) -> BoundsUpdate {
-        self.update(None)
+    pub(super) fn restore(&self) -> Option<BoundsUpdate> {
+        (!self.is_damaged()).then(|| self.update(None))
     }
 
     /// The change to what is settled; without that, to the user's own bounds and no record.

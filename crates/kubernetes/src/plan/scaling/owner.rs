@@ -86,7 +86,7 @@ impl<'a> Owner<'a> {
             return Some(Err(BoundsAnnotationError::Foreign));
         }
         let parsed = BoundsAnnotation::parse(text);
-        Some(parsed.and_then(|record| record.for_least(self.least)))
+        Some(parsed.map(|record| record.with_least(self.least)))
     }
 
     /// Makes a patch fail unless the object has the bounds and the record that it has here.

@@ -52,6 +52,13 @@ impl Resolved {
             .is_some_and(ObservedBounds::is_contested);
         wanted && contested
     }
+
+    /// True where the record of the bounds is damaged, so that nobody knows what to put back.
+    #[must_use]
+    pub fn has_damaged_record(&self) -> bool {
+        let bounds = self.bounds.as_ref();
+        bounds.is_some_and(ObservedBounds::is_damaged)
+    }
 }
 
 /// A target as a tick needs it.

@@ -109,17 +109,17 @@ impl<'a> TargetPlan<'a> {
     ) -> Self {
         let wanted = resolved.mode == Mode::Floor && resolved.target.is_some();
         let update = |bounds: &ObservedBounds| match report.filter(|_| wanted) {
-            Some(report) => bounds.contribute(report.contribution.as_ref(), now),
+            Some(report) => Some(bounds.contribute(report.contribution.as_ref(), now)),
             None if resolved.is_declined => bounds.restore(),
-            None if resolved.keeps_floor => bounds.keep(now),
-            None => bounds.withdraw(now),
+            None if resolved.keeps_floor => Some(bounds.keep(now)),
+            None => Some(bounds.withdraw(now)),
         };
         Self {
             owner,
             sink: StatusSink::of(&owner),
             resolved,
             report,
-            update: resolved.bounds.as_ref().map(update),
+            update: resolved.bounds.as_ref().and_then(update),
             restores: false,
             now,
         }
@@ -234,8 +234,8 @@ fn write(
     Some(Write::new(purpose, target, operation))
 }
 
-/// The write that leaves nothing behind on the object of a target: the user's own bounds, no record
-/// and no status. `None` where nothing is left already, and where the record is not to be trusted.
+/// The writes that leave nothing behind on the objects of a target: the user's own bounds, no record
+/// and no status. None where nothing is left already. A record that is damaged stays with the bounds.
 #[must_use]
 pub fn restore(observed: &Observed, resolved: &Resolved) -> Vec<Write> {
     let Some(owner) = Owner::of(observed) else {
@@ -247,7 +247,7 @@ pub fn restore(observed: &Observed, resolved: &Resolved) -> Vec<Write> {
         sink,
         resolved,
         report: None,
-        update: resolved.bounds.as_ref().map(ObservedBounds::restore),
+        update: resolved.bounds.as_ref().and_then(ObservedBounds::restore),
         restores: true,
         now: Timestamp::UNIX_EPOCH,
     };

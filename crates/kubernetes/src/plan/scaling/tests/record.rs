@@ -520,7 +520,6 @@ fn a_record_that_makes_no_sense_is_refused_whoever_wrote_it() {
     for (keda, metrics, user, refused) in [
         (false, None, bounds(9, 8), true),
         (false, None, bounds(-1, 8), true),
-        (false, None, bounds(0, 8), true),
         (false, None, bounds(1, 0), true),
         (false, None, json!({"max": 8}), false),
         (false, Some(external), bounds(0, 8), false),
@@ -546,6 +545,25 @@ fn a_record_that_makes_no_sense_is_refused_whoever_wrote_it() {
             assert_eq!(found.user().min, Some(2), "{user}: as they were found");
         }
     }
+}
+
+#[test]
+fn a_least_of_none_that_the_metrics_allow_no_more_goes_back_as_one() {
+    let external = json!({"type": "External", "external": {"metric": {"name": "queue"},
+        "target": {"type": "AverageValue", "averageValue": "5"}}});
+    let mut world = World::new();
+    let metrics = world.hpa()["spec"]["metrics"].clone();
+    let with_queue = world.hpa()["spec"]["metrics"].as_array_mut().unwrap();
+    with_queue.push(external);
+    world.hpa()["spec"]["minReplicas"] = json!(0);
+    world.tick(Some(6), 0);
+    assert_eq!(world.bounds(), (Some(6), 10));
+    world.hpa()["spec"]["metrics"] = metrics;
+    world.tick(Some(6), 15);
+    assert_eq!(world.bounds(), (Some(6), 10), "the floor stands");
+    assert_eq!(world.holds("BoundsRecordDamaged"), None);
+    world.tick(None, 30);
+    assert_eq!((world.bounds(), world.has_record()), ((Some(1), 10), false));
 }
 
 #[test]
@@ -575,6 +593,22 @@ fn a_write_outlives_a_change_of_what_it_was_not_decided_on() {
         change(&mut world);
         let applied = conditional::apply(world.hpa(), patch);
         assert_eq!(applied.is_ok(), applies, "change {number}: {applied:?}");
+    }
+}
+
+#[test]
+fn restoring_leaves_a_damaged_record_to_somebody_who_can_read_it() {
+    for mode in ["floor", "off"] {
+        let mut world = World::new();
+        world.tick(Some(6), 0);
+        let damaged = json!("{\"user\":");
+        world.annotate(BOUNDS, damaged.clone());
+        world.annotate(SCALING, json!(mode));
+        let resolved = world.resolve(at(15));
+        assert!(resolved.has_damaged_record());
+        world.apply(&restore(&world.observed(), &resolved));
+        assert_eq!(world.bounds(), (Some(6), 10), "{mode}");
+        assert_eq!(world.owner()["metadata"]["annotations"][BOUNDS], damaged);
     }
 }
 

@@ -1,0 +1,199 @@
+//! What is left of an installation, as it is printed.
+
+use std::io::{self, Write};
+
+use comfy_table::{Cell, ContentArrangement};
+
+use super::Leftovers;
+use crate::cli::output::{Failure, Report, Style};
+use crate::uninstall::{Inventory, Mark, Object, Outcome};
+use evenkeel_core::scaling::ObjectBounds;
+
+/// Overlays that add objects to the base, with the kind and, where that is not enough, the name of one.
+const OVERLAYS: [(&str, &str, &str); 3] = [
+    ("cert-manager", "Certificate", ""),
+    ("prometheus-operator", "ServiceMonitor", ""),
+    ("second-scheduler", "Deployment", "evenkeel-scheduler"),
+];
+
+impl Leftovers {
+    /// The command that deletes the objects of the installation, by the overlay that they are of.
+    fn deletion(&self) -> String {
+        let is_there = |kind: &str, name: &str| {
+            let mut objects = self.inventory.objects.iter();
+            objects.any(|one| one.kind == kind && (name.is_empty() || one.name == name))
+        };
+        let overlays = OVERLAYS.into_iter();
+        let applied: Vec<&str> = overlays
+            .filter(|(_, kind, name)| is_there(kind, name))
+            .map(|(overlay, ..)| overlay)
+            .collect();
+        match *applied {
+            [] => "kubectl delete -k deploy/".to_owned(),
+            [overlay] => format!("kubectl delete -k deploy/overlays/{overlay}"),
+            _ => format!(
+                "kubectl delete -k FOLDER, that of your overlay with the components {}",
+                applied.join(", ")
+            ),
+        }
+    }
+
+    pub(super) fn verdict(&self) -> Result<(), Failure> {
+        let Inventory {
+            marks,
+            objects,
+            unseen,
+            ..
+        } = &self.inventory;
+        if self.check {
+            return match marks.len() + objects.len() {
+                0 if unseen.is_empty() => Ok(()),
+                0 => Err(Failure::work("not everything could be looked at")),
+                1 => Err(Failure::work("1 thing is left")),
+                left => Err(Failure::work(format_args!("{left} things are left"))),
+            };
+        }
+        let stuck = marks.iter().filter(|mark| mark.is_stuck()).count();
+        match (stuck, unseen.len()) {
+            (0, 0) => Ok(()),
+            (0, _) => Err(Failure::work("not everything could be looked at")),
+            (1, _) => Err(Failure::work("1 object could not be put back")),
+            (stuck, _) => Err(Failure::work(format_args!(
+                "{stuck} objects could not be put back"
+            ))),
+        }
+    }
+}
+
+impl Mark {
+    fn is_stuck(&self) -> bool {
+        matches!(self.outcome, Some(Outcome::LeftAlone | Outcome::Failed(_)))
+    }
+
+    /// Evenkeel's marks on the object, a line each.
+    fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let (Some(user), Some(now)) = (self.user_bounds, self.bounds_now) {
+            lines.push(format!("bounds {}, the user's {}", range(now), range(user)));
+        }
+        if let Some(damaged) = &self.damaged {
+            lines.push(damaged.clone());
+        }
+        lines.extend(
+            self.annotations
+                .iter()
+                .map(|key| format!("annotation {key}")),
+        );
+        lines.extend(self.label.map(|key| format!("label {key}")));
+        lines
+    }
+
+    /// Action that was taken, or is to be taken.
+    fn next(&self) -> String {
+        match &self.outcome {
+            Some(Outcome::Restored) if self.user_bounds.is_some() => {
+                "bounds put back, annotations taken away".to_owned()
+            }
+            Some(Outcome::Restored) => "taken away".to_owned(),
+            Some(Outcome::Gone) => "gone already".to_owned(),
+            Some(Outcome::Failed(error)) => format!("failed: {error}"),
+            Some(Outcome::LeftAlone) => self.by_hand(),
+            None if self.damaged.is_some() => self.by_hand(),
+            None => "evenkeel uninstall".to_owned(),
+        }
+    }
+
+    fn by_hand(&self) -> String {
+        let Object {
+            kind,
+            namespace,
+            name,
+        } = &self.object;
+        let place = namespace
+            .as_ref()
+            .map_or(String::new(), |namespace| format!(" -n {namespace}"));
+        format!(
+            "left alone: set the bounds by hand, then kubectl{place} annotate {} {name} {}-",
+            kind.to_lowercase(),
+            evenkeel_kubernetes::annotations::BOUNDS
+        )
+    }
+}
+
+fn range(bounds: ObjectBounds) -> String {
+    let min = bounds.min.map_or("unset".to_owned(), |min| min.to_string());
+    format!("{min} to {}", bounds.max)
+}
+
+/// An object as people name it.
+fn shown(object: &Object) -> String {
+    let Object {
+        kind,
+        namespace,
+        name,
+    } = object;
+    match namespace {
+        Some(namespace) => format!("{kind} {namespace}/{name}"),
+        None => format!("{kind} {name}"),
+    }
+}
+
+impl Report for Leftovers {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        let Inventory {
+            marks,
+            objects,
+            yours,
+            unseen,
+        } = &self.inventory;
+        match (self.inventory.is_clean(), self.expired) {
+            (true, false) => writeln!(to, "Nothing is left of Evenkeel.")?,
+            (true, true) => writeln!(to, "Nothing was put back.")?,
+            (false, _) => {}
+        }
+        if !marks.is_empty() {
+            let last = if self.check { "TAKEN AWAY BY" } else { "DONE" };
+            let mut table = style.table(["OBJECT", "LEFT ON IT", last].map(Cell::new));
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+            for mark in marks {
+                let next = Cell::new(mark.next());
+                let stuck = mark.is_stuck() || mark.damaged.is_some();
+                table.add_row([
+                    Cell::new(shown(&mark.object)),
+                    Cell::new(mark.lines().join("\n")),
+                    if stuck { style.bad(next) } else { next },
+                ]);
+            }
+            writeln!(to, "{}\n", table.trim_fmt())?;
+        }
+        if !objects.is_empty() {
+            writeln!(to, "{}", style.emphasis("Objects of the installation:"))?;
+            for object in objects {
+                writeln!(to, "  {}", shown(object))?;
+            }
+            writeln!(to)?;
+        }
+        for blind in unseen {
+            writeln!(to, "Not looked at: {}: {}", blind.what, blind.why)?;
+        }
+        if !yours.is_empty() {
+            writeln!(to, "Annotations of your own, which stay:")?;
+        }
+        for yours in yours {
+            writeln!(
+                to,
+                "  {}: {}",
+                shown(&yours.object),
+                yours.annotations.join(", ")
+            )?;
+        }
+        if !objects.is_empty() {
+            writeln!(
+                to,
+                "To delete the objects of the installation: {}",
+                self.deletion()
+            )?;
+        }
+        Ok(())
+    }
+}

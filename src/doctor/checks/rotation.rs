@@ -1,0 +1,93 @@
+//! A change of all keys that goes on: its next step, and what has to be done before it.
+
+use evenkeel_kubernetes::plan::key_rotation::{
+    KeyRotation, KeyRotationError, REQUEST, ROTATION, Request,
+};
+use jiff::SignedDuration;
+
+use super::evidence::{Evidence, Found};
+use super::wording::about;
+use crate::doctor::Finding;
+
+const ROTATION_GOES_ON: &str = "key-rotation";
+
+/// The old authorities leave within seconds of the end; this much later something is in the way.
+const LATE: SignedDuration = SignedDuration::from_mins(15);
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Found {
+    if !evidence.makes_certificates() {
+        let what = "certificates are given in files: keys are changed where they are made";
+        return Ok(vec![Finding::ok(ROTATION_GOES_ON, what)]);
+    }
+    let seen = &evidence.seen.key_annotations;
+    let Some(annotations) = seen.look(ROTATION_GOES_ON, "whether keys are rotated")? else {
+        // That the signer has made nothing yet is said with the certificate.
+        let what = "there is no Secret of the signer, and so no rotation of keys";
+        return Ok(vec![Finding::ok(ROTATION_GOES_ON, what)]);
+    };
+    let mut found = Vec::new();
+    if let Some(text) = annotations.get(REQUEST) {
+        found.push(match text.parse::<Request>() {
+            Ok(_) => Finding::info(
+                ROTATION_GOES_ON,
+                "the signer has not taken up a request about keys yet",
+                "see signer",
+            ),
+            Err(error) => unreadable(evidence, &error),
+        });
+    }
+    if let Some(text) = annotations.get(ROTATION) {
+        found.push(match text.parse() {
+            Ok(rotation) => going_on(evidence, rotation),
+            Err(error) => unreadable(evidence, &error),
+        });
+    }
+    if found.is_empty() {
+        found.push(Finding::ok(ROTATION_GOES_ON, "no rotation of keys goes on"));
+    }
+    Ok(found)
+}
+
+fn unreadable(evidence: &Evidence<'_>, error: &KeyRotationError) -> Finding {
+    let secret = evidence.signing_secret();
+    Finding::error(
+        ROTATION_GOES_ON,
+        "the signer cannot read what is asked of it, and keys stay as they are",
+        evidence.kubectl(&format!("annotate secret {secret} {}-", error.key)),
+    )
+    .seen_by(error.to_string())
+}
+
+fn going_on(evidence: &Evidence<'_>, rotation: KeyRotation) -> Finding {
+    let KeyRotation { began, signs, ends } = rotation;
+    let now = evidence.seen.now;
+    let since = format!("keys are rotated since {began}");
+    if now < signs {
+        return Finding::info(
+            ROTATION_GOES_ON,
+            format!("{since}; at {signs} a new authority issues the serving certificate"),
+            "before that print kube-scheduler's file anew, for each of them: (umask 077; evenkeel \
+             certs scheduler-config > evenkeel-scheduler.yaml); a kube-scheduler with its old file \
+             goes on without Evenkeel from then on",
+        );
+    }
+    let late = now.duration_since(ends);
+    if late > LATE {
+        return Finding::warning(
+            ROTATION_GOES_ON,
+            format!(
+                "{since}; the old authorities were to leave {} ago and are still trusted",
+                about(late)
+            ),
+            format!(
+                "see signer; then {}",
+                evidence.kubectl("logs deployment/evenkeel-signer")
+            ),
+        );
+    }
+    Finding::info(
+        ROTATION_GOES_ON,
+        format!("{since}; at {ends} the old authorities leave"),
+        "nothing, where every kube-scheduler has its new file: see extender-called",
+    )
+}

@@ -1,0 +1,38 @@
+//! Looks whether an installation is where it is said to be: what guards a leader is its Lease, and in a
+//! wrong namespace there is none.
+
+use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::{Api, Client};
+
+use super::leader;
+use crate::doctor::registration::{self, CONFIGURATION};
+
+/// A reason to take a namespace for the wrong one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Misplaced {
+    #[error("the webhook configuration {CONFIGURATION} names the namespace {registered}")]
+    Elsewhere { registered: String },
+    #[error("there is no Lease of a leader in the namespace {namespace}")]
+    NoLease { namespace: String },
+}
+
+/// A reason for which Evenkeel seems not to be installed in `namespace`, if there is one.
+///
+/// # Errors
+/// The webhook configuration or the Lease cannot be read.
+pub async fn misplaced(client: &Client, namespace: &str) -> kube::Result<Option<Misplaced>> {
+    let webhooks: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
+    let configuration = webhooks.get_opt(CONFIGURATION).await?;
+    let registered = configuration.as_ref().and_then(registration::namespace);
+    if let Some(registered) = registered.filter(|registered| *registered != namespace) {
+        return Ok(Some(Misplaced::Elsewhere {
+            registered: registered.to_owned(),
+        }));
+    }
+    let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
+    let lease = leases.get_opt(leader::NAME).await?;
+    Ok(lease.is_none().then(|| Misplaced::NoLease {
+        namespace: namespace.to_owned(),
+    }))
+}
