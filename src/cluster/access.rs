@@ -61,6 +61,8 @@ pub struct Access {
     pub identity: Identity,
     /// The kind of the objects.
     pub kind: Kind,
+    /// The subresource, such as `scale`; `None` for the objects themselves.
+    pub subresource: Option<&'static str>,
     /// The verbs of the API, such as `patch`.
     pub verbs: &'static [&'static str],
     /// The names of the objects; empty for all.
@@ -69,6 +71,18 @@ pub struct Access {
     pub scope: Scope,
     /// The installations that need it.
     pub need: Need,
+}
+
+impl Access {
+    /// The resource as rights name it, for example `deployments/scale`.
+    #[must_use]
+    pub fn resource(&self) -> String {
+        let plural = self.kind.plural();
+        match self.subresource {
+            Some(subresource) => format!("{plural}/{subresource}"),
+            None => plural.to_owned(),
+        }
+    }
 }
 
 /// Everything that Evenkeel asks of the API server.
@@ -100,8 +114,16 @@ const FURTHER: &[Access] = &[
     // is undone.
     everywhere(Kind::HorizontalPodAutoscaler, &["get", "patch"]),
     everywhere(Kind::ScaledObject, &["get", "patch"]),
-    everywhere(Kind::Deployment, &["patch"]),
-    everywhere(Kind::StatefulSet, &["patch"]),
+    // The status of a workload in mode direct, and its replicas; who else sets them is read when they
+    // are contested.
+    everywhere(Kind::Deployment, &["get", "patch"]),
+    everywhere(Kind::StatefulSet, &["get", "patch"]),
+    everywhere(Kind::ReplicaSet, &["get", "patch"]),
+    scale(Kind::Deployment),
+    scale(Kind::StatefulSet),
+    scale(Kind::ReplicaSet),
+    // A refusal is told where it was asked for.
+    everywhere(Kind::DaemonSet, &["patch"]),
     // Usage from the metrics API.
     everywhere(Kind::NodeMetrics, &["list"]),
     everywhere(Kind::PodMetrics, &["list"]),
@@ -156,10 +178,18 @@ const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access {
     Access {
         identity: Identity::Service,
         kind,
+        subresource: None,
         verbs,
         names: &[],
         scope: Scope::Cluster,
         need: Need::Always,
+    }
+}
+
+const fn scale(kind: Kind) -> Access {
+    Access {
+        subresource: Some("scale"),
+        ..everywhere(kind, &["patch"])
     }
 }
 
@@ -172,6 +202,7 @@ const fn own(
     Access {
         identity: Identity::Service,
         kind,
+        subresource: None,
         verbs,
         names,
         scope: Scope::OwnNamespace,

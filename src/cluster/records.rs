@@ -15,7 +15,7 @@ use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
 use evenkeel_kubernetes::pod::Pod;
 
 /// The kinds that are watched.
-pub const WATCHED: [Kind; 9] = [
+pub const WATCHED: [Kind; 10] = [
     Kind::Node,
     Kind::Pod,
     Kind::Namespace,
@@ -24,6 +24,7 @@ pub const WATCHED: [Kind; 9] = [
     Kind::HorizontalPodAutoscaler,
     Kind::Deployment,
     Kind::StatefulSet,
+    Kind::DaemonSet,
     Kind::ScaledObject,
 ];
 

@@ -3,6 +3,7 @@
 
 mod calls;
 mod certificate;
+mod conflicts;
 mod evidence;
 mod install;
 mod leftovers;
@@ -52,6 +53,7 @@ const CHECKS: &[fn(&Evidence<'_>) -> Found] = &[
     namespaces::opted_in,
     namespaces::annotations,
     namespaces::mirror,
+    conflicts::check,
     waiting::check,
     leftovers::check,
 ];

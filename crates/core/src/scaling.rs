@@ -11,6 +11,7 @@
 
 mod bounds;
 pub mod bounds_record;
+mod contest;
 pub mod contribution;
 pub mod decide;
 mod decision;
@@ -36,6 +37,7 @@ pub mod tick_schedule;
 pub mod tracker;
 
 pub use bounds::{Bounds, BoundsError, ObjectBounds};
+pub use contest::{Contest, Rest};
 pub use decide::{State, decide};
 pub use decision::{Decision, Floor};
 pub use grounds::Grounds;

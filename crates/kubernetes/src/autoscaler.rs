@@ -14,7 +14,6 @@ use super::meta::Meta;
 use evenkeel_core::scaling::hpa::{self, Behavior};
 use evenkeel_core::scaling::signal::ObjectReference;
 
-pub(crate) use metrics::OBSERVED;
 pub use metrics::{Metrics, ObservedMetric};
 pub use status::AutoscalerStatus;
 

@@ -10,6 +10,7 @@
 pub mod admission;
 pub mod annotations;
 pub mod autoscaler;
+mod behavior_text;
 pub mod bounds_annotation;
 pub mod demand;
 pub mod duration;
@@ -33,6 +34,7 @@ pub mod scaled_object;
 pub mod scaling_policy;
 pub mod scheduler_lease;
 pub mod snapshot;
+mod target_metrics;
 pub mod watched;
 pub mod workload;
 pub mod written;

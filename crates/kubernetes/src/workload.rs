@@ -1,4 +1,4 @@
-//! Deployments and StatefulSets, with the fields that scaling reads.
+//! Deployments, StatefulSets and others like them, with the fields that scaling reads.
 
 use serde::{Deserialize, Deserializer};
 
@@ -6,7 +6,7 @@ use super::json::null_is_default;
 use super::kinds::Kind;
 use super::meta::Meta;
 
-/// A Deployment or a StatefulSet.
+/// A workload that is watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
     pub metadata: Meta,

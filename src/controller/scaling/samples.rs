@@ -8,9 +8,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::metrics::Round;
 use evenkeel_core::placement::usage::UsageSample;
+use evenkeel_core::scaling::hpa::Readings;
 use evenkeel_core::scaling::observation::{Observation, Samples as SignalSamples, SourceReading};
-use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_core::scaling::sample::Measurement;
+use evenkeel_core::scaling::pod::{PodFacts, Requests};
+use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics};
 use evenkeel_core::scaling::signal::{ResourceName, Signal};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
@@ -108,6 +109,56 @@ impl Sample {
         }
     }
 
+    /// The measurements of the Pods of a target as the HPA's algorithm reads them, of the resources whose
+    /// measurement is no older than `max_age` at `now`. One that is older tells nothing of now, and is
+    /// as good as an API that does not answer.
+    pub(super) fn readings(
+        &self,
+        namespace: &str,
+        pods: &[Arc<PodFacts>],
+        now: Timestamp,
+        max_age: SignedDuration,
+    ) -> Readings {
+        let is_fresh = |resource| {
+            let age = now.duration_since(self.newest[resource].end);
+            age <= max_age && -age <= max_age
+        };
+        let fresh: Vec<_> = REACTED_TO
+            .into_iter()
+            .filter(|(resource, _)| is_fresh(*resource))
+            .collect();
+        let measured = |pod: &Arc<PodFacts>| {
+            let usage: Requests = fresh
+                .iter()
+                .filter_map(|(resource, name)| {
+                    let amount = self.usage.of_pod(namespace, &pod.name, *resource)?;
+                    Some((name.clone(), thousandths(*resource, amount)))
+                })
+                .collect();
+            // Cpu comes first: only of its window it matters how long before it a Pod was ready.
+            let (resource, _) = fresh.first()?;
+            let Span { end, window } = self.newest[*resource];
+            (!usage.is_empty()).then(|| PodMetrics {
+                pod: pod.name.clone(),
+                timestamp: end,
+                window,
+                containers: vec![ContainerMetrics {
+                    name: String::new(),
+                    usage,
+                }],
+            })
+        };
+        let resource = if fresh.is_empty() {
+            Err("the newest measurement is too old".to_owned())
+        } else {
+            Ok(pods.iter().filter_map(measured).collect())
+        };
+        Readings {
+            resource,
+            ..Readings::default()
+        }
+    }
+
     fn measurement(&self, namespace: &str, pod: &str, resource: Resource) -> Option<Measurement> {
         let amount = self.usage.of_pod(namespace, pod, resource)?;
         let Span { end, window } = self.newest[resource];
@@ -121,6 +172,20 @@ impl Sample {
 
 /// The name of the one source, which `metrics.source` of the configuration chooses.
 const SOURCE: &str = "metrics";
+
+/// The resources that targets without an HPA are scaled by.
+const REACTED_TO: [(Resource, ResourceName); 2] = [
+    (Resource::Cpu, ResourceName::Cpu),
+    (Resource::Memory, ResourceName::Memory),
+];
+
+/// The readings where there is no round of measurements.
+pub(super) fn unmeasured() -> Readings {
+    Readings {
+        resource: Err("there is no measurement".to_owned()),
+        ..Readings::default()
+    }
+}
 
 /// The measured resource of a signal; `None` for signals of a kind that is not measured.
 fn resource_of(signal: &Signal) -> Option<Resource> {

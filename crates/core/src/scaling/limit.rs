@@ -47,6 +47,11 @@ pub enum LimitedBy {
     ScaleDownWindow { seconds: i64 },
     /// The policies of the HPA's `behavior.scaleDown`.
     ScaleDownPolicies,
+    /// Another writer sets the replicas again and again, and is left the field.
+    Contested {
+        /// The end of the rest.
+        until: Timestamp,
+    },
     /// No fresh measurement of the load.
     MissingData,
 }
@@ -64,6 +69,7 @@ impl LimitedBy {
             Self::CoolDown { .. } => "CoolDown",
             Self::ScaleDownWindow { .. } => "ScaleDownWindow",
             Self::ScaleDownPolicies => "ScaleDownPolicies",
+            Self::Contested { .. } => "Contested",
             Self::MissingData => "MissingData",
         }
     }
@@ -82,6 +88,12 @@ impl fmt::Display for LimitedBy {
                 write!(f, "the scaleDown window of {seconds} s")
             }
             Self::ScaleDownPolicies => f.write_str("the scaleDown policies"),
+            Self::Contested { until } => {
+                write!(
+                    f,
+                    "another writer of the replicas, who is left the field until {until:.0}"
+                )
+            }
             Self::MissingData => f.write_str("missing data"),
         }
     }

@@ -93,7 +93,15 @@ impl Reason<'_> {
 
     /// The reason why prediction asks for nothing.
     fn nothing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let DecisionInput { now, loads, .. } = *self.input;
+        let DecisionInput {
+            now,
+            loads,
+            reaction,
+            ..
+        } = *self.input;
+        if !reaction.is_empty() {
+            return f.write_str(reaction);
+        }
         let fresh = |load: &SignalLoad<'_>| load.fresh(now, self.policy.max_age).is_some();
         if !loads.iter().any(fresh) {
             f.write_str("no fresh measurement of the load")?;

@@ -5,19 +5,23 @@
 //! its measurement came. Two replicas that are fed the same measurements decide the same; one that
 //! starts later takes over the floor that is in force until one of its models has been judged.
 
+mod reacting;
 mod tick;
 mod tracked_load;
 
-pub use tick::{LoadReport, ModelReport, Reaction, ScaledSignal, TickInput, TickReport};
+pub use tick::{
+    HpaReport, LoadReport, ModelReport, Reaction, Reconciled, ScaledSignal, TickInput, TickReport,
+};
 
 use jiff::{SignedDuration, Timestamp};
 
+use self::reacting::{Reacting, react};
 use self::tracked_load::{CurrentLoad, TrackedLoad};
 use super::contribution::Contribution;
 use super::decide::{State, decide};
 use super::decision::Floor;
 use super::horizon;
-use super::input::{DecisionInput, SignalLoad};
+use super::input::DecisionInput;
 use super::mode::Mode;
 use super::policy::{Policy, Strategy};
 use super::signal::Signal;
@@ -37,6 +41,8 @@ pub struct Tracker {
     loads: Vec<TrackedLoad>,
     state: State,
     begun: bool,
+    /// Where the HPA's algorithm is run here.
+    reacting: Option<Box<Reacting>>,
 }
 
 /// One target at a tick that many targets have together.
@@ -121,6 +127,7 @@ impl Tracker {
         forecasts: &mut impl Iterator<Item = Result<Forecast, NotEnoughHistory>>,
     ) -> TickReport {
         let now = input.now;
+        let reacted = react(&mut self.reacting, &mut self.state, policy, input);
         let loads = self.loads.iter_mut();
         let selected: Vec<_> = loads.map(|load| load.select(forecasts, now)).collect();
         let current = input.signals.iter().map(|scaled| {
@@ -135,11 +142,15 @@ impl Tracker {
             now,
             current: input.current,
             strategy: strategy(input.models, &current),
-            reactive: reactive(policy, input, &loads),
+            reactive: reacted.replicas,
+            reaction: &reacted.reason,
+            is_asleep: reacted.is_asleep,
             loads: &loads,
         };
         let (decision, state) = decide(policy, std::mem::take(&mut self.state), &decision_input);
         self.state = state;
+        let reacting = self.reacting.as_mut();
+        let hpa = reacting.and_then(|one| one.decided(&self.state, policy, reacted, &decision));
         let fresh = loads
             .iter()
             .map(|load| load.fresh(now, policy.max_age).is_some());
@@ -153,6 +164,7 @@ impl Tracker {
                 .collect(),
             horizon: policy.horizon,
             contribution: self.contribution(policy, now),
+            hpa,
         }
     }
 
@@ -277,26 +289,6 @@ fn strategy(models: Option<ModelSet>, loads: &[CurrentLoad]) -> Strategy {
         Some(ModelSet::Auto) if loads.iter().any(s_hpa) => Strategy::DsHpa,
         Some(_) => Strategy::Forecast,
     }
-}
-
-/// The count that the load as it is now asks for. Where only the HPA's rule reacts, a load that is
-/// not known may not take replicas away, and without any known load there is no count.
-fn reactive(policy: &Policy, input: &TickInput<'_>, loads: &[SignalLoad<'_>]) -> Option<i32> {
-    if let Reaction::Autoscaler(desired) = input.reaction {
-        return desired;
-    }
-    let fresh = |load: &SignalLoad<'_>| load.fresh(input.now, policy.max_age);
-    let count = |load: &SignalLoad<'_>| {
-        let capacity = load.capacity;
-        Some(capacity.reactive(input.current, fresh(load)?, policy.tolerances))
-    };
-    let asked = loads.iter().filter_map(count).max()?;
-    let blind = loads.iter().any(|load| fresh(load).is_none());
-    Some(if blind {
-        asked.max(input.current)
-    } else {
-        asked
-    })
 }
 
 #[cfg(test)]

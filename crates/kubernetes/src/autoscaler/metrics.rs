@@ -18,7 +18,7 @@ const DEFAULT_UTILIZATION: i32 = 80;
 pub struct Metrics(pub Vec<MetricSpec>);
 
 /// The signals whose load is observed and forecast.
-pub(crate) const OBSERVED: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
+const OBSERVED: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
 
 /// A metric whose load is observed and forecast.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -82,6 +82,7 @@ pub(super) fn unknown_workload(bound: &BoundPod) -> Workload {
         startup: UNKNOWN_STARTUP,
         traffic: None,
         scale: None,
+        annotations: BTreeMap::new(),
         scale_annotations: BTreeMap::new(),
     }
 }

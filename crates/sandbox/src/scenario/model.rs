@@ -88,6 +88,8 @@ pub struct Workload {
     pub startup: Startup,
     /// Requests that the replicas serve.
     pub traffic: Option<Traffic>,
+    /// The annotations of the Deployment.
+    pub annotations: BTreeMap<String, String>,
     /// The bounds and target of its HorizontalPodAutoscaler.
     pub scale: Option<Scale>,
     /// The annotations of that.

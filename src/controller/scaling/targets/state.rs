@@ -6,10 +6,13 @@ use super::answers::AnswersTaken;
 use super::key::Seen;
 use super::tick::Tick;
 use crate::controller::scaling::refill::Asked;
+use crate::controller::scaling::samples;
 use evenkeel_core::scaling::tracker::Tracker;
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::refill::{self, RefillState};
-use evenkeel_kubernetes::plan::scaling::{self, Observed, PlanMemory, Quarantine, Resolved};
+use evenkeel_kubernetes::plan::scaling::{
+    self, Measured, Observed, PlanMemory, Quarantine, Resolved, TargetReaction, Told,
+};
 
 /// The state of one target.
 #[derive(Debug, Default)]
@@ -23,6 +26,8 @@ pub(super) struct TargetState {
     pub(super) contest: ContestInquiry,
     pub(super) decisions: BTreeMap<&'static str, u64>,
     pub(super) tick: u64,
+    /// The count at the last tick, where it is reconciled here.
+    pub(super) reconciled: Option<i32>,
     /// Where its work has panicked, until that counts as mended.
     pub(super) quarantine: Option<Quarantine>,
 }
@@ -36,6 +41,33 @@ impl TargetState {
         self.ask_for_past(observed, &resolved, tick, past);
         self.measure(observed, &resolved, tick);
         resolved
+    }
+
+    /// What the HPA's algorithm reads of a target, where it is run here.
+    pub(super) fn measured(
+        &mut self,
+        observed: &Observed,
+        resolved: &Resolved,
+        tick: &Tick<'_>,
+    ) -> Option<Measured> {
+        let target = resolved.target.as_ref();
+        let target = target.filter(|one| matches!(one.reaction, TargetReaction::Reconciled(_)));
+        let count = target.map(|target| target.current);
+        let before = std::mem::replace(&mut self.reconciled, count);
+        target?;
+        let Observed {
+            namespace, pods, ..
+        } = observed;
+        let readings = tick.sample.map_or_else(samples::unmeasured, |sample| {
+            let max_age = tick.settings.max_age;
+            sample.readings(namespace, &pods.members, tick.now, max_age)
+        });
+        let told = if before == count {
+            Told::default()
+        } else {
+            scaling::told(observed)
+        };
+        Some(Measured::new(observed, readings, told))
     }
 
     /// Sees to it that the past of a new target is asked for, where there is one to be had.

@@ -20,6 +20,7 @@ use super::owner::Owner;
 use crate::annotations::BOUNDS;
 use crate::bounds_annotation::{BoundsAnnotation, BoundsAnnotationError};
 use crate::plan::conditional::ConditionalPatch;
+use crate::scaling_policy::ScalingPolicy;
 use evenkeel_core::scaling::contribution::{Contribution, Contributor};
 use evenkeel_core::scaling::{Floor, ObjectBounds};
 
@@ -101,6 +102,23 @@ impl ObservedBounds {
         })
     }
 
+    /// The same where the user's bounds stand in annotations, so that Git can leave the fields out and
+    /// still change them: they count before the fields. What the object could not have is left out.
+    #[must_use]
+    pub(super) fn with_annotated(mut self, owner: &Owner<'_>) -> Self {
+        let (policy, _) = ScalingPolicy::parse(&owner.metadata.annotations);
+        let user = &mut self.annotation.record.user;
+        let min = policy.min_replicas.filter(|&min| min >= owner.least);
+        let wanted = ObjectBounds {
+            min: min.or(user.min),
+            max: policy.max_replicas.unwrap_or(user.max),
+        };
+        if wanted.min.unwrap_or(1) <= wanted.max {
+            *user = wanted;
+        }
+        self
+    }
+
     /// The user's own bounds.
     #[must_use]
     pub const fn user(&self) -> ObjectBounds {
@@ -121,6 +139,12 @@ impl ObservedBounds {
     #[must_use]
     pub const fn is_contested(&self) -> bool {
         self.annotation.record.contested
+    }
+
+    /// Until when the field is left to another writer; `None` where it is not.
+    pub(super) fn contested_until(&self, now: Timestamp) -> Option<Timestamp> {
+        let record = &self.annotation.record;
+        record.contest.until(now).filter(|_| record.contested)
     }
 
     /// Why the record is taken for none; `None` where it is one, there is none, or the one before

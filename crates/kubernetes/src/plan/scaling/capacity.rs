@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::observed::Observed;
 use super::problem::Problem;
 use super::requested::RequestedPolicy;
-use crate::autoscaler::{OBSERVED, ObservedMetric};
+use crate::autoscaler::ObservedMetric;
 use evenkeel_core::scaling::hpa::request;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::pod::PodFacts;
@@ -24,7 +24,7 @@ pub(super) fn scaled_signals(
     problems: &mut Vec<Problem>,
 ) -> Result<Vec<ScaledSignal>, Problem> {
     let metrics = metrics(observed, requested);
-    if metrics.is_empty() {
+    if metrics.is_empty() && observed.autoscaler.is_some() {
         return Err(Problem::NoResourceMetric);
     }
     let members = &observed.pods.members;
@@ -49,12 +49,7 @@ fn metrics(observed: &Observed, requested: &RequestedPolicy) -> Vec<ObservedMetr
     if let Some(autoscaler) = &observed.autoscaler {
         return autoscaler.spec.metrics.observed().collect();
     }
-    let utilisation = requested.policy.target.unwrap_or_default();
-    let metrics = OBSERVED.into_iter().filter_map(|signal| {
-        let target = Target::Utilization(utilisation.of(&signal)?);
-        Some(ObservedMetric { signal, target })
-    });
-    metrics.collect()
+    requested.policy.metrics().observed().collect()
 }
 
 /// The load that one Pod is to carry: a share of the mean request, or a fixed value, which is as a

@@ -20,6 +20,12 @@ pub enum Problem {
     InvalidBounds(BoundsError),
     /// There is no HPA whose least replicas could be raised.
     NoAutoscaler,
+    /// Something else scales the workload that is to be scaled directly.
+    DirectConflict(Box<str>),
+    /// It would sleep without replicas, and nothing that it scales by could wake it.
+    NoWakingSignal,
+    /// It has no replicas that could be set.
+    NoScale(Box<TargetRef>),
     /// Its HPA never scales in, so that a raised floor could never come down again.
     ScaleDownDisabled,
     /// The HPA scales by no metric that is measured here.
@@ -39,7 +45,7 @@ pub enum Problem {
 
 impl Problem {
     /// The types of the conditions of all problems.
-    pub(super) const KINDS: [&'static str; 10] = [
+    pub(super) const KINDS: [&'static str; 13] = [
         "TargetConflict",
         "BoundsMissing",
         "InvalidBounds",
@@ -50,6 +56,9 @@ impl Problem {
         "NoWorkload",
         "Paused",
         "Quarantined",
+        "DirectConflict",
+        "NoWakingSignal",
+        "NoScale",
     ];
 
     /// The type of the condition, and the reason of the Event.
@@ -66,6 +75,9 @@ impl Problem {
             Self::NoWorkload(_) => 7,
             Self::Paused => 8,
             Self::Quarantined { .. } => 9,
+            Self::DirectConflict(_) => 10,
+            Self::NoWakingSignal => 11,
+            Self::NoScale(_) => 12,
         }]
     }
 }
@@ -87,6 +99,19 @@ impl fmt::Display for Problem {
             Self::ScaleDownDisabled => f.write_str(
                 "behavior.scaleDown.selectPolicy is Disabled: what a floor adds could never go \
                  again; it is recommended only",
+            ),
+            Self::DirectConflict(other) => write!(
+                f,
+                "mode direct is refused: {other} scales this workload; remove one of the two, or \
+                 choose floor or recommend"
+            ),
+            Self::NoScale(target) => write!(
+                f,
+                "{target} has no subresource scale: its replicas are not to be set"
+            ),
+            Self::NoWakingSignal => f.write_str(
+                "evenkeel.dev/min-replicas 0 is refused: what it scales by is measured on its Pods, \
+                 and without any nothing could wake it",
             ),
             Self::NoResourceMetric => f.write_str(
                 "the HorizontalPodAutoscaler scales by no metric of type Resource of cpu or memory",
