@@ -9,11 +9,15 @@ use evenkeel_core::forecast::{
     Context as ForecastContext, History, Model, Rolling, SHpa, Shared, Variant, window_forecast,
 };
 use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::carriers::Carriers;
+use evenkeel_core::scaling::horizon::StartTime;
 use evenkeel_core::scaling::hpa::Readings;
+use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples, SourceReading};
 use evenkeel_core::scaling::pod::{PodFacts, Requests};
-use evenkeel_core::scaling::sample::{ContainerMetrics, PodMetrics};
+use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics};
 use evenkeel_core::scaling::signal::{ResourceName, Signal};
 use evenkeel_core::scaling::tracker::{TargetTick, Tracker, tick_together};
+use evenkeel_core::units::{count_as_f64, i64_ceil};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::scaling::{
     Context, Measured, Observed, PlanMemory, Pods, Resolved, Settings, TargetRef, Told, plan,
@@ -27,6 +31,10 @@ use serde_json::json;
 
 const TARGETS: u32 = 10_000;
 const STEPS: usize = 12;
+const START_TIME: StartTime = StartTime {
+    waited: SignedDuration::from_secs(1),
+    started: SignedDuration::from_secs(20),
+};
 const START: i64 = 1_800_000_000;
 
 /// A hill with ripples, other for each target.
@@ -42,6 +50,7 @@ fn time(tick: u32) -> Timestamp {
 /// A target with two loads, each with half an hour of past.
 struct Target {
     tracker: Tracker,
+    carriers: Carriers,
     memory: PlanMemory,
     observed: Observed,
 }
@@ -51,12 +60,14 @@ impl Target {
         let mut tracker = Tracker::default();
         for tick in 0..120 {
             for (signal, value) in loads(target, tick) {
-                let taken = tracker.measure(&signal, time(tick), value, time(tick));
+                let sample = LoadSample::of_moment(value, time(tick));
+                let taken = tracker.measure(&signal, &sample, time(tick));
                 taken.expect("the samples are in order");
             }
         }
         Self {
             tracker,
+            carriers: Carriers::default(),
             memory: PlanMemory::default(),
             observed: observed(target),
         }
@@ -64,12 +75,35 @@ impl Target {
 
     /// Takes the measurements of a tick, and looks at the objects.
     fn begin(&mut self, loads: &[(Signal, f64); 2], now: Timestamp) -> Resolved {
-        for (signal, value) in loads {
-            let _ = self.tracker.measure(signal, now, *value, now);
+        let members = &self.observed.pods.members;
+        self.carriers.see(members, now);
+        let readings = loads.iter().map(|(signal, value)| SourceReading {
+            source: "bench",
+            signal: signal.clone(),
+            samples: Ok(Samples::PerPod(measurements(*value, members.len(), now))),
+        });
+        let observation = Observation {
+            pods: members,
+            carriers: &self.carriers,
+            readings: readings.collect(),
+        };
+        for (signal, _) in loads {
+            let sample = observation.load(signal).expect("all Pods are measured");
+            let _ = self.tracker.measure(signal, &sample, now);
         }
         let record = self.memory.record(now);
         resolve(&self.observed, false, &SETTINGS, record, now)
     }
+}
+
+/// The measurements of Pods that carry a load together.
+fn measurements(load: f64, pods: usize, now: Timestamp) -> Vec<Option<Measurement>> {
+    let each = Measurement {
+        timestamp: now,
+        window: SignedDuration::from_secs(120),
+        value: i64_ceil(load / count_as_f64(pods)),
+    };
+    vec![Some(each); pods]
 }
 
 /// Everything that one tick does for targets that forecast together: measurements, models,
@@ -160,7 +194,7 @@ fn observed(target: u32) -> Observed {
         target: TargetRef::new("apps/v1", "Deployment", "shop", &name),
         pods: Pods {
             members: (0..8).map(member).collect(),
-            start_to_ready: vec![SignedDuration::from_secs(20); 50],
+            starts: vec![START_TIME; 50],
         },
     }
 }

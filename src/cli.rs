@@ -10,6 +10,8 @@ mod certs;
 mod classify;
 mod cluster_file;
 mod connect;
+mod crds;
+mod cron;
 #[cfg(feature = "sandbox")]
 pub mod dev;
 mod doctor;
@@ -17,6 +19,7 @@ mod figures;
 #[cfg(feature = "sandbox")]
 mod forecast;
 mod help;
+mod migrate;
 mod output;
 mod pod_file;
 mod score;
@@ -60,6 +63,9 @@ enum Command {
     Score(score::Args),
     Ahp(ahp::Args),
     Certs(certs::Args),
+    Cron(cron::Args),
+    Crds(crds::Args),
+    Migrate(migrate::Args),
     Bench(bench::Args),
     Doctor(doctor::Args),
     #[cfg(feature = "sandbox")]
@@ -95,6 +101,9 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Score(args) => score::run(args),
         Command::Ahp(args) => ahp::run(args),
         Command::Certs(args) => certs::run(args),
+        Command::Cron(args) => cron::run(args),
+        Command::Crds(args) => crds::run(&args),
+        Command::Migrate(args) => migrate::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
         #[cfg(feature = "sandbox")]

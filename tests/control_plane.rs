@@ -15,6 +15,7 @@ mod support {
 
 mod scenarios {
     mod admission;
+    mod cron;
     mod direct;
     mod doctor;
     mod guard;

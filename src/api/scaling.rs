@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) mod sample;
 
 pub use evenkeel_kubernetes::plan::scaling::refill::RefillState;
+pub use evenkeel_kubernetes::plan::scaling::status::HorizonParts;
 
 /// A word of a closed set that a later version may extend.
 pub type Word = Cow<'static, str>;
@@ -47,8 +48,11 @@ pub struct TargetStatus {
     pub limited_by: Option<Word>,
     /// The decision in words, or why there is none.
     pub reason: String,
-    /// Distance of the forecast that the decision looks at.
+    /// Horizon: what passes between a load and the capacity for it.
     pub horizon_seconds: Option<i64>,
+    /// Parts of the horizon, in seconds.
+    #[serde(default)]
+    pub horizon_parts: Option<HorizonParts>,
     /// Source that the decision rests on: `forecast`, `d-hpa`, `reaction`, `last-known` or
     /// `nothing`.
     pub grounds: Word,
@@ -78,9 +82,13 @@ pub struct LoadStatus {
     /// Base unit: `millicores`, `bytes`, or empty where the metric counts what it counts.
     #[serde(default)]
     pub unit: Word,
-    /// Newest sum over all Pods.
+    /// Newest certain sum over the Pods that carry load.
     pub now: Option<f64>,
+    /// End of the window that it is the mean of.
     pub measured_at: Option<Timestamp>,
+    /// Estimate of the load, where only that is known since: Pods that carry it settle.
+    #[serde(default)]
+    pub estimate: Option<f64>,
     /// Mean request of one Pod.
     pub request: f64,
     /// Share of the request that is aimed at.
@@ -89,7 +97,7 @@ pub struct LoadStatus {
     pub trust: Option<ForecastTrust>,
 }
 
-/// Forecast of a load one horizon ahead, with its 80 % and 95 % intervals.
+/// Forecast of a load for the end of the horizon, with its 80 % and 95 % intervals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadForecast {
     pub at: Timestamp,

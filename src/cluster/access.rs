@@ -61,7 +61,7 @@ pub struct Access {
     pub identity: Identity,
     /// The kind of the objects.
     pub kind: Kind,
-    /// The subresource, such as `scale`; `None` for the objects themselves.
+    /// The part of the objects that the right is for; `None` for the objects themselves.
     pub subresource: Option<&'static str>,
     /// The verbs of the API, such as `patch`.
     pub verbs: &'static [&'static str],
@@ -74,14 +74,12 @@ pub struct Access {
 }
 
 impl Access {
-    /// The resource as rights name it, for example `deployments/scale`.
+    /// The resource as rights name it: `pods`, or `deployments/scale`.
     #[must_use]
     pub fn resource(&self) -> String {
         let plural = self.kind.plural();
-        match self.subresource {
-            Some(subresource) => format!("{plural}/{subresource}"),
-            None => plural.to_owned(),
-        }
+        self.subresource
+            .map_or_else(|| plural.to_owned(), |part| format!("{plural}/{part}"))
     }
 }
 
@@ -124,6 +122,11 @@ const FURTHER: &[Access] = &[
     scale(Kind::ReplicaSet),
     // A refusal is told where it was asked for.
     everywhere(Kind::DaemonSet, &["patch"]),
+    // What was made of CronHPAs.
+    Access {
+        subresource: Some("status"),
+        ..everywhere(Kind::CronHpa, &["patch"])
+    },
     // Usage from the metrics API.
     everywhere(Kind::NodeMetrics, &["list"]),
     everywhere(Kind::PodMetrics, &["list"]),

@@ -15,11 +15,13 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use evenkeel_kubernetes::autoscaler::Autoscaler;
+use evenkeel_kubernetes::cron_hpa::{CheckedCronHpa, CronHpa};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
 use evenkeel_kubernetes::plan::scaling::Observed;
+use evenkeel_kubernetes::plan::scaling::crons::ObservedCron;
 use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 use evenkeel_kubernetes::workload::Workload;
@@ -35,6 +37,8 @@ pub struct ScalingView {
     /// The autoscalers and annotated workloads of namespaces that have opted in, and all others
     /// that still carry what Evenkeel has written.
     pub targets: Vec<Observed>,
+    /// The CronHPAs of namespaces that have opted in.
+    pub crons: Vec<ObservedCron>,
 }
 
 /// An object that scaling reads.
@@ -43,14 +47,22 @@ pub enum ScalingObject {
     Autoscaler(Arc<Autoscaler>),
     Workload(Arc<Workload>),
     ScaledObject(Arc<ScaledObject>),
+    CronHpa(Arc<CheckedCronHpa>),
 }
 
 impl ScalingObject {
+    /// A CronHPA, whose rules are checked here, once for each version of it.
+    pub(super) fn checked(object: Arc<CronHpa>) -> Self {
+        let checked = CheckedCronHpa::new(Arc::unwrap_or_clone(object));
+        Self::CronHpa(Arc::new(checked))
+    }
+
     fn metadata(&self) -> &Meta {
         match self {
             Self::Autoscaler(autoscaler) => &autoscaler.metadata,
             Self::Workload(workload) => &workload.metadata,
             Self::ScaledObject(scaled_object) => &scaled_object.metadata,
+            Self::CronHpa(cron) => &cron.object.metadata,
         }
     }
 
@@ -59,6 +71,7 @@ impl ScalingObject {
             Self::Autoscaler(_) => Kind::HorizontalPodAutoscaler,
             Self::Workload(workload) => workload.kind,
             Self::ScaledObject(_) => Kind::ScaledObject,
+            Self::CronHpa(_) => Kind::CronHpa,
         }
     }
 
@@ -73,7 +86,7 @@ impl ScalingObject {
         }
     }
 
-    /// The annotations whose values are not accepted.
+    /// The annotations whose values are not accepted, of kinds of which annotations are read.
     fn warnings(&self) -> impl Iterator<Item = AnnotationWarning> {
         let (metadata, kind) = (self.metadata(), self.kind());
         let (_, invalid) = ScalingPolicy::parse(&metadata.annotations);
@@ -103,6 +116,7 @@ pub(super) struct Store {
     autoscalers: Objects<Autoscaler>,
     workloads: BTreeMap<Kind, Objects<Workload>>,
     scaled_objects: Objects<ScaledObject>,
+    crons: Objects<CheckedCronHpa>,
     pub(super) pods: PodIndex,
 }
 
@@ -137,6 +151,9 @@ impl Store {
             ScalingObject::ScaledObject(scaled_object) => {
                 self.scaled_objects.insert(key, scaled_object);
             }
+            ScalingObject::CronHpa(cron) => {
+                self.crons.insert(key, cron);
+            }
         }
         told
     }
@@ -155,6 +172,7 @@ impl Store {
         match kind {
             Kind::HorizontalPodAutoscaler => self.autoscalers.retain(|key, _| !gone(key)),
             Kind::ScaledObject => self.scaled_objects.retain(|key, _| !gone(key)),
+            Kind::CronHpa => self.crons.retain(|key, _| !gone(key)),
             _ => self.forget_workloads(kind, gone),
         }
     }

@@ -15,7 +15,7 @@ use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
 use evenkeel_kubernetes::pod::Pod;
 
 /// The kinds that are watched.
-pub const WATCHED: [Kind; 10] = [
+pub const WATCHED: [Kind; 11] = [
     Kind::Node,
     Kind::Pod,
     Kind::Namespace,
@@ -26,6 +26,7 @@ pub const WATCHED: [Kind; 10] = [
     Kind::StatefulSet,
     Kind::DaemonSet,
     Kind::ScaledObject,
+    Kind::CronHpa,
 ];
 
 /// Those that must have been listed before Pods are judged and the service is ready. ReplicaSets
@@ -40,7 +41,7 @@ pub const PLACEMENT: [Kind; 5] = [
 
 /// Those that must have been listed before anything is scaled. The service is ready without
 /// them: admission and the extender ask nothing of autoscalers.
-pub const SCALING: [Kind; 7] = [
+pub const SCALING: [Kind; 8] = [
     Kind::Pod,
     Kind::Namespace,
     Kind::ReplicaSet,
@@ -48,6 +49,7 @@ pub const SCALING: [Kind; 7] = [
     Kind::Deployment,
     Kind::StatefulSet,
     Kind::ScaledObject,
+    Kind::CronHpa,
 ];
 
 /// A Pod that no node had headroom for, by what kube-scheduler wrote into its status.

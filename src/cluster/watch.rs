@@ -22,13 +22,14 @@ use super::state::ClusterState;
 use crate::telemetry::RateLimited;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::watched::{
-    WatchedAutoscaler, WatchedDaemonSet, WatchedDeployment, WatchedNamespace, WatchedNode,
-    WatchedPod, WatchedReplicaSet, WatchedStatefulSet,
+    WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment, WatchedNamespace,
+    WatchedNode, WatchedPod, WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
 };
 pub use follow::LeaseName;
 use follow::{Watch, objects, owners};
 
-/// The time between two looks for KEDA's ScaledObjects.
+/// The time between two looks for kinds that not every cluster serves: KEDA's ScaledObjects, and
+/// CronHPAs.
 pub const DISCOVERY: Duration = Duration::from_secs(300);
 
 /// The watches at work; dropped, they stop.
@@ -106,7 +107,10 @@ impl Watches {
             objects::<WatchedDaemonSet>(client(), watch(kind))
         });
         all.add(Kind::ScaledObject, |kind| {
-            discovery::scaled_objects(client(), watch(kind), discovery)
+            discovery::while_served::<WatchedScaledObject>(client(), watch(kind), discovery)
+        });
+        all.add(Kind::CronHpa, |kind| {
+            discovery::while_served::<WatchedCronHpa>(client(), watch(kind), discovery)
         });
         if let Some(lease) = second_scheduler {
             state.expect_second_scheduler(&lease.name);

@@ -2,7 +2,6 @@
 //! at.
 
 use evenkeel_core::forecast::Calendar;
-use evenkeel_core::max_age;
 use evenkeel_core::scaling::Mode;
 use evenkeel_kubernetes::plan::scaling::Settings;
 use evenkeel_kubernetes::scaling_policy::Predict;
@@ -67,7 +66,7 @@ impl ScalingSection {
                 Predict::default(),
             ),
             interval,
-            max_age: max_age::standing(max_age.duration),
+            max_age: max_age.duration,
         }
     }
 }

@@ -61,7 +61,7 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
         mode: Mode::Recommend,
         predict: Predict::Auto,
         interval: SignedDuration::from_secs(15),
-        max_age: config.policy.max_age / 2,
+        max_age: config.policy.max_age,
     };
     assert_eq!(config.scaling, scaling);
     assert_eq!(scaling, plan::scaling::Settings::default());
@@ -90,7 +90,7 @@ fn every_field_of_the_complete_example_is_read() {
         mode: Mode::Floor,
         predict: Predict::DsHpa,
         interval: SignedDuration::from_secs(30),
-        max_age: SignedDuration::from_mins(1),
+        max_age: SignedDuration::from_mins(2),
     };
     assert_eq!(config.scaling, scaling);
     let berlin = TimeZone::get("Europe/Berlin").unwrap();

@@ -8,6 +8,7 @@
 
 pub mod board;
 mod contest;
+mod cron_tally;
 pub mod metrics;
 mod plans;
 pub mod refill;
@@ -152,6 +153,7 @@ impl Scaling {
                 plans: &plans,
                 has_past,
                 traces: &traces,
+                crons: &view.crons,
             };
             targets.tick(&view.targets, &tick)
         });
@@ -160,6 +162,9 @@ impl Scaling {
             bytes, quarantined, ..
         } = ticked;
         self.metrics.ticked(begun.elapsed(), bytes, quarantined);
+        if decides {
+            self.metrics.crons(&ticked.crons);
+        }
         if decides {
             self.metrics.restoring(ticked.restoring);
             self.metrics

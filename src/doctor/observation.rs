@@ -120,7 +120,7 @@ pub struct Right {
     pub account: String,
     /// API group of the resource.
     pub group: String,
-    /// Plural name of the resource.
+    /// Plural name of the resource, with a subresource as in `cronhpas/status`.
     pub resource: String,
     pub verb: String,
     /// Name of the only object, where the right is for one.

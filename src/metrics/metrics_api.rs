@@ -20,7 +20,7 @@ use super::dropped::{DropCause, Dropped};
 use super::error::{MetricsError, excerpt};
 use super::query::Query;
 use super::source::MetricsSource;
-use evenkeel_core::placement::usage::{Measurement, PodNames, UsageSample};
+use evenkeel_core::placement::usage::{Measurement, PodNames, Span, UsageSample};
 use evenkeel_core::scaling::signal::ResourceName;
 use evenkeel_core::units::{Amount, Bytes, Quantity, Resource, Resources};
 use evenkeel_kubernetes::pod_metrics::{self, PodUsage};
@@ -234,7 +234,9 @@ fn read_pods(body: &[u8], names: &Mutex<PodNames>) -> Result<Answer, MetricsErro
                 None => {}
             }
         }
-        usage.insert_pod(&names.get(&namespace, &metrics.pod), &used);
+        let name = names.get(&namespace, &metrics.pod);
+        usage.insert_pod(&name, &used);
+        usage.insert_pod_span(&name, Span::new(metrics.timestamp, metrics.window));
     });
     read.map_err(|error| MetricsError::malformed(&error, body))?;
     Ok(Answer {
@@ -306,6 +308,11 @@ mod tests {
             .pod(&PodName::new("shop", "web-7d4b9c6f5-abcde"));
         assert_eq!(pod[Resource::Cpu], Some(Amount::new(13 + 1)));
         assert_eq!(pod[Resource::Memory], Some(Amount::new(30 * 1024 * 1024)));
+        let span = round.usage.span_of_pod("shop", "web-7d4b9c6f5-abcde");
+        let span = span.map(|span| (span.end().to_string(), span.window()));
+        let window = SignedDuration::from_millis(15_200);
+        assert_eq!(span, Some(("2026-03-02T09:15:03Z".to_owned(), window)));
+        assert_eq!(round.usage.span_of_pod("shop", "web"), None);
         assert_eq!(round.failures().count(), 0);
     }
 

@@ -65,7 +65,7 @@ fn a_file_is_run_through_the_services_rules_and_a_plain_hpa() {
     );
     assert_eq!(
         (&report["unit"], &report["horizonSeconds"]),
-        (&"millicores".into(), &105.into())
+        (&"millicores".into(), &150.into())
     );
     let points = report["points"].as_array().unwrap();
     assert_eq!(points.len(), 1440);

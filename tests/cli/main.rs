@@ -6,6 +6,7 @@
 mod benchmark;
 mod certificates;
 mod classify;
+mod cron;
 #[cfg(feature = "sandbox")]
 mod dev;
 #[cfg(feature = "sandbox")]

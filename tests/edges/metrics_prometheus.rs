@@ -285,7 +285,8 @@ async fn workloads_are_summed_by_the_names_of_their_pods(
     let begun = clock::instant();
     loop {
         let grid = Grid {
-            first: clock::now() - SignedDuration::from_secs(2),
+            // What is asked for is known half a window later.
+            first: clock::now() - SignedDuration::from_secs(2) - source.lag(Resource::Cpu),
             step: SignedDuration::from_secs(1),
             points: 3,
         };

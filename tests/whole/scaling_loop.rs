@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
 mod controllers;
+mod cron;
 mod direct;
 mod faults;
 mod floor;

@@ -14,6 +14,7 @@ use evenkeel::controller::writer::{self, Writer};
 use evenkeel::controller::{Metrics, WriteQueue, WriteSwitch, Writes};
 use evenkeel_core::placement::node_table;
 use evenkeel_core::scaling::contribution::Contribution;
+use evenkeel_core::scaling::horizon::Horizon;
 use evenkeel_core::scaling::tracker::TickReport;
 use evenkeel_core::scaling::{Decision, Grounds};
 use evenkeel_core::units::Resources;
@@ -143,7 +144,7 @@ fn queue_floors(targets: &[Observed], queue: &WriteQueue, now: Timestamp) {
                 grounds: Grounds::Reaction,
             },
             loads: Vec::new(),
-            horizon: SignedDuration::from_secs(60),
+            horizon: Horizon::default(),
             contribution: Some(Contribution::of_prediction(
                 min,
                 now + SignedDuration::from_mins(10),

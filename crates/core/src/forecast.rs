@@ -30,7 +30,7 @@ pub use accuracy::{Accuracy, Scorecard};
 pub use calendar::Calendar;
 pub(crate) use candidates::{Candidates, Selected};
 pub use context::{Context, Shared};
-pub use history::{History, Resolution, SampleError};
+pub use history::{Between, History, Resolution, SampleError};
 pub(crate) use model::forecast_together;
 pub use model::{Model, NotEnoughHistory, Request};
 pub use model_set::{ModelSet, UnknownModel};

@@ -11,8 +11,10 @@
 
 mod bounds;
 pub mod bounds_record;
+pub mod carriers;
 mod contest;
 pub mod contribution;
+pub mod cron;
 pub mod decide;
 mod decision;
 pub mod ds_hpa;
@@ -41,7 +43,7 @@ pub use contest::{Contest, Rest};
 pub use decide::{State, decide};
 pub use decision::{Decision, Floor};
 pub use grounds::Grounds;
-pub use input::{DecisionInput, Prediction, SignalLoad};
+pub use input::{DecisionInput, Estimate, Prediction, SignalLoad};
 pub use limit::{LimitedBy, scale_up_limit};
 pub use mode::{Mode, ScaleDown, UnknownMode};
 pub use policy::{Policy, Strategy};

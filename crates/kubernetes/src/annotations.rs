@@ -58,6 +58,8 @@ pub const TARGET: &str = "evenkeel.dev/target";
 pub(crate) const BEHAVIOR: &str = "evenkeel.dev/behavior";
 /// On an autoscaler or a workload: the rule by which replicas are taken away.
 pub(crate) const SCALE_DOWN: &str = "evenkeel.dev/scale-down";
+/// On an autoscaler or a workload: `true` forecasts its memory too, which each Pod holds of its own.
+pub(crate) const PREDICT_MEMORY: &str = "evenkeel.dev/predict-memory";
 /// On an autoscaler, written: the user's own bounds, and the contributions to them with their ends.
 pub const BOUNDS: &str = "evenkeel.dev/bounds";
 /// On an autoscaler or a workload, written: the last decision, and the conditions.
@@ -206,6 +208,7 @@ mod tests {
             TARGET,
             BEHAVIOR,
             SCALE_DOWN,
+            PREDICT_MEMORY,
             BOUNDS,
             SCALING_STATUS,
         ] {

@@ -100,6 +100,8 @@ kinds! {
     CronJob = "batch" "v1" "CronJob" "cronjobs";
     HorizontalPodAutoscaler = "autoscaling" "v2" "HorizontalPodAutoscaler" "horizontalpodautoscalers".bounded(HPA);
     ScaledObject = "keda.sh" "v1alpha1" "ScaledObject" "scaledobjects".bounded(KEDA);
+    CronHpa = "autoscaling.evenkeel.dev" "v1alpha1" "CronHPA" "cronhpas";
+    CustomResourceDefinition = "apiextensions.k8s.io" "v1" "CustomResourceDefinition" "customresourcedefinitions";
     NodeMetrics = "metrics.k8s.io" "v1beta1" "NodeMetrics" "nodes";
     PodMetrics = "metrics.k8s.io" "v1beta1" "PodMetrics" "pods";
     Event = "events.k8s.io" "v1" "Event" "events";

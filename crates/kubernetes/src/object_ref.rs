@@ -14,6 +14,9 @@ use crate::kinds::Kind;
 /// The subresource through which replicas are read and set whatever the kind.
 const SCALE: &str = "scale";
 
+/// The subresource through which a status is written.
+const STATUS: &str = "status";
+
 /// One object, or a subresource of it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectRef {
@@ -59,6 +62,13 @@ impl ObjectRef {
     #[must_use]
     pub fn scale(mut self) -> Self {
         self.subresource = Some(SCALE.into());
+        self
+    }
+
+    /// The subresource `status` of the object.
+    #[must_use]
+    pub fn status(mut self) -> Self {
+        self.subresource = Some(STATUS.into());
         self
     }
 

@@ -14,7 +14,7 @@ use evenkeel_core::placement::node_table::PodFacts;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Amount, Resources};
 
-pub use readiness::start_to_ready;
+pub use readiness::start_time;
 pub use status::{Condition, ContainerState, ContainerStatus, Phase, PodStatus};
 
 /// A Pod, cut down to the fields that rules read.

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::annotations::{
-    BEHAVIOR, InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, Reader, SCALE_DOWN, SCALING,
-    TARGET,
+    BEHAVIOR, InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, PREDICT_MEMORY, Reader,
+    SCALE_DOWN, SCALING, TARGET,
 };
 use super::autoscaler::Metrics;
 use super::behavior_text;
@@ -82,6 +82,8 @@ pub struct ScalingPolicy {
     pub behavior: Option<Behavior>,
     /// The right of a forecast to take replicas away.
     pub scale_down: Option<ScaleDown>,
+    /// Whether loads are forecast whose sum depends on the number of Pods, such as memory.
+    pub predict_memory: Option<bool>,
 }
 
 impl ScalingPolicy {
@@ -97,6 +99,7 @@ impl ScalingPolicy {
             target: METRICS.read(annotations, &mut invalid),
             behavior: RULES.read(annotations, &mut invalid),
             scale_down: DOWN.read(annotations, &mut invalid),
+            predict_memory: MEMORY.read(annotations, &mut invalid),
         };
         if let (Some(min), Some(max)) = (policy.min_replicas, policy.max_replicas)
             && min > max
@@ -120,6 +123,7 @@ impl ScalingPolicy {
             target: self.target.or(second.target),
             behavior: self.behavior.or(second.behavior),
             scale_down: self.scale_down.or(second.scale_down),
+            predict_memory: self.predict_memory.or(second.predict_memory),
         }
     }
 
@@ -179,6 +183,11 @@ const DOWN: Reader<ScaleDown> = Reader {
     accepted: ScaleDown::ACCEPTED,
     parse: |text| text.parse().ok(),
 };
+const MEMORY: Reader<bool> = Reader {
+    key: PREDICT_MEMORY,
+    accepted: "\"true\" or \"false\"",
+    parse: |text| text.parse().ok(),
+};
 
 #[cfg(test)]
 mod tests {
@@ -212,6 +221,7 @@ mod tests {
             (TARGET, "cpu=80%, memory=70%"),
             (BEHAVIOR, "{}"),
             (SCALE_DOWN, "early"),
+            (PREDICT_MEMORY, "true"),
             ("evenkeel.dev/bounds", "{}"),
         ]);
         let expected = ScalingPolicy {
@@ -222,6 +232,7 @@ mod tests {
             target: target_metrics::parse("cpu=80%,memory=70%"),
             behavior: behavior_text::parse("{}"),
             scale_down: Some(ScaleDown::Early),
+            predict_memory: Some(true),
         };
         assert!(policy.asks_for_scaling() && policy.has_bounds());
         assert_eq!((policy, invalid), (expected, vec![]));
@@ -229,7 +240,7 @@ mod tests {
 
     #[test]
     fn words_and_numbers_are_taken_or_refused() {
-        let cases: [(&str, &[&str], &[&str]); 7] = [
+        let cases: [(&str, &[&str], &[&str]); 8] = [
             (
                 PREDICT,
                 &["auto", "ds-hpa", "off"],
@@ -257,6 +268,7 @@ mod tests {
                 &["", "{", "{\"scaleup\": {}}"],
             ),
             (SCALE_DOWN, &["reactive", "early"], &["", "late", "Early"]),
+            (PREDICT_MEMORY, &["true", "false"], &["", "True", "1"]),
         ];
         for (key, good, bad) in cases {
             for value in good {

@@ -10,6 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{Deserialize, Deserializer};
 
 use super::autoscaler::Autoscaler;
+use super::cron_hpa::CronHpa;
 use super::json::null_is_default;
 use super::kinds::Kind;
 use super::meta::Meta;
@@ -133,6 +134,18 @@ watched!(
 );
 resource!(WatchedDaemonSet as apps::v1::DaemonSet);
 watched!(
+    /// A CronHPA in a watch.
+    WatchedCronHpa, cron_hpa: CronHpa, read by CronHpa::deserialize
+);
+resource!(
+    WatchedCronHpa,
+    kube_core::NamespaceResourceScope,
+    Kind::CronHpa.as_str().into(),
+    Kind::CronHpa.group().into(),
+    Kind::CronHpa.version().into(),
+    Kind::CronHpa.plural().into()
+);
+watched!(
     /// A KEDA ScaledObject in a watch.
     WatchedScaledObject, scaled_object: ScaledObject, read by ScaledObject::deserialize
 );
@@ -191,6 +204,10 @@ mod tests {
         assert_eq!(
             WatchedScaledObject::url_path(&(), Some("a")),
             "/apis/keda.sh/v1alpha1/namespaces/a/scaledobjects"
+        );
+        assert_eq!(
+            WatchedCronHpa::url_path(&(), None),
+            "/apis/autoscaling.evenkeel.dev/v1alpha1/cronhpas"
         );
     }
 

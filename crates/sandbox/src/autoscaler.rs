@@ -80,10 +80,12 @@ impl Autoscaler {
             resource: Ok(metrics),
             ..Readings::default()
         };
+        // As in the status of a Deployment.
+        let staying = pods.iter().filter(|pod| !pod.deleted);
         let observed = Observed {
             scale: Ok(Scale {
                 spec_replicas: current,
-                status_replicas: i32::try_from(pods.len()).unwrap_or(i32::MAX),
+                status_replicas: i32::try_from(staying.count()).unwrap_or(i32::MAX),
                 selector: SELECTOR,
                 pods: Ok(pods),
                 autoscalers: &[],
@@ -107,7 +109,8 @@ impl Autoscaler {
 }
 
 /// The date that stands for a time of the run.
-fn date(at: SignedDuration) -> Timestamp {
+#[must_use]
+pub fn date(at: SignedDuration) -> Timestamp {
     let date = Timestamp::UNIX_EPOCH.checked_add(at);
     date.unwrap_or(Timestamp::MAX)
 }
@@ -119,6 +122,8 @@ pub struct Life {
     pub started: SignedDuration,
     /// The time from which its containers run.
     pub running: SignedDuration,
+    /// The time from which it was not ready, before it was.
+    pub unready: SignedDuration,
     /// The time from which it is ready.
     pub ready: SignedDuration,
 }
@@ -128,7 +133,7 @@ pub struct Life {
 pub fn pod(name: String, life: Option<Life>, requests: &Requests, at: SignedDuration) -> PodFacts {
     let ready = life.map(|life| {
         let is_ready = life.ready <= at;
-        let since = if is_ready { life.ready } else { life.started };
+        let since = if is_ready { life.ready } else { life.unready };
         ReadyCondition {
             status: is_ready.into(),
             last_transition_time: date(since),
@@ -198,6 +203,7 @@ mod tests {
         let life = Life {
             started: SignedDuration::ZERO,
             running: SignedDuration::ZERO,
+            unready: SignedDuration::ZERO,
             ready: SignedDuration::ZERO,
         };
         let requests = [(ResourceName::Cpu, 1000)].into_iter().collect();
@@ -256,6 +262,7 @@ mod tests {
         let life = Life {
             started: SECOND(10),
             running: SECOND(20),
+            unready: SECOND(10),
             ready: SECOND(30),
         };
         let at = |second| pod("web".to_owned(), Some(life), &requests, SECOND(second));

@@ -17,7 +17,7 @@ use crate::lifecycle::Lifecycle;
 use crate::load::random::Random;
 use crate::scenario::{NodeShape, Scale, Scenario, Workload};
 use crate::scheduler::plugins::{self, NodeRequest, PodRequest};
-use crate::scrape::{Sample, Timing};
+use crate::scrape::Sample;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::pod::Requests;
@@ -45,12 +45,15 @@ pub struct Settings {
 #[derive(Debug)]
 struct Pod {
     workload: usize,
+    /// Among the Pods of the workload that stay.
     ordinal: u32,
     name: PodName,
     /// When the control plane has come to it.
     due: SignedDuration,
     refused: bool,
     node: Option<usize>,
+    /// When it is gone, where it has been deleted.
+    gone: Option<SignedDuration>,
 }
 
 /// A run that goes on step by step.
@@ -66,6 +69,13 @@ pub struct Baseline {
     autoscalers: Vec<Option<Autoscaler>>,
     next_sync: SignedDuration,
     decisions: u64,
+}
+
+impl Pod {
+    /// True for a Pod of the workload at `index` that has not been deleted.
+    const fn stays_in(&self, index: usize) -> bool {
+        self.workload == index && self.gone.is_none()
+    }
 }
 
 impl Baseline {
@@ -149,33 +159,39 @@ impl Baseline {
                 continue;
             }
             let wanted = self.wanted[index];
-            let surplus = |pod: &Pod| pod.workload == index && pod.ordinal >= wanted;
-            for pod in self.pods.extract_if(.., |pod| surplus(pod)) {
+            let ours = self.pods.iter_mut().filter(|pod| pod.stays_in(index));
+            for pod in ours.filter(|pod| pod.ordinal >= wanted) {
                 self.engine.settled(&pod.name, at);
+                // One that runs nowhere has nothing to finish.
+                pod.gone = Some(self.engine.delete(&pod.name, at).unwrap_or(at));
             }
-            let here = self.pods.iter().filter(|pod| pod.workload == index);
+            let here = self.pods.iter().filter(|pod| pod.stays_in(index));
             let have: BTreeSet<u32> = here.map(|pod| pod.ordinal).collect();
             for ordinal in (0..wanted).filter(|ordinal| !have.contains(ordinal)) {
                 let (namespace, name) = (&workload.namespace, &workload.name);
-                let lag = self.settings.lags.of(namespace, name, self.made[index]);
+                let number = self.made[index];
+                let lag = self.settings.lags.of(namespace, name, number);
                 self.made[index] += 1;
                 self.pods.push(Pod {
                     workload: index,
                     ordinal,
-                    name: PodName::new(namespace, &format!("{name}-{ordinal}")),
+                    name: PodName::new(namespace, &format!("{name}-{number}")),
                     due: at.saturating_add(lag),
                     refused: false,
                     node: None,
+                    gone: None,
                 });
             }
         }
+        self.pods
+            .retain(|pod| pod.gone.is_none_or(|gone| at < gone));
     }
 
     fn schedule(&mut self, at: SignedDuration, lost: bool) {
         let mut nodes = self.requested();
         for pod in &mut self.pods {
             // One that is due before the next step is placed between the two.
-            if pod.node.is_some() || pod.due >= at.saturating_add(STEP) {
+            if pod.node.is_some() || pod.gone.is_some() || pod.due >= at.saturating_add(STEP) {
                 continue;
             }
             let workload = &self.settings.scenario.workloads[pod.workload];
@@ -233,7 +249,7 @@ impl Baseline {
                 continue;
             }
             let requests = requests(workload);
-            let ours = self.pods.iter().filter(|pod| pod.workload == index);
+            let ours = self.pods.iter().filter(|pod| pod.stays_in(index));
             let (mut pods, mut metrics) = (Vec::new(), Vec::new());
             for pod in ours {
                 let life = self.engine.lifecycle(&pod.name).map(life);
@@ -269,6 +285,7 @@ fn life(lifecycle: Lifecycle) -> Life {
     Life {
         started: lifecycle.bound,
         running: lifecycle.running,
+        unready: lifecycle.bound,
         ready: lifecycle.ready,
     }
 }
@@ -276,7 +293,7 @@ fn life(lifecycle: Lifecycle) -> Life {
 /// The cpu usage of a Pod as the metrics API of the run shows it.
 fn usage(pod: String, sample: Sample) -> PodMetrics {
     let milli = i64_ceil(sample.used[Resource::Cpu]);
-    let measured = autoscaler::measurement(sample.at, Timing::default().window, milli);
+    let measured = autoscaler::measurement(sample.at, sample.window, milli);
     autoscaler::metrics(pod, ResourceName::Cpu, measured)
 }
 

@@ -25,7 +25,7 @@ use crate::lifecycle::{Lifecycle, Stage};
 use crate::load::random::Random;
 use crate::load::{self, NodeUse, Served, Used};
 use crate::scenario::{NodeShape, Scenario, Workload};
-use crate::scrape::{Sample, Scraper, Timing};
+use crate::scrape::{Exporter, Sample, Scraper, Timing};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Ratio, Resources};
 
@@ -43,6 +43,7 @@ pub struct Engine {
     images: BTreeSet<(String, String)>,
     /// Nodes that do not answer.
     lost: BTreeSet<String>,
+    timing: Timing,
     node_scraper: Scraper<String>,
     pod_scraper: Scraper<PodName>,
     summary: SummaryBuilder,
@@ -66,6 +67,7 @@ impl Engine {
             nodes,
             workloads,
         } = scenario;
+        let timing = Timing::default();
         Self {
             nodes,
             workloads: workloads.into_iter().map(Arc::new).collect(),
@@ -74,8 +76,9 @@ impl Engine {
             pods: BTreeMap::new(),
             images: BTreeSet::new(),
             lost: BTreeSet::new(),
-            node_scraper: Scraper::new(Timing::default()),
-            pod_scraper: Scraper::new(Timing::default()),
+            timing,
+            node_scraper: Scraper::new(timing),
+            pod_scraper: Scraper::new(timing),
             summary: SummaryBuilder::new(line),
             stepped: None,
         }
@@ -108,15 +111,23 @@ impl Engine {
         self.pods.get(pod).map(|running| running.lifecycle)
     }
 
+    /// A Pod is deleted at `at`, unless it has been before; returns when it is gone, `None` for a Pod
+    /// that does not run here.
+    pub fn delete(&mut self, pod: &PodName, at: SignedDuration) -> Option<SignedDuration> {
+        let running = self.pods.get_mut(pod)?;
+        let deleted = running.lifecycle.delete(at);
+        Some(deleted.saturating_add(running.workload.shutdown))
+    }
+
     /// Ends all Pods but these.
     pub fn retain(&mut self, keep: impl Fn(&PodName) -> bool) {
         self.pods.retain(|pod, _| keep(pod));
     }
 
-    /// The number of Pods of a workload.
+    /// The number of Pods of a workload that stay.
     #[must_use]
     pub fn replicas(&self, namespace: &str, name: &str) -> usize {
-        let of = |pod: &&RunningPod| pod.is_of(namespace, name);
+        let of = |pod: &&RunningPod| pod.is_of(namespace, name) && !pod.lifecycle.is_deleted();
         self.pods.values().filter(of).count()
     }
 
@@ -161,8 +172,13 @@ impl Engine {
             .iter()
             .map(|shape| use_of(shape, &uses))
             .collect();
-        self.pod_scraper
-            .observe(at, granted(&uses, &self.nodes, &nodes));
+        let interval = self.timing.interval;
+        let granted = granted(&uses, &self.nodes, &nodes).map(|(pod, used)| {
+            let phase = self.pods.get(&pod).map(|running| running.phase(interval));
+            let phase = phase.unwrap_or_default();
+            (pod, Exporter { used, phase })
+        });
+        self.pod_scraper.observe(at, granted);
         let answering: Vec<(&NodeShape, NodeUse)> = self
             .nodes
             .iter()
@@ -170,7 +186,14 @@ impl Engine {
             .filter(|(shape, _)| !self.lost.contains(&shape.name))
             .collect();
         let seen = answering.iter();
-        let seen = seen.map(|(shape, used)| (shape.name.clone(), used.given));
+        let seen = seen.map(|(shape, used)| {
+            let random = self.random.stream("scrape").stream(&shape.name);
+            let exporter = Exporter {
+                used: used.given,
+                phase: pods::phase(random, interval),
+            };
+            (shape.name.clone(), exporter)
+        });
         self.node_scraper.observe(at, seen);
         let answering: Vec<NodeUse> = answering.into_iter().map(|(_, used)| used).collect();
         self.summary.observe(at, &answering);
@@ -366,17 +389,16 @@ mod tests {
         let (mut engine, second) = (engine(), SignedDuration::from_secs);
         engine.step(second(0));
         assert_eq!(engine.node_samples().count(), 0);
-        for at in 1..=20 {
+        for at in 1..=30 {
             engine.step(second(at));
         }
-        assert_eq!(engine.node_samples().count(), 6);
-        assert!(
-            engine
-                .node_samples()
-                .all(|(_, sample)| sample.at == second(15))
-        );
+        let at: Vec<_> = engine.node_samples().map(|(_, sample)| sample.at).collect();
+        assert_eq!(at.len(), 6);
+        assert!(at.iter().all(|at| (second(15)..=second(30)).contains(at)));
+        let differ = at.iter().any(|other| *other != at[0]);
+        assert!(differ, "each is read at its own moments: {at:?}");
         engine.set_lost("small-1", true);
-        engine.step(second(21));
+        engine.step(second(31));
         assert_eq!(engine.node_samples().count(), 5);
     }
 

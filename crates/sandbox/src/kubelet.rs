@@ -100,7 +100,10 @@ impl Kubelet {
                 continue;
             };
             if pod.metadata.deletion_timestamp.is_some() {
-                ending.push(self.end(pod));
+                let gone = self.machines.delete(&name(pod), at);
+                if gone.is_none_or(|gone| gone <= at) {
+                    ending.push(self.end(pod));
+                }
             } else if !is_finished(pod) {
                 advancing.extend(self.due(pod, node, at));
             }
@@ -145,7 +148,7 @@ impl Kubelet {
         }
     }
 
-    /// Ends a Pod that is being deleted: its containers have nothing to finish.
+    /// Ends a Pod that is being deleted, whose containers have nothing to finish any more.
     async fn end(&self, pod: &Pod) {
         let api: Api<Pod> =
             Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());

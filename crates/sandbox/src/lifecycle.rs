@@ -14,6 +14,8 @@ pub enum Stage {
     /// Its containers run; it serves nothing yet.
     Warming,
     Ready,
+    /// It has been deleted, gets no more requests, and finishes those that it has.
+    Ending,
 }
 
 /// When the stages of one Pod begin.
@@ -25,6 +27,8 @@ pub struct Lifecycle {
     pub running: SignedDuration,
     pub ready: SignedDuration,
     pulled: SignedDuration,
+    /// When it was deleted.
+    deleted: Option<SignedDuration>,
 }
 
 impl Lifecycle {
@@ -43,13 +47,27 @@ impl Lifecycle {
             pulled,
             running,
             ready: running.saturating_add(startup.warm_up),
+            deleted: None,
         }
+    }
+
+    /// The Pod is deleted at `at`, unless it has been before. Returns when it was.
+    pub fn delete(&mut self, at: SignedDuration) -> SignedDuration {
+        *self.deleted.get_or_insert(at)
+    }
+
+    /// True for a Pod that has been deleted.
+    #[must_use]
+    pub const fn is_deleted(&self) -> bool {
+        self.deleted.is_some()
     }
 
     /// The stage at a time after the binding.
     #[must_use]
     pub fn stage(&self, at: SignedDuration) -> Stage {
-        if at >= self.ready {
+        if self.deleted.is_some_and(|deleted| deleted <= at) {
+            Stage::Ending
+        } else if at >= self.ready {
             Stage::Ready
         } else if at >= self.running {
             Stage::Warming
@@ -92,9 +110,12 @@ mod tests {
             let life = Lifecycle::new(&startup, second(100), cached);
             assert_eq!(life.stage(second(at)), stage, "{cached} {at}");
         }
-        assert_eq!(
-            Lifecycle::new(&startup, second(9), false).start_up(),
-            second(17)
-        );
+        let mut life = Lifecycle::new(&startup, second(9), false);
+        assert_eq!(life.start_up(), second(17));
+        for at in [40, 45] {
+            assert_eq!(life.delete(second(at)), second(40));
+        }
+        assert_eq!(life.stage(second(39)), Stage::Ready);
+        assert_eq!(life.stage(second(40)), Stage::Ending);
     }
 }

@@ -20,10 +20,6 @@ const NOISE_STEP: SignedDuration = SignedDuration::from_secs(20);
 /// The shares of an otherwise empty node that operating system, kubelet and log shippers use.
 const SYSTEM: Resources<f64> = Resources::new([0.04, 0.06, 0.01, 0.02, 0.04]);
 
-/// The cpu of a container that starts, as a multiple of its idle cpu: class loading and caches cost
-/// more than waiting.
-const WARMING_CPU: f64 = 2.0;
-
 /// Amounts used, as floats in the base units.
 pub type Used = Resources<f64>;
 
@@ -66,19 +62,22 @@ pub fn replica(
 ) -> Used {
     let usage = &workload.usage;
     let period = at.as_secs().max(0).unsigned_abs() / NOISE_STEP.as_secs().unsigned_abs();
-    let requests = if stage == Stage::Ready {
-        served.each
-    } else {
-        0.0
+    // What is deleted has as much to finish as the others have to do.
+    let requests = match stage {
+        Stage::Ready | Stage::Ending => served.each,
+        Stage::Pulling | Stage::Starting | Stage::Warming => 0.0,
     };
     Resources::from_fn(|resource| {
-        let wanted =
-            usage.idle[resource].as_f64() + usage.per_request[resource].as_f64() * requests;
+        let wanted = match stage {
+            Stage::Pulling | Stage::Starting => return 0.0,
+            Stage::Warming => usage.warm_up[resource].as_f64(),
+            Stage::Ready | Stage::Ending => {
+                usage.idle[resource].as_f64() + usage.per_request[resource].as_f64() * requests
+            }
+        };
         let change = || usage.noise.get() * noise.stream(resource.as_str()).noise(period);
         match (stage, resource) {
-            (Stage::Pulling | Stage::Starting, _) => 0.0,
-            (Stage::Warming, Resource::Cpu) => wanted * WARMING_CPU,
-            (_, Resource::Memory | Resource::Disk) => wanted,
+            (Stage::Warming, _) | (_, Resource::Memory | Resource::Disk) => wanted,
             (_, Resource::Cpu | Resource::NetworkIo | Resource::DiskIo) => {
                 wanted * (1.0 + change())
             }

@@ -78,6 +78,11 @@ impl Machines {
         self.lock().engine.lifecycle(pod)
     }
 
+    /// A Pod is deleted; returns when it is gone, `None` for one that does not run.
+    pub(crate) fn delete(&self, pod: &PodName, at: SignedDuration) -> Option<SignedDuration> {
+        self.lock().engine.delete(pod, at)
+    }
+
     /// A workload is to have so many Pods; those that it lacks are waited for from `at` on.
     pub fn want(&self, namespace: &str, name: &str, replicas: u32, at: SignedDuration) {
         let mut shared = self.lock();

@@ -2,7 +2,9 @@
 //!
 //! As with real exporters, work is counted up continuously, counters are read at each scrape, and
 //! a rate is the growth between the oldest and the newest reading within the window. Memory and
-//! disk are gauges: their value at the newest scrape.
+//! disk are gauges: their value at the newest scrape. Each thing is scraped at moments of its own, so
+//! that no two measurements need be as new, and what is new is measured once it was read twice, over
+//! a window that is as short as its life.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -33,6 +35,8 @@ impl Default for Timing {
 pub struct Sample {
     /// When its counters were last read.
     pub at: SignedDuration,
+    /// The span of the rates, which is shorter than the window for what is new.
+    pub window: SignedDuration,
     /// Rates over the window that ends then, and gauges of that moment.
     pub used: Used,
 }
@@ -44,8 +48,10 @@ struct Reading {
     gauges: Used,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Series {
+    /// When it is read next.
+    next: SignedDuration,
     since: SignedDuration,
     current: Used,
     counted: Used,
@@ -56,43 +62,58 @@ struct Series {
 #[derive(Debug)]
 pub struct Scraper<K> {
     timing: Timing,
-    next: SignedDuration,
     series: BTreeMap<K, Series>,
 }
 
+/// One thing that is scraped, from a moment on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Exporter {
+    pub used: Used,
+    /// How long after each interval it is scraped; it stays the same for each thing.
+    pub phase: SignedDuration,
+}
+
 impl<K: Ord + Clone> Scraper<K> {
-    /// A scraper that has read nothing; the first scrape comes with the first observation.
+    /// A scraper that has read nothing.
     #[must_use]
     pub const fn new(timing: Timing) -> Self {
         Self {
             timing,
-            next: SignedDuration::ZERO,
             series: BTreeMap::new(),
         }
     }
 
     /// Takes what everything uses from `at` on; what is not named any more is gone.
-    pub fn observe(&mut self, at: SignedDuration, used: impl IntoIterator<Item = (K, Used)>) {
+    pub fn observe(&mut self, at: SignedDuration, usage: impl IntoIterator<Item = (K, Exporter)>) {
+        let Timing { interval, window } = self.timing;
         let mut before = std::mem::take(&mut self.series);
-        for (key, current) in used {
-            let mut series = before.remove(&key).unwrap_or_else(|| Series {
-                since: at,
-                current,
-                counted: Used::default(),
-                readings: VecDeque::new(),
-            });
-            series.advance(at, current);
+        for (key, Exporter { used, phase }) in usage {
+            let mut series = before
+                .remove(&key)
+                .unwrap_or_else(|| Series::new(at, used, next_scrape(at, phase, interval)));
+            series.advance(at, used);
+            if at >= series.next {
+                series.read(at, window);
+                // On a grid, so that observations that come a little late do not add up.
+                let after = at.saturating_add(SignedDuration::from_nanos(1));
+                series.next = next_scrape(after, phase, interval);
+            }
             self.series.insert(key, series);
         }
-        if at >= self.next {
-            for series in self.series.values_mut() {
-                series.read(at, self.timing.window);
-            }
-            // On a grid, so that observations that come a little late do not add up.
-            while self.next <= at {
-                self.next = self.next.saturating_add(self.timing.interval);
-            }
+    }
+
+    /// Counts `to` apart from now on, which was a part of `from` until now.
+    pub fn part(&mut self, from: &K, to: K) {
+        if let Some(series) = self.series.get(from) {
+            let series = series.clone();
+            self.series.insert(to, series);
         }
+    }
+
+    /// The measurement of one thing, where it was read twice within the window.
+    #[must_use]
+    pub fn sample(&self, key: &K) -> Option<Sample> {
+        self.series.get(key)?.sample()
     }
 
     /// The measurements of all things that were read twice within the window.
@@ -104,7 +125,29 @@ impl<K: Ord + Clone> Scraper<K> {
     }
 }
 
+/// The first scrape at or after `at`.
+fn next_scrape(
+    at: SignedDuration,
+    phase: SignedDuration,
+    interval: SignedDuration,
+) -> SignedDuration {
+    let interval = interval.as_nanos().max(1);
+    let passed = at.saturating_sub(phase).as_nanos();
+    let wait = (interval - passed.rem_euclid(interval)).rem_euclid(interval);
+    at.saturating_add(SignedDuration::from_nanos_i128(wait))
+}
+
 impl Series {
+    const fn new(at: SignedDuration, current: Used, next: SignedDuration) -> Self {
+        Self {
+            next,
+            since: at,
+            current,
+            counted: Resources::new([0.0; 5]),
+            readings: VecDeque::new(),
+        }
+    }
+
     fn advance(&mut self, at: SignedDuration, current: Used) {
         let passed = at.saturating_sub(self.since).as_secs_f64();
         self.counted =
@@ -126,9 +169,11 @@ impl Series {
 
     fn sample(&self) -> Option<Sample> {
         let (first, last) = (self.readings.front()?, self.readings.back()?);
-        let span = last.at.saturating_sub(first.at).as_secs_f64();
+        let window = last.at.saturating_sub(first.at);
+        let span = window.as_secs_f64();
         (span > 0.0).then(|| Sample {
             at: last.at,
+            window,
             used: Resources::from_fn(|resource| match resource {
                 Resource::Memory | Resource::Disk => last.gauges[resource],
                 Resource::Cpu | Resource::NetworkIo | Resource::DiskIo => {
@@ -143,8 +188,48 @@ impl Series {
 mod tests {
     use super::*;
 
-    fn used(value: f64) -> Used {
-        Resources::from_fn(|_| value)
+    fn used(value: f64) -> Exporter {
+        Exporter {
+            used: Resources::from_fn(|_| value),
+            phase: SignedDuration::ZERO,
+        }
+    }
+
+    #[test]
+    fn each_thing_is_scraped_at_its_own_moments_and_first_over_a_short_window() {
+        let second = SignedDuration::from_secs;
+        let mut scraper = Scraper::new(Timing::default());
+        let mut seen = Vec::new();
+        for at in 0..=120 {
+            let old = Exporter {
+                phase: second(4),
+                ..used(1.0)
+            };
+            let new = (at >= 50).then_some(("new", used(1.0)));
+            scraper.observe(second(at), [("old", old)].into_iter().chain(new));
+            let samples = scraper.samples();
+            let of =
+                samples.map(|(name, sample)| (*name, sample.at.as_secs(), sample.window.as_secs()));
+            let now: Vec<_> = of.collect();
+            if seen.last() != Some(&now) {
+                seen.push(now);
+            }
+        }
+        let told = |new: Option<(i64, i64)>, old, window| {
+            let new = new.map(|(at, window)| ("new", at, window));
+            new.into_iter()
+                .chain([("old", old, window)])
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(seen[0], []);
+        assert_eq!(
+            seen[1..=3],
+            [told(None, 19, 15), told(None, 34, 30), told(None, 49, 45)]
+        );
+        assert_eq!(seen[4], told(None, 64, 60));
+        assert_eq!(seen[5], told(Some((75, 15)), 64, 60));
+        assert_eq!(seen[6], told(Some((75, 15)), 79, 60));
+        assert_eq!(seen.last(), Some(&told(Some((120, 60)), 109, 60)));
     }
 
     #[test]

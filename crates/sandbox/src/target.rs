@@ -12,11 +12,12 @@ mod settings;
 mod tick;
 
 pub use replicas::Cost;
-pub use settings::{Expected, Forecasts, GRID, Target};
+pub use settings::{Edges, Expected, Forecasts, GRID, Target};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use evenkeel_core::forecast::{ModelSet, Series};
+use evenkeel_core::scaling::horizon::Horizon;
 use evenkeel_core::units::count_as_f64;
 use forecasting::FloorForecaster;
 use replicas::ScaledPods;
@@ -27,7 +28,7 @@ pub struct Point {
     pub at: Timestamp,
     /// The load; `None` in a gap.
     pub load: Option<f64>,
-    /// The forecast of one horizon ago for now.
+    /// The forecast that was made for now.
     pub forecast: Option<Expected>,
     /// The replicas that Evenkeel's floor and the HPA led to.
     pub replicas: i32,
@@ -41,8 +42,8 @@ pub struct Point {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     pub points: Vec<Point>,
-    /// How far ahead was forecast.
-    pub horizon: SignedDuration,
+    /// What passed between a load and the capacity for it, at the end.
+    pub horizon: Horizon,
     pub evenkeel: Cost,
     pub plain: Cost,
     /// How good the forecasts were, over the whole run.
@@ -73,14 +74,14 @@ pub fn run(
         points.push(Point {
             at: now,
             load: value,
-            forecast: forecaster.expected(),
+            forecast: forecaster.expected(now),
             replicas: evenkeel.replicas(),
             floor,
             plain: plain.replicas(),
         });
         floor = forecaster.decide(&TickObservation {
             now,
-            measured: evenkeel.measured(),
+            measured: evenkeel.measured(at, now),
             current: evenkeel.replicas(),
             reactive,
         });
@@ -89,7 +90,7 @@ pub fn run(
     }
     Outcome {
         points,
-        horizon: target.horizon(),
+        horizon: forecaster.horizon(),
         evenkeel: evenkeel.cost(),
         plain: plain.cost(),
         forecasts: forecaster.forecasts(),
@@ -146,5 +147,7 @@ fn ticks<'a>(
         })
 }
 
+#[cfg(test)]
+mod disturbances;
 #[cfg(test)]
 mod tests;

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::{
-    Condition, Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RefillState,
-    TargetStatus,
+    Condition, Floor, ForecastTrust, HorizonParts, LoadForecast, LoadStatus, ObjectName,
+    RefillState, TargetStatus,
 };
 
 /// Deployment `shop/web` in mode floor, scaled by its HPA, with a trusted forecast.
@@ -25,6 +25,14 @@ pub(crate) fn status() -> TargetStatus {
         limited_by: Some("ScaleUpPolicy".into()),
         reason: "forecast 7.2 cores".to_owned(),
         horizon_seconds: Some(75),
+        horizon_parts: Some(HorizonParts {
+            age: 0,
+            half_window: 10,
+            sync: 15,
+            tick: 15,
+            start_up: 35,
+            node_start_up: 0,
+        }),
         grounds: "forecast".into(),
         refill: RefillState::Done,
         loads: vec![cpu()],
@@ -48,6 +56,7 @@ fn cpu() -> LoadStatus {
         unit: "millicores".into(),
         now: Some(4100.0),
         measured_at: Some(Timestamp::UNIX_EPOCH),
+        estimate: None,
         request: 1000.0,
         target: 0.8,
         forecast: Some(LoadForecast {

@@ -57,7 +57,7 @@ fn load(plot: &Plot) -> Panel {
         marks: vec![
             mark("80% interval", Colour::Sky, Shape::Band(band.collect())),
             mark(
-                &format!("forecast made {ahead} s before"),
+                &format!("forecast from the load of {ahead} s before"),
                 Colour::Blue,
                 line(|point| point.forecast),
             ),

@@ -21,7 +21,7 @@ use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::{Quantity, Ratio, Resource, count_as_f64};
 use evenkeel_sandbox::scrape::Timing;
-use evenkeel_sandbox::target::{self, GRID, Outcome, Target};
+use evenkeel_sandbox::target::{self, Edges, GRID, Outcome, Target};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -253,6 +253,7 @@ fn target(args: &Args) -> Result<(Target, f64), Failure> {
             .map_err(|error| Failure::call(format_args!("--min, --max: {error}")))?,
         start_up: args.start_up.unwrap_or(SignedDuration::from_secs(40)),
         metrics: Timing::default(),
+        edges: Edges::default(),
         initial: None,
     };
     Ok((target, unit.factor()))
@@ -293,7 +294,7 @@ fn report(args: &Args, target: &Target, gridded: &Gridded, outcome: &Outcome) ->
         min: target.bounds.min(),
         max: target.bounds.max(),
         start_up_seconds: target.start_up.as_secs(),
-        horizon_seconds: outcome.horizon.as_secs(),
+        horizon_seconds: outcome.horizon.total().as_secs(),
         model: Some(named(args.file.model, forecasts.model)),
         from: gridded.load.start(),
         to: gridded.load.end(),

@@ -148,7 +148,7 @@ impl Plot {
             .as_ref()
             .map_or(String::new(), |model| format!(" by {model}"));
         format!(
-            "Requests of {request} {unit} at {}, {} to {} replicas, Pods ready after {} s, forecast {} s ahead{model}",
+            "Requests of {request} {unit} at {}, {} to {} replicas, Pods ready after {} s, horizon {} s{model}",
             percent(self.target),
             self.min,
             self.max,

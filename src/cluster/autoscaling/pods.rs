@@ -14,7 +14,7 @@ use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_kubernetes::meta::OwnerReference;
 use evenkeel_kubernetes::plan::scaling::Pods;
-use evenkeel_kubernetes::pod::{Pod, start_to_ready};
+use evenkeel_kubernetes::pod::{Pod, start_time};
 
 type Map<K, V> = HashMap<K, V, RandomState>;
 
@@ -100,11 +100,11 @@ impl PodIndex {
             self.insert(uid, controller, name, record);
             ready
         };
-        if becomes_ready && let Some(took) = start_to_ready(pod) {
+        if becomes_ready && let Some(start) = start_time(pod) {
             let group = self.groups.get(controller.uid.as_str());
             let entry = group.and_then(|group| self.workloads.get_mut(&group.workload));
             if let Some(entry) = entry {
-                entry.times.push(took);
+                entry.times.push(start);
             }
         }
     }
@@ -192,7 +192,7 @@ impl PodIndex {
             members: members
                 .map(|(_, (_, record))| Arc::clone(&record.facts))
                 .collect(),
-            start_to_ready: entry.times.values().collect(),
+            starts: entry.times.values().collect(),
         }
     }
 

@@ -1,38 +1,46 @@
-//! The last times that Pods of one workload took from creation to readiness.
+//! The last starts of Pods of one workload: how long each waited for a node, and how long it then took
+//! to be ready.
 
 use std::collections::VecDeque;
 
 use jiff::SignedDuration;
 
-/// The number of times that are kept of each workload.
+use evenkeel_core::scaling::horizon::StartTime;
+
+/// The number of starts that are kept of each workload.
 const KEPT: usize = 50;
 
-/// The times of one workload, the newest last, in milliseconds.
+/// The starts of one workload, the newest last, in little memory: waited and started, in
+/// milliseconds.
 #[derive(Debug, Default)]
-pub(super) struct StartTimes(VecDeque<u32>);
+pub(super) struct StartTimes(VecDeque<[u32; 2]>);
 
 impl StartTimes {
     /// Takes one more; a time of weeks is none.
-    pub(super) fn push(&mut self, took: SignedDuration) {
-        let Ok(milliseconds) = u32::try_from(took.as_millis()) else {
+    pub(super) fn push(&mut self, start: StartTime) {
+        let StartTime { waited, started } = start;
+        let milliseconds = |time: SignedDuration| u32::try_from(time.as_millis()).ok();
+        let Some((waited, started)) = milliseconds(waited).zip(milliseconds(started)) else {
             return;
         };
         if self.0.len() == KEPT {
             self.0.pop_front();
         }
-        self.0.push_back(milliseconds);
+        self.0.push_back([waited, started]);
     }
 
     /// Takes those of the same Pods under another owner.
     pub(super) fn append(&mut self, other: &Self) {
-        other.values().for_each(|took| self.push(took));
+        other.values().for_each(|start| self.push(start));
     }
 
-    /// The times, oldest first.
-    pub(super) fn values(&self) -> impl Iterator<Item = SignedDuration> {
-        self.0
-            .iter()
-            .map(|&milliseconds| SignedDuration::from_millis(i64::from(milliseconds)))
+    /// The starts, oldest first.
+    pub(super) fn values(&self) -> impl Iterator<Item = StartTime> {
+        let time = |milliseconds: u32| SignedDuration::from_millis(i64::from(milliseconds));
+        self.0.iter().map(move |&[waited, started]| StartTime {
+            waited: time(waited),
+            started: time(started),
+        })
     }
 }
 
@@ -42,16 +50,18 @@ mod tests {
 
     #[test]
     fn the_newest_are_kept() {
+        let start = |started: SignedDuration| StartTime {
+            waited: SignedDuration::from_millis(3),
+            started,
+        };
         let mut times = StartTimes::default();
-        times.push(SignedDuration::MAX);
-        (0..60).for_each(|second| times.push(SignedDuration::from_secs(second)));
+        times.push(start(SignedDuration::MAX));
+        let second = |second| start(SignedDuration::from_secs(second));
+        (0..60).for_each(|started| times.push(second(started)));
         let kept: Vec<_> = times.values().collect();
-        assert_eq!(
-            kept,
-            (10..60).map(SignedDuration::from_secs).collect::<Vec<_>>()
-        );
+        assert_eq!(kept, (10..60).map(second).collect::<Vec<_>>());
         let mut other = StartTimes::default();
-        other.push(SignedDuration::ZERO);
+        other.push(second(0));
         other.append(&times);
         assert!(other.values().eq(times.values()));
     }

@@ -6,6 +6,7 @@ use crate::cluster::owners::Owner;
 use crate::cluster::state::{ClusterState, Settings};
 use evenkeel_core::placement::node_table;
 use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::scaling::horizon::StartTime;
 use evenkeel_core::scaling::signal::ResourceName;
 use evenkeel_core::units::Resources;
 use evenkeel_kubernetes::annotations::{BOUNDS, SCALING_STATUS};
@@ -141,6 +142,12 @@ fn notes(state: &ClusterState) -> Vec<(&'static str, String)> {
         .collect()
 }
 
+/// The seconds from creation to readiness of each start.
+fn took(starts: &[StartTime]) -> Vec<i64> {
+    let whole = starts.iter().map(|start| start.waited + start.started);
+    whole.map(|took| took.as_secs()).collect()
+}
+
 #[test]
 fn an_autoscaler_stands_with_all_that_belongs_to_it() {
     let state = shop();
@@ -175,7 +182,7 @@ fn an_autoscaler_stands_with_all_that_belongs_to_it() {
     assert_eq!(requests.get(&ResourceName::Memory), Some(1000 << 30));
     let ready: Vec<_> = members.iter().map(|pod| pod.is_ready()).collect();
     assert_eq!(ready, [false, true]);
-    assert_eq!(target.pods.start_to_ready, [SignedDuration::from_secs(30)]);
+    assert_eq!(took(&target.pods.starts), [30]);
 }
 
 #[test]
@@ -291,8 +298,7 @@ fn a_replica_set_may_show_up_after_its_pods() {
     assert_eq!(names(&state), [""; 0]);
     owns(&state, "web-1", Some("web"));
     assert_eq!(names(&state), ["web-1-a"]);
-    let times = one(&state).pods.start_to_ready;
-    assert_eq!(times, [SignedDuration::from_secs(10)], "they come along");
+    assert_eq!(took(&one(&state).pods.starts), [10], "they come along");
     owns(&state, "web-2", Some("web"));
     apply(
         &state,
@@ -304,11 +310,7 @@ fn a_replica_set_may_show_up_after_its_pods() {
         "while it is rolled out"
     );
     state.remove_pod("a", NOW);
-    assert_eq!(
-        one(&state).pods.start_to_ready.len(),
-        2,
-        "the times of both stay"
-    );
+    assert_eq!(one(&state).pods.starts.len(), 2, "the times of both stay");
     owns(&state, "web-2", None);
     assert_eq!(names(&state), [""; 0], "it belongs to nobody any more");
     hpa(&state, "hpa", ("ReplicaSet", "web-2"), &json!({}));
@@ -354,10 +356,7 @@ fn each_start_counts_once() {
     let state = shop();
     hpa(&state, "hpa", ("StatefulSet", "db"), &json!({}));
     workload(&state, Kind::StatefulSet, "db", &json!({}));
-    let times = || -> Vec<i64> {
-        let times = one(&state).pods.start_to_ready;
-        times.iter().map(SignedDuration::as_secs).collect()
-    };
+    let times = || took(&one(&state).pods.starts);
     let db = || pod("a", "db-0", ("StatefulSet", "db"));
     apply(&state, db());
     apply(&state, ready(db(), 12));
@@ -421,7 +420,7 @@ fn keda_stands_beside_the_autoscaler_that_it_controls() {
     let target = one(&state);
     assert!(target.autoscaler.is_none(), "KEDA has taken it away");
     assert_eq!(target.target.kind(), "Deployment");
-    state.serve_scaled_objects(false);
+    state.serve(Kind::ScaledObject, false);
     assert_eq!(scaled(&state), [""; 0]);
 }
 
@@ -444,12 +443,12 @@ fn nothing_is_decided_before_all_that_scaling_reads_was_listed() {
         state.set_synced(kind);
     }
     assert!(state.scaling_view().synced);
-    state.serve_scaled_objects(true);
+    state.serve(Kind::ScaledObject, true);
     assert!(
         !state.scaling_view().synced,
         "KEDA has come, and its objects are to be listed"
     );
-    state.serve_scaled_objects(false);
+    state.serve(Kind::ScaledObject, false);
     assert!(
         state.scaling_view().synced,
         "there are none to be waited for"
@@ -546,4 +545,57 @@ fn the_index_forgets_everything_in_the_end() {
         index.remove_owner("uid-set-0");
         assert!(index.is_empty());
     }
+}
+
+fn cron_hpa(state: &ClusterState, name: &str, target: &Value, deleted: Option<&str>) {
+    let mut metadata = meta(name, &json!({}));
+    metadata["deletionTimestamp"] = json!(deleted);
+    let object = json!({"metadata": metadata, "spec": {"scaleTargetRef": target,
+        "crons": [{"schedule": "0 8 * * *", "target": 3}]}});
+    let object = Arc::new(serde_json::from_value(object).unwrap());
+    state.apply_scaling_object(ScalingObject::checked(object));
+}
+
+#[test]
+fn cron_hpas_are_seen_with_the_workloads_that_they_name() {
+    let state = shop();
+    workload(&state, Kind::Deployment, "web", &json!({}));
+    cron_hpa(
+        &state,
+        "a",
+        &json!({"kind": "Deployment", "name": "web"}),
+        None,
+    );
+    cron_hpa(
+        &state,
+        "b",
+        &json!({"kind": "Deployment", "name": "gone"}),
+        None,
+    );
+    let hpa = json!({"kind": "HorizontalPodAutoscaler", "name": "web"});
+    cron_hpa(&state, "c", &hpa, None);
+    cron_hpa(&state, "d", &hpa, Some("2026-01-01T00:00:00Z"));
+    let seen = |state: &ClusterState| -> Vec<(String, bool)> {
+        let crons = state.scaling_view().crons;
+        let name = |cron: &ObservedCron| cron.cron.object.metadata.name.clone().unwrap();
+        crons
+            .iter()
+            .map(|cron| (name(cron), cron.workload.is_some()))
+            .collect()
+    };
+    let expected = [("a", true), ("b", false), ("c", false)];
+    let expected = expected.map(|(name, has)| (name.to_owned(), has));
+    assert_eq!(
+        seen(&state),
+        expected,
+        "without the one that is being deleted"
+    );
+    assert!(scaled(&state).is_empty(), "none is a target of its own");
+    state.remove_scaling_object(Kind::CronHpa, "shop/b");
+    assert_eq!(seen(&state).len(), 2);
+    namespace(&state, &json!({}));
+    assert!(seen(&state).is_empty(), "its namespace has opted out");
+    namespace(&state, &json!({"evenkeel.dev/enabled": "true"}));
+    state.serve(Kind::CronHpa, false);
+    assert!(seen(&state).is_empty(), "the cluster serves none any more");
 }

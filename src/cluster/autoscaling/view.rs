@@ -7,8 +7,10 @@ use std::sync::Arc;
 use super::{ScalingView, Store, WorkloadKey, key};
 use crate::cluster::records::SCALING;
 use evenkeel_kubernetes::autoscaler::{Autoscaler, ScaleTarget};
+use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
+use evenkeel_kubernetes::plan::scaling::crons::ObservedCron;
 use evenkeel_kubernetes::plan::scaling::sink::is_marked;
 use evenkeel_kubernetes::plan::scaling::{Observed, TargetRef};
 use evenkeel_kubernetes::scaled_object::ScaledObject;
@@ -44,7 +46,29 @@ impl Store {
         ScalingView {
             synced: SCALING.iter().all(|kind| self.synced.contains(kind)),
             targets,
+            crons: self
+                .crons
+                .values()
+                .filter_map(|cron| self.cron(cron))
+                .collect(),
         }
+    }
+
+    /// A CronHPA with the workload that it names itself; `None` where nobody is to follow it.
+    fn cron(&self, cron: &Arc<CheckedCronHpa>) -> Option<ObservedCron> {
+        let metadata = &cron.object.metadata;
+        let namespace = metadata.namespace.as_deref().unwrap_or_default();
+        let goes = metadata.deletion_timestamp.is_some();
+        let target = &cron.object.spec.scale_target_ref;
+        (self.has_opted_in(namespace) && !goes).then(|| ObservedCron {
+            cron: Arc::clone(cron),
+            workload: target.known().and_then(|kind| {
+                let workloads = self.workloads.get(&kind)?;
+                workloads
+                    .get(&key(Some(namespace), Some(&target.name)))
+                    .cloned()
+            }),
+        })
     }
 
     fn by_autoscaler<'a>(

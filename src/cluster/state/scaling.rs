@@ -8,7 +8,7 @@ use crate::cluster::autoscaling::{ScalingObject, ScalingView, Store};
 use evenkeel_kubernetes::kinds::Kind;
 
 impl ClusterState {
-    /// Takes an autoscaler, a workload or a ScaledObject as it now is.
+    /// Takes an autoscaler, a workload, a ScaledObject or a CronHPA as it now is.
     pub fn apply_scaling_object(&self, object: ScalingObject) {
         let warnings = self.scaling().apply(object);
         if !warnings.is_empty() {
@@ -26,14 +26,14 @@ impl ClusterState {
         self.scaling().retain(kind, keep);
     }
 
-    /// The cluster begins to serve ScaledObjects (`true`), which are then waited for, or serves
-    /// none (`false`), so that none are.
-    pub fn serve_scaled_objects(&self, served: bool) {
+    /// The cluster begins to serve objects of this kind (`true`), which are then waited for, or
+    /// serves none (`false`), so that none are.
+    pub fn serve(&self, kind: Kind, served: bool) {
         let mut scaling = self.scaling();
         if !served {
-            scaling.retain(Kind::ScaledObject, |_| false);
+            scaling.retain(kind, |_| false);
         }
-        scaling.set_synced(Kind::ScaledObject, !served);
+        scaling.set_synced(kind, !served);
     }
 
     /// The targets of scaling as they are now.

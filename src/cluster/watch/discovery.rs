@@ -1,32 +1,44 @@
-//! The watch of KEDA's ScaledObjects, which runs only while the cluster serves them.
+//! The watches of custom resources, which run only while the cluster serves their kind.
 //!
-//! A cluster without KEDA answers their path with 404, and a watch of it would fail for ever. So it
-//! is asked first, and again now and then: KEDA may come and go.
+//! A cluster without KEDA answers the path of ScaledObjects with 404, and a watch of it would fail for
+//! ever. So it is asked first, and again now and then: KEDA may come and go. So may CronHPAs, whose
+//! definition is removed by whoever wants none.
 
+use std::fmt::Debug;
 use std::time::Duration;
 
-use kube::Client;
+use kube::{Client, Resource};
+use serde::de::DeserializeOwned;
 use tracing::{info, warn};
 
 use super::follow::{Watch, objects};
+use super::object::WatchedObject;
 use crate::cluster::metrics::WatchOutcome;
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::watched::WatchedScaledObject;
 
 /// The time after which it is asked again when there was no answer.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Follows ScaledObjects while they are served, asking every `interval` whether they are.
-pub(super) async fn scaled_objects(client: Client, watch: Watch, interval: Duration) {
+/// Follows the objects of a kind while they are served, asking every `interval` whether they are.
+pub(super) async fn while_served<K>(client: Client, watch: Watch, interval: Duration)
+where
+    K: WatchedObject
+        + Resource<DynamicType = ()>
+        + Clone
+        + Debug
+        + DeserializeOwned
+        + Send
+        + 'static,
+{
     let kind = watch.kind.singular();
     loop {
         watch.until(&client, interval, true).await;
         info!(kind, "the cluster serves this kind, and it is watched");
-        watch.state.serve_scaled_objects(true);
+        watch.state.serve(watch.kind, true);
         tokio::select! {
             // It has no end, as no watch has; where it comes to one, so does this.
-            () = objects::<WatchedScaledObject>(client.clone(), &watch) => return,
+            () = objects::<K>(client.clone(), &watch) => return,
             () = watch.until(&client, interval, false) => {
                 info!(kind, "the cluster serves this kind no more");
             }
@@ -35,13 +47,13 @@ pub(super) async fn scaled_objects(client: Client, watch: Watch, interval: Durat
 }
 
 impl Watch {
-    /// Waits until ScaledObjects are served, or no more; while they are not, there are none.
+    /// Waits until the kind is served, or no more; while it is not, there are no objects of it.
     async fn until(&self, client: &Client, interval: Duration, wanted: bool) {
         loop {
             let wait = match is_served(client, self.kind).await {
                 Ok(served) => {
                     if !served {
-                        self.state.serve_scaled_objects(false);
+                        self.state.serve(self.kind, false);
                     }
                     if served == wanted {
                         return;

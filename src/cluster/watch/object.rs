@@ -16,8 +16,8 @@ use crate::cluster::state::ClusterState;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::lease::Record;
 use evenkeel_kubernetes::watched::{
-    WatchedAutoscaler, WatchedDaemonSet, WatchedDeployment, WatchedNamespace, WatchedNode,
-    WatchedPod, WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
+    WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment, WatchedNamespace,
+    WatchedNode, WatchedPod, WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
 };
 
 /// An object that the state takes.
@@ -175,6 +175,12 @@ scaled!(
     Kind::HorizontalPodAutoscaler,
     ScalingObject::Autoscaler,
     autoscaler
+);
+scaled!(
+    WatchedCronHpa,
+    Kind::CronHpa,
+    ScalingObject::checked,
+    cron_hpa
 );
 scaled!(
     WatchedDeployment,

@@ -16,6 +16,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::board::{Board, BoardEntry};
+use super::cron_tally::CronTally;
 use crate::api::scaling::{LoadStatus, TargetStatus};
 use crate::metrics::MetricsError;
 use evenkeel_core::scaling::Grounds;
@@ -28,6 +29,11 @@ struct OutcomeLabel {
     outcome: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StateLabel {
+    state: &'static str,
+}
+
 /// The metric families of the loop.
 #[derive(Debug, Clone)]
 pub struct Metrics {
@@ -37,6 +43,8 @@ pub struct Metrics {
     refill: Family<OutcomeLabel, Counter>,
     refilling: Gauge,
     restoring: Gauge,
+    cron_hpas: Family<StateLabel, Gauge>,
+    cron_runs: Family<OutcomeLabel, Counter>,
     board: Board,
 }
 
@@ -49,6 +57,8 @@ impl Default for Metrics {
             refill: Family::default(),
             refilling: Gauge::default(),
             restoring: Gauge::default(),
+            cron_hpas: Family::default(),
+            cron_runs: Family::default(),
             board: Board::default(),
         }
     }
@@ -90,6 +100,16 @@ impl Metrics {
             "Objects whose bounds are still to be put back, on the leader while writes are restored",
             self.restoring.clone(),
         );
+        own.register(
+            "cron_hpas",
+            "CronHPAs in namespaces that have opted in, by whether their crons are followed; on the leader",
+            self.cron_hpas.clone(),
+        );
+        own.register(
+            "cron_runs",
+            "Runs of CronHPAs, by whether they were made or missed",
+            self.cron_runs.clone(),
+        );
         own.register_collector(Box::new(Targets(self.board.clone())));
     }
 
@@ -104,6 +124,23 @@ impl Metrics {
         let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         self.memory.set(gauge(memory));
         self.quarantined.set(gauge(quarantined));
+    }
+
+    pub(super) fn crons(&self, tally: &CronTally) {
+        let CronTally {
+            followed,
+            refused,
+            made,
+            missed,
+        } = *tally;
+        for (state, count) in [("followed", followed), ("refused", refused)] {
+            let gauge = self.cron_hpas.get_or_create(&StateLabel { state });
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
+        for (outcome, count) in [("made", made), ("missed", missed)] {
+            let runs = self.cron_runs.get_or_create(&OutcomeLabel { outcome });
+            runs.inc_by(count);
+        }
     }
 
     pub(super) fn restoring(&self, left: usize) {

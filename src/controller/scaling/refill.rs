@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jiff::SignedDuration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +27,9 @@ const SIGNALS: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
 /// A source of the past.
 #[async_trait]
 pub trait Past: Send + Sync {
+    /// How long after a time its load is known: that of a rate is the mean of a window around it.
+    fn lag(&self, signal: &Signal) -> SignedDuration;
+
     /// The load of the workloads of some namespaces at each time of `grid`; `None` where this signal
     /// is not measured.
     async fn sums(
@@ -38,18 +42,28 @@ pub trait Past: Send + Sync {
 
 #[async_trait]
 impl Past for PrometheusSource {
+    fn lag(&self, signal: &Signal) -> SignedDuration {
+        let resource = resource_of(signal);
+        resource.map_or(SignedDuration::ZERO, |resource| Self::lag(self, resource))
+    }
+
     async fn sums(
         &self,
         signal: &Signal,
         namespaces: &[&str],
         grid: Grid,
     ) -> Option<Result<WorkloadSums, MetricsError>> {
-        let resource = match signal {
-            Signal::Resource(ResourceName::Cpu) => Resource::Cpu,
-            Signal::Resource(ResourceName::Memory) => Resource::Memory,
-            _ => return None,
-        };
+        let resource = resource_of(signal)?;
         self.workload_sums(resource, namespaces, grid).await
+    }
+}
+
+/// The resource of a signal whose past is known.
+const fn resource_of(signal: &Signal) -> Option<Resource> {
+    match signal {
+        Signal::Resource(ResourceName::Cpu) => Some(Resource::Cpu),
+        Signal::Resource(ResourceName::Memory) => Some(Resource::Memory),
+        _ => None,
     }
 }
 
@@ -127,7 +141,8 @@ impl Refill {
         let names: Vec<&str> = namespaces.keys().map(|name| &**name).collect();
         for resolution in Resolution::ALL {
             for signal in SIGNALS {
-                let mut rest = Rest::before(self.clock.now(), resolution);
+                let known = self.clock.now() - self.past.lag(&signal);
+                let mut rest = Rest::before(known, resolution);
                 while let Some(slots) = rest.newest(self.pace.points()) {
                     let sums = match self.ask(&names, &signal, slots).await {
                         Asking::Answered(sums) => sums,
@@ -235,10 +250,17 @@ mod tests {
         asked: Mutex<Vec<(Signal, Grid)>>,
     }
 
+    /// Half of a window.
+    const LAG: SignedDuration = SignedDuration::from_secs(60);
+
     type Answer = Option<Result<WorkloadSums, MetricsError>>;
 
     #[async_trait]
     impl<F: Fn(usize, &Signal, Grid) -> Answer + Send + Sync> Past for Fake<F> {
+        fn lag(&self, _: &Signal) -> SignedDuration {
+            LAG
+        }
+
         async fn sums(&self, signal: &Signal, namespaces: &[&str], grid: Grid) -> Answer {
             assert_eq!(namespaces, ["shop"]);
             let number = {
@@ -303,6 +325,8 @@ mod tests {
                 for pair in grids.windows(2) {
                     assert_eq!(pair[1].last() + resolution.step(), pair[0].first);
                 }
+                let known = grids[0].last() + resolution.step() / 2;
+                assert!(known <= clock::now() - LAG, "{known}");
                 let middle = i128::from(grids[0].first.as_millisecond());
                 let step = resolution.step().as_millis();
                 assert_eq!(middle % step, step / 2);

@@ -7,7 +7,8 @@ use arc_swap::ArcSwapOption;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::metrics::Round;
-use evenkeel_core::placement::usage::UsageSample;
+use evenkeel_core::placement::usage::{Span, UsageSample};
+use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::hpa::Readings;
 use evenkeel_core::scaling::observation::{Observation, Samples as SignalSamples, SourceReading};
 use evenkeel_core::scaling::pod::{PodFacts, Requests};
@@ -25,18 +26,11 @@ pub struct Sample {
     usage: Arc<UsageSample>,
     /// When the round was asked for.
     pub(super) at: Timestamp,
-    /// The newest measurement of each resource: Pods' measurements carry no time of their own.
+    /// The newest measurement of each resource, for Pods whose measurements carry no time of their own.
     newest: Resources<Span>,
     /// When the Pods' answer of each resource was asked for; earlier than the round where the query
     /// is slower than a round.
     asked: Resources<Timestamp>,
-}
-
-/// The time span of a measurement.
-#[derive(Debug, Clone, Copy)]
-struct Span {
-    end: Timestamp,
-    window: SignedDuration,
 }
 
 impl Samples {
@@ -60,16 +54,9 @@ impl Sample {
             let measured = usage.nodes[resource].values();
             let newest = measured.max_by_key(|measurement| measurement.at);
             let asked = asked[resource];
-            newest.map_or(
-                Span {
-                    end: asked,
-                    window: SignedDuration::ZERO,
-                },
-                |newest| Span {
-                    end: newest.at.min(asked),
-                    window: newest.window,
-                },
-            )
+            newest.map_or(Span::new(asked, SignedDuration::ZERO), |newest| {
+                Span::new(newest.at.min(asked), newest.window)
+            })
         });
         Self {
             usage,
@@ -90,6 +77,7 @@ impl Sample {
         &self,
         namespace: &str,
         pods: &'a [Arc<PodFacts>],
+        carriers: &'a Carriers,
         signals: impl Iterator<Item = &'a Signal>,
     ) -> Observation<'a> {
         let readings = signals.filter_map(|signal| {
@@ -105,13 +93,13 @@ impl Sample {
         });
         Observation {
             pods,
+            carriers,
             readings: readings.collect(),
         }
     }
 
-    /// The measurements of the Pods of a target as the HPA's algorithm reads them, of the resources whose
-    /// measurement is no older than `max_age` at `now`. One that is older tells nothing of now, and is
-    /// as good as an API that does not answer.
+    /// The measurements of the Pods of a target as the HPA's algorithm reads them. One that is older
+    /// than `max_age` at `now` tells nothing of now; where all are, it is as an API that does not answer.
     pub(super) fn readings(
         &self,
         namespace: &str,
@@ -119,39 +107,24 @@ impl Sample {
         now: Timestamp,
         max_age: SignedDuration,
     ) -> Readings {
-        let is_fresh = |resource| {
-            let age = now.duration_since(self.newest[resource].end);
+        let is_fresh = |one: &Measurement| {
+            let age = now.duration_since(one.timestamp);
             age <= max_age && -age <= max_age
         };
-        let fresh: Vec<_> = REACTED_TO
-            .into_iter()
-            .filter(|(resource, _)| is_fresh(*resource))
-            .collect();
-        let measured = |pod: &Arc<PodFacts>| {
-            let usage: Requests = fresh
-                .iter()
-                .filter_map(|(resource, name)| {
-                    let amount = self.usage.of_pod(namespace, &pod.name, *resource)?;
-                    Some((name.clone(), thousandths(*resource, amount)))
-                })
-                .collect();
-            // Cpu comes first: only of its window it matters how long before it a Pod was ready.
-            let (resource, _) = fresh.first()?;
-            let Span { end, window } = self.newest[*resource];
-            (!usage.is_empty()).then(|| PodMetrics {
-                pod: pod.name.clone(),
-                timestamp: end,
-                window,
-                containers: vec![ContainerMetrics {
-                    name: String::new(),
-                    usage,
-                }],
-            })
-        };
-        let resource = if fresh.is_empty() {
+        let mut is_stale = false;
+        let metrics = pods.iter().filter_map(|pod| {
+            let measured = REACTED_TO.iter().filter_map(|(resource, name)| {
+                let measured = self.measurement(namespace, &pod.name, *resource)?;
+                is_stale |= !is_fresh(&measured);
+                is_fresh(&measured).then(|| (name.clone(), measured))
+            });
+            pod_metrics(&pod.name, measured)
+        });
+        let metrics: Vec<_> = metrics.collect();
+        let resource = if metrics.is_empty() && is_stale {
             Err("the newest measurement is too old".to_owned())
         } else {
-            Ok(pods.iter().filter_map(measured).collect())
+            Ok(metrics)
         };
         Readings {
             resource,
@@ -161,10 +134,15 @@ impl Sample {
 
     fn measurement(&self, namespace: &str, pod: &str, resource: Resource) -> Option<Measurement> {
         let amount = self.usage.of_pod(namespace, pod, resource)?;
-        let Span { end, window } = self.newest[resource];
+        let general = self.newest[resource];
+        let own = self.usage.span_of_pod(namespace, pod);
         Some(Measurement {
-            timestamp: end,
-            window,
+            // No answer tells of a time after it was asked for.
+            timestamp: own.unwrap_or(general).end().min(self.asked[resource]),
+            window: match (resource, own) {
+                (Resource::Memory | Resource::Disk, _) | (_, None) => general.window(),
+                (_, Some(own)) => own.window(),
+            },
             value: thousandths(resource, amount),
         })
     }
@@ -178,6 +156,26 @@ const REACTED_TO: [(Resource, ResourceName); 2] = [
     (Resource::Cpu, ResourceName::Cpu),
     (Resource::Memory, ResourceName::Memory),
 ];
+
+/// What is measured of a Pod, as a metrics API returns it. Cpu comes first: only of its window it
+/// matters how long before it the Pod was ready.
+fn pod_metrics(
+    pod: &str,
+    mut measured: impl Iterator<Item = (ResourceName, Measurement)>,
+) -> Option<PodMetrics> {
+    let (name, first) = measured.next()?;
+    let rest = measured.map(|(name, one)| (name, one.value));
+    let usage: Requests = std::iter::once((name, first.value)).chain(rest).collect();
+    Some(PodMetrics {
+        pod: pod.to_owned(),
+        timestamp: first.timestamp,
+        window: first.window,
+        containers: vec![ContainerMetrics {
+            name: String::new(),
+            usage,
+        }],
+    })
+}
 
 /// The readings where there is no round of measurements.
 pub(super) fn unmeasured() -> Readings {
@@ -265,12 +263,13 @@ mod tests {
         let pods = [pod("web-0"), pod("web-1")];
         let queue = Signal::PromQl("queue".to_owned());
         let signals = [Signal::CPU, Signal::MEMORY, queue.clone()];
-        let observation = sample.observe("shop", &pods, signals.iter());
+        let carriers = Carriers::default();
+        let observation = sample.observe("shop", &pods, &carriers, signals.iter());
         let cpu = observation.load(&Signal::CPU).unwrap();
-        assert!((cpu.value - 750.0).abs() < 1e-9);
-        assert_eq!((cpu.measured, cpu.window), (at(90), window));
+        assert!((cpu.load.sum - 750.0).abs() < 1e-9);
+        assert_eq!((cpu.at, cpu.measured, cpu.window), (at(75), at(90), window));
         let memory = observation.load(&Signal::MEMORY).unwrap();
-        assert!((memory.value - 5120.0).abs() < 1e-9);
+        assert!((memory.load.sum - 5120.0).abs() < 1e-9);
         assert_eq!(memory.measured, at(100), "no node was measured");
 
         let mut late = Round {
@@ -281,7 +280,7 @@ mod tests {
         late.pods_as_of[Resource::Memory] = Some(at(75));
         samples.put(&late, at(100));
         let observation = samples.newest().unwrap();
-        let observation = observation.observe("shop", &pods, signals.iter());
+        let observation = observation.observe("shop", &pods, &carriers, signals.iter());
         let measured = |signal| observation.load(signal).unwrap().measured;
         assert_eq!(
             (measured(&Signal::CPU), measured(&Signal::MEMORY)),
@@ -289,5 +288,34 @@ mod tests {
             "the Pods' answers are older than the nodes'"
         );
         assert_eq!(observation.load(&queue), None);
+    }
+
+    #[test]
+    fn a_source_that_dates_each_pod_is_believed() {
+        let mut used = Resources::default();
+        used[Resource::Cpu] = Some(Amount::new(250));
+        used[Resource::Memory] = Some(Amount::new(4096));
+        let mut usage = UsageSample::default();
+        for (name, end) in [("web-0", 95), ("web-1", 85)] {
+            let name = PodName::new("shop", name);
+            usage.insert_pod(&name, &used);
+            usage.insert_pod_span(&name, Span::new(at(end), SignedDuration::from_secs(20)));
+        }
+        let samples = Samples::default();
+        let round = Round {
+            usage: Arc::new(usage),
+            ..Round::default()
+        };
+        samples.put(&round, at(100));
+        let (sample, carriers) = (samples.newest().unwrap(), Carriers::default());
+        let pods = [pod("web-0"), pod("web-1")];
+        let signals = [Signal::CPU, Signal::MEMORY];
+        let observation = sample.observe("shop", &pods, &carriers, signals.iter());
+        let times = |signal| {
+            let load = observation.load(signal).unwrap();
+            (load.at, load.measured, load.window.as_secs())
+        };
+        assert_eq!(times(&Signal::CPU), (at(80), at(95), 20));
+        assert_eq!(times(&Signal::MEMORY), (at(90), at(95), 0), "it is a gauge");
     }
 }

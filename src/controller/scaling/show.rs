@@ -12,7 +12,7 @@ use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
 use evenkeel_kubernetes::plan::scaling::owner::Owner;
 use evenkeel_kubernetes::plan::scaling::refill::RefillState;
 use evenkeel_kubernetes::plan::scaling::sink::status_of;
-use evenkeel_kubernetes::plan::scaling::status::TargetStatus as PlannedStatus;
+use evenkeel_kubernetes::plan::scaling::status::{HorizonParts, TargetStatus as PlannedStatus};
 use evenkeel_kubernetes::plan::scaling::{Observed, Resolved};
 
 /// One target at one tick.
@@ -61,7 +61,8 @@ pub(super) fn shown(picture: &Picture<'_>) -> Option<TargetStatus> {
             .and_then(|decision| decision.limited_by.map(LimitedBy::reason))
             .map(Word::from),
         reason: decision.map_or_else(|| refusal(resolved), |decision| decision.reason.clone()),
-        horizon_seconds: report.map(|report| report.horizon.as_secs()),
+        horizon_seconds: report.map(|report| report.horizon.total().as_secs()),
+        horizon_parts: report.map(|report| HorizonParts::of(&report.horizon)),
         grounds: decision
             .map_or(Grounds::Nothing, |decision| decision.grounds)
             .as_str()
@@ -94,12 +95,15 @@ fn refusal(resolved: &Resolved) -> String {
 }
 
 fn shown_load(load: &LoadReport, report: &TickReport, now: Timestamp) -> LoadStatus {
-    let at = now.checked_add(report.horizon).unwrap_or(Timestamp::MAX);
+    let at = now
+        .checked_add(report.horizon.ahead())
+        .unwrap_or(Timestamp::MAX);
     LoadStatus {
         resource: load.signal.to_string().into(),
         unit: LoadUnit::of(&load.signal).as_str().into(),
         now: load.now,
         measured_at: load.measured,
+        estimate: load.estimate.map(|estimate| estimate.sum),
         request: load.capacity.request(),
         target: load.capacity.target(),
         forecast: load.model.and_then(|model| {

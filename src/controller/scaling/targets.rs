@@ -4,6 +4,7 @@
 //! second. What is forgotten with a target is forgotten for good: one that comes back starts anew.
 
 mod answers;
+mod crons;
 mod isolated;
 mod key;
 mod state;
@@ -14,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
+use self::crons::{CronMemories, Crons};
 use self::key::{Key, Seen};
 use self::state::TargetState;
 use self::ticking::{TickingTarget, decisions, key_of};
@@ -35,6 +37,7 @@ const TOGETHER: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Targets {
     states: HashMap<Key, Box<TargetState>>,
+    crons: CronMemories,
     tick: u64,
 }
 
@@ -44,13 +47,19 @@ impl Targets {
         self.tick += 1;
         let mut ticked = Ticked::default();
         let conflicts = conflicts(observed);
-        let together = observed.chunks(TOGETHER).zip(conflicts.chunks(TOGETHER));
-        for (observed, conflicts) in together {
-            let targets = observed.iter().zip(conflicts).map(|(observed, &conflict)| {
-                let key = Key::of(observed);
+        let seen = observed.iter().zip(&conflicts).enumerate();
+        let seen = seen.map(|(place, (observed, &conflict))| Seen {
+            observed,
+            place,
+            conflict,
+        });
+        let seen: Vec<_> = seen.collect();
+        let mut crons = Crons::new(observed, &conflicts, tick, &mut self.crons);
+        for together in seen.chunks(TOGETHER) {
+            let targets = together.iter().map(|&seen| {
+                let key = Key::of(seen.observed);
                 let mut state = self.states.remove(&key).unwrap_or_default();
                 state.tick = self.tick;
-                let seen = Seen { observed, conflict };
                 TickingTarget::begin(key, state, seen, tick, &mut ticked.past)
             });
             let mut targets: Vec<_> = targets.collect();
@@ -60,11 +69,12 @@ impl Targets {
                 Vec::new()
             };
             for (target, report) in targets.iter_mut().zip(reports) {
-                target.tell(report, tick, &mut ticked);
+                target.tell(report, tick, &mut crons, &mut ticked);
             }
             let states = targets.into_iter().map(|target| (target.key, target.state));
             self.states.extend(states);
         }
+        crons.refuse_the_others(tick, &mut ticked);
         take_turns(&mut ticked.writes, self.tick);
         let newest = self.tick;
         self.states.retain(|_, state| state.tick == newest);

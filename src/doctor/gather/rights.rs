@@ -41,11 +41,11 @@ fn rights(access: Access, own: &str) -> impl Iterator<Item = Right> {
         access.names.iter().copied().map(Some).collect()
     };
     names.into_iter().flat_map(move |name| {
-        let (namespace, resource) = (namespace.clone(), access.resource());
+        let namespace = namespace.clone();
         access.verbs.iter().map(move |verb| Right {
             account: access.identity.account().to_owned(),
             group: access.kind.group().to_owned(),
-            resource: resource.clone(),
+            resource: access.resource(),
             verb: (*verb).to_owned(),
             name: name.map(str::to_owned),
             namespace: namespace.clone(),
@@ -58,8 +58,8 @@ fn rights(access: Access, own: &str) -> impl Iterator<Item = Right> {
 
 async fn ask(reader: &Reader<'_>, right: Right) -> kube::Result<Right> {
     let (own, account) = (reader.namespace, &right.account);
-    let (resource, subresource) = match right.resource.split_once('/') {
-        Some((resource, subresource)) => (resource, Some(subresource.to_owned())),
+    let (resource, part) = match right.resource.split_once('/') {
+        Some((resource, part)) => (resource, Some(part.to_owned())),
         None => (right.resource.as_str(), None),
     };
     let review = SubjectAccessReview {
@@ -73,7 +73,7 @@ async fn ask(reader: &Reader<'_>, right: Right) -> kube::Result<Right> {
             resource_attributes: Some(ResourceAttributes {
                 group: Some(right.group.clone()),
                 resource: Some(resource.to_owned()),
-                subresource,
+                subresource: part,
                 verb: Some(right.verb.clone()),
                 name: right.name.clone(),
                 namespace: right.namespace.clone(),

@@ -20,6 +20,14 @@ impl Grid {
         self.first.checked_add(length).unwrap_or(Timestamp::MAX)
     }
 
+    /// The same grid so much later.
+    pub(super) fn later(self, by: SignedDuration) -> Self {
+        Self {
+            first: self.first.checked_add(by).unwrap_or(Timestamp::MAX),
+            ..self
+        }
+    }
+
     /// The time that a point of the answer was asked for; it may be off by rounding.
     pub(super) fn time(&self, seconds: f64) -> Option<Timestamp> {
         let since = SignedDuration::try_from_secs_f64(seconds).ok()?;

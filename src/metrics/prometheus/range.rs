@@ -4,10 +4,14 @@
 //! name: `NAME-HASH-SUFFIX` of a Deployment, in the alphabet that Kubernetes makes such endings of,
 //! and `NAME-ORDINAL` of a StatefulSet. The sums are made by Prometheus, over the same queries that
 //! rounds ask; what belongs to no workload of the wanted namespaces is one series a namespace.
+//!
+//! Nobody tells whether a Pod was ready then, or warmed up. So a workload has no sum at a time at which
+//! one of its Pods was not measured two rate windows before; a Pod that is gone counts as long as its
+//! rate does, so that no load is missing where one ends. A rate counts for the centre of its window.
 
 use std::collections::hash_map::{Entry, HashMap};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::answer::{self, Point};
 use super::grid::Grid;
@@ -38,6 +42,17 @@ pub struct WorkloadSums {
     pub dropped: Dropped,
 }
 
+impl WorkloadSums {
+    /// The same sums for times that are earlier.
+    fn earlier(mut self, by: SignedDuration) -> Self {
+        let points = self.sums.values_mut().flatten();
+        for (at, _) in points {
+            *at = at.checked_sub(by).unwrap_or(Timestamp::MIN);
+        }
+        self
+    }
+}
+
 /// The endings of a Deployment's Pods: the hash of the template, a number of 32 bits written in the
 /// alphabet, and five random characters. Below six digits there is no such number in ten thousand,
 /// and a DaemonSet's or Job's name ends like that more often.
@@ -47,9 +62,20 @@ const STATEFUL_SET: &str = "-[0-9]+";
 /// Namespaces that a query names; of more it asks for all.
 const NAMED: usize = 50;
 
-/// The query for the sums by workload of what `pods` gives by Pod, in some namespaces.
+/// The query for the sums by workload of what `pods` gives by Pod, in some namespaces, at the times at
+/// which all Pods had been measured two windows before.
 #[must_use]
-pub fn by_workload(pods: &str, namespaces: &[&str]) -> String {
+pub fn settled_by_workload(pods: &str, namespaces: &[&str], window: SignedDuration) -> String {
+    let ago = (window * 2).as_millis();
+    let new = format!(
+        "({pods} unless on (namespace, pod) last_over_time(({pods})[1s:1s] offset {ago}ms))"
+    );
+    let (all, new) = (by_workload(pods, namespaces), by_workload(&new, namespaces));
+    format!("{all} unless on (namespace, workload) {new}")
+}
+
+/// The query for the sums by workload of what `pods` gives by Pod, in some namespaces.
+fn by_workload(pods: &str, namespaces: &[&str]) -> String {
     let within = if namespaces.len() > NAMED {
         "[^/]+".to_owned()
     } else {
@@ -80,10 +106,17 @@ impl PrometheusSource {
         grid: Grid,
     ) -> Option<Result<WorkloadSums, MetricsError>> {
         let pods = self.text(Query::Pod(resource))?;
-        Some(
-            self.sums(&by_workload(pods, namespaces), resource, grid)
-                .await,
-        )
+        let query = settled_by_workload(pods, namespaces, self.window());
+        Some(self.sums(&query, resource, grid).await)
+    }
+
+    /// How far back from its time a measurement speaks: half of the window of a rate.
+    #[must_use]
+    pub fn lag(&self, resource: Resource) -> SignedDuration {
+        match resource {
+            Resource::Cpu | Resource::NetworkIo | Resource::DiskIo => self.window() / 2,
+            Resource::Memory | Resource::Disk => SignedDuration::ZERO,
+        }
     }
 
     async fn sums(
@@ -93,11 +126,15 @@ impl PrometheusSource {
         grid: Grid,
     ) -> Result<WorkloadSums, MetricsError> {
         let session = self.client.session().await?;
-        let body = session.query_range(promql, &grid).await?;
+        let lag = self.lag(resource);
+        let asked = grid.later(lag);
+        let body = session.query_range(promql, &asked).await?;
         // Some megabytes of JSON would hold up the requests that share this thread.
-        tokio::task::spawn_blocking(move || read(&body, resource, &grid))
-            .await
-            .unwrap_or(Err(MetricsError::Aborted))
+        tokio::task::spawn_blocking(move || {
+            read(&body, resource, &asked).map(|sums| sums.earlier(lag))
+        })
+        .await
+        .unwrap_or(Err(MetricsError::Aborted))
     }
 }
 
@@ -157,8 +194,6 @@ fn take(point: Point, resource: Resource, grid: &Grid) -> Result<(Timestamp, f64
 
 #[cfg(test)]
 mod tests {
-    use jiff::SignedDuration;
-
     use super::*;
 
     fn second(second: i64) -> Timestamp {
@@ -232,6 +267,18 @@ mod tests {
         assert_eq!(query.matches('(').count(), query.matches(')').count());
         let many = vec!["n"; NAMED + 1];
         assert!(by_workload("x", &many).contains("([^/]+)/"));
+    }
+
+    #[test]
+    fn a_time_at_which_a_pod_is_new_has_no_sum() {
+        let query = settled_by_workload("pods", &["a"], SignedDuration::from_secs(120));
+        let (all, new) = query
+            .split_once(" unless on (namespace, workload) ")
+            .unwrap();
+        assert_eq!(all, by_workload("pods", &["a"]));
+        let pods =
+            "(pods unless on (namespace, pod) last_over_time((pods)[1s:1s] offset 240000ms))";
+        assert_eq!(new, by_workload(pods, &["a"]));
     }
 
     #[test]

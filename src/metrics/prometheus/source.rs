@@ -61,6 +61,11 @@ impl PrometheusSource {
         }
     }
 
+    /// The span that rates are taken over.
+    pub(super) fn window(&self) -> jiff::SignedDuration {
+        self.reader.window
+    }
+
     /// The text of a query; `None` where a round does not ask it.
     pub(super) fn text(&self, query: Query) -> Option<&str> {
         let at = self.queries.iter().position(|asked| *asked == query)?;

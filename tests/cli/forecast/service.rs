@@ -47,6 +47,7 @@ fn web() -> TargetStatus {
         limited_by: None,
         reason: "forecast 4.6 cores in 75 s".to_owned(),
         horizon_seconds: Some(HORIZON),
+        horizon_parts: None,
         grounds: "forecast".into(),
         refill: RefillState::Done,
         loads: vec![cpu()],
@@ -64,6 +65,7 @@ fn cpu() -> LoadStatus {
         unit: "millicores".into(),
         now: Some(4300.0),
         measured_at: Some(at(110)),
+        estimate: None,
         request: 500.0,
         target: 0.6,
         forecast: Some(LoadForecast {

@@ -137,7 +137,7 @@ fn series_that_are_there_twice_blind_nobody_and_count_once() {
 }
 
 #[test]
-fn a_pod_whose_counters_began_anew_counts_as_the_others_do() {
+fn a_pod_whose_counters_began_anew_moves_no_floor() {
     with_world(async |world| {
         let _controllers = world.controllers().await;
         let _service = world.serve(&[]).await;
@@ -147,7 +147,7 @@ fn a_pod_whose_counters_began_anew_counts_as_the_others_do() {
 }
 
 #[test]
-fn of_more_than_half_of_the_pods_nobody_guesses() {
+fn where_no_pod_is_measured_nobody_guesses() {
     blinded_by(&[Fault::Reset(100)]);
 }
 

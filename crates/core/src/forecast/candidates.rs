@@ -34,7 +34,7 @@ pub(crate) struct Candidates {
     unscored: Option<Observation>,
 }
 
-/// An observation of the step at `origin`.
+/// An observation of the step at `origin`, as far as models are judged by it.
 #[derive(Debug, Clone, Copy)]
 struct Observation {
     origin: Timestamp,
@@ -135,7 +135,7 @@ impl Candidates {
         }
         self.unscored = Some(Observation {
             origin: context.origin,
-            value,
+            value: value.filter(|_| context.is_judged()),
         });
     }
 

@@ -27,6 +27,13 @@ pub struct Shared {
 }
 
 impl Context<'_> {
+    /// False where the load at the origin was uncertain (see [`History::bridge`]): models follow such a
+    /// step, and are not judged by it.
+    #[must_use]
+    pub(super) fn is_judged(&self) -> bool {
+        !self.history.is_uncertain(self.origin)
+    }
+
     /// The time of the step `ahead` steps after the origin; `None` beyond [`Timestamp::MAX`].
     #[must_use]
     pub(super) fn time_of(&self, ahead: usize) -> Option<Timestamp> {

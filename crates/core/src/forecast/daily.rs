@@ -41,7 +41,7 @@ impl Model for DailySeasonalNaive {
     }
 
     fn observe(&mut self, observation: Option<f64>, context: &Context<'_>) {
-        if let Some(value) = observation {
+        if let Some(value) = observation.filter(|_| context.is_judged()) {
             self.widths.score(value);
         }
         let mut known = true;

@@ -108,6 +108,15 @@ impl SampleError {
     }
 }
 
+/// The time between two measurements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Between {
+    /// It lies in the windows of the measurements.
+    Seen,
+    /// There was load, of a size that is not known for certain.
+    Uncertain,
+}
+
 /// The past of one load.
 #[derive(Debug, Clone)]
 pub struct History {
@@ -143,6 +152,60 @@ impl History {
         let minute = Resolution::Minute.slot(at);
         self.summarise(minute, Resolution::Minute, Resolution::FiveMinutes);
         Ok(())
+    }
+
+    /// Lays the 15-second slots between two measurements on the line between them, as far as they are
+    /// gaps and the ring holds both.
+    pub fn bridge(&mut self, from: Timestamp, to: Timestamp, between: Between) {
+        let (first, last) = (Resolution::Fine.slot(from), Resolution::Fine.slot(to));
+        let held = |slot| self.get(Resolution::Fine, slot);
+        let Some((before, after)) = held(first).zip(held(last)) else {
+            return;
+        };
+        let distance = |slots: i64| Amount::new(slots.unsigned_abs()).as_f64();
+        for slot in first + 1..last {
+            let share = distance(slot - first) / distance(last - first);
+            let value = narrowed(before * (1.0 - share) + after * share);
+            let held = &mut self.values[Resolution::Fine.place(slot)];
+            if let Some(value) = value.filter(|_| held.is_nan()) {
+                *held = match between {
+                    Between::Seen => value.abs(),
+                    Between::Uncertain => -value.abs(),
+                };
+            }
+        }
+        let minutes = Resolution::Minute.of_fine(first)..=Resolution::Minute.of_fine(last);
+        for minute in minutes {
+            let start = minute * Resolution::Minute.seconds() / Resolution::Fine.seconds();
+            self.summarise(start, Resolution::Fine, Resolution::Minute);
+            self.summarise(minute, Resolution::Minute, Resolution::FiveMinutes);
+        }
+    }
+
+    /// Bridges the gaps of the 15-second ring that are no longer than this, as of uncertain load.
+    pub fn bridge_gaps(&mut self, longest: SignedDuration) {
+        let Some(newest) = self.newest else { return };
+        let slots = newest - Resolution::Fine.slots() + 1..=newest;
+        let held = slots.filter(|&slot| self.get(Resolution::Fine, slot).is_some());
+        let held: Vec<i64> = held.collect();
+        let time = |slot: i64| Timestamp::from_second(slot * Resolution::Fine.seconds()).ok();
+        for (from, to) in held
+            .windows(2)
+            .filter_map(|pair| Some((time(pair[0])?, time(pair[1])?)))
+        {
+            let gap = to.duration_since(from);
+            if gap > Resolution::Fine.step() && gap <= longest {
+                self.bridge(from, to, Between::Uncertain);
+            }
+        }
+    }
+
+    /// True for a time that lies on the line between two measurements, where the load was uncertain.
+    #[must_use]
+    pub fn is_uncertain(&self, time: Timestamp) -> bool {
+        let slot = Resolution::Fine.slot(time);
+        let is_held = self.get(Resolution::Fine, slot).is_some();
+        is_held && self.values[Resolution::Fine.place(slot)].is_sign_negative()
     }
 
     /// Takes a value of the past from elsewhere, such as a database; a value that has been measured
@@ -204,7 +267,7 @@ impl History {
         let newest = resolution.of_fine(self.newest?);
         let value = self.values[resolution.place(slot)];
         let held = slot <= newest && slot > newest - resolution.slots();
-        (held && !value.is_nan()).then(|| f64::from(value))
+        (held && !value.is_nan()).then(|| f64::from(value.abs()))
     }
 
     /// Moves the rings on to hold `slot`, where it is not in them yet.
@@ -293,7 +356,8 @@ impl History {
 
 fn load(value: f64) -> Result<f32, SampleError> {
     let load = narrowed(value).filter(|value| *value >= 0.0);
-    load.ok_or(SampleError::NotALoad)
+    // There is a 0 with a sign.
+    load.map(f32::abs).ok_or(SampleError::NotALoad)
 }
 
 #[cfg(test)]
@@ -421,6 +485,40 @@ mod tests {
             known(&history, Resolution::Fine),
             [(3000, 7.0), (3600, 240.0), (3615, 241.0)]
         );
+    }
+
+    #[test]
+    fn a_bridge_lies_on_the_line_and_gives_way_to_what_is_measured() {
+        let mut history = filled([3600, 3660, 3750]);
+        history.bridge(at(3600), at(3660), Between::Seen);
+        history.bridge(at(3660), at(3750), Between::Uncertain);
+        let series = history.series(Resolution::Fine).unwrap();
+        let values: Vec<_> = (240..=250).map(f64::from).collect();
+        assert_eq!(series.usable().values, values);
+        let uncertain = |history: &History| {
+            let slots = (0..=10).filter(|slot| history.is_uncertain(at(3600 + slot * 15)));
+            slots.collect::<Vec<_>>()
+        };
+        assert_eq!(uncertain(&history), [5, 6, 7, 8, 9]);
+        assert_eq!(
+            known(&history, Resolution::Minute),
+            [(3600, 241.5), (3660, 245.5)]
+        );
+        history.insert(at(3630), 0.0, at(3750)).unwrap();
+        assert_eq!(history.value(at(3630)), Some(0.0));
+        history.insert(at(3690), 246.0, at(3750)).unwrap();
+        assert_eq!(uncertain(&history), [5, 7, 8, 9]);
+        let refilled = history.refill(Resolution::Fine, at(3615), 9.0, at(3750));
+        assert_eq!(refilled, Ok(false));
+        let mut gaps = filled([3600, 3630, 3900]);
+        gaps.bridge_gaps(SignedDuration::from_mins(4));
+        assert_eq!(uncertain(&gaps), [1]);
+        gaps.bridge_gaps(SignedDuration::from_mins(5));
+        assert_eq!(gaps.value(at(3765)), Some(251.0));
+        // From what the ring does not hold there is no line.
+        let mut other = filled([3600]);
+        other.bridge(at(3000), at(3600), Between::Seen);
+        assert_eq!(known(&other, Resolution::Fine), [(3600, 240.0)]);
     }
 
     #[test]

@@ -54,11 +54,13 @@ impl<M: PointModel> Model for Rolling<M> {
         M::NAME
     }
 
-    fn observe(&mut self, observation: Option<f64>, _: &Context<'_>) {
+    fn observe(&mut self, observation: Option<f64>, context: &Context<'_>) {
         match self.filler.accept(observation) {
             Arrival::Values(filling, value) => {
                 filling.for_each(|filled| self.learn(filled));
-                self.widths.score(value);
+                if context.is_judged() {
+                    self.widths.score(value);
+                }
                 self.learn(value);
             }
             Arrival::Restart => {

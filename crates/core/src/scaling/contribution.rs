@@ -96,6 +96,20 @@ impl Contribution {
         }
     }
 
+    /// The least of `min` replicas by a schedule, until `until`, in place of that of the `user`, whose
+    /// most is raised where it is smaller.
+    #[must_use]
+    pub fn of_cron(who: Contributor, min: i32, user: ObjectBounds, until: Timestamp) -> Self {
+        Self {
+            priority: who.default_priority(),
+            who,
+            min: Some(min),
+            max: Some(min).filter(|min| *min > user.max),
+            replicas: None,
+            until,
+        }
+    }
+
     /// True where everything that it asks for is a count of replicas.
     #[must_use]
     pub fn makes_sense(&self) -> bool {

@@ -108,7 +108,11 @@ impl Tick<'_> {
         let blind = self.blind(proposal);
         let mut grounds = Grounds::of(proposal.filter(|_| !blind));
         if input.reactive.is_none() && blind {
-            limited_by = Some(LimitedBy::MissingData);
+            limited_by = Some(if self.is_estimated() {
+                LimitedBy::EstimatedLoad
+            } else {
+                LimitedBy::MissingData
+            });
             grounds = Grounds::LastKnown;
         }
         let (replicas, limited_by) = self.bounded(wanted, limited_by);
@@ -233,6 +237,14 @@ impl Tick<'_> {
                 .iter()
                 .all(|load| load.fresh(now, self.policy.max_age).is_none()),
         }
+    }
+
+    /// True where a load that is forecast is estimated, since Pods that carry it are not measured for
+    /// it yet.
+    fn is_estimated(&self) -> bool {
+        let DecisionInput { now, loads, .. } = *self.input;
+        let mut forecast = loads.iter().filter(|load| load.is_forecast);
+        forecast.any(|load| load.is_estimated(now, self.policy.max_age))
     }
 
     /// True where the load of a signal is known as it is now.

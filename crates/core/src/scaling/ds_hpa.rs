@@ -10,6 +10,7 @@
 
 use jiff::Timestamp;
 
+use super::horizon;
 use super::hpa::Tolerances;
 use super::hpa_aware::PodCapacity;
 use super::input::{DecisionInput, Prediction, SignalLoad};
@@ -123,9 +124,7 @@ pub(super) fn propose(
     active: &mut Option<ActiveForecast>,
 ) -> Option<Proposal> {
     let now = input.now;
-    *active = active
-        .take()
-        .filter(|forecast| stands(forecast, policy, input));
+    *active = active.take().filter(|forecast| stands(forecast, input));
     let between = active.is_some();
     if !between || input.strategy == Strategy::Forecast {
         *active = forecast(policy, input).or(active.take());
@@ -135,7 +134,8 @@ pub(super) fn propose(
         basis: Basis::Forecast(forecast.clone()),
     });
     let reactive = (between || forecast.is_none()) && input.strategy == Strategy::DsHpa;
-    let loads = input.loads.iter().filter(|_| reactive);
+    let forecast_loads = input.loads.iter().filter(|load| load.is_forecast);
+    let loads = forecast_loads.filter(|_| reactive);
     let thresholds = loads.filter_map(|load| {
         load.fresh(now, policy.max_age)?;
         dynamic_threshold(load, input.current, policy.tolerances)
@@ -152,15 +152,15 @@ pub(super) fn propose(
 
 /// True while a forecast made earlier still holds: it is not due, and its model has not lost its
 /// trust since.
-fn stands(forecast: &ActiveForecast, policy: &Policy, input: &DecisionInput<'_>) -> bool {
+fn stands(forecast: &ActiveForecast, input: &DecisionInput<'_>) -> bool {
     let mut of_signal = input
         .loads
         .iter()
         .filter(|load| *load.signal == forecast.signal);
     let distrusted =
         of_signal.any(|load| load.prediction.is_some_and(|one| !one.trust.is_trusted()));
-    let from = forecast.until.checked_sub(policy.horizon);
-    let begun = from.is_ok_and(|from| from <= input.now);
+    // One that is due later than any horizon was made before the clock was set back.
+    let begun = forecast.until.duration_since(input.now) <= horizon::MOST;
     input.strategy != Strategy::Off && begun && input.now < forecast.until && !distrusted
 }
 
@@ -168,7 +168,7 @@ fn forecast(policy: &Policy, input: &DecisionInput<'_>) -> Option<ActiveForecast
     if input.strategy == Strategy::Off {
         return None;
     }
-    let until = input.now.checked_add(policy.horizon).ok()?;
+    let until = input.now.checked_add(input.ahead).ok()?;
     let counts = input.loads.iter().filter_map(|load| {
         let prediction = trusted(load, policy, input)?;
         let mean = prediction.forecast.at(until)?.mean;
@@ -215,19 +215,26 @@ fn dynamic_threshold(
 }
 
 /// The count that carries every load as it is now and the upper 95 % bound of its forecast; `None`
-/// unless scaling in ahead is allowed and each load has a fresh measurement and a trusted forecast.
+/// unless scaling in ahead is allowed and each load has a fresh measurement and, where it is one that
+/// is forecast, a trusted forecast.
 pub(super) fn early(policy: &Policy, input: &DecisionInput<'_>) -> Option<i32> {
     if policy.scale_down != ScaleDown::Early || input.strategy == Strategy::Off {
         return None;
     }
-    let until = input.now.checked_add(policy.horizon).ok()?;
+    let until = input.now.checked_add(input.ahead).ok()?;
+    if !input.loads.iter().any(|load| load.is_forecast) {
+        return None;
+    }
     let upper = input.loads.iter().map(|load| {
-        let prediction = trusted(load, policy, input)?;
-        let upper = highest(prediction.forecast, until)?;
         let used = load.fresh(input.now, policy.max_age)?;
         let now = load
             .capacity
             .reactive(input.current, used, policy.tolerances);
+        if !load.is_forecast {
+            return Some(now);
+        }
+        let prediction = trusted(load, policy, input)?;
+        let upper = highest(prediction.forecast, until)?;
         Some(load.capacity.desired_for_sum(upper).max(now))
     });
     upper.collect::<Option<Vec<_>>>()?.into_iter().max()

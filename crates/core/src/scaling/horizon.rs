@@ -1,6 +1,13 @@
-//! The horizon of a forecast: the time until a Pod that is asked for now would be ready.
+//! The horizon of a forecast: what passes between a load and the capacity for it.
+//!
+//! A measurement speaks of the centre of its rate window, which lies back by half the window and by
+//! its own age. From the decision on it, a Pod is ready once the floor is written, the HPA has looked,
+//! a node has room and the Pod has started. A forecast on that measurement has to reach over all of
+//! it.
 
 use jiff::SignedDuration;
+
+use super::hpa::Settings;
 
 /// The shortest horizon: below it a forecast is not worth its error.
 pub const LEAST: SignedDuration = SignedDuration::from_secs(60);
@@ -10,23 +17,113 @@ pub const LEAST: SignedDuration = SignedDuration::from_secs(60);
 /// and time for every target.
 pub const MOST: SignedDuration = SignedDuration::from_mins(15);
 
-/// The horizon of a target whose Pods took the times `start_to_ready`: their 90th percentile by
-/// nearest rank, plus one tick; at least 60 s, also without any times, and at most 15 minutes.
-#[must_use]
-pub fn horizon(start_to_ready: &mut [SignedDuration], tick: SignedDuration) -> SignedDuration {
-    start_to_ready.sort_unstable();
-    let rank = (start_to_ready.len() * 9).div_ceil(10);
-    let percentile = rank
-        .checked_sub(1)
-        .and_then(|index| start_to_ready.get(index));
-    percentile.map_or(LEAST, |&time| time.saturating_add(tick).clamp(LEAST, MOST))
+/// The number of Pods that the last scale-outs had: what waited for a node a while ago does so no
+/// more.
+const LAST_PODS: usize = 10;
+
+/// The wait that kube-scheduler needs by itself; what waits longer waits for a node.
+const SCHEDULING: SignedDuration = SignedDuration::from_secs(10);
+
+/// The start of one Pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StartTime {
+    /// From its creation until a node had it.
+    pub waited: SignedDuration,
+    /// From then until it was ready for the first time.
+    pub started: SignedDuration,
 }
 
-/// The number of steps that a forecast needs to reach the horizon from a measurement that may be as
-/// old as `max_age`.
+/// What has passed since the load that a measurement speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lag {
+    /// The age of measurements when they are taken, the largest of late.
+    pub age: SignedDuration,
+    /// Half of the rate window.
+    pub half_window: SignedDuration,
+}
+
+/// What passes from a decision until the Pods that it asks for are ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lead {
+    /// The time between two looks of the HPA.
+    pub sync: SignedDuration,
+    /// The time between two decisions.
+    pub tick: SignedDuration,
+    /// The time from a node to readiness, the 90th percentile of the target's Pods.
+    pub start_up: SignedDuration,
+    /// The wait for a node, where the last scale-outs waited for nodes; else zero.
+    pub node_start_up: SignedDuration,
+}
+
+/// The horizon of a target, in its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Horizon {
+    pub lag: Lag,
+    pub lead: Lead,
+}
+
+impl Lag {
+    /// The whole of it.
+    #[must_use]
+    pub const fn total(&self) -> SignedDuration {
+        self.age.saturating_add(self.half_window)
+    }
+}
+
+impl Lead {
+    /// The lead of a target that is decided on every `tick` and whose last Pods took the times
+    /// `starts`, the newest last. Percentiles are by nearest rank.
+    #[must_use]
+    pub fn of(starts: &[StartTime], tick: SignedDuration) -> Self {
+        let last = &starts[starts.len().saturating_sub(LAST_PODS)..];
+        let waited = percentile(last.iter().map(|start| start.waited));
+        Self {
+            sync: Settings::DEFAULT.sync_period,
+            tick,
+            start_up: percentile(starts.iter().map(|start| start.started)),
+            node_start_up: Some(waited)
+                .filter(|waited| *waited > SCHEDULING)
+                .unwrap_or_default(),
+        }
+    }
+
+    const fn total(&self) -> SignedDuration {
+        let starts = self.start_up.saturating_add(self.node_start_up);
+        starts.saturating_add(self.sync).saturating_add(self.tick)
+    }
+}
+
+impl Horizon {
+    /// From the load that was measured until there is capacity for it; at least 60 s and at most 15
+    /// minutes.
+    #[must_use]
+    pub fn total(&self) -> SignedDuration {
+        let total = self.lag.total().saturating_add(self.lead.total());
+        total.clamp(LEAST, MOST)
+    }
+
+    /// The part of it that is still to come at the time of a decision.
+    #[must_use]
+    pub fn ahead(&self) -> SignedDuration {
+        let ahead = self.total().saturating_sub(self.lag.total());
+        ahead.max(SignedDuration::ZERO)
+    }
+}
+
+/// The 90th percentile; zero of no times.
+fn percentile(times: impl Iterator<Item = SignedDuration>) -> SignedDuration {
+    let mut times: Vec<_> = times.collect();
+    times.sort_unstable();
+    let rank = (times.len() * 9).div_ceil(10);
+    let time = rank.checked_sub(1).and_then(|index| times.get(index));
+    time.copied().unwrap_or_default()
+}
+
+/// The number of steps that a forecast needs to reach over `distance` from a measurement that may be
+/// as old as `max_age`.
 #[must_use]
-pub fn steps(horizon: SignedDuration, max_age: SignedDuration, step: SignedDuration) -> usize {
-    let reach = horizon.saturating_add(max_age).as_secs().max(1);
+pub fn steps(distance: SignedDuration, max_age: SignedDuration, step: SignedDuration) -> usize {
+    let reach = distance.saturating_add(max_age).as_secs().max(1);
     let steps = (reach - 1) / step.as_secs().max(1) + 1;
     usize::try_from(steps).unwrap_or(usize::MAX)
 }
@@ -35,33 +132,67 @@ pub fn steps(horizon: SignedDuration, max_age: SignedDuration, step: SignedDurat
 mod tests {
     use super::*;
 
+    const SECONDS: fn(i64) -> SignedDuration = SignedDuration::from_secs;
+
     #[test]
     fn a_forecast_reaches_the_horizon_from_an_old_measurement() {
-        let seconds = SignedDuration::from_secs;
         for (horizon, max_age, expected) in [(60, 0, 4), (61, 0, 5), (75, 180, 17), (0, 0, 1)] {
-            let found = steps(seconds(horizon), seconds(max_age), seconds(15));
+            let found = steps(SECONDS(horizon), SECONDS(max_age), SECONDS(15));
             assert_eq!(found, expected, "{horizon} + {max_age}");
         }
     }
 
+    fn starts(times: impl IntoIterator<Item = (i64, i64)>) -> Vec<StartTime> {
+        let start = |(waited, started)| StartTime {
+            waited: SECONDS(waited),
+            started: SECONDS(started),
+        };
+        times.into_iter().map(start).collect()
+    }
+
     #[test]
-    fn the_slow_pods_decide() {
-        let tick = SignedDuration::from_secs(15);
-        for (seconds, expected) in [
-            (vec![], 60),
-            (vec![5], 60),
-            (vec![90], 105),
-            (vec![885], 900),
-            (vec![2 * 24 * 3600], 900),
-            (vec![i64::MAX], 900),
-            ((1..=10).map(|i| i * 10).collect(), 105),
-            ((1..=11).rev().map(|i| i * 10).collect(), 115),
+    fn the_slow_pods_decide_and_the_last_that_waited_for_a_node() {
+        for (times, start_up, node) in [
+            (vec![], 0, 0),
+            (vec![(1, 5)], 5, 0),
+            ((1..=10).map(|i| (0, i * 10)).collect(), 90, 0),
+            ((1..=11).rev().map(|i| (0, i * 10)).collect(), 100, 0),
+            (vec![(1, 20), (90, 20)], 20, 90),
+            // What waited has long been followed by others that did not.
+            ([vec![(90, 20)], vec![(2, 20); 10]].concat(), 20, 0),
+            ([vec![(2, 20); 20], vec![(90, 20); 2]].concat(), 20, 90),
+            ([vec![(2, 20); 20], vec![(90, 20); 1]].concat(), 20, 0),
         ] {
-            let mut times: Vec<_> = seconds
-                .iter()
-                .map(|&s| SignedDuration::from_secs(s))
-                .collect();
-            assert_eq!(horizon(&mut times, tick).as_secs(), expected, "{seconds:?}");
+            let lead = Lead::of(&starts(times.clone()), SECONDS(15));
+            let expected = Lead {
+                sync: SECONDS(15),
+                tick: SECONDS(15),
+                start_up: SECONDS(start_up),
+                node_start_up: SECONDS(node),
+            };
+            assert_eq!(lead, expected, "{times:?}");
+        }
+    }
+
+    #[test]
+    fn the_horizon_is_all_that_passes_between_load_and_capacity() {
+        for (age, half_window, start, total, ahead) in [
+            (0, 0, 0, 60, 60),
+            (15, 60, 20, 125, 50),
+            (15, 10, 0, 60, 35),
+            (20, 60, 3600, 900, 820),
+            (20, 60, i64::MAX, 900, 820),
+            (900, 60, 20, 900, 0),
+        ] {
+            let horizon = Horizon {
+                lag: Lag {
+                    age: SECONDS(age),
+                    half_window: SECONDS(half_window),
+                },
+                lead: Lead::of(&starts([(0, start)]), SECONDS(15)),
+            };
+            let found = (horizon.total().as_secs(), horizon.ahead().as_secs());
+            assert_eq!(found, (total, ahead), "{age} {half_window} {start}");
         }
     }
 }

@@ -16,6 +16,8 @@ pub struct DecisionInput<'a> {
     pub current: i32,
     /// The method that predicts the load.
     pub strategy: Strategy,
+    /// The time that is predicted ahead, for which a forecast also stands.
+    pub ahead: SignedDuration,
     /// The replicas that the load as it is now asks for, all rules of the HPA applied; `None` where
     /// its metrics are missing.
     pub reactive: Option<i32>,
@@ -36,13 +38,30 @@ pub struct SignalLoad<'a> {
     pub capacity: PodCapacity,
     /// The sums over the target's Pods at the steps of the series since its last gap, oldest first.
     pub recent: &'a [f64],
-    /// The time of the last measurement; `None` where there is none.
+    /// The time of the last measurement of a certain sum; `None` where there is none.
     pub measured: Option<Timestamp>,
+    /// The estimate of the load, where only that is known since.
+    pub estimate: Option<Estimate>,
+    /// True where the load is forecast, and not only reacted to.
+    pub is_forecast: bool,
     /// The forecast of the load, where a model made one.
     pub prediction: Option<Prediction<'a>>,
     /// The model that has too little history to forecast, where none can.
     pub lacking: Option<NotReady>,
 }
+
+/// A load of which it is known that it is about what it last was, or more.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The larger of what was measured and the last certain sum, in the base unit of the signal.
+    pub sum: f64,
+    /// The time of the measurement.
+    pub measured: Timestamp,
+}
+
+/// The longest time for which an estimate holds up what was decided on certain sums: a rollout that
+/// takes longer is no reason to keep replicas that nobody can tell are needed.
+const ESTIMATE_HOLDS: SignedDuration = SignedDuration::from_mins(15);
 
 /// The forecast of a load by the model in use, with the trust that the model has earned.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +80,17 @@ impl SignalLoad<'_> {
         let age = now.duration_since(self.measured?);
         let fresh = age <= max_age && -age <= max_age;
         self.recent.last().copied().filter(|_| fresh)
+    }
+
+    /// True where the load is not known any more as it is now, but is estimated. Such a load moves
+    /// nothing, up or down, for as long as that may be.
+    pub fn is_estimated(&self, now: Timestamp, max_age: SignedDuration) -> bool {
+        let Some((certain, estimate)) = self.measured.zip(self.estimate) else {
+            return false;
+        };
+        let age = now.duration_since(estimate.measured);
+        let holds = now.duration_since(certain) <= ESTIMATE_HOLDS;
+        self.fresh(now, max_age).is_none() && holds && age <= max_age && -age <= max_age
     }
 
     /// The age of the last measurement at `now`; negative for one from the future.

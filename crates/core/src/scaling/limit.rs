@@ -54,6 +54,8 @@ pub enum LimitedBy {
     },
     /// No fresh measurement of the load.
     MissingData,
+    /// The load is estimated, since Pods that carry it are not measured for it yet.
+    EstimatedLoad,
 }
 
 impl LimitedBy {
@@ -71,6 +73,7 @@ impl LimitedBy {
             Self::ScaleDownPolicies => "ScaleDownPolicies",
             Self::Contested { .. } => "Contested",
             Self::MissingData => "MissingData",
+            Self::EstimatedLoad => "EstimatedLoad",
         }
     }
 }
@@ -95,6 +98,7 @@ impl fmt::Display for LimitedBy {
                 )
             }
             Self::MissingData => f.write_str("missing data"),
+            Self::EstimatedLoad => f.write_str("a load that is only estimated"),
         }
     }
 }

@@ -7,16 +7,19 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::carriers::Carriers;
 use super::pod::PodFacts;
 use super::sample::{Measurement, ValueSample};
 use super::signal::Signal;
-use super::sum::{self, PodLoad};
+use super::sum::{self, Certainty, Load, PodLoad, Windows};
 
 /// The Pods of a target and what was measured of it, at one moment.
 #[derive(Debug, Clone)]
 pub struct Observation<'a> {
     /// The Pods of the target that have not ended, in no order.
     pub pods: &'a [Arc<PodFacts>],
+    /// Which of them carry load, and who did before.
+    pub carriers: &'a Carriers,
     /// The readings, those of preferred sources first.
     pub readings: Vec<SourceReading>,
 }
@@ -51,62 +54,98 @@ pub struct Unavailable {
     pub message: String,
 }
 
-/// The load of a target in one signal: the sum over its Pods.
+/// The load of a target in one signal, with the time that it is of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadSample {
-    /// The sum, in the base unit of the signal.
-    pub value: f64,
-    /// The time of the newest measurement in it.
+    pub load: Load,
+    /// The time that the load is of: the centre of the window that it is the mean of.
+    pub at: Timestamp,
+    /// The end of that window, from which the age of the sample counts.
     pub measured: Timestamp,
-    /// The window that each measurement is the mean of; zero for a value of one moment.
+    /// The length of the window; zero for a value of one moment.
     pub window: SignedDuration,
-    /// True where every ready Pod was measured, and none counts as the mean of the others.
-    pub is_whole: bool,
+}
+
+impl LoadSample {
+    /// A load that was the same for all of a moment.
+    #[must_use]
+    pub const fn of_moment(sum: f64, at: Timestamp) -> Self {
+        Self {
+            load: Load {
+                sum,
+                certainty: Certainty::Certain,
+            },
+            at,
+            measured: at,
+            window: SignedDuration::ZERO,
+        }
+    }
 }
 
 impl Observation<'_> {
     /// The load in `signal`, from the first source that knows it; `None` where no source does, or
-    /// too few of the ready Pods were measured (see [`sum::over_pods`]).
+    /// no Pod that carries load was measured (see [`sum::over_pods`]).
     pub fn load(&self, signal: &Signal) -> Option<LoadSample> {
         let of_signal = self.readings.iter().filter(|one| one.signal == *signal);
         let mut samples = of_signal.filter_map(|one| one.samples.as_ref().ok());
-        samples.find_map(|samples| self.sum(signal, samples))
+        samples.find_map(|samples| match samples {
+            Samples::PerPod(measurements) => self.sum(signal, measurements),
+            Samples::Total(sample) => {
+                let value = sum::in_base_unit(signal, sample.value);
+                Some(LoadSample::of_moment(value, sample.timestamp))
+            }
+        })
     }
 
-    fn sum(&self, signal: &Signal, samples: &Samples) -> Option<LoadSample> {
-        let measurements = match samples {
-            Samples::PerPod(measurements) => measurements,
-            Samples::Total(sample) => {
-                return Some(LoadSample {
-                    value: sum::in_base_unit(signal, sample.value),
-                    measured: sample.timestamp,
-                    window: SignedDuration::ZERO,
-                    is_whole: true,
-                });
+    /// The sum over the Pods, for the mean of the times at which those that count were measured.
+    fn sum(&self, signal: &Signal, measurements: &[Option<Measurement>]) -> Option<LoadSample> {
+        let pods = || self.pods.iter().zip(measurements);
+        let carrying = pods().filter(|(pod, _)| pod.carries_since().is_some());
+        let carrying = carrying.filter_map(|(_, measured)| measured.as_ref());
+        let windows = Windows::of(carrying.clone())?;
+        let mut centres = MeanTime::new(windows.end);
+        let loads = pods().map(|(pod, measured)| {
+            let load = PodLoad::of(pod, signal, measured.as_ref(), windows);
+            if let (PodLoad::Carried(_), Some(measured)) = (load, measured) {
+                centres.add(measured.centre());
             }
-        };
-        let loads = self
-            .pods
-            .iter()
-            .zip(measurements)
-            .map(|(pod, measured)| PodLoad {
-                measured: measured.map(|one| sum::in_base_unit(signal, one.value)),
-                ready: pod.is_ready(),
-            });
-        let value = sum::over_pods(loads.clone())?;
-        let is_whole = loads
-            .into_iter()
-            .all(|pod| pod.measured.is_some() || !pod.ready);
-        let newest = measurements
-            .iter()
-            .flatten()
-            .max_by_key(|one| one.timestamp)?;
+            load
+        });
+        let ceased = self.carriers.ceased_since(windows.start);
         Some(LoadSample {
-            value,
-            measured: newest.timestamp,
-            window: newest.window,
-            is_whole,
+            load: sum::over_pods(loads, ceased)?,
+            at: centres.mean(),
+            measured: windows.end,
+            window: carrying.map(|one| one.window).max().unwrap_or_default(),
         })
+    }
+}
+
+/// The mean of times that lie near one.
+struct MeanTime {
+    near: Timestamp,
+    distances: SignedDuration,
+    count: i32,
+}
+
+impl MeanTime {
+    const fn new(near: Timestamp) -> Self {
+        Self {
+            near,
+            distances: SignedDuration::ZERO,
+            count: 0,
+        }
+    }
+
+    fn add(&mut self, time: Timestamp) {
+        let distance = time.duration_since(self.near);
+        self.distances = self.distances.saturating_add(distance);
+        self.count = self.count.saturating_add(1);
+    }
+
+    fn mean(&self) -> Timestamp {
+        let mean = self.distances / self.count.max(1);
+        self.near.checked_add(mean).unwrap_or(self.near)
     }
 }
 
@@ -164,20 +203,25 @@ mod tests {
                 message: "no answer".to_owned(),
             }),
         };
-        let cpu = vec![Some(measured(7, 250)), Some(measured(9, 750)), None];
-        let memory = vec![Some(measured(9, 4_096_000)), None, None];
+        let cpu = vec![Some(measured(1007, 250)), Some(measured(1009, 750)), None];
+        let memory = vec![Some(measured(1009, 4_096_000)), None, None];
         let queue = Signal::External(MetricIdentifier::named("queue"));
+        let carriers = Carriers::default();
         let observation = Observation {
             pods: &pods,
+            carriers: &carriers,
             readings: vec![
                 down,
                 reading(Signal::CPU, Samples::PerPod(cpu)),
-                reading(Signal::CPU, Samples::PerPod(vec![Some(measured(9, 1)); 3])),
+                reading(
+                    Signal::CPU,
+                    Samples::PerPod(vec![Some(measured(1009, 1)); 3]),
+                ),
                 reading(Signal::MEMORY, Samples::PerPod(memory)),
                 reading(
                     queue.clone(),
                     Samples::Total(ValueSample {
-                        timestamp: at(5),
+                        timestamp: at(1005),
                         value: 12_500,
                     }),
                 ),
@@ -186,11 +230,19 @@ mod tests {
         let load = |signal: &Signal| {
             observation
                 .load(signal)
-                .map(|load| (load.value, load.measured))
+                .map(|load| (load.load.sum, load.at, load.measured))
         };
-        assert_eq!(load(&Signal::CPU), Some((1000.0, at(9))));
-        assert_eq!(load(&Signal::MEMORY), Some((8192.0, at(9))));
-        assert_eq!(load(&queue), Some((12.5, at(5))));
+        // The centres are at 992 and 994 seconds.
+        assert_eq!(load(&Signal::CPU), Some((1000.0, at(993), at(1009))));
+        assert_eq!(load(&Signal::MEMORY), Some((4096.0, at(994), at(1009))));
+        assert_eq!(load(&queue), Some((12.5, at(1005), at(1005))));
         assert_eq!(load(&Signal::PromQl("up".to_owned())), None);
+        let certainty = |signal: &Signal| observation.load(signal).unwrap().load.certainty;
+        assert_eq!(certainty(&Signal::CPU), Certainty::Certain);
+        assert_eq!(
+            certainty(&Signal::MEMORY),
+            Certainty::Estimated,
+            "one is not measured"
+        );
     }
 }

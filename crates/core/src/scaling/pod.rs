@@ -148,4 +148,12 @@ impl PodFacts {
         self.ready
             .is_some_and(|ready| ready.status == ConditionStatus::True)
     }
+
+    /// The time from which the Pod has carried load: since when it is ready, while it is not being
+    /// deleted. `None` where it carries none. A container that is started again makes its Pod unready,
+    /// so that the time counts anew.
+    pub fn carries_since(&self) -> Option<Timestamp> {
+        let ready = self.ready.filter(|_| self.is_ready() && !self.deleted)?;
+        Some(ready.last_transition_time)
+    }
 }

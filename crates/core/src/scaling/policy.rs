@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 
 use super::bounds::Bounds;
+use super::horizon::Lead;
 use super::hpa::{Behavior, Tolerances};
 use super::mode::{Mode, ScaleDown};
 
@@ -32,8 +33,8 @@ pub struct Policy {
     pub tolerances: Tolerances,
     /// The right of a forecast to take replicas away.
     pub scale_down: ScaleDown,
-    /// The time that is predicted ahead, for which a forecast also stands.
-    pub horizon: SignedDuration,
+    /// What passes from a decision until the Pods that it asks for are ready.
+    pub lead: Lead,
     /// The age from which a measurement no longer counts.
     pub max_age: SignedDuration,
 }

@@ -66,7 +66,7 @@ impl fmt::Display for Reason<'_> {
         }
         write!(f, ": {}", self.change)?;
         match self.limited_by {
-            Some(LimitedBy::MissingData) | None => Ok(()),
+            Some(LimitedBy::MissingData | LimitedBy::EstimatedLoad) | None => Ok(()),
             Some(limit) => write!(f, ", limited by {limit}"),
         }
     }
@@ -103,6 +103,19 @@ impl Reason<'_> {
             return f.write_str(reaction);
         }
         let fresh = |load: &SignalLoad<'_>| load.fresh(now, self.policy.max_age).is_some();
+        let estimates = loads.iter().filter_map(|load| {
+            let estimated = load.is_estimated(now, self.policy.max_age);
+            load.estimate.filter(|_| estimated).zip(Some(load.signal))
+        });
+        if let Some((estimate, signal)) = estimates.reduce(|first, _| first) {
+            let amount = LoadUnit::of(signal)
+                .readable(estimate.sum)
+                .amount(estimate.sum);
+            return write!(
+                f,
+                "the load is estimated at {amount} while Pods that carry it settle"
+            );
+        }
         if !loads.iter().any(fresh) {
             f.write_str("no fresh measurement of the load")?;
             let ages = loads.iter().filter_map(|load| load.age(now));

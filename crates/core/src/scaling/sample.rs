@@ -76,6 +76,24 @@ pub struct Measurement {
     pub value: i64,
 }
 
+impl Measurement {
+    /// The begin of the window.
+    #[must_use]
+    pub fn start(&self) -> Timestamp {
+        self.before_its_end(self.window)
+    }
+
+    /// The time that the mean over the window speaks of best.
+    #[must_use]
+    pub fn centre(&self) -> Timestamp {
+        self.before_its_end(self.window / 2)
+    }
+
+    fn before_its_end(&self, by: SignedDuration) -> Timestamp {
+        self.timestamp.checked_sub(by).unwrap_or(Timestamp::MIN)
+    }
+}
+
 /// One value of an object or of something outside of the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValueSample {

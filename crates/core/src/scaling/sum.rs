@@ -1,19 +1,104 @@
 //! The one sum of a target's load over its Pods, for the service and for every simulation.
 //!
-//! The sum is forecast and not the mean, which would jump with each scale-out of our own. A ready
-//! Pod that was not measured yet carries load all the same and counts as the mean of the others;
-//! where fewer than half of the ready Pods were measured the sum is not known.
+//! The sum is forecast and not the mean, which would jump with each scale-out of our own. It is the
+//! load of its time only where the same Pods have carried load all through the window that they
+//! were measured over: the cpu of a Pod that starts is warm-up, and what a Pod takes over from the
+//! others, or leaves to them, shows in their rates a window later. So a Pod that starts, settles or
+//! is deleted adds nothing of its own, and while some settle or have just ceased to carry load the
+//! sum is an estimate, which nothing learns from.
 
+use jiff::{SignedDuration, Timestamp};
+
+use super::pod::PodFacts;
+use super::sample::Measurement;
 use super::signal::Signal;
-use crate::units::{Amount, count_as_f64};
+use crate::units::Amount;
 
-/// The usage of one Pod of a target.
+/// One Pod in this many may settle, be missing or have ceased to carry load while the sum counts as
+/// certain: its share is less than what is noise in any load, and of hundreds of Pods there is
+/// always one that comes or goes.
+const NEGLIGIBLE: usize = 50;
+
+/// The time from which on a Pod that is ready uses what it is to use: the compilers and caches of its
+/// start go on for a while, and the counters that exporters show are up to 15 s old.
+const SETTLES: SignedDuration = SignedDuration::from_secs(30);
+
+/// The load of a target in one signal.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PodLoad {
-    /// The usage; `None` where the Pod was not measured.
-    pub measured: Option<f64>,
-    /// True where the Pod is ready.
-    pub ready: bool,
+pub struct Load {
+    /// The sum over the Pods that count, in the base unit of the signal.
+    pub sum: f64,
+    pub certainty: Certainty,
+}
+
+/// Whether a sum is the load of its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Certainty {
+    /// All Pods that carried load were measured over a window in which they did.
+    Certain,
+    /// Load is with Pods that are not measured for it: the load is about what it last was, or more.
+    Estimated,
+}
+
+/// The part of one Pod in the load of its target.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PodLoad {
+    /// It was measured, and had settled before the windows of all Pods began.
+    Carried(f64),
+    /// It carries load, but one of the windows began before it had settled.
+    Settling,
+    /// It carries load, and was not measured.
+    Unmeasured,
+    /// It carried no load in the windows: it starts, is not ready, became so later, or is deleted.
+    Idle,
+}
+
+/// The time from the begin of the first window to the end of the last one, over the Pods of a target
+/// that carry load. Windows differ: that of a new Pod may be short, and the rates of the others tell
+/// of it only a whole window later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Windows {
+    pub start: Timestamp,
+    pub end: Timestamp,
+}
+
+impl Windows {
+    /// The windows of these measurements; `None` where there is none.
+    #[must_use]
+    pub fn of<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> Option<Self> {
+        let all = measurements.into_iter().map(|one| Self {
+            start: one.start(),
+            end: one.timestamp,
+        });
+        all.reduce(|one, other| Self {
+            start: one.start.min(other.start),
+            end: one.end.max(other.end),
+        })
+    }
+}
+
+impl PodLoad {
+    /// The part of a Pod that was `measured`, where the windows of all Pods are these.
+    #[must_use]
+    pub fn of(
+        pod: &PodFacts,
+        signal: &Signal,
+        measured: Option<&Measurement>,
+        windows: Windows,
+    ) -> Self {
+        let Some(since) = pod.carries_since() else {
+            return Self::Idle;
+        };
+        let settled = since.checked_add(SETTLES).unwrap_or(Timestamp::MAX);
+        match measured {
+            _ if since >= windows.end => Self::Idle,
+            None => Self::Unmeasured,
+            Some(measured) if settled <= windows.start => {
+                Self::Carried(in_base_unit(signal, measured.value))
+            }
+            Some(_) => Self::Settling,
+        }
+    }
 }
 
 /// A value in thousandths of its unit, in the base unit of the loads of `signal`: millicores for
@@ -28,50 +113,124 @@ pub fn in_base_unit(signal: &Signal, thousandths: i64) -> f64 {
     }
 }
 
-/// The sum over the Pods; `None` where fewer than half of the ready ones were measured, or no Pod
-/// was. A Pod that is neither ready nor measured counts as nothing.
+/// The sum over the Pods, of which `ceased` more carried load within the window and do no longer;
+/// `None` where no Pod was measured that carries load.
 #[must_use]
-pub fn over_pods(pods: impl IntoIterator<Item = PodLoad>) -> Option<f64> {
-    let (mut sum, mut measured, mut ready, mut missing) = (0.0, 0_usize, 0_usize, 0_usize);
+pub fn over_pods(pods: impl IntoIterator<Item = PodLoad>, ceased: usize) -> Option<Load> {
+    let (mut sum, mut carried, mut settling, mut unmeasured) = (0.0, 0_usize, 0_usize, 0_usize);
     for pod in pods {
-        ready += usize::from(pod.ready);
-        match pod.measured {
-            Some(value) => {
+        match pod {
+            PodLoad::Carried(value) => {
                 sum += value;
-                measured += 1;
+                carried += 1;
             }
-            None => missing += usize::from(pod.ready),
+            PodLoad::Settling => settling += 1,
+            PodLoad::Unmeasured => unmeasured += 1,
+            PodLoad::Idle => {}
         }
     }
-    let known = ready - missing;
-    if measured == 0 || 2 * known < ready {
+    if carried + settling == 0 {
         return None;
     }
-    Some(sum + sum / count_as_f64(measured) * count_as_f64(missing))
+    let unknown = settling + unmeasured + ceased;
+    let certainty = if unknown * NEGLIGIBLE <= carried {
+        Certainty::Certain
+    } else {
+        Certainty::Estimated
+    };
+    Some(Load { sum, certainty })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scaling::pod::{ConditionStatus, PodPhase, ReadyCondition, Requests};
+
+    const fn certain(sum: f64) -> Load {
+        let certainty = Certainty::Certain;
+        Load { sum, certainty }
+    }
+
+    const fn estimated(sum: f64) -> Load {
+        let certainty = Certainty::Estimated;
+        Load { sum, certainty }
+    }
 
     #[test]
-    fn ready_pods_without_a_measurement_count_as_the_others_do() {
-        let pod = |measured, ready| PodLoad { measured, ready };
-        let ready = |measured| pod(measured, true);
-        for (pods, sum) in [
-            (vec![], None),
-            (vec![ready(Some(3.0)), ready(Some(1.0))], Some(4.0)),
-            (vec![ready(Some(3.0)), ready(None)], Some(6.0)),
-            (vec![ready(Some(3.0)), ready(None), ready(None)], None),
-            (vec![ready(None)], None),
-            // What starts and is measured counts; what starts and is not, does not.
-            (vec![ready(Some(3.0)), pod(Some(1.0), false)], Some(4.0)),
-            (vec![ready(Some(3.0)), pod(None, false)], Some(3.0)),
-            (vec![pod(Some(1.0), false)], Some(1.0)),
-            (vec![pod(None, false)], None),
-            (vec![ready(Some(0.0)), ready(Some(0.0))], Some(0.0)),
+    fn a_sum_is_certain_where_all_that_carry_load_are_measured_for_it() {
+        use PodLoad::{Carried, Idle, Settling, Unmeasured};
+        for (pods, ceased, sum) in [
+            (vec![], 0, None),
+            (vec![Carried(3.0), Carried(1.0)], 0, Some(certain(4.0))),
+            (vec![Carried(3.0), Idle], 0, Some(certain(3.0))),
+            (vec![Carried(0.0)], 0, Some(certain(0.0))),
+            (vec![Carried(3.0), Settling], 0, Some(estimated(3.0))),
+            (vec![Carried(3.0), Unmeasured], 0, Some(estimated(3.0))),
+            (vec![Carried(3.0)], 1, Some(estimated(3.0))),
+            // A rollout by Recreate: all Pods are new.
+            (vec![Settling, Settling], 0, Some(estimated(0.0))),
+            // Nobody is measured, or nobody carries load: that is no load of 0.
+            (vec![Unmeasured, Unmeasured], 0, None),
+            (vec![Idle, Idle], 2, None),
         ] {
-            assert_eq!(over_pods(pods.clone()), sum, "{pods:?}");
+            assert_eq!(over_pods(pods.clone(), ceased), sum, "{pods:?} {ceased}");
+        }
+        let many = |unknown| {
+            let carried = std::iter::repeat_n(Carried(1.0), 100);
+            carried.chain(std::iter::repeat_n(Settling, unknown))
+        };
+        assert_eq!(over_pods(many(2), 0), Some(certain(100.0)));
+        assert_eq!(over_pods(many(1), 1), Some(certain(100.0)));
+        assert_eq!(over_pods(many(3), 0), Some(estimated(100.0)));
+    }
+
+    #[test]
+    fn a_pod_counts_once_it_has_carried_load_for_a_whole_window() {
+        let at = |second: i64| Timestamp::from_second(1_000 + second).unwrap();
+        // Its own window is from 45 to 60, that of the others from 0.
+        let measured = Measurement {
+            timestamp: at(60),
+            window: SignedDuration::from_secs(15),
+            value: 250,
+        };
+        for (ready, since, deleted, is_measured, expected) in [
+            (true, -90, false, true, PodLoad::Carried(250.0)),
+            (true, -30, false, true, PodLoad::Carried(250.0)),
+            (true, -29, false, true, PodLoad::Settling),
+            (true, 59, false, true, PodLoad::Settling),
+            // It took on load after what is measured.
+            (true, 60, false, true, PodLoad::Idle),
+            (true, -10, false, false, PodLoad::Unmeasured),
+            (true, 65, false, false, PodLoad::Idle),
+            (true, 59, false, false, PodLoad::Unmeasured),
+            // It starts, or its container has crashed; its cpu is warm-up.
+            (false, -10, false, true, PodLoad::Idle),
+            (false, -10, false, false, PodLoad::Idle),
+            (true, -90, true, true, PodLoad::Idle),
+        ] {
+            let pod = PodFacts {
+                name: "a".to_owned(),
+                phase: PodPhase::Running,
+                deleted,
+                start_time: Some(at(-100)),
+                ready: Some(ReadyCondition {
+                    status: ConditionStatus::from(ready),
+                    last_transition_time: at(since),
+                }),
+                containers: Vec::new(),
+                init_containers: Vec::new(),
+                pod_requests: Requests::default(),
+                overhead: Requests::default(),
+            };
+            // The window of another Pod.
+            let longest = Measurement {
+                window: SignedDuration::from_secs(60),
+                ..measured
+            };
+            let windows = Windows::of([&measured, &longest]).unwrap();
+            let measured = is_measured.then_some(&measured);
+            let found = PodLoad::of(&pod, &Signal::CPU, measured, windows);
+            assert_eq!(found, expected, "{ready} {since} {deleted} {is_measured}");
         }
     }
 }

@@ -16,13 +16,14 @@ pub use tick::{
 use jiff::{SignedDuration, Timestamp};
 
 use self::reacting::{Reacting, react};
-use self::tracked_load::{CurrentLoad, TrackedLoad};
+use self::tracked_load::{CurrentLoad, Standing, TrackedLoad};
 use super::contribution::Contribution;
 use super::decide::{State, decide};
 use super::decision::Floor;
-use super::horizon;
+use super::horizon::{self, Horizon, Lag};
 use super::input::DecisionInput;
 use super::mode::Mode;
+use super::observation::LoadSample;
 use super::policy::{Policy, Strategy};
 use super::signal::Signal;
 use crate::forecast::{
@@ -55,7 +56,8 @@ pub struct TargetTick<'a> {
 
 impl Tracker {
     /// Takes values of the past from elsewhere and learns from them; values that were measured here
-    /// stay. Returns the number of gaps that were filled.
+    /// stay. Where Pods started, the past leaves times out, and models are led across them. Returns the
+    /// number of gaps that were filled.
     pub fn refill(
         &mut self,
         signal: &Signal,
@@ -68,12 +70,13 @@ impl Tracker {
             .filter(|&(at, value)| load.history.refill(resolution, at, value, now) == Ok(true));
         let filled = filled.count();
         if filled > 0 {
-            load.forget_models();
+            load.complete_past();
         }
         filled
     }
 
-    /// Takes the load of a signal at the time `at`. Where the clock was set back by more than the
+    /// Takes the load of a signal, for the time that it is of. An estimate is kept beside the history,
+    /// which nothing learns from. Where the clock was set back by more than the
     /// finest ring holds, the memory begins anew: all of it lies in a time that has not come, and
     /// would hold everything up until then.
     ///
@@ -82,14 +85,13 @@ impl Tracker {
     pub fn measure(
         &mut self,
         signal: &Signal,
-        at: Timestamp,
-        sum: f64,
+        sample: &LoadSample,
         now: Timestamp,
     ) -> Result<(), SampleError> {
         if self.load_of(signal).is_ahead_of(now) {
             *self = Self::default();
         }
-        self.load_of(signal).measure(at, sum, now)
+        self.load_of(signal).measure(sample, now)
     }
 
     /// Decides how many replicas the target is to have now: [`tick_together`] for it alone.
@@ -102,8 +104,20 @@ impl Tracker {
     /// Leads the models of all loads up to now.
     fn follow(&mut self, policy: &Policy, input: &TickInput<'_>) {
         self.adopt(input.recorded);
+        let ahead = self.horizon(policy, input).ahead();
         for load in &mut self.loads {
-            load.follow(policy.horizon, input);
+            load.follow(ahead, input);
+        }
+    }
+
+    /// What passes between a load of the target and the capacity for it, by the slowest of the loads
+    /// that are forecast.
+    fn horizon(&self, policy: &Policy, input: &TickInput<'_>) -> Horizon {
+        let forecast = self.loads.iter().filter(|load| load.is_forecast(input));
+        let lag = forecast.map(TrackedLoad::lag).max_by_key(Lag::total);
+        Horizon {
+            lag: lag.unwrap_or_default(),
+            lead: policy.lead,
         }
     }
 
@@ -113,7 +127,10 @@ impl Tracker {
         policy: &Policy,
         input: &TickInput<'a>,
     ) -> impl Iterator<Item = Request<'a>> {
-        let steps = horizon::steps(policy.horizon, policy.max_age, Resolution::Fine.step());
+        // From the centre of the window of a measurement that is as old as it may be.
+        let Horizon { lag, .. } = self.horizon(policy, input);
+        let reach = self.horizon(policy, input).ahead() + lag.half_window;
+        let steps = horizon::steps(reach, policy.max_age, Resolution::Fine.step());
         let shared = input.shared;
         let loads = self.loads.iter();
         loads.flat_map(move |load| load.requests(steps, shared))
@@ -128,6 +145,7 @@ impl Tracker {
     ) -> TickReport {
         let now = input.now;
         let reacted = react(&mut self.reacting, &mut self.state, policy, input);
+        let horizon = self.horizon(policy, input);
         let loads = self.loads.iter_mut();
         let selected: Vec<_> = loads.map(|load| load.select(forecasts, now)).collect();
         let current = input.signals.iter().map(|scaled| {
@@ -142,6 +160,7 @@ impl Tracker {
             now,
             current: input.current,
             strategy: strategy(input.models, &current),
+            ahead: horizon.ahead(),
             reactive: reacted.replicas,
             reaction: &reacted.reason,
             is_asleep: reacted.is_asleep,
@@ -151,18 +170,16 @@ impl Tracker {
         self.state = state;
         let reacting = self.reacting.as_mut();
         let hpa = reacting.and_then(|one| one.decided(&self.state, policy, reacted, &decision));
-        let fresh = loads
-            .iter()
-            .map(|load| load.fresh(now, policy.max_age).is_some());
-        let fresh: Vec<_> = fresh.collect();
-        let at = now.checked_add(policy.horizon).unwrap_or(Timestamp::MAX);
-        let reports = current.into_iter().zip(fresh);
+        let standings = loads.iter().map(|load| Standing::of(load, policy, now));
+        let standings: Vec<_> = standings.collect();
+        let at = now.checked_add(horizon.ahead()).unwrap_or(Timestamp::MAX);
+        let reports = current.into_iter().zip(standings);
         TickReport {
             decision,
             loads: reports
-                .map(|(load, fresh)| load.report(at, fresh))
+                .map(|(load, standing)| load.report(at, standing))
                 .collect(),
-            horizon: policy.horizon,
+            horizon,
             contribution: self.contribution(policy, now),
             hpa,
         }

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
 use evenkeel_core::forecast::{Context, History, Model, Rolling, SHpa, Scorecard, Shared};
+use evenkeel_core::scaling::horizon::Lead;
 use evenkeel_core::scaling::hpa::{BehaviorSpec, ScaleEvents, Tolerances};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::scale_up_limit;
@@ -46,7 +47,7 @@ fn policy() -> Policy {
         behavior: Some(BehaviorSpec::default().defaulted()),
         tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
-        horizon: SignedDuration::from_secs(75),
+        lead: Lead::default(),
         max_age: SignedDuration::from_mins(3),
     }
 }
@@ -104,6 +105,24 @@ struct Outcome {
     by_threshold: usize,
 }
 
+/// The load of a tick, measured just now.
+fn load_now<'a>(
+    recent: &'a [f64],
+    now: Timestamp,
+    prediction: Option<Prediction<'a>>,
+) -> SignalLoad<'a> {
+    SignalLoad {
+        signal: &Signal::CPU,
+        capacity: capacity(),
+        recent,
+        measured: Some(now),
+        estimate: None,
+        is_forecast: true,
+        prediction,
+        lacking: None,
+    }
+}
+
 fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
     let (policy, mut hpa) = (policy(), PlainHpa::default());
     let horizon = NonZeroUsize::new(5).expect("not zero");
@@ -126,22 +145,17 @@ fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
         let forecast = model.forecast(12, &context).ok();
         scores.record(Some(load), forecast.as_ref());
         let newest = recent.len().saturating_sub(SHpa::WINDOW);
-        let loads = [SignalLoad {
-            signal: &Signal::CPU,
-            capacity: capacity(),
-            recent: &recent[newest..],
-            measured: Some(now),
-            prediction: forecast.as_ref().map(|forecast| Prediction {
-                model: model.name(),
-                forecast,
-                trust: scores.trust(),
-            }),
-            lacking: None,
-        }];
+        let prediction = forecast.as_ref().map(|forecast| Prediction {
+            model: model.name(),
+            forecast,
+            trust: scores.trust(),
+        });
+        let loads = [load_now(&recent[newest..], now, prediction)];
         let input = DecisionInput {
             now,
             current,
             strategy,
+            ahead: SignedDuration::from_secs(75),
             reactive: Some(hpa.wants(current, load, &policy, now)),
             reaction: "",
             is_asleep: false,

@@ -9,6 +9,7 @@ mod capacity;
 pub mod conditions;
 pub mod contest;
 mod context;
+pub mod crons;
 mod direct;
 mod events;
 mod measured;

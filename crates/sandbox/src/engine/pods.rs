@@ -22,6 +22,9 @@ const UNKNOWN_STARTUP: Startup = Startup {
     warm_up: SignedDuration::from_secs(5),
 };
 
+/// The time that such a Pod takes to end.
+const UNKNOWN_SHUTDOWN: SignedDuration = SignedDuration::from_secs(5);
+
 /// A Pod that was bound to a node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoundPod {
@@ -57,9 +60,19 @@ pub(super) struct RunningPod {
 }
 
 impl RunningPod {
+    /// How long after each interval a metrics backend reads it.
+    pub(super) fn phase(&self, interval: SignedDuration) -> SignedDuration {
+        phase(self.noise.stream("scrape"), interval)
+    }
+
     pub(super) fn is_of(&self, namespace: &str, name: &str) -> bool {
         self.workload.name == name && self.workload.namespace == namespace
     }
+}
+
+/// A moment within the interval.
+pub(super) fn phase(random: Random, interval: SignedDuration) -> SignedDuration {
+    interval.mul_f64(random.unit(0))
 }
 
 /// A workload for a Pod that somebody applied by hand: it uses most of what it requests.
@@ -77,9 +90,11 @@ pub(super) fn unknown_workload(bound: &BoundPod) -> Workload {
         usage: Usage {
             idle: demand.map(|amount| Amount::from_f64(amount.as_f64() * UNKNOWN_USE)),
             per_request: Resources::default(),
+            warm_up: *demand,
             noise: Ratio::new(0.1).expect("a tenth is finite"),
         },
         startup: UNKNOWN_STARTUP,
+        shutdown: UNKNOWN_SHUTDOWN,
         traffic: None,
         scale: None,
         annotations: BTreeMap::new(),

@@ -13,6 +13,7 @@ use super::names::{POD_METRICS, in_base_unit};
 use crate::Timeline;
 use crate::machines::Machines;
 use crate::scrape::Timing;
+use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Resource, Resources};
 
 /// Scrapes that are kept: three hours of the scenario.
@@ -25,7 +26,15 @@ const LOOKBACK: SignedDuration = SignedDuration::from_mins(5);
 type Name = (String, String);
 
 /// The sums of one scrape.
-type Sums = BTreeMap<Name, Resources<f64>>;
+type Sums = BTreeMap<Name, Sum>;
+
+/// The sum over the Pods of one workload.
+#[derive(Debug, Clone, Copy)]
+struct Sum {
+    used: Resources<f64>,
+    /// When the newest of the Pods was first measured.
+    newest: SignedDuration,
+}
 
 /// The past; clones share it.
 #[derive(Debug, Clone, Default)]
@@ -37,9 +46,11 @@ impl Past {
         let interval = timeline.clock().period(Timing::default().interval);
         let mut ticks = tokio::time::interval(interval);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+        let mut since = BTreeMap::new();
         loop {
             ticks.tick().await;
-            self.note(timeline.elapsed(), sums(&machines));
+            let at = timeline.elapsed();
+            self.note(at, sums(&machines, &mut since, at));
         }
     }
 
@@ -57,7 +68,7 @@ impl Past {
         form: &BTreeMap<String, String>,
         timeline: &Timeline,
     ) -> Option<Vec<Value>> {
-        let name = within_by_workload(form.get("query")?)?;
+        let (name, ago) = within_by_workload(form.get("query")?)?;
         let mut all = Resource::ALL.into_iter();
         let resource = all.find(|resource| POD_METRICS[*resource].1 == name)?;
         let number = |field: &str| form.get(field)?.parse::<f64>().ok();
@@ -68,8 +79,10 @@ impl Past {
         while step > 0.0 && at <= end {
             let time = SignedDuration::try_from_secs_f64(at).ok()?;
             let scenario = timeline.at(Timestamp::UNIX_EPOCH.checked_add(time).ok()?);
-            for (name, used) in self.at(scenario) {
-                let value = in_base_unit(resource, used[resource]).to_string();
+            let settled = scenario.saturating_sub(ago);
+            let sums = self.at(scenario).into_iter();
+            for (name, sum) in sums.filter(|(_, sum)| sum.newest <= settled) {
+                let value = in_base_unit(resource, sum.used[resource]).to_string();
                 points.entry(name).or_default().push(json!([at, value]));
             }
             at += step;
@@ -90,22 +103,41 @@ impl Past {
     }
 }
 
-/// The query by Pod in a query for the sums by workload of what it gives.
-fn within_by_workload(query: &str) -> Option<&str> {
-    let rest = query
-        .strip_prefix("sum by (namespace, workload) (label_replace(label_replace(label_join(")?;
+/// The query by Pod in a query for the sums by workload of what it gives, and how long ago all Pods of
+/// a workload have to have been measured for it to have one.
+fn within_by_workload(query: &str) -> Option<(&str, SignedDuration)> {
+    let (all, new) = query.split_once(" unless on (namespace, workload) ")?;
+    let rest =
+        all.strip_prefix("sum by (namespace, workload) (label_replace(label_replace(label_join(")?;
     let (pods, _) = rest.split_once(r#", "pod_path", "/", "namespace", "pod")"#)?;
-    Some(pods)
+    let new_pods =
+        format!("({pods} unless on (namespace, pod) last_over_time(({pods})[1s:1s] offset ");
+    let (_, ago) = new.split_once(&new_pods)?;
+    let (ago, _) = ago.split_once("ms))")?;
+    Some((pods, SignedDuration::from_millis(ago.parse().ok()?)))
 }
 
-/// The sums over the Pods of each workload, as last scraped.
-fn sums(machines: &Machines) -> Sums {
+/// The sums over the Pods of each workload, as last scraped at `at`; `since` is when each Pod was first
+/// measured.
+fn sums(
+    machines: &Machines,
+    since: &mut BTreeMap<PodName, SignedDuration>,
+    at: SignedDuration,
+) -> Sums {
+    let samples = machines.pod_samples();
+    let mut before = std::mem::take(since);
     let mut sums = Sums::new();
-    for (pod, sample) in machines.pod_samples() {
+    for (pod, sample) in samples {
         let workload = pod.name().rsplitn(3, '-').last().unwrap_or_default();
         let name = (pod.namespace().to_owned(), format!("Deployment/{workload}"));
-        let sum = sums.entry(name).or_default();
-        *sum = Resources::from_fn(|resource| sum[resource] + sample.used[resource]);
+        let first = before.remove(&pod).unwrap_or(at);
+        let sum = sums.entry(name).or_insert(Sum {
+            used: Resources::default(),
+            newest: first,
+        });
+        sum.used = Resources::from_fn(|resource| sum.used[resource] + sample.used[resource]);
+        sum.newest = sum.newest.max(first);
+        since.insert(pod, first);
     }
     sums
 }
@@ -115,10 +147,17 @@ mod tests {
     use super::*;
 
     fn by_workload(pods: &str) -> String {
-        format!(
-            "sum by (namespace, workload) (label_replace(label_replace(label_join({pods}, \
-             \"pod_path\", \"/\", \"namespace\", \"pod\"), …)"
-        )
+        let sums = |pods: &str| {
+            format!(
+                "sum by (namespace, workload) (label_replace(label_replace(label_join({pods}, \
+                 \"pod_path\", \"/\", \"namespace\", \"pod\"), …)"
+            )
+        };
+        let new = format!(
+            "({pods} unless on (namespace, pod) last_over_time(({pods})[1s:1s] offset 10000ms))"
+        );
+        let (all, new) = (sums(pods), sums(&new));
+        format!("{all} unless on (namespace, workload) {new}")
     }
 
     #[test]
@@ -127,11 +166,14 @@ mod tests {
         let past = Past::default();
         for (second, cores) in [(0, 1.0), (15, 2.0)] {
             let used = Resources::from_fn(|_| cores * 1000.0);
-            let name = ("shop".to_owned(), "Deployment/web".to_owned());
-            past.note(
-                SignedDuration::from_secs(second),
-                Sums::from([(name, used)]),
-            );
+            let sum = |workload: &str, newest| {
+                let name = ("shop".to_owned(), format!("Deployment/{workload}"));
+                let newest = SignedDuration::from_secs(newest);
+                (name, Sum { used, newest })
+            };
+            // One has a new Pod at each scrape.
+            let sums = Sums::from([sum("web", -60), sum("new", second)]);
+            past.note(SignedDuration::from_secs(second), sums);
         }
         let form = |query: String| {
             [
@@ -151,6 +193,9 @@ mod tests {
             Some(vec![json!({"metric": labels, "values": points})])
         );
         assert_eq!(past.answer(&form("pod_cpu".to_owned()), &timeline), None);
+        let unsettled = by_workload("pod_cpu");
+        let (unsettled, _) = unsettled.split_once(" unless on (namespace, w").unwrap();
+        assert_eq!(past.answer(&form(unsettled.to_owned()), &timeline), None);
         assert_eq!(past.answer(&form(by_workload("up")), &timeline), None);
     }
 }

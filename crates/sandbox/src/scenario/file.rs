@@ -11,10 +11,18 @@ use serde::Deserialize;
 
 use super::model::{NodeShape, Scale, Scenario, ScenarioError, Startup, Traffic, Usage, Workload};
 use crate::scenario::trace::Trace;
-use evenkeel_core::units::{Amount, Ratio, Resources};
+use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
 use evenkeel_kubernetes::written::{AmountTexts, Text};
 
 const PODS: u32 = 110;
+
+/// The processor time of a container that warms up, as a multiple of its idle one, where nothing is
+/// said: class loading and caches cost more than waiting.
+const WARM_UP: u64 = 2;
+
+/// The time that a replica takes to finish what it has, where nothing is said: load balancers still
+/// send it requests for some seconds after it was deleted.
+const SHUTDOWN: SignedDuration = SignedDuration::from_secs(10);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -47,6 +55,8 @@ struct WorkloadFile {
     usage: UsageFile,
     startup: StartupFile,
     #[serde(default)]
+    shutdown: Option<Text>,
+    #[serde(default)]
     traffic: Option<TrafficFile>,
     #[serde(default)]
     scale: Option<ScaleFile>,
@@ -60,6 +70,8 @@ struct UsageFile {
     idle: AmountTexts,
     #[serde(default)]
     per_request: AmountTexts,
+    #[serde(default)]
+    warm_up: AmountTexts,
     #[serde(default)]
     noise: f64,
 }
@@ -167,6 +179,7 @@ impl WorkloadFile {
             demand,
             usage,
             startup,
+            shutdown,
             traffic,
             scale,
             annotations,
@@ -183,6 +196,7 @@ impl WorkloadFile {
             demand: amounts(&demand, &below("demand"))?,
             usage: usage.check(&below("usage"))?,
             startup: startup.check(&below("startup"))?,
+            shutdown: shutdown.map_or(Ok(SHUTDOWN), |text| duration(&below("shutdown"), &text))?,
             traffic: traffic.transpose()?,
             scale: scale.transpose()?,
             annotations,
@@ -196,13 +210,19 @@ impl UsageFile {
         let Self {
             idle,
             per_request,
+            warm_up,
             noise,
         } = self;
         let share = (0.0..=1.0).contains(&noise).then_some(noise);
         let share = share.and_then(|share| Ratio::new(share).ok());
         let accepted = "a share from 0 to 1";
+        let idle = amounts(&idle, &format!("{path}.idle"))?;
+        let mut warm_up = told(&warm_up, &format!("{path}.warmUp"))?;
+        let cpu = idle[Resource::Cpu].get().saturating_mul(WARM_UP);
+        warm_up[Resource::Cpu].get_or_insert(Amount::new(cpu));
         Ok(Usage {
-            idle: amounts(&idle, &format!("{path}.idle"))?,
+            warm_up: Resources::from_fn(|of| warm_up[of].unwrap_or(idle[of])),
+            idle,
             per_request: amounts(&per_request, &format!("{path}.perRequest"))?,
             noise: share.ok_or_else(|| refused(&format!("{path}.noise"), noise, accepted))?,
         })
@@ -287,11 +307,16 @@ impl ScaleFile {
 
 /// The amounts; what is left out is zero.
 fn amounts(texts: &AmountTexts, path: &str) -> Result<Resources<Amount>, ScenarioError> {
+    Ok(told(texts, path)?.map(Option::unwrap_or_default))
+}
+
+/// The amounts that are told.
+fn told(texts: &AmountTexts, path: &str) -> Result<Resources<Option<Amount>>, ScenarioError> {
     let mut amounts = Resources::default();
     for (resource, parsed) in texts.parse().iter() {
         amounts[resource] = match parsed {
-            None => Amount::ZERO,
-            Some(Ok(amount)) => *amount,
+            None => None,
+            Some(Ok(amount)) => Some(*amount),
             Some(Err((error, text))) => {
                 return Err(refused(&format!("{path}.{resource}"), text, error));
             }
@@ -364,6 +389,22 @@ workloads:
     }
 
     #[test]
+    fn what_starts_and_ends_uses_cpu_as_the_file_says_or_by_default() {
+        let edges = |text: &str| {
+            let scenario: Scenario = text.parse().unwrap();
+            let Workload {
+                usage, shutdown, ..
+            } = &scenario.workloads[0];
+            (usage.warm_up[Resource::Cpu].get(), shutdown.as_secs())
+        };
+        assert_eq!(edges(SMALL), (100, 10));
+        let told = SMALL
+            .replace("noise: 0.1", "noise: 0.1, warmUp: {cpu: 1.5}")
+            .replace("    scale:", "    shutdown: 0s\n    scale:");
+        assert_eq!(edges(&told), (1500, 0));
+    }
+
+    #[test]
     fn a_trace_is_read_from_the_file_that_is_named() {
         let traffic = "traffic: {peak: 10, perReplica: 1, trace: day.csv}\n    scale:";
         let text = SMALL.replace("scale:", traffic);
@@ -395,6 +436,16 @@ workloads:
             ("cpu: 4,", "", "nodes[0].capacity"),
             ("noise: 0.1", "noise: 2", "workloads[0].usage.noise"),
             ("pull: 5s", "pull: -5s", "workloads[0].startup.pull"),
+            (
+                "noise: 0.1",
+                "noise: 0.1, warmUp: {cpu: much}",
+                "workloads[0].usage.warmUp.cpu",
+            ),
+            (
+                "scale:",
+                "shutdown: soon\n    scale:",
+                "workloads[0].shutdown",
+            ),
             ("min: 1", "min: 0", "workloads[0].scale"),
             ("cpu: 60%", "cpu: 60", "workloads[0].scale.cpu"),
             ("replicas: 2", "replica: 2", "the scenario cannot be read"),

@@ -86,6 +86,8 @@ pub struct Workload {
     pub usage: Usage,
     /// The time that a replica takes until it serves.
     pub startup: Startup,
+    /// The time that a replica which is deleted takes to finish what it has.
+    pub shutdown: SignedDuration,
     /// Requests that the replicas serve.
     pub traffic: Option<Traffic>,
     /// The annotations of the Deployment.
@@ -102,6 +104,8 @@ pub struct Usage {
     pub idle: Resources<Amount>,
     /// In addition, for each request per second that it serves.
     pub per_request: Resources<Amount>,
+    /// While it warms up, in place of both.
+    pub warm_up: Resources<Amount>,
     /// By how large a share the rates of cpu, network and disk vary.
     pub noise: Ratio,
 }

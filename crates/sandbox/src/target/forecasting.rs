@@ -5,11 +5,16 @@
 
 use std::collections::VecDeque;
 
+use jiff::Timestamp;
+
 use super::settings::{Expected, Forecasts, GRID, Target};
 use super::tick::{TickDecision, TickObservation};
 use evenkeel_core::forecast::{Distrust, ModelSet, Shared, Trust};
+use evenkeel_core::scaling::horizon::Horizon;
 use evenkeel_core::scaling::hpa::Tolerances;
+use evenkeel_core::scaling::observation::LoadSample;
 use evenkeel_core::scaling::signal::Signal;
+use evenkeel_core::scaling::sum::Certainty;
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput, Tracker};
 use evenkeel_core::scaling::{Mode, Policy, ScaleDown};
 use evenkeel_kubernetes::plan::scaling::Settings;
@@ -21,13 +26,17 @@ pub(super) struct FloorForecaster {
     models: ModelSet,
     shared: Shared,
     last: Option<TickDecision>,
-    issued: VecDeque<Option<Issued>>,
+    /// The forecasts that are not judged yet, in the order of the times that they are made for.
+    issued: VecDeque<Issued>,
+    /// The certain load that was taken last.
+    taken: Option<LoadSample>,
     tally: Tally,
 }
 
-/// A forecast that is due one horizon later, with the value it was made on.
+/// A forecast for a time, with the load that it was made on.
 #[derive(Debug, Clone, Copy)]
 struct Issued {
+    due: Timestamp,
     expected: Expected,
     naive: f64,
 }
@@ -45,50 +54,80 @@ struct Tally {
 
 impl FloorForecaster {
     pub(super) fn new(target: &Target, models: ModelSet) -> Self {
-        // As many ticks as a horizon takes are between a forecast and its time.
-        let ticks = (target.horizon().as_secs() + GRID.as_secs() - 1) / GRID.as_secs();
         Self {
             policy: policy(target),
             signals: [ScaledSignal {
                 signal: Signal::from(target.resource),
                 capacity: target.capacity,
+                is_forecast: true,
             }],
             tracker: Tracker::default(),
             models,
             shared: Shared::default(),
             last: None,
-            issued: (0..ticks).map(|_| None).collect(),
+            issued: VecDeque::new(),
+            taken: None,
             tally: Tally::default(),
         }
     }
 
-    /// The forecast that was made one horizon ago for this tick; before [`Self::decide`].
-    pub(super) fn expected(&self) -> Option<Expected> {
-        self.issued.front()?.map(|issued| issued.expected)
+    /// The forecast that was made for the tick at `now`; before [`Self::decide`].
+    pub(super) fn expected(&self, now: Timestamp) -> Option<Expected> {
+        let mut issued = self.issued.iter();
+        let due = issued.find(|issued| is_of(issued.due, now));
+        due.map(|issued| issued.expected)
+    }
+
+    /// What passes between a load and the capacity for it, as of the last tick.
+    pub(super) fn horizon(&self) -> Horizon {
+        self.last.map(|answer| answer.horizon).unwrap_or_default()
     }
 
     /// Takes a tick's measurement and decides the floor that follows.
     pub(super) fn decide(&mut self, seen: &TickObservation) -> i32 {
         let answer = self.tick(seen);
-        let due = self.issued.pop_front().flatten();
-        self.tally.count(seen.measured, due, answer.trust);
-        let issued = answer.ahead.zip(seen.measured).map(|(step, naive)| Issued {
-            expected: Expected {
-                mean: step.mean,
-                interval80: step.interval80,
-            },
-            naive,
+        let certain = seen.measured.filter(|sample| {
+            let is_certain = sample.load.certainty == Certainty::Certain;
+            is_certain && self.taken.is_none_or(|taken| taken.at < sample.at)
         });
-        self.issued.push_back(issued);
+        if let Some(sample) = certain {
+            self.taken = Some(sample);
+            let due = self.due(sample.at);
+            self.tally.count(sample.load.sum, due, answer.trust);
+        }
+        let issued = answer.ahead.zip(self.taken);
+        self.issued
+            .extend(issued.map(|((due, step), taken)| Issued {
+                due,
+                expected: Expected {
+                    mean: step.mean,
+                    interval80: step.interval80,
+                },
+                naive: taken.load.sum,
+            }));
         self.last = Some(answer);
         answer.floor
     }
 
+    /// The forecast that was made for `at`; those for earlier times are not judged any more.
+    fn due(&mut self, at: Timestamp) -> Option<Issued> {
+        while let Some(first) = self.issued.front() {
+            if is_of(first.due, at) {
+                return self.issued.pop_front();
+            }
+            if first.due > at {
+                return None;
+            }
+            self.issued.pop_front();
+        }
+        None
+    }
+
     fn tick(&mut self, seen: &TickObservation) -> TickDecision {
-        if let Some(sum) = seen.measured {
+        if let Some(sample) = &seen.measured {
             let [ScaledSignal { signal, .. }] = &self.signals;
             // Refused is what is no load, and a load has been checked.
-            let _ = self.tracker.measure(signal, seen.now, sum, seen.now);
+            let _ = self.tracker.measure(signal, sample, seen.now);
         }
         let input = TickInput {
             now: seen.now,
@@ -100,11 +139,13 @@ impl FloorForecaster {
             shared: &self.shared,
         };
         let report = self.tracker.tick(&self.policy, &input);
+        let due = seen.now.checked_add(report.horizon.ahead());
         let model = report.loads.first().and_then(|load| load.model);
         let unproven = Trust::Untrusted(Distrust::Unproven { scored: 0 });
         TickDecision {
             floor: report.decision.replicas,
-            ahead: model.and_then(|model| model.at_horizon),
+            ahead: due.ok().zip(model.and_then(|model| model.at_horizon)),
+            horizon: report.horizon,
             model: model.map_or("none", |model| model.name),
             trust: model.map_or(unproven, |model| model.trust),
             accuracy: model.map(|model| model.accuracy),
@@ -130,18 +171,25 @@ impl FloorForecaster {
 
 impl Tally {
     /// Holds what was forecast for a tick against what was measured.
-    fn count(&mut self, measured: Option<f64>, due: Option<Issued>, trust: Trust) {
-        let Some(actual) = measured else { return };
+    fn count(&mut self, actual: f64, due: Option<Issued>, trust: Trust) {
         let one = |is: bool| if is { 1.0 } else { 0.0 };
         self.measured += 1.0;
         self.trusted += one(trust.is_trusted());
-        if let Some(Issued { expected, naive }) = due {
+        if let Some(Issued {
+            expected, naive, ..
+        }) = due
+        {
             self.scored += 1;
             self.error += (actual - expected.mean).abs();
             self.naive += (actual - naive).abs();
             self.inside += one(expected.interval80.contains(actual));
         }
     }
+}
+
+/// True where `at` is the step of the grid that `due` is nearest to.
+fn is_of(due: Timestamp, at: Timestamp) -> bool {
+    due.duration_since(at).abs() * 2 <= GRID
 }
 
 fn policy(target: &Target) -> Policy {
@@ -151,7 +199,7 @@ fn policy(target: &Target) -> Policy {
         behavior: None,
         tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
-        horizon: target.horizon(),
+        lead: target.lead(),
         max_age: Settings::default().max_age,
     }
 }

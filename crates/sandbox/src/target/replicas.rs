@@ -1,17 +1,23 @@
-//! The Pods of one side and the HPA that scales them: Pods of one age are one cohort, since they
-//! carry the same.
+//! The Pods of one side and the HPA that scales them: Pods of one age that are scraped at the same
+//! moments are one cohort, since they carry the same.
+//!
+//! They are measured as in a cluster: over a rate window, each at its own moments, new ones once they
+//! were scraped twice. Those that start use more than nothing, and those that were deleted go on for a
+//! while; neither is load of the target.
 
-use jiff::SignedDuration;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
 
 use super::settings::{GRID, Target};
 use crate::autoscaler::{self, Autoscaler, Life};
-use crate::load::Used;
-use crate::scrape::{Sample, Scraper};
+use crate::scrape::{Exporter, Sample, Scraper};
+use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::hpa::{MetricSpec, Tolerances};
+use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples, SourceReading};
 use evenkeel_core::scaling::pod::{PodFacts, Requests};
-use evenkeel_core::scaling::sample::PodMetrics;
+use evenkeel_core::scaling::sample::Measurement;
 use evenkeel_core::scaling::signal::{ResourceName, Signal, Target as Wanted};
-use evenkeel_core::scaling::sum::{self, PodLoad};
 use evenkeel_core::units::{Resource, Resources, i64_ceil};
 
 /// One step: shorter than a tick, so that Pods become ready between ticks.
@@ -28,50 +34,91 @@ pub struct Cost {
     pub replica_hours: f64,
 }
 
-/// Pods that were made at the same time.
+/// Pods that were made at the same time, are scraped at the same moments and carry the same.
 #[derive(Debug, Clone, Copy)]
-struct Cohort {
+pub(super) struct Cohort {
+    /// The key of its counters.
+    key: u32,
+    /// The number by which its Pods are named, and that of the first of them.
+    batch: u32,
+    first: i32,
+    phase: SignedDuration,
     made: SignedDuration,
+    /// Since when they were not ready, before they were.
+    unready: SignedDuration,
     ready: SignedDuration,
+    /// How they end, once they are deleted.
+    end: Option<End>,
     count: i32,
+}
+
+/// The end of deleted Pods, which go on as before until they are gone.
+#[derive(Debug, Clone, Copy)]
+struct End {
+    gone: SignedDuration,
+    /// The load that each had.
+    load: f64,
 }
 
 pub(super) struct ScaledPods {
     target: Target,
     autoscaler: Autoscaler,
-    scraper: Scraper<SignedDuration>,
-    pods: Vec<Cohort>,
+    scraper: Scraper<u32>,
+    /// The oldest first.
+    pub(super) pods: Vec<Cohort>,
+    keys: u32,
     cost: Cost,
-    /// The newest usage of a Pod of each cohort, in the order of `pods`.
-    readings: Vec<Reading>,
     requests: Requests,
+    carriers: Carriers,
+    /// The Pods as of the last tick, with their measurements.
+    seen: Vec<(Arc<PodFacts>, Option<Measurement>)>,
+    /// The load of each Pod that serves, now.
+    each: f64,
 }
 
-/// The facts about the Pods of a cohort at a tick.
-#[derive(Debug, Clone, Copy)]
-struct Reading {
-    is_ready: bool,
-    count: i32,
-    sample: Option<Sample>,
+#[cfg(test)]
+impl Cohort {
+    pub(super) const fn stays(&self) -> bool {
+        self.end.is_none()
+    }
+
+    pub(super) const fn made(&self) -> SignedDuration {
+        self.made
+    }
+}
+
+#[cfg(test)]
+impl ScaledPods {
+    /// The containers of a cohort crash at `at`, and are ready again at `ready`.
+    pub(super) fn restart(&mut self, index: usize, at: SignedDuration, ready: SignedDuration) {
+        (self.pods[index].unready, self.pods[index].ready) = (at, ready);
+    }
+}
+
+impl Cohort {
+    fn serves(&self, at: SignedDuration) -> bool {
+        self.end.is_none() && self.ready <= at
+    }
 }
 
 impl ScaledPods {
-    /// `initial` Pods that are ready.
+    /// `initial` Pods that have been ready for long.
     pub(super) fn new(target: &Target, initial: i32) -> Self {
-        let began = SignedDuration::ZERO;
-        Self {
+        let mut new = Self {
             target: *target,
             autoscaler: Autoscaler::new(target.bounds.min(), target.bounds.max(), metric(target)),
             scraper: Scraper::new(target.metrics),
-            pods: vec![Cohort {
-                made: began,
-                ready: began,
-                count: initial,
-            }],
+            pods: Vec::new(),
+            keys: 0,
             cost: Cost::default(),
-            readings: Vec::new(),
             requests: requests(target),
-        }
+            carriers: Carriers::default(),
+            seen: Vec::new(),
+            each: 0.0,
+        };
+        let long_ago = SignedDuration::from_hours(-1);
+        new.make(initial, long_ago, long_ago);
+        new
     }
 
     /// The tick at `at`: metrics are scraped, and the HPA, with `floor` as its `minReplicas`, makes
@@ -83,40 +130,81 @@ impl ScaledPods {
         floor: i32,
     ) -> Option<i32> {
         self.measure(at, load);
-        self.read(at);
+        self.see(at);
         let floor = floor.clamp(1, self.target.bounds.max());
         self.autoscaler.set_min_replicas(floor);
-        let (pods, metrics) = self.seen(at);
+        let pods: Vec<PodFacts> = self.seen.iter().map(|(pod, _)| (**pod).clone()).collect();
+        let resource = name(self.target.resource);
+        let measured = self.seen.iter().filter_map(|(pod, measured)| {
+            let measured = (*measured)?;
+            Some(autoscaler::metrics(
+                pod.name.clone(),
+                resource.clone(),
+                measured,
+            ))
+        });
+        let measured = measured.collect();
         let current = self.replicas();
-        let wanted = self.autoscaler.reconcile(at, current, &pods, metrics);
+        let wanted = self.autoscaler.reconcile(at, current, &pods, measured);
         self.scale_to(wanted.replicas, at);
         wanted.is_active.then_some(wanted.replicas)
     }
 
-    /// The Pods and their measurements, as the HPA sees them.
-    fn seen(&self, at: SignedDuration) -> (Vec<PodFacts>, Vec<PodMetrics>) {
-        let (mut pods, mut metrics) = (Vec::new(), Vec::new());
-        for (cohort, reading) in self.pods.iter().zip(&self.readings) {
+    /// Takes the Pods and their measurements, as HPA and service see them.
+    fn see(&mut self, at: SignedDuration) {
+        self.seen.clear();
+        for cohort in &self.pods {
             let life = Life {
                 started: cohort.made,
                 running: cohort.made,
+                unready: cohort.unready,
                 ready: cohort.ready,
             };
+            let measured = self.scraper.sample(&cohort.key);
+            let measured = measured.map(|sample| self.measurement(sample));
             for index in 0..cohort.count {
-                let name = format!("{}-{index}", cohort.made.as_secs());
-                metrics.extend(reading.sample.map(|sample| self.usage(&name, sample)));
-                pods.push(autoscaler::pod(name, Some(life), &self.requests, at));
+                let name = format!("{}-{}", cohort.batch, cohort.first + index);
+                let mut pod = autoscaler::pod(name, Some(life), &self.requests, at);
+                pod.deleted = cohort.end.is_some();
+                self.seen.push((Arc::new(pod), measured));
             }
         }
-        (pods, metrics)
+        let pods: Vec<_> = self.seen.iter().map(|(pod, _)| Arc::clone(pod)).collect();
+        self.carriers.see(&pods, autoscaler::date(at));
     }
 
     /// The usage of a Pod as the metrics API shows it.
-    fn usage(&self, pod: &str, sample: Sample) -> PodMetrics {
+    fn measurement(&self, sample: Sample) -> Measurement {
         let resource = self.target.resource;
         let used = milli(resource, sample.used[resource]);
-        let measured = autoscaler::measurement(sample.at, self.target.metrics.window, used);
-        autoscaler::metrics(pod.to_owned(), name(resource), measured)
+        let window = match resource {
+            Resource::Memory | Resource::Disk => SignedDuration::ZERO,
+            Resource::Cpu | Resource::NetworkIo | Resource::DiskIo => sample.window,
+        };
+        autoscaler::measurement(sample.at, window, used)
+    }
+
+    /// The load as of the last tick, which was at `now`: the sum that the service forms.
+    pub(super) fn measured(&self, at: SignedDuration, now: Timestamp) -> Option<LoadSample> {
+        let (pods, measured): (Vec<_>, Vec<_>) = self.seen.iter().cloned().unzip();
+        let signal = Signal::from(self.target.resource);
+        let observation = Observation {
+            pods: &pods,
+            carriers: &self.carriers,
+            readings: vec![SourceReading {
+                source: "metrics",
+                signal: signal.clone(),
+                samples: Ok(Samples::PerPod(measured)),
+            }],
+        };
+        let sample = observation.load(&signal)?;
+        let shift = now.duration_since(autoscaler::date(at));
+        let shifted = |time: Timestamp| time.checked_add(shift).unwrap_or(now);
+        Some(LoadSample {
+            at: shifted(sample.at),
+            measured: shifted(sample.measured),
+            ..sample
+        })
     }
 
     /// The time from the tick at `at` to the next.
@@ -133,85 +221,109 @@ impl ScaledPods {
     }
 
     pub(super) fn replicas(&self) -> i32 {
-        self.pods.iter().map(|cohort| cohort.count).sum()
+        let staying = self.pods.iter().filter(|cohort| cohort.end.is_none());
+        staying.map(|cohort| cohort.count).sum()
     }
 
     pub(super) const fn cost(&self) -> Cost {
         self.cost
     }
 
-    /// The sum over the Pods as of the last tick.
-    pub(super) fn measured(&self) -> Option<f64> {
-        let resource = self.target.resource;
-        sum::over_pods(self.readings.iter().flat_map(|reading| {
-            let load = PodLoad {
-                measured: reading.sample.map(|sample| sample.used[resource]),
-                ready: reading.is_ready,
-            };
-            let count = usize::try_from(reading.count).unwrap_or(0);
-            std::iter::repeat_n(load, count)
-        }))
-    }
-
     fn ready(&self, at: SignedDuration) -> i32 {
-        let ready = self.pods.iter().filter(|cohort| cohort.ready <= at);
-        ready.map(|cohort| cohort.count).sum()
+        let serving = self.pods.iter().filter(|cohort| cohort.serves(at));
+        serving.map(|cohort| cohort.count).sum()
     }
 
     /// Takes the usage as exporters see it; in a gap they see nothing.
     fn measure(&mut self, at: SignedDuration, load: Option<f64>) {
-        let (resource, ready) = (self.target.resource, self.ready(at));
-        let each = load.map(|load| {
-            if ready > 0 {
-                load / f64::from(ready)
-            } else {
-                0.0
-            }
-        });
+        let gone = |cohort: &Cohort| cohort.end.is_some_and(|end| end.gone <= at);
+        self.pods.retain(|cohort| !gone(cohort));
+        let ready = self.ready(at);
+        if let Some(load) = load {
+            self.each = load / f64::from(ready.max(1));
+        }
+        let (target, each) = (&self.target, self.each);
         let used = self.pods.iter().filter_map(|cohort| {
-            let share = if cohort.ready <= at {
-                each?
-            } else {
-                each? * 0.0
-            };
-            let used: Used = Resources::from_fn(|of| if of == resource { share } else { 0.0 });
-            Some((cohort.made, used))
+            load?;
+            let used = Resources::from_fn(|of| {
+                if of == target.resource {
+                    used_by(target, cohort, each, at)
+                } else {
+                    0.0
+                }
+            });
+            let phase = cohort.phase;
+            Some((cohort.key, Exporter { used, phase }))
         });
         self.scraper.observe(at, used);
-    }
-
-    fn read(&mut self, at: SignedDuration) {
-        self.readings.clear();
-        for cohort in &self.pods {
-            let sample = self
-                .scraper
-                .samples()
-                .find(|(made, _)| **made == cohort.made);
-            self.readings.push(Reading {
-                is_ready: cohort.ready <= at,
-                count: cohort.count,
-                sample: sample.map(|(_, sample)| sample),
-            });
-        }
     }
 
     /// The newest Pods end first.
     pub(super) fn scale_to(&mut self, wanted: i32, at: SignedDuration) {
         let have = self.replicas();
         if wanted > have {
-            self.pods.push(Cohort {
-                made: at,
-                ready: at.saturating_add(self.target.start_up),
-                count: wanted - have,
-            });
+            let ready = at.saturating_add(self.target.start_up);
+            self.make(wanted - have, at, ready);
         }
         let mut surplus = have - wanted;
-        for cohort in self.pods.iter_mut().rev() {
-            let ended = surplus.clamp(0, cohort.count);
-            cohort.count -= ended;
-            surplus -= ended;
+        for index in (0..self.pods.len()).rev() {
+            if self.pods[index].end.is_none() {
+                surplus -= self.end(index, surplus, at);
+            }
         }
         self.pods.retain(|cohort| cohort.count > 0);
+    }
+
+    /// Makes Pods, which are scraped in turn.
+    pub(super) fn make(&mut self, count: i32, at: SignedDuration, ready: SignedDuration) {
+        let phases = i32::try_from(self.target.metrics.interval.as_secs() / STEP.as_secs());
+        let phases = phases.unwrap_or(1).max(1);
+        for turn in 0..phases {
+            let share = (count + phases - 1 - turn) / phases;
+            if share > 0 {
+                let key = self.next_key();
+                self.pods.push(Cohort {
+                    key,
+                    batch: key,
+                    first: 0,
+                    phase: STEP * turn,
+                    made: at,
+                    unready: at,
+                    ready,
+                    end: None,
+                    count: share,
+                });
+            }
+        }
+    }
+
+    /// Deletes up to so many Pods of a cohort; returns how many.
+    pub(super) fn end(&mut self, index: usize, count: i32, at: SignedDuration) -> i32 {
+        let key = self.next_key();
+        let cohort = &mut self.pods[index];
+        let count = count.clamp(0, cohort.count);
+        cohort.count -= count;
+        let load = used_by(&self.target, cohort, self.each, at);
+        let ended = Cohort {
+            key,
+            first: cohort.first + cohort.count,
+            end: Some(End {
+                gone: at.saturating_add(self.target.edges.ending),
+                load,
+            }),
+            count,
+            ..*cohort
+        };
+        if count > 0 {
+            self.scraper.part(&cohort.key, key);
+            self.pods.push(ended);
+        }
+        count
+    }
+
+    const fn next_key(&mut self) -> u32 {
+        self.keys += 1;
+        self.keys
     }
 
     fn account(&mut self, at: SignedDuration, load: Option<f64>) {
@@ -226,6 +338,24 @@ impl ScaledPods {
         if load > requested {
             self.cost.overloaded_seconds += seconds;
         }
+    }
+}
+
+/// The use of each Pod of a cohort, where each that serves carries `each`.
+fn used_by(target: &Target, cohort: &Cohort, each: f64, at: SignedDuration) -> f64 {
+    // What starts computes; it holds no memory for it that it would give back.
+    let busy = target.resource == Resource::Cpu;
+    let carried = target.capacity.request() * target.capacity.target();
+    let warm_up = if busy {
+        carried * target.edges.warm_up
+    } else {
+        0.0
+    };
+    match cohort.end {
+        Some(end) => end.load,
+        None if cohort.ready > at => warm_up,
+        None if cohort.ready.saturating_add(target.edges.settling) > at => each + warm_up,
+        None => each,
     }
 }
 

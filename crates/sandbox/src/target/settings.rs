@@ -6,7 +6,7 @@ use crate::autoscaler::SYNC;
 use crate::scrape::Timing;
 use evenkeel_core::forecast::{Accuracy, Interval, Series, Trust};
 use evenkeel_core::scaling::Bounds;
-use evenkeel_core::scaling::horizon::horizon;
+use evenkeel_core::scaling::horizon::{Lead, StartTime};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::Resource;
 
@@ -26,15 +26,20 @@ pub struct Target {
     pub start_up: SignedDuration,
     /// How late metrics are.
     pub metrics: Timing,
+    /// What Pods use that start or end.
+    pub edges: Edges,
     /// How many Pods there are at the beginning; `None` for as many as the load asks for.
     pub initial: Option<i32>,
 }
 
 impl Target {
-    /// How far ahead the service looks for it.
-    #[must_use]
-    pub fn horizon(&self) -> SignedDuration {
-        horizon(&mut [self.start_up], SYNC)
+    /// What passes from a decision until the Pods that it asks for are ready.
+    pub(super) fn lead(&self) -> Lead {
+        let start = StartTime {
+            waited: SignedDuration::ZERO,
+            started: self.start_up,
+        };
+        Lead::of(&[start], SYNC)
     }
 
     pub(super) fn initial(&self, load: &Series) -> i32 {
@@ -42,6 +47,29 @@ impl Target {
         let asked = || first.map(|load| self.capacity.desired_for_sum(load));
         let count = self.initial.or_else(asked);
         self.bounds.clamp(count.unwrap_or(self.bounds.min())).max(1)
+    }
+}
+
+/// The load of Pods at the edges of their lives, which is none of the target's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Edges {
+    /// The use of a Pod that starts, as a multiple of the load that one Pod is to carry.
+    pub warm_up: f64,
+    /// How long a Pod that is ready uses that beside what it serves.
+    pub settling: SignedDuration,
+    /// How long a Pod that is deleted goes on as before, finishing what it has.
+    pub ending: SignedDuration,
+}
+
+impl Default for Edges {
+    /// A service that starts as busy as it serves, and ends within the time that Kubernetes' own
+    /// examples of a `preStop` hook sleep.
+    fn default() -> Self {
+        Self {
+            warm_up: 1.0,
+            settling: SignedDuration::ZERO,
+            ending: SignedDuration::from_secs(10),
+        }
     }
 }
 

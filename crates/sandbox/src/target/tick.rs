@@ -3,12 +3,15 @@
 use jiff::Timestamp;
 
 use evenkeel_core::forecast::{Accuracy, Step, Trust};
+use evenkeel_core::scaling::horizon::Horizon;
+use evenkeel_core::scaling::observation::LoadSample;
 
 /// The load and the replicas at a tick.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TickObservation {
     pub now: Timestamp,
-    pub measured: Option<f64>,
+    /// The load that has last been measured.
+    pub measured: Option<LoadSample>,
     pub current: i32,
     pub reactive: Option<i32>,
 }
@@ -17,8 +20,9 @@ pub(super) struct TickObservation {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TickDecision {
     pub floor: i32,
-    /// The forecast for one horizon from now.
-    pub ahead: Option<Step>,
+    /// The forecast for the end of the horizon, and its time.
+    pub ahead: Option<(Timestamp, Step)>,
+    pub horizon: Horizon,
     pub model: &'static str,
     pub trust: Trust,
     pub accuracy: Option<Accuracy>,

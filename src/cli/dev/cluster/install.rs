@@ -9,7 +9,7 @@ use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::{Namespace, Node};
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use tracing::warn;
 
@@ -19,6 +19,8 @@ use super::{Options, StartError, annotated};
 use evenkeel_clock::Clock;
 use evenkeel_core::max_age;
 use evenkeel_core::units::Resource;
+use evenkeel_kubernetes::custom_resources::definitions;
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_sandbox::machines::Machines;
 use evenkeel_sandbox::prometheus::{NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
 use evenkeel_sandbox::scenario::Scenario;
@@ -41,7 +43,7 @@ const LEAST_IN_FLIGHT: Duration = Duration::from_secs(10);
 /// When a refused Pod goes to the least loaded node after all, in the scenario: the default.
 const RELAX_AFTER: SignedDuration = SignedDuration::from_mins(5);
 
-/// Namespaces, nodes and the webhook configuration.
+/// Namespaces, the kinds of Evenkeel's own, nodes and the webhook configuration.
 pub(super) async fn prepare(
     client: &Client,
     options: &Options,
@@ -55,6 +57,11 @@ pub(super) async fn prepare(
         namespaces
             .create(&post, &annotated::namespace(name))
             .await?;
+    }
+    let kind = Kind::CustomResourceDefinition.api_resource();
+    let kinds: Api<DynamicObject> = Api::all_with(client.clone(), &kind);
+    for definition in definitions() {
+        kinds.create(&post, &objects::typed(definition)).await?;
     }
     let nodes: Api<Node> = Api::all(client.clone());
     for shape in &options.scenario.nodes {

@@ -12,13 +12,7 @@ use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::{Ratio, count_as_f64};
 use evenkeel_sandbox::scrape::Timing;
-use evenkeel_sandbox::target::{self, Cost, GRID, Target};
-
-/// A load that was measured lags already; the HPA sees it at the next tick.
-const MEASURED: Timing = Timing {
-    interval: GRID,
-    window: GRID,
-};
+use evenkeel_sandbox::target::{self, Cost, Edges, GRID, Target};
 
 /// Most steps between the first point and the last: half a year.
 const MOST_STEPS: usize = 1_000_000;
@@ -38,8 +32,9 @@ pub(super) fn compose(query: &Query<'_>, answer: Answer) -> Result<Plot, String>
         resource,
         capacity: capacity(load)?,
         bounds: bounds(&status)?,
-        start_up: query.start_up.unwrap_or(horizon.saturating_sub(GRID)),
-        metrics: MEASURED,
+        start_up: query.start_up.unwrap_or_else(|| start_up(&status, horizon)),
+        metrics: timing(&status),
+        edges: Edges::default(),
         initial: history.points.iter().find_map(|point| point.replicas),
     };
     let past = Past::align(&history.points)?;
@@ -67,6 +62,28 @@ pub(super) fn compose(query: &Query<'_>, answer: Answer) -> Result<Plot, String>
         notes: Vec::new(),
         points,
     })
+}
+
+/// The time that the target's Pods take to start. A service that does not tell the parts of its
+/// horizon has added no more to it than a tick.
+fn start_up(status: &TargetStatus, horizon: SignedDuration) -> SignedDuration {
+    status.horizon_parts.map_or_else(
+        || horizon.saturating_sub(GRID),
+        |parts| SignedDuration::from_secs(parts.start_up + parts.node_start_up),
+    )
+}
+
+/// How late the HPA sees a load. The service tells it for its own time; one that does not tell its
+/// rate window tells a load that lags already.
+fn timing(status: &TargetStatus) -> Timing {
+    let parts = status.horizon_parts;
+    let window = parts.map_or(GRID, |parts| {
+        SignedDuration::from_secs(parts.half_window) * 2
+    });
+    Timing {
+        interval: GRID,
+        window: window.max(GRID),
+    }
 }
 
 fn capacity(load: &LoadStatus) -> Result<PodCapacity, String> {

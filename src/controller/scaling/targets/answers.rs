@@ -1,66 +1,34 @@
-//! Which answers of the metrics source are new measurements of a target, and of when they speak.
+//! Which answers of the metrics source are new measurements of a target.
 //!
-//! A query that is slower than a round leaves its answer to several rounds. It is one measurement
-//! all the same: taken once, for the time at which it was asked for. Where the target has lost Pods
-//! since, or the answer lacks some of those that are ready, the sum over the Pods of now is not the
-//! load of then, and nothing is taken.
-
-use std::collections::HashSet;
-use std::sync::Arc;
+//! A query that is slower than a round leaves its answer to several rounds. It is one measurement all
+//! the same, of the time that it speaks of, and taken once.
 
 use jiff::Timestamp;
 
 use crate::controller::scaling::samples::Sample;
-use evenkeel_core::scaling::observation::LoadSample;
-use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::signal::Signal;
 
-/// The answers that one target has taken, and the Pods that it had meanwhile.
+/// The answers that one target has taken.
 #[derive(Debug, Default)]
 pub(super) struct AnswersTaken {
     /// When the last answer for each signal was asked for.
     asked: Vec<(Signal, Timestamp)>,
-    members: Vec<Arc<PodFacts>>,
-    /// The tick at which a Pod was last found gone.
-    lost: Option<Timestamp>,
 }
 
 impl AnswersTaken {
-    /// Takes note of the Pods that the target has at `now`.
-    pub(super) fn see(&mut self, members: &[Arc<PodFacts>], now: Timestamp) {
-        let same = |(before, after): (&Arc<PodFacts>, &Arc<PodFacts>)| Arc::ptr_eq(before, after);
-        let unchanged = self.members.len() == members.len();
-        if unchanged && self.members.iter().zip(members).all(same) {
-            return;
-        }
-        let names: HashSet<&str> = members.iter().map(|pod| &*pod.name).collect();
-        if self.members.iter().any(|pod| !names.contains(&*pod.name)) {
-            self.lost = Some(now);
-        }
-        self.members = members.to_vec();
-    }
-
-    /// The time for which a load of `sample` counts at a tick of `now`; `None` where it has been
-    /// taken before, or is not the load of its time. From here on it counts as taken.
-    pub(super) fn take(
-        &mut self,
-        signal: &Signal,
-        load: &LoadSample,
-        sample: &Sample,
-        now: Timestamp,
-    ) -> Option<Timestamp> {
-        let asked = sample.asked(signal)?;
+    /// True where the answer for a signal in `sample` has not been taken before `now`. From here on it
+    /// counts as taken.
+    pub(super) fn take(&mut self, signal: &Signal, sample: &Sample, now: Timestamp) -> bool {
+        let Some(asked) = sample.asked(signal) else {
+            return false;
+        };
         let of_signal = self.asked.iter_mut().find(|(of, _)| of == signal);
         match of_signal {
             // One that was taken later than now was so before the clock was set back.
-            Some((_, last)) if asked <= *last && *last <= now => return None,
+            Some((_, last)) if asked <= *last && *last <= now => return false,
             Some((_, last)) => *last = asked,
             None => self.asked.push((signal.clone(), asked)),
         }
-        if asked >= sample.at {
-            return Some(now);
-        }
-        let lost = self.lost.is_some_and(|lost| asked < lost && lost <= now);
-        (load.is_whole && !lost).then_some(asked)
+        true
     }
 }

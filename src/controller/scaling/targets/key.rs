@@ -16,6 +16,8 @@ pub(in crate::controller::scaling) struct Key {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen<'a> {
     pub(super) observed: &'a Observed,
+    /// Its place among all targets of the tick.
+    pub(super) place: usize,
     /// True where it shares its workload with another HPA.
     pub(super) conflict: bool,
 }

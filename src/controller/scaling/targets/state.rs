@@ -7,6 +7,7 @@ use super::key::Seen;
 use super::tick::Tick;
 use crate::controller::scaling::refill::Asked;
 use crate::controller::scaling::samples;
+use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::tracker::Tracker;
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::refill::{self, RefillState};
@@ -19,6 +20,7 @@ use evenkeel_kubernetes::plan::scaling::{
 pub(super) struct TargetState {
     pub(super) tracker: Tracker,
     pub(super) answers: AnswersTaken,
+    pub(super) carriers: Carriers,
     pub(super) plans: PlanMemory,
     pub(super) refill: Option<RefillState>,
     /// The tick at which the past was asked for.
@@ -35,7 +37,9 @@ pub(super) struct TargetState {
 impl TargetState {
     /// Begins a tick: the objects of the target, resolved, and its load of this moment.
     pub(super) fn begin(&mut self, seen: Seen<'_>, tick: &Tick<'_>, past: &mut Asked) -> Resolved {
-        let Seen { observed, conflict } = seen;
+        let Seen {
+            observed, conflict, ..
+        } = seen;
         let remembered = self.plans.record(tick.now);
         let resolved = scaling::resolve(observed, conflict, &tick.settings, remembered, tick.now);
         self.ask_for_past(observed, &resolved, tick, past);
@@ -89,27 +93,21 @@ impl TargetState {
         self.refill = Some(state);
     }
 
-    /// Takes the load of this moment, or the one that has just become known.
-    ///
-    /// Half of the age that a measurement may have is left to it for being scraped and asked for;
-    /// the tracker lets it stand for the other half.
+    /// Takes the load that has just become known, for the time that it is of.
     fn measure(&mut self, observed: &Observed, resolved: &Resolved, tick: &Tick<'_>) {
         let members = &observed.pods.members;
-        self.answers.see(members, tick.now);
+        self.carriers.see(members, tick.now);
         let Some((target, sample)) = resolved.target.as_ref().zip(tick.sample) else {
             return;
         };
         let signals = target.signals.iter().map(|scaled| &scaled.signal);
-        let observation = sample.observe(&observed.namespace, members, signals.clone());
+        let namespace = &observed.namespace;
+        let observation = sample.observe(namespace, members, &self.carriers, signals.clone());
         for signal in signals {
-            let Some(load) = observation.load(signal) else {
-                continue;
-            };
-            let is_held = tick.now.duration_since(load.measured) <= tick.settings.max_age;
-            let taken = self.answers.take(signal, &load, sample, tick.now);
-            if let Some(at) = taken.filter(|_| is_held) {
-                // It is finite and not negative, and no older than the history.
-                let _ = self.tracker.measure(signal, at, load.value, tick.now);
+            let load = observation.load(signal);
+            if let Some(load) = load.filter(|_| self.answers.take(signal, sample, tick.now)) {
+                // It is finite and not negative; one that is older than the history tells nothing.
+                let _ = self.tracker.measure(signal, &load, tick.now);
             }
         }
     }

@@ -41,8 +41,9 @@ fn a_target_that_comes_while_its_namespace_is_filled_is_filled_after() {
     };
     let mut targets = Targets {
         states: HashMap::from([(key("early"), running(3)), (key("late"), running(4))]),
-        tick: 5,
+        ..Targets::default()
     };
+    targets.tick = 5;
     let state = |targets: &Targets| ["early", "late"].map(|name| targets.states[&key(name)].refill);
     targets.filled(&Asked::from([("other".into(), 9), ("shop".into(), 3)]));
     assert_eq!(
@@ -90,7 +91,7 @@ fn observed(name: &str, mode: &str) -> Observed {
         target: TargetRef::new("apps/v1", "Deployment", "shop", name),
         pods: Pods {
             members: vec![Arc::new((&pod).into())],
-            start_to_ready: Vec::new(),
+            starts: Vec::new(),
         },
     }
 }
@@ -134,6 +135,7 @@ impl Three {
             plans: &Plans::Decisions("pod-a".to_owned()),
             has_past: false,
             traces: &self.traces,
+            crons: &[],
         };
         self.targets.tick(&all, &tick)
     }
@@ -258,6 +260,7 @@ impl Measured {
             plans: &Plans::Nothing,
             has_past: false,
             traces: &self.traces,
+            crons: &[],
         };
         self.targets.tick(&[target], &tick);
     }

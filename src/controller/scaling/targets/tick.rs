@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::key::Key;
 use crate::controller::scaling::board::BoardEntry;
+use crate::controller::scaling::cron_tally::CronTally;
 use crate::controller::scaling::plans::Plans;
 use crate::controller::scaling::refill::Asked;
 use crate::controller::scaling::samples::Sample;
@@ -12,6 +13,7 @@ use evenkeel_core::forecast::Shared;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::scaling::Settings;
+use evenkeel_kubernetes::plan::scaling::crons::ObservedCron;
 
 /// Everything that one tick reads.
 pub(in crate::controller::scaling) struct Tick<'a> {
@@ -27,6 +29,8 @@ pub(in crate::controller::scaling) struct Tick<'a> {
     /// True where there is a past to be asked for.
     pub(in crate::controller::scaling) has_past: bool,
     pub(in crate::controller::scaling) traces: &'a Traces,
+    /// The CronHPAs of all namespaces that have opted in.
+    pub(in crate::controller::scaling) crons: &'a [ObservedCron],
 }
 
 /// The work that one tick leaves.
@@ -44,6 +48,7 @@ pub(in crate::controller::scaling) struct Ticked {
     pub(in crate::controller::scaling) bytes: usize,
     /// The targets that rest since their work panicked.
     pub(in crate::controller::scaling) quarantined: usize,
+    pub(in crate::controller::scaling) crons: CronTally,
 }
 
 /// A target whose bounds somebody contests.
@@ -64,6 +69,7 @@ impl Ticked {
             restoring,
             bytes,
             quarantined,
+            crons,
         } = one;
         self.writes.extend(writes);
         self.shown.extend(shown);
@@ -72,5 +78,6 @@ impl Ticked {
         self.restoring += restoring;
         self.bytes += bytes;
         self.quarantined += quarantined;
+        self.crons.add(crons);
     }
 }

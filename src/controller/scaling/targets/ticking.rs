@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::crons::Crons;
 use super::isolated::{Step, isolated};
 use super::key::{Key, Seen};
 use super::state::TargetState;
@@ -101,7 +102,13 @@ impl<'a> TickingTarget<'a> {
 
     /// Plans and shows what was decided. Where that panics, it does so once more for a target in
     /// quarantine; where that panics too, only the log tells of it.
-    pub(super) fn tell(&mut self, report: Option<Reported>, tick: &Tick<'_>, ticked: &mut Ticked) {
+    pub(super) fn tell(
+        &mut self,
+        report: Option<Reported>,
+        tick: &Tick<'_>,
+        crons: &mut Crons<'_>,
+        ticked: &mut Ticked,
+    ) {
         let report = match report {
             Some(Err(panicked)) => {
                 self.rest(panicked, tick);
@@ -111,10 +118,10 @@ impl<'a> TickingTarget<'a> {
             None => None,
         };
         let told = self
-            .tries_to_tell(report.as_ref(), tick)
+            .tries_to_tell(report.as_ref(), tick, crons)
             .or_else(|panicked| {
                 self.rest(panicked, tick);
-                self.tries_to_tell(None, tick)
+                self.tries_to_tell(None, tick, crons)
             });
         match told {
             Ok(told) => ticked.absorb(told),
@@ -135,16 +142,23 @@ impl<'a> TickingTarget<'a> {
         &mut self,
         report: Option<&TickReport>,
         tick: &Tick<'_>,
+        crons: &mut Crons<'_>,
     ) -> Result<Ticked, Panicked> {
         let key = self.key.clone();
         isolated(&key, Step::Tell, || {
             let mut told = Ticked::default();
-            self.tell_of(report, tick, &mut told);
+            self.tell_of(report, tick, crons, &mut told);
             told
         })
     }
 
-    fn tell_of(&mut self, report: Option<&TickReport>, tick: &Tick<'_>, ticked: &mut Ticked) {
+    fn tell_of(
+        &mut self,
+        report: Option<&TickReport>,
+        tick: &Tick<'_>,
+        crons: &mut Crons<'_>,
+        ticked: &mut Ticked,
+    ) {
         let now = tick.now;
         if let Some(report) = report {
             let limit = report.decision.limited_by.map_or("none", LimitedBy::reason);
@@ -152,6 +166,7 @@ impl<'a> TickingTarget<'a> {
         }
         let names_contester = matches!(tick.plans, Plans::Decisions(_));
         if !names_contester || !self.waits_for_contester(report, ticked) {
+            crons.contribute(self.seen, &mut self.resolved, tick, ticked);
             let decided = Decided {
                 observed: self.seen.observed,
                 resolved: &self.resolved,
@@ -233,7 +248,9 @@ fn quarantined(
 
 /// The resolved form of a target in quarantine; its objects may be what broke the work.
 fn refused(quarantine: &Quarantine, seen: Seen<'_>, tick: &Tick<'_>) -> Resolved {
-    let Seen { observed, conflict } = seen;
+    let Seen {
+        observed, conflict, ..
+    } = seen;
     let resolved = caught(|| scaling::resolve(observed, conflict, &tick.settings, None, tick.now));
     quarantine.refuse(resolved.ok())
 }
@@ -245,10 +262,10 @@ fn draw(shown: &TargetStatus, report: &TickReport, tick: &Tick<'_>) {
         .iter()
         .map(|load| trace::Observed {
             signal: load.signal.clone(),
-            load: load.measured.zip(load.now),
+            load: load.at.zip(load.now),
             forecast: load.model.and_then(|model| {
                 let step = model.at_horizon?;
-                let due = tick.now.checked_add(report.horizon).ok()?;
+                let due = tick.now.checked_add(report.horizon.ahead()).ok()?;
                 let band = ForecastBand {
                     mean: step.mean,
                     lower80: step.interval80.lower,

@@ -25,10 +25,10 @@ impl Tick<'_> {
         } else {
             self.step(proposal.as_ref().filter(|_| !blind))
         };
-        let limited_by = if blind {
-            Some(LimitedBy::MissingData)
-        } else {
-            limited_by
+        let limited_by = match blind {
+            true if self.is_estimated() => Some(LimitedBy::EstimatedLoad),
+            true => Some(LimitedBy::MissingData),
+            false => limited_by,
         };
         let floor = self.state.floor_in_force();
         let user = self.user_min();
@@ -52,6 +52,8 @@ impl Tick<'_> {
 
     /// Takes the next step of the floor, up or down; `proposal` is `None` where nothing is proposed
     /// or the load is not known, and then the user's own minimum is. Returns the rule that limits it.
+    /// While the load is only estimated, the floor that stands is proposed again: rollouts and
+    /// scale-outs lower no floor.
     ///
     /// A proposal stands for its horizon even where the window is shorter: forecasts and D-HPA take
     /// turns, and following each tick alone would move the floor up and down.
@@ -61,6 +63,12 @@ impl Tick<'_> {
         let (proposed, by) = proposal.map_or((user, None), |proposal| self.proposed(proposal));
         let floor = self.state.floor.map(|floor| self.lowered(floor));
         let before = floor.map_or(user, |floor| floor.replicas.max(user));
+        let (proposed, by) = match floor {
+            Some(_) if self.is_estimated() && proposed < before => {
+                (before, Some(LimitedBy::EstimatedLoad))
+            }
+            _ => (proposed, by),
+        };
         let way_down = &mut self.state.way_down;
         let step = scale_down::step(self.policy, before, proposed, way_down, now);
         let standing = floor.filter(|floor| now < floor.until);
@@ -68,7 +76,7 @@ impl Tick<'_> {
         scale_down::record(self.policy, before, replicas, way_down, now);
         let until = match floor {
             Some(floor) if proposed < replicas => floor.until,
-            _ => self.until(self.policy.horizon),
+            _ => self.until(self.input.ahead),
         };
         let gone = replicas <= user && proposal.is_none();
         self.state.floor = (!gone).then_some(Floor { replicas, until });

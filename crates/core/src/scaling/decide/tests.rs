@@ -5,12 +5,15 @@ use proptest::strategy::Strategy;
 
 use super::*;
 use crate::forecast::{Distrust, Forecast, Interval, Step, Trust};
+use crate::scaling::horizon::Lead;
 use crate::scaling::hpa::{
     BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, SelectPolicy, Settings, Tolerances,
     legacy_scale_up_limit,
 };
 use crate::scaling::hpa_aware::PodCapacity;
-use crate::scaling::{Bounds, Contest, Prediction, ScaleDown, SignalLoad, Strategy as Method};
+use crate::scaling::{
+    Bounds, Contest, Estimate, Prediction, ScaleDown, SignalLoad, Strategy as Method,
+};
 use crate::units::Ratio;
 
 const TRUSTED: Trust = Trust::Trusted { ratio: 0.83 };
@@ -28,7 +31,7 @@ fn policy() -> Policy {
         behavior: None,
         tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
-        horizon: SignedDuration::from_secs(75),
+        lead: Lead::default(),
         max_age: SignedDuration::from_mins(3),
     }
 }
@@ -85,6 +88,8 @@ struct Told {
     reactive: Option<i32>,
     recent: Vec<f64>,
     age: i64,
+    /// The age of an estimate that has come since.
+    estimated: Option<i64>,
     mean: Option<f64>,
     trust: Trust,
     strategy: Method,
@@ -98,6 +103,7 @@ impl Told {
             reactive: None,
             recent: vec![used; 30],
             age: 5,
+            estimated: None,
             mean: Some(mean),
             trust: TRUSTED,
             strategy: Method::DsHpa,
@@ -112,6 +118,11 @@ impl Told {
             capacity: capacity(),
             recent: &self.recent,
             measured: Some(at(self.second - self.age)),
+            estimate: self.estimated.map(|age| Estimate {
+                sum: 9e9,
+                measured: at(self.second - age),
+            }),
+            is_forecast: true,
             prediction: forecast.as_ref().map(|forecast| Prediction {
                 model: "s-hpa",
                 forecast,
@@ -123,6 +134,7 @@ impl Told {
             now,
             current: self.current,
             strategy: self.strategy,
+            ahead: SignedDuration::from_secs(75),
             reactive: self.reactive,
             reaction: "",
             is_asleep: false,
@@ -390,6 +402,35 @@ fn stale_data_keeps_the_floor_until_its_horizon_and_its_window_are_over() {
 }
 
 #[test]
+fn an_estimate_holds_the_floor_for_a_while_and_never_raises_it() {
+    let (_, mut state) = Told::new(0, 4, 4100.0, 7200.0).decide(&policy(), State::default());
+    // The last certain sum is that of the first tick; the forecasts and estimates are wild.
+    for second in (200..=1800).step_by(15) {
+        let mut told = Told::new(second, 6, 9000.0, 30_000.0);
+        (told.age, told.estimated) = (second + 5, Some(5));
+        let (decision, next) = told.decide(&policy(), state);
+        let (replicas, limit) = match second + 5 {
+            ..=900 => (6, LimitedBy::EstimatedLoad),
+            // From then on it goes as if nothing were known.
+            901..=1195 => (6, LimitedBy::MissingData),
+            _ => (4, LimitedBy::MissingData),
+        };
+        assert_eq!(decision.limited_by, Some(limit), "{second}: {decision:?}");
+        assert_eq!(decision.replicas, replicas, "{second}: {decision:?}");
+        assert_eq!(decision.grounds == Grounds::LastKnown, next.floor.is_some());
+        state = next;
+    }
+    let mut told = Told::new(3000, 6, 9000.0, 30_000.0);
+    (told.age, told.estimated) = (200, Some(5));
+    let (decision, next) = told.decide(&policy(), State::default());
+    assert_eq!((decision.replicas, next.floor), (4, None), "it raises none");
+    assert_eq!(
+        decision.reason,
+        "the load is estimated at 9000000 cores while Pods that carry it settle: floor stays 4"
+    );
+}
+
+#[test]
 fn scaling_in_ahead_needs_leave_and_the_upper_bound_below() {
     let mut told = Told::new(0, 8, 4900.0, 3000.0);
     told.reactive = Some(8);
@@ -501,15 +542,18 @@ prop_compose! {
             prop_oneof![4 => 0..180_i64, 1 => 181..900_i64],
             prop::option::of(0.0..60_000.0_f64),
             prop_oneof![3 => Just(TRUSTED), 1 => Just(DISTRUSTED)],
+            prop::option::weighted(0.3, 0..200_i64),
         ), 1..25),
         strategy in prop_oneof![
             Just(Method::DsHpa), Just(Method::Forecast), Just(Method::Off)
         ],
     ) -> Vec<Told> {
         let mut second = 0;
-        let ticks = told.into_iter().map(|(after, current, reactive, recent, age, mean, trust)| {
+        let ticks = told.into_iter().map(|(after, current, reactive, recent, age, mean, trust, estimated)| {
             second += after;
-            Told { second, current, reactive, recent, age, mean, trust, strategy }
+            Told {
+                second, current, reactive, recent, age, estimated, mean, trust, strategy,
+            }
         });
         ticks.collect()
     }

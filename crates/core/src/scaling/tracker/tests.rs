@@ -8,9 +8,11 @@ use proptest::strategy::Strategy;
 
 use super::*;
 use crate::forecast::Shared;
+use crate::scaling::horizon::{Horizon, Lead};
 use crate::scaling::hpa::{ScaleEvents, Settings, Tolerances, legacy_scale_up_limit};
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::scale_up_limit;
+use crate::scaling::sum::Certainty;
 use crate::scaling::{Bounds, Grounds, ScaleDown};
 use crate::units::Ratio;
 
@@ -27,7 +29,7 @@ fn policy() -> Policy {
         behavior: None,
         tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
-        horizon: SignedDuration::from_secs(60),
+        lead: Lead::default(),
         max_age: SignedDuration::from_mins(3),
     }
 }
@@ -37,6 +39,7 @@ fn signals() -> [ScaledSignal; 1] {
     [ScaledSignal {
         signal: Signal::CPU,
         capacity: PodCapacity::new(500.0, target).unwrap(),
+        is_forecast: true,
     }]
 }
 
@@ -68,7 +71,9 @@ impl Run {
 
     fn measured(&mut self, tick: i64, load: f64) -> TickReport {
         let at = time(tick);
-        self.tracker.measure(&Signal::CPU, at, load, at).unwrap();
+        self.tracker
+            .measure(&Signal::CPU, &LoadSample::of_moment(load, at), at)
+            .unwrap();
         self.tick(tick)
     }
 
@@ -149,7 +154,9 @@ fn targets_that_tick_together_decide_as_each_alone() {
         let alone: Vec<_> = alone.map(|(run, load)| run.measured(tick, load)).collect();
         let at = time(tick);
         for (run, load) in together.iter_mut().zip(loads) {
-            run.tracker.measure(&Signal::CPU, at, load, at).unwrap();
+            run.tracker
+                .measure(&Signal::CPU, &LoadSample::of_moment(load, at), at)
+                .unwrap();
         }
         let (signals, shared) = (signals(), Shared::default());
         let targets = together.iter_mut().map(|run| TargetTick {
@@ -220,7 +227,9 @@ fn a_panic_in_one_target_is_that_targets_alone() {
         candidates.replace_first(Box::new(Broken(breaks)));
         let (at, signals, shared) = (time(31), signals(), Shared::default());
         for run in &mut runs {
-            run.tracker.measure(&Signal::CPU, at, hill(31), at).unwrap();
+            run.tracker
+                .measure(&Signal::CPU, &LoadSample::of_moment(hill(31), at), at)
+                .unwrap();
         }
         let targets = runs.iter_mut().map(|run| TargetTick {
             tracker: &mut run.tracker,
@@ -282,7 +291,7 @@ fn a_step_counts_once_it_is_over_however_often_it_was_measured_and_ticked() {
         let early = time(tick);
         often
             .tracker
-            .measure(&Signal::CPU, early, 9e9, early)
+            .measure(&Signal::CPU, &LoadSample::of_moment(9e9, early), early)
             .unwrap();
         often.tick(tick);
         let two = often.measured(tick, hill(tick));
@@ -290,6 +299,153 @@ fn a_step_counts_once_it_is_over_however_often_it_was_measured_and_ticked() {
     }
     let (one, two) = last.unwrap();
     assert_eq!(one.loads, two.loads);
+}
+
+fn estimated(sum: f64, at: Timestamp) -> LoadSample {
+    let mut sample = LoadSample::of_moment(sum, at);
+    sample.load.certainty = Certainty::Estimated;
+    sample
+}
+
+#[test]
+fn estimates_train_nothing_and_the_models_go_on_across_them() {
+    let (mut run, mut beside) = (
+        Run::new(Some(ModelSet::Auto)),
+        Run::new(Some(ModelSet::Auto)),
+    );
+    for tick in 0..100 {
+        assert_eq!(
+            run.measured(tick, hill(tick)),
+            beside.measured(tick, hill(tick))
+        );
+    }
+    let certain = run.tick(100).loads[0].clone();
+    for tick in 100..110 {
+        let at = time(tick);
+        run.tracker
+            .measure(&Signal::CPU, &estimated(9e6, at), at)
+            .unwrap();
+        let (report, silent) = (run.tick(tick), beside.tick(tick));
+        let load = &report.loads[0];
+        assert_eq!(report.decision, silent.decision, "as if there were none");
+        assert_eq!((load.now, load.measured), (certain.now, certain.measured));
+        let estimate = load.estimate.unwrap();
+        assert_eq!((estimate.sum, estimate.measured), (9e6, at));
+        assert!(load.fresh && !load.is_estimated, "the last sum still holds");
+    }
+    let scored = |report: &TickReport| report.loads[0].model.unwrap().accuracy.scored;
+    let (report, silent) = (
+        run.measured(110, hill(110)),
+        beside.measured(110, hill(110)),
+    );
+    assert_eq!(report.loads[0].estimate, None);
+    assert!(
+        report.loads[0].model.unwrap().at_horizon.is_some(),
+        "they went on"
+    );
+    assert_eq!(
+        silent.loads[0].model.unwrap().at_horizon,
+        None,
+        "after a silence they begin anew"
+    );
+    let before = scored(&run.tick(110));
+    for tick in 111..115 {
+        run.measured(tick, hill(tick));
+    }
+    // What is due in the stretch is not scored, and none of it is scored when it is over.
+    assert_eq!(scored(&run.tick(115)), before);
+    for tick in 115..125 {
+        run.measured(tick, hill(tick));
+    }
+    assert!(scored(&run.tick(125)) > before);
+}
+
+#[test]
+fn an_estimate_is_at_least_what_the_load_was() {
+    let mut run = Run::new(None);
+    let at = time(0);
+    run.tracker
+        .measure(&Signal::CPU, &estimated(700.0, at), at)
+        .unwrap();
+    assert_eq!(run.tick(0).loads[0].estimate, None, "nothing is known yet");
+    run.measured(1, 1000.0);
+    for (tick, sum, expected) in [(2, 300.0, 1000.0), (3, 1200.0, 1200.0), (4, 0.0, 1000.0)] {
+        let at = time(tick);
+        run.tracker
+            .measure(&Signal::CPU, &estimated(sum, at), at)
+            .unwrap();
+        let load = run.tick(tick).loads[0].clone();
+        assert_eq!(load.estimate.map(|one| one.sum), Some(expected));
+        assert_eq!(load.now, Some(1000.0));
+    }
+    let later = run.tick(14).loads[0].clone();
+    assert!(!later.fresh && later.is_estimated, "{later:?}");
+}
+
+#[test]
+fn a_load_counts_for_the_centre_of_its_window_and_the_horizon_reaches_back_to_it() {
+    let mut run = Run::new(Some(ModelSet::Auto));
+    run.policy.lead = Lead::of(&[], SignedDuration::from_secs(15));
+    let window = SignedDuration::from_secs(120);
+    for tick in 0..200_i64 {
+        // Scraped every minute, and 20 seconds old.
+        let measured = time(tick - tick.rem_euclid(4)) - SignedDuration::from_secs(20);
+        let at = measured - window / 2;
+        let sample = LoadSample {
+            at,
+            measured,
+            window,
+            ..LoadSample::of_moment(hill(tick - tick.rem_euclid(4)), at)
+        };
+        run.tracker
+            .measure(&Signal::CPU, &sample, time(tick))
+            .unwrap();
+        run.tick(tick);
+    }
+    let report = run.tick(200);
+    let Horizon { lag, lead } = report.horizon;
+    // A tick takes what is up to 65 seconds old.
+    assert_eq!((lag.age.as_secs(), lag.half_window.as_secs()), (75, 60));
+    assert_eq!(lead.sync + lead.tick, SignedDuration::from_secs(30));
+    assert_eq!(report.horizon.total().as_secs(), 165);
+    let load = &report.loads[0];
+    let at = |time: Timestamp| (time.as_second() - START) / 15;
+    assert_eq!(load.measured.map(at), Some(194));
+    assert_eq!(load.at.map(at), Some(190));
+    let model = load.model.unwrap();
+    assert!(
+        model.accuracy.scored > 50,
+        "sparse scrapes are no gap: {model:?}"
+    );
+}
+
+#[test]
+fn a_load_that_is_not_forecast_has_no_model_and_proposes_nothing() {
+    let (mut run, signals) = (Run::new(Some(ModelSet::Auto)), signals());
+    let memory = ScaledSignal {
+        signal: Signal::MEMORY,
+        is_forecast: false,
+        ..signals[0].clone()
+    };
+    for tick in 0..120 {
+        let at = time(tick);
+        run.tracker
+            .measure(&Signal::MEMORY, &LoadSample::of_moment(hill(tick), at), at)
+            .unwrap();
+        let input = TickInput {
+            now: at,
+            current: 5,
+            reaction: Reaction::Autoscaler(Some(5)),
+            models: Some(ModelSet::Auto),
+            signals: std::slice::from_ref(&memory),
+            recorded: None,
+            shared: &Shared::default(),
+        };
+        let report = run.tracker.tick(&run.policy, &input);
+        assert_eq!(report.decision.replicas, 2, "{report:?}");
+        let load = &report.loads[0];
+        assert!(load.model.is_none() && load.fresh && load.now.is_some());
+    }
 }
 
 #[test]
@@ -321,11 +477,11 @@ fn with_slower_pods_the_models_are_scored_further_ahead_on_the_past() {
     for tick in 0..100 {
         run.measured(tick, hill(tick));
     }
-    run.policy.horizon = SignedDuration::from_secs(150);
+    run.policy.lead.start_up = SignedDuration::from_secs(150);
     let report = run.measured(100, hill(100));
     let model = report.loads[0].model.unwrap();
     assert!(model.accuracy.scored > 50, "{model:?}");
-    assert!(model.at_horizon.is_some() && report.horizon == run.policy.horizon);
+    assert!(model.at_horizon.is_some() && report.horizon.lead == run.policy.lead);
     run.models = Some(ModelSet::SHpa);
     assert_eq!(
         run.measured(101, hill(101)).loads[0].model.unwrap().name,
@@ -428,7 +584,11 @@ fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
     for tick in 0..200 {
         for signal in [&Signal::CPU, &Signal::MEMORY] {
             tracker
-                .measure(signal, time(tick), hill(tick), time(tick))
+                .measure(
+                    signal,
+                    &LoadSample::of_moment(hill(tick), time(tick)),
+                    time(tick),
+                )
                 .unwrap();
         }
         let input = TickInput {
@@ -480,7 +640,8 @@ proptest! {
                 tick += after;
                 run.current = current;
                 if let Some((old, load)) = load {
-                    let _ = run.tracker.measure(&Signal::CPU, time(tick - old), load, time(tick));
+                    let sample = LoadSample::of_moment(load, time(tick - old));
+                    let _ = run.tracker.measure(&Signal::CPU, &sample, time(tick));
                 }
                 run.tick(tick)
             }).collect()

@@ -1,12 +1,14 @@
 //! The input of a tick of one target, and the report of what was decided from what.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::forecast::{Accuracy, ModelSet, NotReady, Shared, Step, Trust};
 use crate::scaling::contribution::Contribution;
 use crate::scaling::decision::{Decision, Floor};
+use crate::scaling::horizon::Horizon;
 use crate::scaling::hpa::{Condition, Event, reconciler};
 use crate::scaling::hpa_aware::PodCapacity;
+use crate::scaling::input::Estimate;
 use crate::scaling::signal::Signal;
 
 /// A signal that a target scales by, with the load that one Pod is to carry.
@@ -15,6 +17,8 @@ pub struct ScaledSignal {
     pub signal: Signal,
     /// The load that one Pod is to carry, in the base unit of the signal.
     pub capacity: PodCapacity,
+    /// True where the load is forecast, and not only reacted to.
+    pub is_forecast: bool,
 }
 
 /// Everything that a tick reads beside the measurements and the policy.
@@ -61,8 +65,9 @@ pub struct TickReport {
     pub decision: Decision,
     /// The loads, in the order of the signals that the target scales by.
     pub loads: Vec<LoadReport>,
-    /// The time that was predicted ahead.
-    pub horizon: SignedDuration,
+    /// What passes between a load and the capacity for it; its part that is still to come is what was
+    /// predicted ahead.
+    pub horizon: Horizon,
     /// The contribution of prediction to the bounds; only in mode floor, and only where it raises
     /// the user's `minReplicas`.
     pub contribution: Option<Contribution>,
@@ -82,12 +87,18 @@ pub struct HpaReport {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadReport {
     pub signal: Signal,
-    /// The sum over the Pods at the newest measurement, however old.
+    /// The newest certain sum over the Pods, however old.
     pub now: Option<f64>,
-    /// The time of that measurement.
+    /// The time that it is of: the centre of the rate window.
+    pub at: Option<Timestamp>,
+    /// The time at which it was measured: the end of the window.
     pub measured: Option<Timestamp>,
     /// True where the measurement is recent enough to act on.
     pub fresh: bool,
+    /// The estimate of the load, where only that is known since.
+    pub estimate: Option<Estimate>,
+    /// True where a load that is not fresh is estimated, and holds what was decided before.
+    pub is_estimated: bool,
     /// The load that one Pod is to carry.
     pub capacity: PodCapacity,
     /// The model that is listened to, or would be if it were trusted; `None` without prediction.
@@ -101,7 +112,7 @@ pub struct LoadReport {
 pub struct ModelReport {
     /// The name of the model.
     pub name: &'static str,
-    /// Its forecast for one horizon from now.
+    /// Its forecast for the end of the horizon.
     pub at_horizon: Option<Step>,
     /// The trust that decides whether the forecast is acted on.
     pub trust: Trust,

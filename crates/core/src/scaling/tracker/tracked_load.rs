@@ -6,14 +6,25 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::tick::{LoadReport, ModelReport, ScaledSignal, TickInput};
 use crate::forecast::{
-    Candidates, Context, Forecast, History, NotEnoughHistory, Request, Resolution, SampleError,
-    Selected, Series, Shared,
+    Between, Candidates, Context, Forecast, History, NotEnoughHistory, Request, Resolution,
+    SampleError, Selected, Series, Shared,
 };
-use crate::scaling::horizon;
-use crate::scaling::input::{Prediction, SignalLoad};
+use crate::scaling::horizon::{self, Lag};
+use crate::scaling::input::{Estimate, Prediction, SignalLoad};
+use crate::scaling::observation::LoadSample;
+use crate::scaling::policy::Policy;
 use crate::scaling::signal::Signal;
+use crate::scaling::sum::{Certainty, Load};
 
 const STEP: SignedDuration = Resolution::Fine.step();
+
+/// The distance of measurements up to which they leave no time unseen, whatever their windows:
+/// Prometheus scrapes each minute unless it is told otherwise.
+const SCRAPES: SignedDuration = SignedDuration::from_secs(60);
+
+/// The longest time of estimates that models are led across. What lies further back is no
+/// neighbour of now.
+const BRIDGED: SignedDuration = SignedDuration::from_mins(15);
 
 /// The history of one load, and the models that follow it.
 #[derive(Debug)]
@@ -23,7 +34,11 @@ pub(super) struct TrackedLoad {
     candidates: Option<Candidates>,
     /// The step that the models took last; `None` where they have to learn anew.
     taken: Option<Timestamp>,
-    measured: Option<Timestamp>,
+    /// The newest certain sum.
+    certain: Option<LoadSample>,
+    /// The newest estimate, while it is newer than that.
+    estimate: Option<Estimate>,
+    lag: RecentLag,
 }
 
 impl TrackedLoad {
@@ -33,19 +48,67 @@ impl TrackedLoad {
             history: History::default(),
             candidates: None,
             taken: None,
-            measured: None,
+            certain: None,
+            estimate: None,
+            lag: RecentLag::default(),
         }
     }
 
+    /// Takes a load. An estimate is at least what the load last was for certain: what settles has
+    /// taken its part over from what is measured.
     pub(super) fn measure(
         &mut self,
-        at: Timestamp,
-        sum: f64,
+        sample: &LoadSample,
         now: Timestamp,
     ) -> Result<(), SampleError> {
-        self.history.insert(at, sum, now)?;
-        self.measured = self.measured.max(Some(at));
+        let Load { sum, certainty } = sample.load;
+        match (certainty, self.certain) {
+            (Certainty::Certain, last) => {
+                self.history.insert(sample.at, sum, now)?;
+                self.lag.take(sample, now);
+                if last.is_none_or(|last| last.measured <= sample.measured) {
+                    self.lead_across(last, sample);
+                    self.certain = Some(*sample);
+                    self.estimate = None;
+                }
+            }
+            (Certainty::Estimated, Some(last)) if last.measured < sample.measured => {
+                self.estimate = Some(Estimate {
+                    sum: sum.max(last.load.sum),
+                    measured: sample.measured,
+                });
+            }
+            // Nothing is known that it could be an estimate of.
+            (Certainty::Estimated, _) => {}
+        }
         Ok(())
+    }
+
+    /// Lays the time since the last certain sum on a line, where something is known of it: that it lies
+    /// in the windows of both, or that the load was estimated meanwhile.
+    fn lead_across(&mut self, last: Option<LoadSample>, next: &LoadSample) {
+        let Some(last) = last else { return };
+        let distance = next.at.duration_since(last.at);
+        // Scrapes and ticks come a little early or late.
+        let seen = next.window.max(SCRAPES) + STEP;
+        let between = match self.estimate {
+            _ if distance <= seen => Between::Seen,
+            Some(_) if distance <= BRIDGED => Between::Uncertain,
+            _ => return,
+        };
+        self.history.bridge(last.at, next.at, between);
+    }
+
+    /// What passes between the load and its measurement.
+    pub(super) fn lag(&self) -> Lag {
+        self.lag.lag()
+    }
+
+    /// True where the target's load in this signal is forecast.
+    pub(super) fn is_forecast(&self, input: &TickInput<'_>) -> bool {
+        let mut signals = input.signals.iter();
+        let scaled = signals.find(|scaled| scaled.signal == self.signal);
+        input.models.is_some() && scaled.is_some_and(|scaled| scaled.is_forecast)
     }
 
     /// True where the history lies so far ahead of now that the rings cannot tell the times apart.
@@ -54,22 +117,24 @@ impl TrackedLoad {
         newest.is_some_and(|newest| newest.duration_since(now) >= ring())
     }
 
-    /// Lets the models learn from the history again, since it has changed behind them.
-    pub(super) const fn forget_models(&mut self) {
+    /// Lets the models learn from the history again, since its past has changed behind them.
+    pub(super) fn complete_past(&mut self) {
+        self.history.bridge_gaps(BRIDGED);
         self.taken = None;
     }
 
     /// Leads the models up to the newest step that is over.
     ///
     /// They are scored as far ahead as a decision looks: from the start of a step that is over to
-    /// one horizon from now lies the horizon and up to two steps. Where that has changed, or more
-    /// is missing than the ring holds, they learn anew from the ring.
+    /// what comes `ahead` of now lies that, the lag of the load and up to two steps. Where that has
+    /// changed, or more is missing than the ring holds, they learn anew from the ring.
     pub(super) fn follow(&mut self, ahead: SignedDuration, input: &TickInput<'_>) {
-        let Some(models) = input.models else {
+        let Some(models) = input.models.filter(|_| self.is_forecast(input)) else {
             (self.candidates, self.taken) = (None, None);
             return;
         };
-        let horizon = NonZeroUsize::new(horizon::steps(ahead, STEP * 2, STEP));
+        let reach = ahead.saturating_add(self.lag().total());
+        let horizon = NonZeroUsize::new(horizon::steps(reach, STEP * 2, STEP));
         let horizon = horizon.unwrap_or(NonZeroUsize::MIN);
         let Some(newest) = self.newest_over(input.now) else {
             return;
@@ -172,11 +237,86 @@ fn ring() -> SignedDuration {
     STEP * steps
 }
 
+/// The lag of the measurements of late: the largest of the last ten to twenty minutes. It is rounded,
+/// since models learn anew where it changes.
+#[derive(Debug, Default)]
+struct RecentLag {
+    /// The begin of the present ten minutes.
+    since: Option<Timestamp>,
+    /// The largest of the present ten minutes and of those before.
+    largest: [Lag; 2],
+}
+
+impl RecentLag {
+    const PERIOD: SignedDuration = SignedDuration::from_mins(10);
+    const ROUND: SignedDuration = SignedDuration::from_secs(5);
+
+    fn take(&mut self, sample: &LoadSample, now: Timestamp) {
+        let passed = self.since.map(|since| now.duration_since(since));
+        match passed {
+            Some(passed) if !passed.is_negative() && passed < Self::PERIOD => {}
+            passed => {
+                let recent = passed.is_some_and(|passed| passed < Self::PERIOD * 2);
+                let before = self.largest[0];
+                self.largest = [Lag::default(), if recent { before } else { Lag::default() }];
+                self.since = Some(now);
+            }
+        }
+        let age = now
+            .duration_since(sample.measured)
+            .max(SignedDuration::ZERO);
+        let half_window = sample.window / 2;
+        self.largest[0] = larger(
+            self.largest[0],
+            Lag {
+                age: rounded(age, STEP, STEP - SignedDuration::from_secs(1)),
+                // Windows of the metrics API differ by fractions of seconds.
+                half_window: rounded(half_window, Self::ROUND, Self::ROUND / 2),
+            },
+        );
+    }
+
+    fn lag(&self) -> Lag {
+        larger(self.largest[0], self.largest[1])
+    }
+}
+
+fn larger(one: Lag, other: Lag) -> Lag {
+    Lag {
+        age: one.age.max(other.age),
+        half_window: one.half_window.max(other.half_window),
+    }
+}
+
+/// A whole number of `units`: the most that are no longer than the time and `more`.
+fn rounded(time: SignedDuration, unit: SignedDuration, more: SignedDuration) -> SignedDuration {
+    let (whole, unit) = (time.saturating_add(more).as_millis(), unit.as_millis());
+    let milliseconds = whole - whole.rem_euclid(unit.max(1));
+    SignedDuration::from_millis_i128(milliseconds)
+}
+
+/// What a load is worth at a tick.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Standing {
+    fresh: bool,
+    is_estimated: bool,
+}
+
+impl Standing {
+    pub(super) fn of(load: &SignalLoad<'_>, policy: &Policy, now: Timestamp) -> Self {
+        Self {
+            fresh: load.fresh(now, policy.max_age).is_some(),
+            is_estimated: load.is_estimated(now, policy.max_age),
+        }
+    }
+}
+
 /// One load as it stands at one tick.
 pub(super) struct CurrentLoad<'a> {
     scaled: &'a ScaledSignal,
     recent: Vec<f64>,
-    measured: Option<Timestamp>,
+    certain: Option<LoadSample>,
+    estimate: Option<Estimate>,
     pub(super) selected: Option<&'a Selected>,
 }
 
@@ -191,7 +331,8 @@ impl<'a> CurrentLoad<'a> {
         Self {
             scaled,
             recent: series.map_or_else(Vec::new, |series| series.usable().values),
-            measured: tracked.and_then(|load| load.measured),
+            certain: tracked.and_then(|load| load.certain),
+            estimate: tracked.and_then(|load| load.estimate),
             selected,
         }
     }
@@ -204,7 +345,9 @@ impl<'a> CurrentLoad<'a> {
             signal: &self.scaled.signal,
             capacity: self.scaled.capacity,
             recent: &self.recent,
-            measured: self.measured,
+            measured: self.certain.map(|certain| certain.measured),
+            estimate: self.estimate,
+            is_forecast: self.scaled.is_forecast,
             prediction: forecast.and_then(|(selected, forecast)| {
                 Some(Prediction {
                     model: selected.model,
@@ -217,7 +360,7 @@ impl<'a> CurrentLoad<'a> {
     }
 
     /// The load for a user, with its forecast for the time `at`.
-    pub(super) fn report(self, at: Timestamp, fresh: bool) -> LoadReport {
+    pub(super) fn report(self, at: Timestamp, standing: Standing) -> LoadReport {
         let model = self.selected.map(|selected| ModelReport {
             name: selected.model,
             at_horizon: selected
@@ -231,8 +374,11 @@ impl<'a> CurrentLoad<'a> {
         LoadReport {
             signal: self.scaled.signal.clone(),
             now: self.recent.last().copied(),
-            measured: self.measured,
-            fresh,
+            at: self.certain.map(|certain| certain.at),
+            measured: self.certain.map(|certain| certain.measured),
+            fresh: standing.fresh,
+            estimate: self.estimate,
+            is_estimated: standing.is_estimated,
             capacity: self.scaled.capacity,
             model,
             lacking: self

@@ -14,6 +14,8 @@
 //! contributes anew. To end prediction as well takes the word for it, `off` or opting out: after that
 //! nothing is remembered.
 
+use std::cmp::Reverse;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::owner::Owner;
@@ -21,7 +23,7 @@ use crate::annotations::BOUNDS;
 use crate::bounds_annotation::{BoundsAnnotation, BoundsAnnotationError};
 use crate::plan::conditional::ConditionalPatch;
 use crate::scaling_policy::ScalingPolicy;
-use evenkeel_core::scaling::contribution::{Contribution, Contributor};
+use evenkeel_core::scaling::contribution::{Contribution, Contributions, Contributor};
 use evenkeel_core::scaling::{Floor, ObjectBounds};
 
 /// The longest pause between two plans over which the memory of the former counts, such as that of a
@@ -31,6 +33,10 @@ pub(super) const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
 /// The number of characters of a parse error that are shown: it quotes the record, which anybody
 /// may have written, and stands in an annotation.
 const QUOTED: usize = 300;
+
+/// The most CronHPAs whose contributions are kept in a record, which has no room for any number: of
+/// more, those that ask for the most.
+const MOST_CRONS: usize = 8;
 
 /// The bounds of an object as they were found, with the record of whose they are.
 #[derive(Debug, Clone, PartialEq)]
@@ -176,6 +182,60 @@ impl ObservedBounds {
         })
     }
 
+    /// The contribution of one contributor, ended or not.
+    #[must_use]
+    pub fn contribution(&self, who: &Contributor) -> Option<&Contribution> {
+        self.annotation.record.contributions.of(who)
+    }
+
+    /// The bounds with these contributions of CronHPAs, and without those of all others.
+    #[must_use]
+    pub fn with_crons(mut self, mut wanted: Vec<Contribution>, now: Timestamp) -> Self {
+        // A record that is damaged is first written anew.
+        if self.is_damaged() {
+            return self;
+        }
+        wanted.sort_by_key(|one| Reverse(one.min));
+        wanted.truncate(MOST_CRONS);
+        let contributions = &mut self.annotation.record.contributions;
+        let gone: Vec<Contributor> = crons(contributions)
+            .filter(|one| !wanted.iter().any(|other| other.who == one.who))
+            .map(|one| one.who.clone())
+            .collect();
+        for who in &gone {
+            contributions.withdraw(who);
+        }
+        for one in wanted {
+            self.annotation.record.contribute(one, now);
+        }
+        self
+    }
+
+    /// What CronHPAs ask for, in words, where it is another than the record says; `None` where it is the
+    /// same.
+    pub(super) fn cron_note(&self) -> Option<String> {
+        let asked = |contributions| -> Vec<String> {
+            let asked = crons(contributions).filter_map(|one| {
+                let Contributor::Cron(name) = &one.who else {
+                    return None;
+                };
+                Some(format!("CronHPA {name} asks for {} replicas", one.min?))
+            });
+            asked.collect()
+        };
+        let none = Contributions::default();
+        let written = self.written.as_ref();
+        let before = written.map_or(&none, |written| &written.record.contributions);
+        let (before, now) = (asked(before), asked(&self.annotation.record.contributions));
+        (before != now).then(|| {
+            if now.is_empty() {
+                "no CronHPA asks for anything any more".to_owned()
+            } else {
+                now.join("; ")
+            }
+        })
+    }
+
     /// The bounds with the contribution of prediction, or without any at present.
     #[must_use]
     pub(super) fn contribute(&self, by: Option<&Contribution>, now: Timestamp) -> BoundsUpdate {
@@ -251,6 +311,12 @@ impl ObservedBounds {
             only_renews,
         }
     }
+}
+
+/// The contributions of CronHPAs.
+fn crons(contributions: &Contributions) -> impl Iterator<Item = &Contribution> {
+    let is_cron = |one: &&Contribution| matches!(one.who, Contributor::Cron(_));
+    contributions.iter().filter(is_cron)
 }
 
 /// A record with the bounds that follow from it.

@@ -1,4 +1,8 @@
 //! The signals that a target scales by, each with the load that one Pod is to carry.
+//!
+//! A load whose sum depends on the number of Pods, such as memory, is reacted to and not forecast: a
+//! floor on it would feed on the Pods that it adds. The user can say that it is conserved all the
+//! same.
 
 use std::sync::Arc;
 
@@ -28,11 +32,16 @@ pub(super) fn scaled_signals(
         return Err(Problem::NoResourceMetric);
     }
     let members = &observed.pods.members;
+    let forecasts_all = requested.policy.predict_memory == Some(true);
     let mut signals = Vec::with_capacity(metrics.len());
     let mut without = None;
     for ObservedMetric { signal, target } in metrics {
         match capacity(&signal, target, members) {
-            Some(capacity) => signals.push(ScaledSignal { signal, capacity }),
+            Some(capacity) => signals.push(ScaledSignal {
+                is_forecast: signal.is_conserved() || forecasts_all,
+                signal,
+                capacity,
+            }),
             None if members.is_empty() => {}
             None => without = without.or(Some(Problem::NoRequests(Box::new(signal)))),
         }

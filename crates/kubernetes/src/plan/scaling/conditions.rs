@@ -1,10 +1,10 @@
 //! The conditions of a target. Each keeps the time of its last change.
 
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 
 use super::problem::Problem;
 use super::targets::Resolved;
+use crate::condition::{Condition, ConditionStatus, settle};
 use evenkeel_core::forecast::{Distrust, Trust};
 use evenkeel_core::scaling::tracker::{LoadReport, ModelReport, TickReport};
 use evenkeel_core::scaling::{LimitedBy, hpa};
@@ -45,59 +45,6 @@ pub(super) fn kinds() -> Vec<&'static str> {
 
 /// The time for which a damaged record is shown, of which nothing else is left.
 const DAMAGE_SHOWN: SignedDuration = SignedDuration::from_hours(1);
-
-/// The status of a condition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ConditionStatus {
-    /// The condition holds.
-    True,
-    /// It does not hold.
-    False,
-}
-
-impl ConditionStatus {
-    /// The word in conditions.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::True => "True",
-            Self::False => "False",
-        }
-    }
-}
-
-/// One condition, in the form of Kubernetes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Condition {
-    /// The type of the condition.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// True or false.
-    pub status: ConditionStatus,
-    /// The reason, from a closed set.
-    pub reason: String,
-    /// The reason in words.
-    pub message: String,
-    /// Since when the status is what it is.
-    pub last_transition_time: Timestamp,
-}
-
-impl Condition {
-    fn new(kind: &str, holds: bool, reason: &str, message: String) -> Self {
-        Self {
-            kind: kind.to_owned(),
-            status: if holds {
-                ConditionStatus::True
-            } else {
-                ConditionStatus::False
-            },
-            reason: reason.to_owned(),
-            message,
-            last_transition_time: Timestamp::UNIX_EPOCH,
-        }
-    }
-}
 
 /// The circumstances that conditions follow from, beside the objects and the loads.
 #[derive(Debug, Clone, Copy)]
@@ -141,12 +88,7 @@ pub(super) fn of(
         found.push(replicas_contested(until, circumstances));
     }
     found.extend(record_damaged(resolved, circumstances));
-    for condition in &mut found {
-        let before = circumstances.before(&condition.kind);
-        let same = before.filter(|before| before.status == condition.status);
-        condition.last_transition_time =
-            same.map_or(circumstances.now, |before| before.last_transition_time);
-    }
+    settle(&mut found, circumstances.previous, circumstances.now);
     found
 }
 
@@ -224,13 +166,28 @@ fn trust_of(load: &LoadReport, model: &ModelReport) -> Condition {
     Condition::new(FORECAST_TRUSTED, false, "NotEnoughHistory", message)
 }
 
-/// It holds where every load is known as it is now. At the begin it stays as it was.
+/// It holds where every load is known as it is now, or is estimated while Pods settle. At the begin
+/// it stays as it was.
 fn metrics_available(loads: &[LoadReport], circumstances: &Circumstances<'_>) -> Option<Condition> {
     if loads.is_empty() {
         return None;
     }
-    let stale = loads.iter().filter(|load| !load.fresh);
-    let stale: Vec<_> = stale.map(|load| load.signal.to_string()).collect();
+    let names = |of: fn(&LoadReport) -> bool| {
+        let named = loads.iter().filter(|load| of(load));
+        let named: Vec<_> = named.map(|load| load.signal.to_string()).collect();
+        named.join(" and ")
+    };
+    let stale = names(|load| !load.fresh && !load.is_estimated);
+    let estimated = names(|load| load.is_estimated);
+    if stale.is_empty() && !estimated.is_empty() {
+        let message = format!("{estimated} is estimated while Pods that carry load settle");
+        return Some(Condition::new(
+            METRICS_AVAILABLE,
+            true,
+            "Estimated",
+            message,
+        ));
+    }
     if stale.is_empty() {
         let message = "every load has a fresh measurement".to_owned();
         return Some(Condition::new(METRICS_AVAILABLE, true, "Measured", message));
@@ -239,7 +196,7 @@ fn metrics_available(loads: &[LoadReport], circumstances: &Circumstances<'_>) ->
     if never && circumstances.begins {
         return circumstances.before(METRICS_AVAILABLE).cloned();
     }
-    let message = format!("no fresh measurement of {}", stale.join(" and "));
+    let message = format!("no fresh measurement of {stale}");
     Some(Condition::new(METRICS_AVAILABLE, false, "Stale", message))
 }
 

@@ -5,8 +5,8 @@ use jiff::Timestamp;
 
 use super::bounds::FloorChange;
 use super::conditions::{
-    Condition, ConditionStatus, FLOOR_CONTESTED, FORECAST_TRUSTED, METRICS_AVAILABLE,
-    RECORD_DAMAGED, REPLICAS_CONTESTED, is_distrust,
+    FLOOR_CONTESTED, FORECAST_TRUSTED, METRICS_AVAILABLE, RECORD_DAMAGED, REPLICAS_CONTESTED,
+    is_distrust,
 };
 use super::context::Context;
 use super::memory::PlanMemory;
@@ -14,6 +14,7 @@ use super::observed::Observed;
 use super::owner::Owner;
 use super::status::TargetStatus;
 use super::targets::Resolved;
+use crate::condition::{Condition, ConditionStatus};
 use crate::plan::event::{Event, Severity};
 use crate::plan::write::{Purpose, Write};
 use evenkeel_core::scaling::Mode;

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use jiff::SignedDuration;
-
 use super::target_ref::TargetRef;
 use crate::autoscaler::Autoscaler;
 use crate::namespace_policy::NamespacePolicy;
 use crate::scaled_object::ScaledObject;
 use crate::workload::Workload;
+use evenkeel_core::scaling::horizon::StartTime;
 use evenkeel_core::scaling::pod::PodFacts;
 
 /// The objects of what may be a target: an autoscaler or an annotated workload, with all that
@@ -36,7 +35,6 @@ pub struct Observed {
 pub struct Pods {
     /// Those that have not ended, in no order.
     pub members: Vec<Arc<PodFacts>>,
-    /// The times that Pods took from their creation until they were ready for the first time, of the
-    /// last 50.
-    pub start_to_ready: Vec<SignedDuration>,
+    /// The starts of the last 50 that became ready for the first time, the newest last.
+    pub starts: Vec<StartTime>,
 }

@@ -113,6 +113,11 @@ impl<'a> Owner<'a> {
         }
     }
 
+    /// The smallest least that it takes.
+    pub(super) const fn least(&self) -> i32 {
+        self.least
+    }
+
     /// The object as writes name it; `None` without a name.
     #[must_use]
     pub fn object(&self, namespace: &str) -> Option<ObjectRef> {

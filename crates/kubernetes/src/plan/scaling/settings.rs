@@ -15,7 +15,7 @@ pub struct Settings {
     pub predict: Predict,
     /// The time between two ticks.
     pub interval: SignedDuration,
-    /// The age from which a load that was taken no longer counts.
+    /// The age from which a measurement no longer counts.
     pub max_age: SignedDuration,
 }
 
@@ -26,7 +26,7 @@ impl Default for Settings {
             predict: Predict::default(),
             // As the HPA controller looks at its objects.
             interval: SignedDuration::from_secs(15),
-            max_age: max_age::standing(max_age::DEFAULT),
+            max_age: max_age::DEFAULT,
         }
     }
 }

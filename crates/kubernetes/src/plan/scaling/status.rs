@@ -4,14 +4,66 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::conditions::{self, Circumstances, Condition, FORECAST_TRUSTED};
+use super::conditions::{self, Circumstances, FORECAST_TRUSTED};
 use super::targets::Resolved;
+use crate::condition::Condition;
 use evenkeel_core::scaling::LimitedBy;
+use evenkeel_core::scaling::horizon::{Horizon, Lag, Lead};
 use evenkeel_core::scaling::tracker::TickReport;
 
 /// The age that the texts of a written status may reach when nothing else changes: the figures in them
 /// change with every tick, which is not worth a write each.
 const TEXTS: SignedDuration = SignedDuration::from_mins(5);
+
+/// The parts of a horizon in seconds. It is their sum, but at least 60 s and at most 15 minutes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HorizonParts {
+    /// The age of measurements.
+    pub age: i64,
+    /// Half of the rate window, of which a measurement is the mean.
+    pub half_window: i64,
+    /// The time between two looks of the HPA.
+    pub sync: i64,
+    /// The time between two decisions.
+    pub tick: i64,
+    /// The 90th percentile of the times that Pods take from a node to readiness.
+    pub start_up: i64,
+    /// The wait for a node, where the last scale-outs waited for nodes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub node_start_up: i64,
+}
+
+// Serde gives a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_zero(seconds: &i64) -> bool {
+    *seconds == 0
+}
+
+impl HorizonParts {
+    /// The parts of `horizon`, whole seconds of each.
+    #[must_use]
+    pub const fn of(horizon: &Horizon) -> Self {
+        let Horizon {
+            lag: Lag { age, half_window },
+            lead:
+                Lead {
+                    sync,
+                    tick,
+                    start_up,
+                    node_start_up,
+                },
+        } = horizon;
+        Self {
+            age: age.as_secs(),
+            half_window: half_window.as_secs(),
+            sync: sync.as_secs(),
+            tick: tick.as_secs(),
+            start_up: start_up.as_secs(),
+            node_start_up: node_start_up.as_secs(),
+        }
+    }
+}
 
 /// The status of a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,9 +80,12 @@ pub struct TargetStatus {
     /// The decision in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The time that was predicted ahead.
+    /// The horizon: what passes between a load and the capacity for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub horizon_seconds: Option<i64>,
+    /// The parts of the horizon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub horizon_parts: Option<HorizonParts>,
     /// The model that is listened to, of the first load that has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -54,7 +109,8 @@ impl TargetStatus {
                 .and_then(|decision| decision.limited_by)
                 .map(|limit| LimitedBy::reason(limit).to_owned()),
             reason: decision.map(|decision| decision.reason.clone()),
-            horizon_seconds: report.map(|report| report.horizon.as_secs()),
+            horizon_seconds: report.map(|report| report.horizon.total().as_secs()),
+            horizon_parts: report.map(|report| HorizonParts::of(&report.horizon)),
             model: models.next().map(|model| model.name.to_owned()),
             conditions: conditions::of(resolved, report, circumstances),
         }

@@ -22,9 +22,10 @@ use crate::autoscaler::Autoscaler;
 use crate::bounds_annotation::BoundsAnnotation;
 use crate::scaling_policy::Predict;
 use evenkeel_core::forecast::{ModelSet, Shared};
+use evenkeel_core::scaling::horizon::Lead;
 use evenkeel_core::scaling::hpa::{Controller, SelectPolicy, Spec, Tolerances};
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput};
-use evenkeel_core::scaling::{Bounds, Floor, Mode, ObjectBounds, Policy, ScaleDown, horizon};
+use evenkeel_core::scaling::{Bounds, Floor, Mode, ObjectBounds, Policy, ScaleDown};
 
 /// Everything that follows from the observed objects of one target.
 #[derive(Debug, Clone, PartialEq)]
@@ -301,7 +302,6 @@ impl Rules<'_> {
             settings,
             feature_gates,
         } = Controller::default();
-        let mut start_to_ready = self.observed.pods.start_to_ready.clone();
         Policy {
             mode,
             bounds,
@@ -312,7 +312,7 @@ impl Rules<'_> {
                 .policy
                 .scale_down
                 .unwrap_or(ScaleDown::Reactive),
-            horizon: horizon::horizon(&mut start_to_ready, self.settings.interval),
+            lead: Lead::of(&self.observed.pods.starts, self.settings.interval),
             max_age: self.settings.max_age,
         }
     }

@@ -1,6 +1,7 @@
 //! Targets as an API server would hold them: each plan is applied to the objects, and what is there
 //! afterwards is what counts.
 
+mod crons;
 mod direct;
 mod record;
 mod replay;
@@ -13,11 +14,11 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::conditions::ConditionStatus;
 use super::owner::Owner;
 use super::status::TargetStatus;
 use super::*;
 use crate::annotations::{BOUNDS, SCALING, SCALING_STATUS};
+use crate::condition::ConditionStatus;
 use crate::kinds::Kind;
 use crate::managed_fields::MANAGER;
 use crate::namespace_policy::NamespacePolicy;
@@ -27,6 +28,7 @@ use crate::scaling_policy::Predict;
 use crate::watched::WatchedDeployment;
 use evenkeel_core::panicked::Panicked;
 use evenkeel_core::scaling::contribution::Contribution;
+use evenkeel_core::scaling::horizon::{Horizon, Lead};
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::tracker::TickReport;
 use evenkeel_core::scaling::{Decision, Grounds, Mode};
@@ -168,7 +170,7 @@ impl World {
             target: TargetRef::new("apps/v1", "Deployment", "shop", "web"),
             pods: Pods {
                 members: (0..4).map(member).collect(),
-                start_to_ready: vec![],
+                starts: vec![],
             },
         }
     }
@@ -306,7 +308,7 @@ fn report(floor: Option<i32>, second: i64) -> TickReport {
             grounds: Grounds::Reaction,
         },
         loads: Vec::new(),
-        horizon: SignedDuration::from_secs(60),
+        horizon: Horizon::default(),
         contribution: floor.map(|min| Contribution::of_prediction(min, at(second + FLOOR_STANDS))),
         hpa: None,
     }
@@ -345,7 +347,28 @@ fn a_target_has_what_its_objects_say() {
         (target.policy.bounds.min(), target.policy.bounds.max()),
         (2, 10)
     );
-    assert_eq!(target.policy.horizon, SignedDuration::from_mins(1));
+    let lead = Lead::of(&[], settings().interval);
+    assert_eq!(target.policy.lead, lead);
+    let memory = json!({"type": "Resource", "resource": {"name": "memory",
+        "target": {"type": "AverageValue", "averageValue": "600Mi"}}});
+    for (word, forecast) in [
+        (None, [true, false]),
+        (Some("true"), [true, true]),
+        (Some("false"), [true, false]),
+        (Some("yes"), [true, false]),
+    ] {
+        let mut world = World::new();
+        world.hpa()["spec"]["metrics"]
+            .as_array_mut()
+            .unwrap()
+            .push(memory.clone());
+        if let Some(word) = word {
+            world.annotate("evenkeel.dev/predict-memory", json!(word));
+        }
+        let signals = world.resolve(at(0)).target.unwrap().signals;
+        let found: Vec<_> = signals.iter().map(|scaled| scaled.is_forecast).collect();
+        assert_eq!(found, forecast, "memory is reacted to: {word:?}");
+    }
     let mut world = World::new();
     world.requests = None;
     world.hpa()["spec"]["metrics"][0]["resource"]["target"] =

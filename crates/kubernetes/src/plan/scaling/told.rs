@@ -1,12 +1,12 @@
 //! What the status of a target in mode direct tells, as far as decisions go on from it: those of another
 //! replica, and those before a restart.
 
-use super::conditions::{Condition, ConditionStatus};
 use super::measured::Told;
 use super::observed::Observed;
 use super::owner::Owner;
 use super::sink::status_of;
 use super::status::TargetStatus;
+use crate::condition::{Condition, ConditionStatus};
 use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::hpa;
 

@@ -200,6 +200,10 @@ impl<'a> TargetPlan<'a> {
 
     /// The note of an Event on a change of the floor.
     fn floor_note(&self) -> String {
+        let bounds = self.resolved.bounds.as_ref();
+        if let Some(note) = bounds.and_then(ObservedBounds::cron_note) {
+            return note;
+        }
         let wanted = self.resolved.mode == Mode::Floor && !self.resolved.is_contested();
         match self.report.filter(|_| wanted) {
             Some(report) => report.decision.reason.clone(),

@@ -35,7 +35,7 @@ impl Place {
 }
 
 /// The kinds of which an installation is made.
-pub const KINDS: [(Place, Kind); 22] = [
+pub const KINDS: [(Place, Kind); 23] = [
     (Place::OwnNamespace, Kind::Deployment),
     (Place::OwnNamespace, Kind::CronJob),
     (Place::OwnNamespace, Kind::Service),
@@ -52,6 +52,7 @@ pub const KINDS: [(Place, Kind); 22] = [
     (Place::Cluster, Kind::MutatingWebhookConfiguration),
     (Place::Cluster, Kind::ValidatingAdmissionPolicy),
     (Place::Cluster, Kind::ValidatingAdmissionPolicyBinding),
+    (Place::Cluster, Kind::CustomResourceDefinition),
     (Place::Cluster, Kind::ApiService),
     (Place::Cluster, Kind::Namespace),
     (Place::OwnNamespace, Kind::ServiceMonitor),

@@ -368,7 +368,7 @@ fn a_forecast_adds_and_its_way_down_is_that_of_the_hpa() {
             direct
                 .run
                 .tracker
-                .measure(&Signal::CPU, at, load, at)
+                .measure(&Signal::CPU, &LoadSample::of_moment(load, at), at)
                 .unwrap();
             #[allow(clippy::cast_possible_truncation)] // some hundreds
             let each = (load / f64::from(direct.run.current)).round() as i64;

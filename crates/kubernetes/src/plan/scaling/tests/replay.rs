@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::hpa::{Settings, legacy_scale_up_limit};
+use evenkeel_core::scaling::observation::LoadSample;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::Tracker;
 
@@ -19,7 +20,8 @@ impl Replica {
     fn measure(&mut self, second: i64, load: Option<f64>) {
         if let Some(load) = load {
             let now = at(second);
-            self.tracker.measure(&Signal::CPU, now, load, now).unwrap();
+            let sample = LoadSample::of_moment(load, now);
+            self.tracker.measure(&Signal::CPU, &sample, now).unwrap();
         }
     }
 

@@ -22,8 +22,11 @@ fn with_load(trust: Trust, fresh: bool) -> TickReport {
     let load = LoadReport {
         signal: Signal::CPU,
         now: Some(4100.0),
+        at: Some(at(0)),
         measured: Some(at(0)),
         fresh,
+        estimate: None,
+        is_estimated: false,
         capacity: PodCapacity::new(1500.0, Ratio::new(0.8).unwrap()).unwrap(),
         model: Some(ModelReport {
             name: "s-hpa",
@@ -71,7 +74,9 @@ fn the_status_says_what_was_decided() {
         text,
         concat!(
             r#"{"mode":"floor","replicas":2,"limitedBy":"DefaultScaleUp","#,
-            r#""reason":"the floor is to be 2","horizonSeconds":60,"model":"s-hpa","conditions":["#,
+            r#""reason":"the floor is to be 2","horizonSeconds":60,"#,
+            r#""horizonParts":{"age":0,"halfWindow":0,"sync":0,"tick":0,"startUp":0},"#,
+            r#""model":"s-hpa","conditions":["#,
             r#"{"type":"ForecastTrusted","status":"True","reason":"BetterThanNaive","#,
             r#""message":"cpu: s-hpa trusted (0.83 of naive)","#,
             r#""lastTransitionTime":"2027-01-15T08:00:00Z"},"#,
@@ -242,4 +247,31 @@ fn a_clock_that_was_far_ahead_does_not_silence_what_follows() {
         "{:?}",
         world.reasons()
     );
+}
+
+#[test]
+fn an_estimated_load_is_no_missing_measurement() {
+    let mut world = World::new();
+    let mut report = with_load(TRUSTED, false);
+    report.loads[0].is_estimated = true;
+    run(&mut world, &report, 0);
+    let told = |world: &mut World| {
+        let status = world.hpa()["metadata"]["annotations"][SCALING_STATUS].clone();
+        let status: TargetStatus = serde_json::from_str(status.as_str().unwrap()).unwrap();
+        let condition = status.condition("MetricsAvailable").unwrap().clone();
+        (condition.status, condition.reason, condition.message)
+    };
+    let message = "cpu is estimated while Pods that carry load settle";
+    assert_eq!(
+        told(&mut world),
+        (
+            ConditionStatus::True,
+            "Estimated".to_owned(),
+            message.to_owned()
+        )
+    );
+    report.loads[0].is_estimated = false;
+    run(&mut world, &report, 15);
+    let (status, reason, _) = told(&mut world);
+    assert_eq!((status, reason.as_str()), (ConditionStatus::False, "Stale"));
 }

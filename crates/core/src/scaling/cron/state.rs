@@ -1,0 +1,41 @@
+//! The state that one tick of cron scaling leaves to the next.
+//!
+//! It is kept with the object, so that whoever takes over or comes back makes up for what was missed,
+//! and repeats nothing.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+/// The state of all rules of one object.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CronState {
+    /// The state of each rule that has been seen, by its name.
+    pub rules: BTreeMap<String, RuleState>,
+    /// The change that the last run made and that stands.
+    pub held: Option<Held>,
+}
+
+/// The state of one rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleState {
+    /// The schedules that it had: with others it is another rule.
+    pub when: String,
+    /// When it was first seen; what lies before is none of its business.
+    pub since: Timestamp,
+    /// The last run, made or missed, or the start of the last window.
+    pub last: Option<Timestamp>,
+    /// True while its window is open.
+    pub open: bool,
+}
+
+/// A change of the bounds by a run, which stands until the next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The name of the rule that ran.
+    pub rule: String,
+    /// The moment of the run, by its schedule.
+    pub at: Timestamp,
+    /// The least replicas that it left; the most follows where it is smaller.
+    pub min: i32,
+}

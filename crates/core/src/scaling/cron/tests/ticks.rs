@@ -1,0 +1,388 @@
+//! Runs and windows tick by tick: what is made up for, what overlaps, what is put back.
+
+use super::*;
+use crate::scaling::ObjectBounds;
+use crate::scaling::bounds_record::BoundsRecord;
+use crate::scaling::contribution::{Contribution, Contributor};
+
+const CREATED: &str = "2026-11-22T00:00:00Z";
+
+/// A CronHPA beside its HPA, tick by tick.
+struct Played {
+    spec: CronSpec,
+    state: CronState,
+    user: ObjectBounds,
+    current: i32,
+}
+
+impl Played {
+    fn new(rules: Vec<Rule>, (min, max): (i32, i32), current: i32) -> Self {
+        let user = ObjectBounds {
+            min: Some(min),
+            max,
+        };
+        Self {
+            spec: spec(rules),
+            state: CronState::default(),
+            user,
+            current,
+        }
+    }
+
+    fn observe(&mut self, now: &str) -> Ticked {
+        let observation = Observation {
+            now: at(now),
+            created: at(CREATED),
+            current: Some(self.current),
+            user: self.user,
+        };
+        let ticked = tick(&self.spec, &self.state, &observation);
+        self.state = ticked.state.clone();
+        ticked
+    }
+
+    /// The least that is wanted at a time of 22 November, in UTC.
+    fn min(&mut self, time: &str) -> Option<i32> {
+        let ticked = self.observe(&format!("2026-11-22T{time}Z"));
+        ticked.wanted.map(|wanted| wanted.min)
+    }
+}
+
+/// The names of what happened.
+fn told(ticked: &Ticked) -> Vec<String> {
+    let told = ticked.happened.iter().map(|one| match one {
+        Happening::Ran { rule, min, .. } => format!("ran {rule} {min:?}"),
+        Happening::Missed { rule, .. } => format!("missed {rule}"),
+        Happening::Opened { rule, .. } => format!("opened {rule}"),
+        Happening::Closed { rule } => format!("closed {rule}"),
+    });
+    told.collect()
+}
+
+#[test]
+fn a_run_stands_until_the_next_one_says_otherwise() {
+    let rules = vec![run("day", "0 8 * * *", 6), run("night", "0 20 * * *", 2)];
+    let mut played = Played::new(rules, (1, 10), 5);
+    assert_eq!(played.min("07:59:59"), None);
+    assert_eq!(played.min("08:00:10"), Some(6), "raised");
+    played.current = 8;
+    assert_eq!(played.min("12:00:00"), Some(6), "it stands");
+    assert_eq!(played.min("20:00:00"), Some(2), "lowered from what stood");
+    played.current = 2;
+    let again = played.observe("2026-11-23T08:00:00Z");
+    assert_eq!(told(&again), ["ran day Some(6)"]);
+}
+
+#[test]
+fn what_a_run_lowered_is_put_back_by_the_next() {
+    let rules = vec![run("night", "0 1 * * *", 2), run("day", "0 8 * * *", 5)];
+    let mut played = Played::new(rules, (5, 10), 5);
+    assert_eq!(played.min("01:00:00"), Some(2));
+    played.current = 3;
+    assert_eq!(played.min("08:00:00"), None, "the user's own least does");
+    let mut met = Played::new(played.spec.rules().to_vec(), (5, 10), 5);
+    assert_eq!(met.min("01:00:00"), Some(2));
+    assert_eq!(
+        met.min("08:00:00"),
+        None,
+        "also where the count is the target"
+    );
+}
+
+#[test]
+fn a_run_that_changes_nothing_leaves_what_stands() {
+    let rules = vec![run("a", "0 8 * * *", 6), run("b", "0 9 * * *", 7)];
+    let mut played = Played::new(rules, (1, 10), 5);
+    assert_eq!(played.min("08:00:00"), Some(6));
+    played.current = 9;
+    assert_eq!(played.min("09:00:00"), Some(6), "7 is between 6 and 9");
+}
+
+#[test]
+fn of_runs_at_one_moment_the_larger_is_made() {
+    let rules = vec![
+        run("a", "0 8 * * *", 9),
+        run("b", "0 8 * * *", 6),
+        run("c", "CRON_TZ=Europe/Berlin 0 9 * * *", 7),
+    ];
+    let mut played = Played::new(rules, (1, 10), 5);
+    let ticked = played.observe("2026-11-22T08:00:05Z");
+    assert_eq!(told(&ticked), ["ran a Some(9)"]);
+    assert_eq!(told(&played.observe("2026-11-22T08:00:20Z")), [""; 0]);
+}
+
+#[test]
+fn the_newest_missed_run_is_made_up_for_once_within_the_deadline() {
+    let rules = || vec![run("a", "0 8 * * *", 6), run("b", "2 8 * * *", 7)];
+    for (back, happened) in [
+        ("08:00:00", vec!["ran a Some(6)"]),
+        ("08:04:59", vec!["ran b Some(7)"]),
+        ("08:07:00", vec!["ran b Some(7)"]),
+        ("08:07:01", vec!["missed a", "missed b"]),
+    ] {
+        let mut played = Played::new(rules(), (1, 10), 5);
+        assert_eq!(played.min("07:00:00"), None);
+        let ticked = played.observe(&format!("2026-11-22T{back}Z"));
+        assert_eq!(told(&ticked), happened, "{back}");
+        let again = played.observe(&format!("2026-11-22T{back}Z"));
+        assert_eq!(told(&again), [""; 0], "{back}: once");
+        assert_eq!(again.wanted, ticked.wanted, "{back}");
+    }
+}
+
+#[test]
+fn a_restart_repeats_nothing_and_forgets_nothing() {
+    let rules = || vec![run("a", "0 8 * * *", 6)];
+    let mut before = Played::new(rules(), (1, 10), 5);
+    assert_eq!(before.min("08:00:00"), Some(6));
+    let mut after = Played {
+        state: before.state.clone(),
+        current: 9,
+        ..Played::new(rules(), (1, 10), 5)
+    };
+    let ticked = after.observe("2026-11-22T08:01:00Z");
+    assert_eq!(told(&ticked), [""; 0]);
+    assert_eq!(
+        ticked.wanted,
+        Some(Wanted {
+            min: 6,
+            until: None
+        })
+    );
+    // One whose state was lost with the write of it makes the run again, to the same end.
+    let mut lost = Played::new(rules(), (1, 10), 5);
+    assert_eq!(lost.min("08:01:00"), Some(6));
+}
+
+#[test]
+fn nothing_from_before_the_object_was_made_is_made_up_for() {
+    let mut played = Played::new(vec![run("a", "0 0 * * *", 6)], (1, 10), 5);
+    assert_eq!(played.min("00:01:00"), None, "made at midnight itself");
+    let mut edited = Played::new(vec![run("a", "0 9 * * *", 6)], (1, 10), 5);
+    assert_eq!(edited.min("08:00:00"), None);
+    edited.spec = spec(vec![run("a", "59 7 * * *", 6)]);
+    assert_eq!(edited.min("08:00:15"), None, "changed after its moment");
+    assert_eq!(told(&edited.observe("2026-11-23T07:59:00Z")).len(), 1);
+}
+
+#[test]
+fn without_a_count_runs_wait_for_one_within_their_deadline() {
+    let mut played = Played::new(vec![run("a", "0 8 * * *", 6)], (1, 10), 5);
+    let unknown = Observation {
+        now: at("2026-11-22T08:00:00Z"),
+        created: at(CREATED),
+        current: None,
+        user: played.user,
+    };
+    let ticked = tick(&played.spec, &played.state, &unknown);
+    assert_eq!((told(&ticked).len(), ticked.wanted), (0, None));
+    played.state = ticked.state;
+    assert_eq!(played.min("08:04:00"), Some(6));
+}
+
+#[test]
+fn a_window_holds_its_replicas_while_it_is_open() {
+    let rules = vec![window("noon", ("0 11 * * *", "0 13 * * *"), 8)];
+    let mut played = Played::new(rules, (2, 10), 9);
+    assert_eq!(played.min("10:59:59"), None);
+    let ticked = played.observe("2026-11-22T11:00:00Z");
+    assert_eq!(told(&ticked), ["opened noon"]);
+    let until = Some(at("2026-11-22T13:00:00Z"));
+    assert_eq!(
+        ticked.wanted,
+        Some(Wanted { min: 8, until }),
+        "also with 9 there"
+    );
+    assert_eq!(played.min("12:59:59"), Some(8));
+    let ticked = played.observe("2026-11-22T13:00:00Z");
+    assert_eq!(
+        (told(&ticked), ticked.wanted),
+        (vec!["closed noon".to_owned()], None)
+    );
+    // Whoever comes late finds it open, whatever the deadline.
+    let mut late = Played::new(played.spec.rules().to_vec(), (2, 10), 2);
+    assert_eq!(late.min("12:30:00"), Some(8));
+}
+
+#[test]
+fn windows_pass_midnight_and_overlap_by_the_larger() {
+    let rules = vec![
+        window("night", ("0 22 * * *", "0 6 * * *"), 3),
+        window("late", ("0 23 * * *", "0 1 * * *"), 7),
+        run("base", "30 0 * * *", 5),
+    ];
+    let mut played = Played::new(rules, (1, 10), 1);
+    for (now, min, until) in [
+        ("2026-11-22T22:30:00Z", 3, Some("2026-11-23T06:00:00Z")),
+        ("2026-11-22T23:00:00Z", 7, Some("2026-11-23T01:00:00Z")),
+        ("2026-11-23T00:30:00Z", 7, Some("2026-11-23T01:00:00Z")),
+        ("2026-11-23T01:00:00Z", 5, None),
+        ("2026-11-23T06:00:00Z", 5, None),
+    ] {
+        let wanted = played.observe(now).wanted.unwrap();
+        assert_eq!((wanted.min, wanted.until), (min, until.map(at)), "{now}");
+    }
+}
+
+#[test]
+fn a_window_that_spans_a_change_of_the_clocks_opens_and_closes_once() {
+    let rules = vec![window(
+        "night",
+        (
+            "CRON_TZ=Europe/Berlin 30 2 * * *",
+            "CRON_TZ=Europe/Berlin 0 4 * * *",
+        ),
+        8,
+    )];
+    for (begin, opens, closes) in [
+        (
+            "2026-03-29T00:00:00Z",
+            "2026-03-29T01:00:00Z",
+            "2026-03-29T02:00:00Z",
+        ),
+        (
+            "2026-10-25T00:00:00Z",
+            "2026-10-25T00:30:00Z",
+            "2026-10-25T03:00:00Z",
+        ),
+    ] {
+        let mut played = Played::new(rules.clone(), (1, 10), 1);
+        let (mut now, mut opened, mut closed) = (at(begin), Vec::new(), Vec::new());
+        for _ in 0..4 * 60 {
+            for happening in played.observe(&now.to_string()).happened {
+                match happening {
+                    Happening::Opened { .. } => opened.push(now),
+                    _ => closed.push(now),
+                }
+            }
+            now += SignedDuration::from_mins(1);
+        }
+        assert_eq!(
+            (opened, closed),
+            (vec![at(opens)], vec![at(closes)]),
+            "{begin}"
+        );
+    }
+}
+
+#[test]
+fn nothing_begins_on_an_excluded_day_and_what_is_open_closes_on_it() {
+    let rules = vec![
+        excluding(run("day", "0 8 * * *", 6), &["2026-11-22"]),
+        excluding(
+            window("night", ("0 22 * * *", "0 6 * * *"), 8),
+            &["2026-11-23"],
+        ),
+    ];
+    let mut played = Played::new(rules, (1, 10), 1);
+    assert_eq!(played.min("08:00:00"), None, "excluded");
+    assert_eq!(played.min("22:00:00"), Some(8));
+    for (now, min) in [
+        ("2026-11-23T05:59:00Z", Some(8)),
+        ("2026-11-23T06:00:00Z", None),
+        ("2026-11-23T08:00:00Z", Some(6)),
+        ("2026-11-23T22:00:00Z", Some(6)),
+        ("2026-11-24T22:00:00Z", Some(8)),
+    ] {
+        let wanted = played.observe(now).wanted.map(|wanted| wanted.min);
+        assert_eq!(wanted, min, "{now}");
+    }
+}
+
+#[test]
+fn a_planned_event_applies_once() {
+    let sale = once(window("sale", ("0 20 28 11 *", "0 2 29 11 *"), 30));
+    let mut played = Played::new(
+        vec![sale, once(run("warm", "0 19 28 11 *", 12))],
+        (1, 10),
+        4,
+    );
+    for (now, min) in [
+        ("2026-11-27T20:00:00Z", None),
+        ("2026-11-28T19:00:00Z", Some(12)),
+        ("2026-11-28T20:00:00Z", Some(30)),
+        ("2026-11-29T01:59:59Z", Some(30)),
+        ("2026-11-29T02:00:00Z", Some(12)),
+        // A year later there is no sale.
+        ("2027-11-28T20:00:00Z", Some(12)),
+    ] {
+        let wanted = played.observe(now).wanted.map(|wanted| wanted.min);
+        assert_eq!(wanted, min, "{now}");
+    }
+    // Made during it, it joins in; missed altogether, it is over.
+    let state = |played: &mut Played, now: &str| played.observe(now).wanted.map(|one| one.min);
+    let mut missed = Played::new(played.spec.rules().to_vec(), (1, 10), 4);
+    assert_eq!(state(&mut missed, "2026-11-30T00:00:00Z"), None);
+    assert_eq!(state(&mut missed, "2027-11-28T20:30:00Z"), None);
+}
+
+#[test]
+fn while_suspended_nothing_is_asked_for() {
+    let rules = vec![
+        run("day", "0 8 * * *", 6),
+        window("noon", ("0 11 * * *", "0 13 * * *"), 8),
+    ];
+    let mut played = Played::new(rules.clone(), (1, 10), 5);
+    assert_eq!(
+        played.min("11:30:00"),
+        Some(8),
+        "open; the run of 08:00 is too old"
+    );
+    let deadline = SignedDuration::from_mins(5);
+    played.spec = CronSpec::new(rules.clone(), true, deadline).unwrap();
+    let ticked = played.observe("2026-11-22T12:00:00Z");
+    assert_eq!(
+        (told(&ticked), ticked.wanted),
+        (vec!["closed noon".to_owned()], None)
+    );
+    played.spec = spec(rules);
+    assert_eq!(played.min("12:30:00"), Some(8));
+}
+
+#[test]
+fn what_a_rule_holds_goes_with_it() {
+    let mut played = Played::new(
+        vec![run("day", "0 8 * * *", 6), run("night", "0 20 * * *", 2)],
+        (1, 10),
+        5,
+    );
+    assert_eq!(played.min("08:00:00"), Some(6));
+    played.spec = spec(vec![run("night", "0 20 * * *", 2)]);
+    assert_eq!(played.min("09:00:00"), None);
+}
+
+/// The bounds that follow from a cron contribution beside the floor of a prediction.
+fn merged(cron: Option<i32>, floor: Option<i32>) -> (i32, i32) {
+    let user = ObjectBounds {
+        min: Some(2),
+        max: 10,
+    };
+    let now = at("2026-11-22T08:00:00Z");
+    let until = at("2026-11-22T09:00:00Z");
+    let mut record = BoundsRecord::of_user(user);
+    if let Some(floor) = floor {
+        record.contribute(Contribution::of_prediction(floor, until), now);
+    }
+    if let Some(min) = cron {
+        let who = Contributor::Cron("shop".to_owned());
+        record.contribute(Contribution::of_cron(who, min, user, until), now);
+    }
+    let bounds = record.settle(now);
+    (bounds.min.unwrap(), bounds.max)
+}
+
+#[test]
+fn a_cron_ends_during_a_live_floor_and_the_reverse() {
+    assert_eq!(merged(Some(8), Some(6)), (8, 10));
+    assert_eq!(merged(None, Some(6)), (6, 10), "the cron has ended");
+    assert_eq!(merged(Some(8), None), (8, 10), "the floor has ended");
+    assert_eq!(merged(Some(12), Some(10)), (12, 12));
+    assert_eq!(merged(None, Some(10)), (10, 10), "the most is put back");
+    assert_eq!(
+        merged(Some(1), Some(6)),
+        (6, 10),
+        "a night does not lower a floor"
+    );
+    assert_eq!(merged(Some(1), None), (1, 10));
+    assert_eq!(merged(None, None), (2, 10));
+}

@@ -1,0 +1,70 @@
+//! Conditions as statuses hold them, in the form of Kubernetes.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The status of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ConditionStatus {
+    /// The condition holds.
+    True,
+    /// It does not hold.
+    False,
+}
+
+impl ConditionStatus {
+    /// The word in conditions.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::True => "True",
+            Self::False => "False",
+        }
+    }
+}
+
+/// One condition, in the form of Kubernetes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Condition {
+    /// The type of the condition.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// True or false.
+    pub status: ConditionStatus,
+    /// The reason, from a closed set.
+    pub reason: String,
+    /// The reason in words.
+    pub message: String,
+    /// Since when the status is what it is.
+    pub last_transition_time: Timestamp,
+}
+
+impl Condition {
+    /// A condition of type `kind`, whose time is still to be settled.
+    #[must_use]
+    pub fn new(kind: &str, holds: bool, reason: &str, message: String) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            status: if holds {
+                ConditionStatus::True
+            } else {
+                ConditionStatus::False
+            },
+            reason: reason.to_owned(),
+            message,
+            last_transition_time: Timestamp::UNIX_EPOCH,
+        }
+    }
+}
+
+/// Gives each condition the time since which it has its status: that of the one `before` with the same,
+/// otherwise `now`.
+pub fn settle(conditions: &mut [Condition], before: &[Condition], now: Timestamp) {
+    for condition in conditions {
+        let same = before
+            .iter()
+            .find(|one| one.kind == condition.kind && one.status == condition.status);
+        condition.last_transition_time = same.map_or(now, |one| one.last_transition_time);
+    }
+}

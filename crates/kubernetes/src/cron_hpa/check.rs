@@ -1,0 +1,280 @@
+//! From the spec of a CronHPA to its rules, or to what is wrong with it and where.
+//!
+//! The schema's own rules refuse most of it at the API server; zones, days and the fields of schedules
+//! are checked here alone.
+
+use evenkeel_core::scaling::cron::{
+    CronSpec, CronSpecError, ExcludedDay, ExcludedDayError, Rule, Schedule, ScheduleError,
+    UnknownZone, When, Zone,
+};
+use jiff::SignedDuration;
+
+use super::spec::{CronHpaSpec, CronRule};
+
+/// The time within which a missed run is made up for, where the spec does not say.
+const STARTING_DEADLINE: i64 = 300;
+
+/// A spec that is not accepted, with the path of what is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {problem}")]
+pub struct CronHpaError {
+    path: String,
+    problem: Problem,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum Problem {
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+    #[error(transparent)]
+    Zone(#[from] UnknownZone),
+    #[error(transparent)]
+    Day(#[from] ExcludedDayError),
+    #[error(transparent)]
+    Rules(#[from] CronSpecError),
+    #[error("accepted: a schedule and a target, or a start, an end and replicas")]
+    Form,
+    #[error("start and end are in two time zones, {0} and {1}; accepted: one for both")]
+    ZonesOfWindow(Zone, Zone),
+}
+
+impl CronHpaError {
+    /// The kind of error, for conditions, Events and metrics.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match &self.problem {
+            Problem::Schedule(error) => error.reason(),
+            Problem::Zone(error) => error.reason(),
+            Problem::Day(error) => error.reason(),
+            Problem::Rules(error) => error.reason(),
+            Problem::Form => "Form",
+            Problem::ZonesOfWindow(..) => "TwoTimeZones",
+        }
+    }
+}
+
+/// Adds the path to what is wrong there.
+fn at<T, E: Into<Problem>>(
+    path: impl FnOnce() -> String,
+    result: Result<T, E>,
+) -> Result<T, CronHpaError> {
+    result.map_err(|problem| CronHpaError {
+        path: path(),
+        problem: problem.into(),
+    })
+}
+
+/// The rules of a spec.
+///
+/// # Errors
+/// The first thing in it that is not accepted.
+pub fn check(spec: &CronHpaSpec) -> Result<CronSpec, CronHpaError> {
+    let CronHpaSpec {
+        scale_target_ref: _,
+        scale_workload_ref: _,
+        time_zone,
+        crons,
+        exclude_dates,
+        suspend,
+        starting_deadline_seconds,
+    } = spec;
+    let zone = zone(time_zone.as_deref(), || "spec.timeZone".to_owned())?;
+    let everywhere = days(exclude_dates, "spec.")?;
+    let defaults = Defaults {
+        zone: zone.unwrap_or_else(Zone::utc),
+        excluded: everywhere,
+    };
+    let rules = crons
+        .iter()
+        .enumerate()
+        .map(|(place, cron)| defaults.rule(&format!("spec.crons[{place}]"), cron));
+    let rules: Vec<Rule> = rules.collect::<Result<_, _>>()?;
+    let deadline = starting_deadline_seconds.unwrap_or(STARTING_DEADLINE);
+    let deadline = SignedDuration::from_secs(deadline);
+    let spec = CronSpec::new(rules, suspend.unwrap_or(false), deadline);
+    at(|| "spec.crons".to_owned(), spec)
+}
+
+/// What holds for every rule that does not say otherwise.
+struct Defaults {
+    zone: Zone,
+    excluded: Vec<ExcludedDay>,
+}
+
+impl Defaults {
+    fn rule(&self, path: &str, cron: &CronRule) -> Result<Rule, CronHpaError> {
+        let CronRule {
+            name,
+            schedule,
+            target,
+            start,
+            end,
+            replicas,
+            time_zone,
+            exclude_dates,
+            run_once,
+            suspend,
+        } = cron;
+        let own = zone(time_zone.as_deref(), || format!("{path}.timeZone"))?;
+        let parse = |field: &str, text: &str| {
+            let parsed = Schedule::parse(text, own.as_ref(), &self.zone);
+            at(|| format!("{path}.{field}"), parsed)
+        };
+        let (when, replicas, text) = match (schedule, target, start, end, replicas) {
+            (Some(schedule), Some(target), None, None, None) => {
+                let when = When::Run(parse("schedule", schedule)?);
+                (when, *target, schedule.clone())
+            }
+            (None, None, Some(start), Some(end), Some(replicas)) => {
+                let text = format!("{start} to {end}");
+                let (start, end) = (parse("start", start)?, parse("end", end)?);
+                if start.zone() != end.zone() {
+                    let zones = (start.zone().clone(), end.zone().clone());
+                    let differ = Err(Problem::ZonesOfWindow(zones.0, zones.1));
+                    return at(|| path.to_owned(), differ);
+                }
+                (When::Window { start, end }, *replicas, text)
+            }
+            _ => return at(|| path.to_owned(), Err(Problem::Form)),
+        };
+        let own_days = days(exclude_dates, &format!("{path}."))?;
+        Ok(Rule {
+            name: name.clone().unwrap_or(text),
+            when,
+            replicas,
+            run_once: run_once.unwrap_or(false),
+            suspended: suspend.unwrap_or(false),
+            excluded: self.excluded.iter().cloned().chain(own_days).collect(),
+        })
+    }
+}
+
+fn zone(name: Option<&str>, path: impl FnOnce() -> String) -> Result<Option<Zone>, CronHpaError> {
+    at(path, name.map(Zone::parse).transpose())
+}
+
+fn days(texts: &[String], path: &str) -> Result<Vec<ExcludedDay>, CronHpaError> {
+    let days = texts.iter().enumerate().map(|(place, text)| {
+        at(
+            || format!("{path}excludeDates[{place}]"),
+            ExcludedDay::parse(text),
+        )
+    });
+    days.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn checked(spec: Value) -> Result<CronSpec, CronHpaError> {
+        check(&serde_json::from_value(spec).unwrap())
+    }
+
+    #[test]
+    fn the_manifest_of_the_article_is_accepted() {
+        let spec = checked(json!({
+            "crons": [{"schedule": "CRON_TZ=Asia/Shanghai 1 1 * * *", "target": 1}],
+            "scaleTargetRef": {"kind": "HorizontalPodAutoscaler", "name": "nginx-hpa"},
+            "scaleWorkloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "nginx"},
+        }))
+        .unwrap();
+        let rule = &spec.rules()[0];
+        assert_eq!(rule.name, "CRON_TZ=Asia/Shanghai 1 1 * * *");
+        assert_eq!(
+            (rule.replicas, rule.zone().to_string()),
+            (1, "Asia/Shanghai".to_owned())
+        );
+        assert_eq!(spec.starting_deadline().as_secs(), 300);
+    }
+
+    #[test]
+    fn rules_take_what_they_do_not_say_from_the_spec() {
+        let spec = checked(json!({
+            "timeZone": "Europe/Berlin", "suspend": true, "startingDeadlineSeconds": 60,
+            "excludeDates": ["2026-12-25"],
+            "crons": [
+                {"name": "a", "start": "0 8 * * *", "end": "0 9 * * *", "replicas": 3,
+                    "excludeDates": ["* * * * SUN"], "runOnce": true},
+                {"name": "b", "schedule": "0 8 * * *", "target": 3, "timeZone": "UTC",
+                    "suspend": true},
+            ],
+        }))
+        .unwrap();
+        let [a, b] = spec.rules() else {
+            panic!("{spec:?}")
+        };
+        assert_eq!(
+            (a.zone().to_string(), a.run_once),
+            ("Europe/Berlin".to_owned(), true)
+        );
+        assert_eq!(
+            (b.zone().to_string(), b.suspended),
+            ("UTC".to_owned(), true)
+        );
+        let excluded = |rule: &Rule, day: &str| rule.excluded.contain(day.parse().unwrap());
+        for (day, by_a, by_b) in [
+            ("2026-12-25", true, true),
+            ("2026-12-27", true, false),
+            ("2026-12-28", false, false),
+        ] {
+            assert_eq!((excluded(a, day), excluded(b, day)), (by_a, by_b), "{day}");
+        }
+        assert!(spec.is_suspended());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        for (spec, reason, told) in [
+            (json!({}), "NoRule", "spec.crons: there is no rule"),
+            (
+                json!({"timeZone": "Berlin"}),
+                "TimeZone",
+                "spec.timeZone: \"Berlin\"",
+            ),
+            (
+                json!({"excludeDates": ["2026-12-25", "xmas"]}),
+                "ExcludedDay",
+                "spec.excludeDates[1]: \"xmas\"",
+            ),
+            (
+                json!({"crons": [{"schedule": "61 * * * *", "target": 1}]}),
+                "Schedule",
+                "spec.crons[0].schedule: \"61 * * * *\"",
+            ),
+            (
+                json!({"crons": [{"schedule": "1 * * * *"}]}),
+                "Form",
+                "spec.crons[0]: accepted: a schedule and a target",
+            ),
+            (
+                json!({"crons": [{"start": "0 8 * * *", "end": "x", "replicas": 2}]}),
+                "Schedule",
+                "spec.crons[0].end: \"x\"",
+            ),
+            (
+                json!({"crons": [{"start": "TZ=UTC 0 8 * * *", "end": "TZ=Asia/Tokyo 0 9 * * *",
+                    "replicas": 2}]}),
+                "TwoTimeZones",
+                "spec.crons[0]: start and end are in two time zones, UTC and Asia/Tokyo",
+            ),
+            (
+                json!({"crons": [{"schedule": "1 * * * *", "target": 1},
+                    {"schedule": "1 * * * *", "target": 2}]}),
+                "SameName",
+                "spec.crons: two rules have the name \"1 * * * *\"",
+            ),
+            (
+                json!({"crons": [{"schedule": "1 * * * *", "target": -1}]}),
+                "Replicas",
+                "accepted: 0 or more",
+            ),
+        ] {
+            let error = checked(spec.clone()).unwrap_err();
+            assert_eq!(error.reason(), reason, "{spec}");
+            assert!(error.to_string().contains(told), "{error}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The definitions of Evenkeel's own kinds, as `evenkeel crds` prints them and the manifests install them.
+//!
+//! They are written by hand: a schema that is derived from types would bring a library and its macros
+//! into every build, and could say neither what a rule means nor what is accepted instead.
+
+mod cron_hpa;
+mod schema;
+
+use serde_json::{Value, json};
+
+use crate::kinds::Kind;
+
+/// All definitions, in the order in which they are installed.
+#[must_use]
+pub fn definitions() -> Vec<Value> {
+    vec![definition(&CustomResource {
+        kind: Kind::CronHpa,
+        short_name: "chpa",
+        schema: cron_hpa::schema(),
+        columns: cron_hpa::columns(),
+    })]
+}
+
+/// The paths of the fields of a custom resource that its definition does not know, and the API server
+/// would drop without a word.
+#[must_use]
+pub fn unknown_fields(kind: Kind, object: &Value) -> Vec<String> {
+    let mut unknown = Vec::new();
+    let is_its = |definition: &&Value| definition["spec"]["names"]["kind"] == kind.as_str();
+    if let Some(definition) = definitions().iter().find(is_its) {
+        let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        collect_unknown(schema, object, "", &mut unknown);
+    }
+    unknown
+}
+
+fn collect_unknown(schema: &Value, value: &Value, path: &str, unknown: &mut Vec<String>) {
+    // What has no properties takes any, as metadata does.
+    if let (Some(properties), Some(fields)) = (schema["properties"].as_object(), value.as_object())
+    {
+        for (name, value) in fields {
+            let path = if path.is_empty() {
+                name.clone()
+            } else {
+                format!("{path}.{name}")
+            };
+            match properties.get(name) {
+                Some(schema) => collect_unknown(schema, value, &path, unknown),
+                None => unknown.push(path),
+            }
+        }
+    }
+    for (place, item) in value.as_array().into_iter().flatten().enumerate() {
+        collect_unknown(&schema["items"], item, &format!("{path}[{place}]"), unknown);
+    }
+}
+
+/// A kind of Evenkeel's own, with a status.
+struct CustomResource {
+    kind: Kind,
+    short_name: &'static str,
+    schema: Value,
+    columns: Value,
+}
+
+fn definition(resource: &CustomResource) -> Value {
+    let CustomResource {
+        kind,
+        short_name,
+        schema,
+        columns,
+    } = resource;
+    json!({
+        "apiVersion": Kind::CustomResourceDefinition.api_version(),
+        "kind": Kind::CustomResourceDefinition.as_str(),
+        "metadata": {
+            "name": kind.qualified(),
+            "labels": {"app.kubernetes.io/name": "evenkeel"},
+        },
+        "spec": {
+            "group": kind.group(),
+            "scope": "Namespaced",
+            "names": {
+                "kind": kind.as_str(),
+                "listKind": format!("{}List", kind.as_str()),
+                "plural": kind.plural(),
+                "singular": kind.singular(),
+                "shortNames": [short_name],
+                "categories": ["evenkeel"],
+            },
+            "versions": [{
+                "name": kind.version(),
+                "served": true,
+                "storage": true,
+                "subresources": {"status": {}},
+                "additionalPrinterColumns": columns,
+                "schema": {"openAPIV3Schema": schema},
+            }],
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::cron_hpa::{CronHpaSpec, CronHpaStatus};
+
+    fn properties(schema: &Value) -> BTreeSet<String> {
+        let properties = schema["properties"].as_object().unwrap();
+        properties.keys().cloned().collect()
+    }
+
+    fn keys(value: &Value) -> BTreeSet<String> {
+        value.as_object().unwrap().keys().cloned().collect()
+    }
+
+    /// Every schema below, with its path.
+    fn all<'a>(path: &str, schema: &'a Value, found: &mut Vec<(String, &'a Value)>) {
+        found.push((path.to_owned(), schema));
+        for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
+            all(&format!("{path}.{name}"), inner, found);
+        }
+        if schema["items"].is_object() {
+            all(&format!("{path}[]"), &schema["items"], found);
+        }
+    }
+
+    #[test]
+    fn a_cron_hpa_has_the_fields_that_are_read_and_written() {
+        let schema = cron_hpa::schema();
+        let whole: CronHpaSpec = serde_json::from_value(json!({
+            "scaleTargetRef": {"apiVersion": "a", "kind": "b", "name": "c"},
+            "scaleWorkloadRef": {"apiVersion": "a", "kind": "b", "name": "c"},
+            "timeZone": "UTC", "excludeDates": ["a"], "suspend": false,
+            "startingDeadlineSeconds": 60,
+            "crons": [{"name": "a", "schedule": "b", "target": 1, "start": "c", "end": "d",
+                "replicas": 2, "timeZone": "e", "excludeDates": ["f"], "runOnce": true,
+                "suspend": true}],
+        }))
+        .unwrap();
+        let whole = serde_json::to_value(whole).unwrap();
+        let spec = &schema["properties"]["spec"];
+        assert_eq!(properties(spec), keys(&whole));
+        let crons = &spec["properties"]["crons"]["items"];
+        assert_eq!(properties(crons), keys(&whole["crons"][0]));
+        for reference in ["scaleTargetRef", "scaleWorkloadRef"] {
+            let found = properties(&spec["properties"][reference]);
+            assert_eq!(found, keys(&whole[reference]));
+        }
+        let status = serde_json::to_value(CronHpaStatus::default()).unwrap();
+        assert_eq!(properties(&schema["properties"]["status"]), keys(&status));
+    }
+
+    #[test]
+    fn fields_that_would_be_dropped_are_found() {
+        let object = json!({
+            "apiVersion": "a", "kind": "CronHPA", "metadata": {"name": "a", "labels": {"b": "c"}},
+            "spec": {"timezone": "UTC", "crons": [{"schedule": "x", "targetSize": 1}],
+                "scaleTargetRef": {"kind": "a", "name": "b"}},
+        });
+        let unknown = unknown_fields(Kind::CronHpa, &object);
+        assert_eq!(unknown, ["spec.crons[0].targetSize", "spec.timezone"]);
+    }
+
+    #[test]
+    fn every_field_is_explained_and_every_text_and_list_has_an_end() {
+        for definition in definitions() {
+            let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+            let mut found = Vec::new();
+            all("", schema, &mut found);
+            for (path, schema) in found {
+                let is_item = path.ends_with("[]") && schema["type"] != "object";
+                if path == ".metadata" {
+                    continue;
+                }
+                let explained = schema["description"]
+                    .as_str()
+                    .is_some_and(|text| text.ends_with('.'));
+                assert!(explained || is_item, "{path} is not explained");
+                let bound = match schema["type"].as_str() {
+                    Some("array") => "maxItems",
+                    Some("string") if schema["format"].is_null() && schema["enum"].is_null() => {
+                        "maxLength"
+                    }
+                    _ => continue,
+                };
+                let bounded = schema[bound].is_u64() || !path.starts_with(".spec");
+                assert!(bounded, "{path} has no {bound}");
+                for rule in schema["x-kubernetes-validations"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                {
+                    assert!(rule["message"].is_string(), "{path}: {rule}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Aliyun's CronHorizontalPodAutoscaler, `autoscaling.alibabacloud.com/v1beta1`.
+
+use jiff::civil::DateTime;
+use jiff::{SignedDuration, tz};
+use serde_json::Value;
+
+use super::converted::{Circumstances, Converted, MigrateError, Migrated, PUT_BACK};
+use super::document::Fields;
+use crate::cron_hpa::{CronHpaSpec, CronRule};
+
+pub(super) fn convert(
+    document: &Value,
+    circumstances: &Circumstances<'_>,
+) -> Result<Migrated, MigrateError> {
+    let known = ["scaleTargetRef", "excludeDates", "jobs"];
+    let spec = Fields::new("spec", &document["spec"], &known)?;
+    let target = spec.reference("scaleTargetRef")?;
+    let jobs = spec.list("jobs")?.iter().enumerate();
+    let jobs =
+        jobs.map(|(place, job)| cron(&spec.at(&format!("jobs[{place}]")), job, circumstances));
+    let days = spec.list("excludeDates")?.iter().map(|day| {
+        let text = day.as_str().map(str::to_owned);
+        text.ok_or_else(|| {
+            MigrateError::new(spec.at("excludeDates"), "holds something else than texts")
+        })
+    });
+    let exclude_dates: Vec<String> = days.collect::<Result<_, _>>()?;
+    let mut notes = vec![PUT_BACK.to_owned()];
+    if !exclude_dates.is_empty() {
+        notes.push(
+            "excluded days are whole days of the calendar; Aliyun's controller compares the month and \
+             the hour of a run"
+                .to_owned(),
+        );
+    }
+    let converted = Converted {
+        spec: CronHpaSpec {
+            scale_target_ref: target
+                .ok_or_else(|| MigrateError::new(spec.at("scaleTargetRef"), "is missing"))?,
+            crons: jobs.collect::<Result<_, _>>()?,
+            exclude_dates,
+            ..CronHpaSpec::default()
+        },
+        notes,
+    };
+    converted
+        .with_zone(circumstances, "Aliyun")
+        .finish(document)
+}
+
+fn cron(
+    path: &str,
+    job: &Value,
+    circumstances: &Circumstances<'_>,
+) -> Result<CronRule, MigrateError> {
+    let job = Fields::new(path, job, &["name", "schedule", "targetSize", "runOnce"])?;
+    let written = job.required("schedule")?;
+    let target = job.count("targetSize")?;
+    let target = target.ok_or_else(|| MigrateError::new(job.at("targetSize"), "is missing"))?;
+    let (schedule, is_date) = match written.trim().split_once(char::is_whitespace) {
+        Some(("@date", date)) => (on_date(&job, date.trim(), circumstances)?, true),
+        Some(("@every", _)) => {
+            let message = "@every counts from the start of the controller, and a CronHPA has no such \
+                           moment; accepted: a schedule such as \"0 */10 * * * *\"";
+            return Err(MigrateError::new(job.at("schedule"), message));
+        }
+        _ => (written, false),
+    };
+    Ok(CronRule {
+        name: Some(job.required("name")?),
+        schedule: Some(schedule),
+        target: Some(target),
+        run_once: job.flag("runOnce")?.or(is_date.then_some(true)),
+        ..CronRule::default()
+    })
+}
+
+/// The schedule of a run at one date, which comes again every year but for `runOnce`.
+fn on_date(
+    job: &Fields<'_>,
+    date: &str,
+    circumstances: &Circumstances<'_>,
+) -> Result<String, MigrateError> {
+    let refused = |message: String| MigrateError::new(job.at("schedule"), message);
+    let at: DateTime = date
+        .parse()
+        .map_err(|_| refused(format!("{date:?} is no date, such as 2026-10-27 21:54:00")))?;
+    // A day more than any zone is away from another.
+    let far = at
+        .to_zoned(tz::TimeZone::UTC)
+        .map_err(|error| refused(error.to_string()))?;
+    let ahead = far.timestamp().duration_since(circumstances.now);
+    if ahead < SignedDuration::from_hours(-24) {
+        return Err(refused(format!("{date} has passed; leave the job out")));
+    }
+    if ahead > SignedDuration::from_hours(24 * 364) {
+        let message = format!("{date} is a year away or more, and schedules have no years");
+        return Err(refused(message));
+    }
+    Ok(format!(
+        "{} {} {} {} {} *",
+        at.second(),
+        at.minute(),
+        at.hour(),
+        at.day(),
+        at.month()
+    ))
+}

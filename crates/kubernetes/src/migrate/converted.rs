@@ -1,0 +1,109 @@
+//! What a conversion makes, and what it is made by.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::cron_hpa::{CronHpaSpec, check};
+use crate::kinds::Kind;
+
+/// A manifest that is not converted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {message}")]
+pub struct MigrateError {
+    /// The place of what is not converted, such as `spec.jobs[0].schedule`.
+    pub path: String,
+    pub message: String,
+}
+
+impl MigrateError {
+    /// The kind of error.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        "NotConverted"
+    }
+
+    pub(super) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            message: message.into(),
+        }
+    }
+}
+
+/// A manifest of another product, converted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Migrated {
+    /// The CronHPA.
+    pub manifest: Value,
+    /// What to know of it, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// The circumstances of a conversion.
+#[derive(Debug, Clone, Copy)]
+pub struct Circumstances<'a> {
+    pub now: Timestamp,
+    /// The zone in which schedules were read that name none, where the caller knows it.
+    pub time_zone: Option<&'a str>,
+}
+
+/// The spec of a CronHPA with what there is to know of it.
+pub(super) struct Converted {
+    pub(super) spec: CronHpaSpec,
+    pub(super) notes: Vec<String>,
+}
+
+impl Converted {
+    /// The manifest of it, with the name, the labels and the annotations of the one that it comes from.
+    pub(super) fn finish(self, document: &Value) -> Result<Migrated, MigrateError> {
+        let Self { spec, notes } = self;
+        check(&spec).map_err(|error| MigrateError::new("as a CronHPA", error.to_string()))?;
+        let mut metadata = json!({});
+        for key in ["name", "namespace", "labels", "annotations"] {
+            let value = &document["metadata"][key];
+            if !value.is_null() {
+                metadata[key] = value.clone();
+            }
+        }
+        if let Some(annotations) = metadata["annotations"].as_object_mut() {
+            annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+        }
+        let empty = |value: &Value| value.as_object().is_some_and(serde_json::Map::is_empty);
+        if let Some(fields) = metadata.as_object_mut() {
+            fields.retain(|_, value| !value.is_null() && !empty(value));
+        }
+        let manifest = json!({
+            "apiVersion": Kind::CronHpa.api_version(),
+            "kind": Kind::CronHpa.as_str(),
+            "metadata": metadata,
+            "spec": spec,
+        });
+        Ok(Migrated { manifest, notes })
+    }
+
+    /// Says in which zone schedules count that name none.
+    pub(super) fn with_zone(mut self, circumstances: &Circumstances<'_>, product: &str) -> Self {
+        let own = |text: &Option<String>| {
+            text.as_deref().is_none_or(|text| {
+                text.trim_start().starts_with("CRON_TZ=") || text.starts_with("TZ=")
+            })
+        };
+        let crons = &self.spec.crons;
+        if crons.iter().all(|cron| own(&cron.schedule)) && self.spec.exclude_dates.is_empty() {
+            return self;
+        }
+        let zone = circumstances.time_zone.unwrap_or("UTC");
+        self.spec.time_zone = Some(zone.to_owned());
+        if circumstances.time_zone.is_none() {
+            self.notes.push(format!(
+                "schedules that name no zone count in UTC; {product} reads them in the zone of its \
+                 controller's process: where that is another, say --time-zone"
+            ));
+        }
+        self
+    }
+}
+
+/// What holds for every product whose runs set the bounds of an HPA for good.
+pub(super) const PUT_BACK: &str = "what a run changes is put back by the next run, by suspending the CronHPA and by \
+    deleting it; the other product leaves the bounds as the run set them";

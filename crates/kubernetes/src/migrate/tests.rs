@@ -1,0 +1,237 @@
+//! Manifests of other products, each beside the CronHPA that it becomes.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn circumstances(time_zone: Option<&'static str>) -> Circumstances<'static> {
+    Circumstances {
+        now: "2026-11-22T12:00:00Z".parse().unwrap(),
+        time_zone,
+    }
+}
+
+fn migrated(document: &Value, zone: Option<&'static str>) -> Migrated {
+    migrate(document, &circumstances(zone)).unwrap().unwrap()
+}
+
+fn refused(document: &Value) -> String {
+    let error = migrate(document, &circumstances(None))
+        .unwrap()
+        .unwrap_err();
+    error.to_string()
+}
+
+fn has_note(migrated: &Migrated, text: &str) -> bool {
+    migrated.notes.iter().any(|note| note.contains(text))
+}
+
+fn volcengine() -> Value {
+    json!({
+        "apiVersion": "vke.volcengine.com/v1alpha1",
+        "kind": "CronHPA",
+        "metadata": {"name": "nginx-cronhpa", "namespace": "default", "uid": "u",
+            "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}},
+        "spec": {
+            "crons": [{"schedule": "CRON_TZ=Asia/Shanghai 1 1 * * *", "target": 1}],
+            "scaleTargetRef": {"kind": "HorizontalPodAutoscaler", "name": "nginx-hpa"},
+            "scaleWorkloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "nginx"},
+        },
+        "status": {},
+    })
+}
+
+#[test]
+fn the_manifest_of_the_article_changes_its_group_alone() {
+    let found = migrated(&volcengine(), None);
+    assert_eq!(
+        found.manifest,
+        json!({
+            "apiVersion": "autoscaling.evenkeel.dev/v1alpha1",
+            "kind": "CronHPA",
+            "metadata": {"name": "nginx-cronhpa", "namespace": "default"},
+            "spec": volcengine()["spec"],
+        })
+    );
+    assert!(has_note(&found, "put back") && !has_note(&found, "--time-zone"));
+}
+
+#[test]
+fn a_schedule_without_a_zone_is_given_one() {
+    let mut document = volcengine();
+    document["spec"]["crons"][0]["schedule"] = json!("1 1 * * *");
+    let found = migrated(&document, None);
+    assert_eq!(found.manifest["spec"]["timeZone"], "UTC");
+    assert!(has_note(&found, "--time-zone"));
+    let found = migrated(&document, Some("Asia/Shanghai"));
+    assert_eq!(found.manifest["spec"]["timeZone"], "Asia/Shanghai");
+    assert!(!has_note(&found, "--time-zone"));
+}
+
+#[test]
+fn what_would_be_lost_is_refused_with_its_place() {
+    let mut document = volcengine();
+    document["spec"]["crons"][0]["weekdays"] = json!([1]);
+    assert!(refused(&document).starts_with("spec.crons[0].weekdays: is not known here"));
+    let mut document = volcengine();
+    document["spec"]["crons"][0]["schedule"] = json!("61 1 * * *");
+    assert!(refused(&document).contains("spec.crons[0].schedule: \"61 1 * * *\""));
+    let mut document = volcengine();
+    document["spec"]["crons"][0]["target"] = json!("many");
+    assert_eq!(
+        refused(&document),
+        "spec.crons[0].target: is no count of replicas"
+    );
+    assert_eq!(
+        migrate(&json!({"kind": "Service"}), &circumstances(None)),
+        None
+    );
+}
+
+fn aliyun(jobs: Value) -> Value {
+    let mut document = json!({
+        "apiVersion": "autoscaling.alibabacloud.com/v1beta1",
+        "kind": "CronHorizontalPodAutoscaler",
+        "metadata": {"name": "web", "labels": {"app": "web"}},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+                "name": "web"},
+            "excludeDates": ["* * * 15 11 *", "* * * * * 5"],
+        },
+    });
+    document["spec"]["jobs"] = jobs;
+    document
+}
+
+#[test]
+fn jobs_of_aliyun_keep_their_six_fields_and_their_days() {
+    let document = aliyun(json!([
+        {"name": "up", "schedule": "0 0 8 * * *", "targetSize": 10},
+        {"name": "sale", "schedule": "@date 2026-11-28 20:00:00", "targetSize": 30},
+        {"name": "once", "schedule": "0 0 20 * * *", "targetSize": 2, "runOnce": true},
+    ]));
+    let found = migrated(&document, Some("Asia/Shanghai"));
+    assert_eq!(
+        found.manifest["spec"],
+        json!({
+            "scaleTargetRef": document["spec"]["scaleTargetRef"],
+            "timeZone": "Asia/Shanghai",
+            "excludeDates": ["* * * 15 11 *", "* * * * * 5"],
+            "crons": [
+                {"name": "up", "schedule": "0 0 8 * * *", "target": 10},
+                {"name": "sale", "schedule": "0 0 20 28 11 *", "target": 30, "runOnce": true},
+                {"name": "once", "schedule": "0 0 20 * * *", "target": 2, "runOnce": true},
+            ],
+        })
+    );
+    assert_eq!(found.manifest["metadata"]["labels"], json!({"app": "web"}));
+    assert!(has_note(&found, "whole days"));
+}
+
+#[test]
+fn jobs_of_aliyun_without_a_calendar_are_refused() {
+    let job =
+        |schedule: &str| aliyun(json!([{"name": "a", "schedule": schedule, "targetSize": 1}]));
+    for (schedule, told) in [
+        ("@every 10m", "@every counts from the start"),
+        ("@date 2020-10-27 21:54:00", "has passed"),
+        ("@date 2028-10-27 21:54:00", "schedules have no years"),
+        ("@date soon", "is no date"),
+        ("0 0 8 * *  * 2026", "five fields"),
+    ] {
+        let error = refused(&job(schedule));
+        assert!(error.contains(told), "{schedule}: {error}");
+    }
+    let mut document = job("0 0 8 * * *");
+    document["spec"]["excludeDates"] = json!(["0 0 8 * * *"]);
+    assert!(refused(&document).contains("spec.excludeDates[0]"));
+}
+
+#[test]
+fn cron_portraits_of_kapacity_become_windows() {
+    let document = json!({
+        "apiVersion": "autoscaling.kapacitystack.io/v1alpha1",
+        "kind": "IntelligentHorizontalPodAutoscaler",
+        "metadata": {"name": "web"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "paused": true, "minReplicas": 2, "maxReplicas": 10,
+            "portraitProviders": [
+                {"type": "Static", "priority": 1, "static": {"replicas": 2}},
+                {"type": "Cron", "priority": 2, "cron": {"crons": [
+                    {"name": "day", "description": "office", "timeZone": "Asia/Shanghai",
+                        "start": "0 8 * * *", "end": "0 18 * * *", "replicas": 12},
+                    {"name": "night", "start": "0 22 * * *", "end": "0 6 * * *", "replicas": 1},
+                ]}},
+            ],
+            "behavior": {"scaleDown": {"disabled": true}},
+        },
+    });
+    let found = migrated(&document, None);
+    assert_eq!(
+        found.manifest["spec"],
+        json!({
+            "scaleTargetRef": document["spec"]["scaleTargetRef"],
+            "suspend": true,
+            "crons": [
+                {"name": "day", "timeZone": "Asia/Shanghai", "start": "0 8 * * *",
+                    "end": "0 18 * * *", "replicas": 10},
+                {"name": "night", "timeZone": "UTC", "start": "0 22 * * *", "end": "0 6 * * *",
+                    "replicas": 2},
+            ],
+        })
+    );
+    for told in [
+        "portraitProviders[0] of type Static",
+        "12 is 10 within the bounds",
+        "1 is 2 within the bounds",
+        "spec.behavior is not carried over",
+        "description is left out",
+    ] {
+        assert!(has_note(&found, told), "{told}: {:#?}", found.notes);
+    }
+    let mut preview = document.clone();
+    preview["spec"]["scaleMode"] = json!("Preview");
+    assert!(refused(&preview).contains("spec.scaleMode"));
+    let mut none = document;
+    none["spec"]["portraitProviders"] = json!([]);
+    assert!(refused(&none).contains("nothing to convert"));
+}
+
+#[test]
+fn cron_triggers_of_keda_become_windows_beside_the_other_triggers() {
+    let cron = json!({"type": "cron", "name": "day", "metadata": {"timezone": "Europe/Berlin",
+        "start": "0 8 * * 1-5", "end": "0 18 * * 1-5", "desiredReplicas": "10"}});
+    let document = json!({
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {
+            "scaleTargetRef": {"name": "web"},
+            "triggers": [{"type": "cpu", "metadata": {"value": "60"}}, cron.clone()],
+        },
+    });
+    let found = migrated(&document, None);
+    assert_eq!(
+        found.manifest["spec"],
+        json!({
+            "scaleTargetRef": {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+                "name": "keda-hpa-web"},
+            "crons": [{"name": "day", "timeZone": "Europe/Berlin", "start": "0 8 * * 1-5",
+                "end": "0 18 * * 1-5", "replicas": 10}],
+        })
+    );
+    assert!(has_note(
+        &found,
+        "take the triggers of type cron out of ScaledObject web"
+    ));
+    let mut alone = document.clone();
+    alone["spec"]["triggers"] = json!([cron]);
+    assert!(refused(&alone).contains("cron alone"));
+    let mut none = document.clone();
+    none["spec"]["triggers"] = json!([{"type": "cpu"}]);
+    assert!(refused(&none).contains("nothing to convert"));
+    let mut lost = document;
+    lost["spec"]["triggers"][1]["metadata"]["holidays"] = json!("de");
+    assert!(refused(&lost).contains("spec.triggers[1].metadata.holidays"));
+}

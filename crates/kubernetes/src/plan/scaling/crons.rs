@@ -1,0 +1,154 @@
+//! CronHPAs: what each scales, and what follows from a tick of it: the least replicas that it
+//! contributes to the bounds of an HPA, its status, and Events.
+//!
+//! The bounds themselves are written with all other contributions ([`super::bounds`]), by the plan of
+//! the target: one component owns them. What a CronHPA remembers stands in its status, so that whoever
+//! takes over makes up for what was missed and repeats nothing.
+
+mod assign;
+mod events;
+mod followed;
+mod problem;
+mod status;
+
+use std::sync::Arc;
+
+use evenkeel_core::scaling::contribution::Contribution;
+use evenkeel_core::scaling::cron::Happening;
+use jiff::{SignedDuration, Timestamp};
+
+use self::followed::{Followed, followed};
+use super::context::Context;
+use super::observed::Observed;
+use super::owner::Owner;
+use super::targets::Resolved;
+use crate::cron_hpa::{CheckedCronHpa, CronHpaStatus};
+use crate::kinds::Kind;
+use crate::object_ref::ObjectRef;
+use crate::plan::write::{Operation, Purpose, Write};
+use crate::workload::Workload;
+
+pub use assign::{CronTarget, assign};
+pub use followed::Scaled;
+pub use problem::CronProblem;
+
+/// The longest pause between two ticks over which the memory of the former counts.
+const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
+
+/// A CronHPA as the watches show it.
+#[derive(Debug, Clone)]
+pub struct ObservedCron {
+    pub cron: Arc<CheckedCronHpa>,
+    /// The workload that it names itself, where that is a Deployment or a StatefulSet that exists.
+    pub workload: Option<Arc<Workload>>,
+}
+
+/// What the CronHPAs of a target scale.
+///
+/// # Errors
+/// A target whose user wants no scaling, or whose bounds are not known.
+pub fn scaled(observed: &Observed, resolved: &Resolved) -> Result<Scaled, CronProblem> {
+    let target = || observed.target.to_string();
+    if resolved.is_declined {
+        return Err(CronProblem::Declined(target()));
+    }
+    let owner = Owner::of(observed);
+    let (Some(owner), Some(bounds)) = (owner, &resolved.bounds) else {
+        return Err(CronProblem::NoBounds(target()));
+    };
+    let workload = observed.workload.as_ref();
+    let autoscaler = observed.autoscaler.as_ref();
+    Ok(Scaled {
+        user: bounds.user(),
+        least: owner.least(),
+        current: workload
+            .map(|workload| workload.replicas)
+            .or(autoscaler.and_then(|autoscaler| autoscaler.status.current_replicas)),
+        is_contested: bounds.is_contested(),
+    })
+}
+
+/// The memory of one CronHPA between two ticks.
+///
+/// A status is written and comes back by a watch; until it does, what was decided stands here.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CronMemory {
+    uid: Option<String>,
+    last: Option<Timestamp>,
+    status: Option<CronHpaStatus>,
+}
+
+/// The outcome of one tick of a CronHPA.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CronPlan {
+    /// What it contributes to the bounds.
+    pub contribution: Option<Contribution>,
+    /// Its status and Events.
+    pub writes: Vec<Write>,
+    /// What happened, for metrics.
+    pub happened: Vec<Happening>,
+    /// True where its crons are followed.
+    pub is_ready: bool,
+}
+
+impl CronMemory {
+    /// The status of the tick before, of the same object and a moment ago.
+    fn recall(&mut self, cron: &CheckedCronHpa, now: Timestamp) -> Option<CronHpaStatus> {
+        let uid = &cron.object.metadata.uid;
+        let is_recent = |last: Timestamp| now.duration_since(last).abs() <= REMEMBERED;
+        let counts = self.uid == *uid && self.last.is_some_and(is_recent);
+        self.uid.clone_from(uid);
+        self.last = Some(now);
+        self.status.take().filter(|_| counts)
+    }
+}
+
+/// One tick of a CronHPA, which scales that, or is refused.
+#[must_use]
+pub fn plan_cron(
+    cron: &CheckedCronHpa,
+    scaled: Result<Scaled, CronProblem>,
+    memory: &mut CronMemory,
+    context: &Context<'_>,
+) -> CronPlan {
+    let held = cron.object.status.clone();
+    let before = memory.recall(cron, context.now).or_else(|| held.clone());
+    let before = before.unwrap_or_default();
+    let followed = followed(cron, scaled, &before, context.now);
+    let status = status::status(cron, &before, &followed, context.now);
+    let events = events::events(cron, &before, &status, &followed, context);
+    let changed = held.as_ref() != Some(&status);
+    let write = changed.then(|| write(cron, &status)).flatten();
+    memory.status = Some(status);
+    let Followed {
+        contribution,
+        ticked,
+        problem,
+        ..
+    } = followed;
+    CronPlan {
+        contribution,
+        writes: write.into_iter().chain(events).collect(),
+        happened: ticked.map(|ticked| ticked.happened).unwrap_or_default(),
+        is_ready: problem.is_none(),
+    }
+}
+
+/// The write of the status.
+fn write(cron: &CheckedCronHpa, status: &CronHpaStatus) -> Option<Write> {
+    let metadata = &cron.object.metadata;
+    let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);
+    let target = ObjectRef::in_namespace(Kind::CronHpa, namespace, name).status();
+    let body = serde_json::json!({
+        "metadata": {"resourceVersion": metadata.resource_version},
+        "status": status,
+    });
+    Some(Write::new(
+        Purpose::ScalingStatus,
+        target,
+        Operation::Merge(body),
+    ))
+}
+
+#[cfg(test)]
+mod tests;

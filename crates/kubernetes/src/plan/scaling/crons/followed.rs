@@ -1,0 +1,86 @@
+//! One tick of the rules of a CronHPA on what it scales.
+
+use evenkeel_core::scaling::ObjectBounds;
+use evenkeel_core::scaling::contribution::{Contribution, Contributor};
+use evenkeel_core::scaling::cron::{CronSpec, CronState, Observation, Ticked, tick};
+use jiff::Timestamp;
+
+use super::problem::CronProblem;
+use crate::cron_hpa::{CheckedCronHpa, CronHpaStatus};
+
+/// What a CronHPA scales, as one tick finds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scaled {
+    /// The user's own bounds.
+    pub user: ObjectBounds,
+    /// The smallest least that the object takes.
+    pub least: i32,
+    /// The replicas of the workload, where they are known.
+    pub current: Option<i32>,
+    /// True where the bounds are left to another writer.
+    pub is_contested: bool,
+}
+
+/// What a tick comes to.
+pub(super) struct Followed<'a> {
+    /// The rules, where they are accepted.
+    pub(super) spec: Option<&'a CronSpec>,
+    /// The tick of the rules; `None` where they are not followed.
+    pub(super) ticked: Option<Ticked>,
+    pub(super) contribution: Option<Contribution>,
+    pub(super) problem: Option<CronProblem>,
+}
+
+impl Followed<'_> {
+    /// The state of the rules after the tick, or as it was `before`.
+    pub(super) fn state(&self, before: &CronHpaStatus) -> CronState {
+        let ticked = self.ticked.as_ref().map(|ticked| ticked.state.clone());
+        ticked.unwrap_or_else(|| before.state())
+    }
+}
+
+/// One tick of the rules of a CronHPA, which scales that, or is refused.
+pub(super) fn followed<'a>(
+    cron: &'a CheckedCronHpa,
+    scaled: Result<Scaled, CronProblem>,
+    before: &CronHpaStatus,
+    now: Timestamp,
+) -> Followed<'a> {
+    let spec = cron.rules.as_ref().ok();
+    let refused = |problem| Followed {
+        spec,
+        ticked: None,
+        contribution: None,
+        problem: Some(problem),
+    };
+    let (rules, scaled) = match (&cron.rules, scaled) {
+        (Err(error), _) => return refused(CronProblem::Invalid(error.clone())),
+        (_, Err(problem)) => return refused(problem),
+        (Ok(rules), Ok(scaled)) => (rules, scaled),
+    };
+    let Scaled {
+        user,
+        least,
+        current,
+        is_contested,
+    } = scaled;
+    let metadata = &cron.object.metadata;
+    let observation = Observation {
+        now,
+        created: metadata.creation_timestamp.unwrap_or(now),
+        current,
+        user,
+    };
+    let ticked = tick(rules, &before.state(), &observation);
+    let who = Contributor::Cron(metadata.name.clone().unwrap_or_default());
+    let contribution = ticked.wanted.map(|wanted| {
+        let until = wanted.until.unwrap_or(Timestamp::MAX);
+        Contribution::of_cron(who, wanted.min.max(least), user, until)
+    });
+    Followed {
+        spec,
+        ticked: Some(ticked),
+        contribution,
+        problem: is_contested.then_some(CronProblem::Contested),
+    }
+}

@@ -1,0 +1,79 @@
+//! Why the crons of a CronHPA are not followed.
+
+use std::fmt;
+
+use crate::cron_hpa::CronHpaError;
+
+/// Why the crons of a CronHPA are not followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CronProblem {
+    /// The spec is not accepted.
+    Invalid(CronHpaError),
+    /// What it names to be scaled is not there.
+    NotFound(String),
+    /// Its HPA scales another workload than the one that it names.
+    OtherWorkload {
+        /// The workload that it names.
+        named: String,
+        /// The workload that the HPA scales.
+        scaled: String,
+    },
+    /// The workload has no HPA to go through.
+    NoAutoscaler(String),
+    /// Several HPAs scale the workload.
+    SeveralAutoscalers(String),
+    /// The user wants no scaling of it.
+    Declined(String),
+    /// Its bounds are left to another writer.
+    Contested,
+    /// Its bounds cannot be read.
+    NoBounds(String),
+}
+
+impl CronProblem {
+    /// The reason of the condition `Ready`, and of the Event.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Invalid(_) => "Invalid",
+            Self::NotFound(_) => "TargetNotFound",
+            Self::OtherWorkload { .. } => "OtherWorkload",
+            Self::NoAutoscaler(_) => "NoAutoscaler",
+            Self::SeveralAutoscalers(_) => "TargetConflict",
+            Self::Declined(_) => "ScalingOff",
+            Self::Contested => "FloorContested",
+            Self::NoBounds(_) => "BoundsUnknown",
+        }
+    }
+}
+
+impl fmt::Display for CronProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(error) => error.fmt(f),
+            Self::NotFound(what) => write!(f, "{what} is not there"),
+            Self::OtherWorkload { named, scaled } => write!(
+                f,
+                "scaleWorkloadRef names {named}, and the HorizontalPodAutoscaler scales {scaled}; \
+                 name the same, or leave scaleWorkloadRef out"
+            ),
+            Self::NoAutoscaler(what) => write!(
+                f,
+                "no HorizontalPodAutoscaler scales {what}: give it one, for which minReplicas and \
+                 maxReplicas are enough"
+            ),
+            Self::SeveralAutoscalers(what) => {
+                write!(f, "more than one HorizontalPodAutoscaler scales {what}")
+            }
+            Self::Declined(what) => write!(
+                f,
+                "scaling is off for {what}, by an annotation of it or of its namespace, or by the \
+                 configuration"
+            ),
+            Self::Contested => f.write_str(
+                "another writer undid the bounds twice within 5 minutes and is left the field",
+            ),
+            Self::NoBounds(what) => write!(f, "the bounds of {what} are not known yet"),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The status of a CronHPA after a tick.
+
+use evenkeel_core::scaling::cron::{CronSpec, CronState, Happening, Occasion, upcoming};
+use jiff::Timestamp;
+
+use super::followed::Followed;
+use crate::condition::{Condition, settle};
+use crate::cron_hpa::{ActiveCron, CheckedCronHpa, CronHpaStatus, LastRun, NextRun};
+
+/// The condition that the crons are followed.
+pub(super) const READY: &str = "Ready";
+/// The condition that something is asked for at present.
+const ACTIVE: &str = "Active";
+
+/// The number of runs to come that are shown.
+const SHOWN: usize = 5;
+
+/// A moment in the zone of a cron, for people.
+const LOCAL: &str = "%a %Y-%m-%d %H:%M:%S %Z";
+
+pub(super) fn status(
+    cron: &CheckedCronHpa,
+    before: &CronHpaStatus,
+    followed: &Followed<'_>,
+    now: Timestamp,
+) -> CronHpaStatus {
+    let state = followed.state(before);
+    let is_same_spec = before.observed_generation == Some(cron.object.generation);
+    let mut status = CronHpaStatus {
+        observed_generation: Some(cron.object.generation),
+        active: active(followed),
+        held: None,
+        last_run: last_run(followed).or_else(|| before.last_run.clone()),
+        next_runs: next_runs(followed, &state, before, is_same_spec, now),
+        crons: Vec::new(),
+        conditions: vec![ready(cron, followed), asks(followed)],
+    };
+    status.hold(&state);
+    settle(&mut status.conditions, &before.conditions, now);
+    status
+}
+
+fn active(followed: &Followed<'_>) -> Option<ActiveCron> {
+    let wanted = followed.ticked.as_ref()?.wanted?;
+    let contribution = followed.contribution.as_ref()?;
+    Some(ActiveCron {
+        min_replicas: contribution.min.unwrap_or(wanted.min),
+        until: wanted.until,
+    })
+}
+
+fn last_run(followed: &Followed<'_>) -> Option<LastRun> {
+    let happened = &followed.ticked.as_ref()?.happened;
+    happened.iter().rev().find_map(|happening| match happening {
+        Happening::Ran {
+            rule,
+            at,
+            target,
+            current,
+            min: _,
+        } => Some(LastRun {
+            cron: rule.clone(),
+            scheduled_time: *at,
+            target: *target,
+            replicas: *current,
+        }),
+        Happening::Missed { .. } | Happening::Opened { .. } | Happening::Closed { .. } => None,
+    })
+}
+
+/// The runs to come, which stay as they were told until the first of them has come.
+fn next_runs(
+    followed: &Followed<'_>,
+    state: &CronState,
+    before: &CronHpaStatus,
+    is_same_spec: bool,
+    now: Timestamp,
+) -> Vec<NextRun> {
+    let Some(spec) = followed.spec else {
+        return Vec::new();
+    };
+    let first = before.next_runs.first();
+    if is_same_spec && first.is_some_and(|first| now < first.time) {
+        return before.next_runs.clone();
+    }
+    shown(spec, state, now)
+}
+
+fn shown(spec: &CronSpec, state: &CronState, now: Timestamp) -> Vec<NextRun> {
+    let all = upcoming(spec, state, now, SHOWN).into_iter().take(SHOWN);
+    let shown = all.map(|one| NextRun {
+        cron: one.rule.name.clone(),
+        time: one.at.timestamp(),
+        local_time: one.at.strftime(LOCAL).to_string(),
+        replicas: one.rule.replicas,
+        end: match one.occasion {
+            Occasion::Run => None,
+            Occasion::Window { end } => Some(end.timestamp()),
+        },
+    });
+    shown.collect()
+}
+
+fn ready(cron: &CheckedCronHpa, followed: &Followed<'_>) -> Condition {
+    if let Some(problem) = &followed.problem {
+        return Condition::new(READY, false, problem.reason(), problem.to_string());
+    }
+    let suspended = followed.spec.is_some_and(CronSpec::is_suspended);
+    let (reason, message) = if suspended {
+        ("Suspended", "all crons are suspended".to_owned())
+    } else {
+        let target = &cron.object.spec.scale_target_ref;
+        ("Followed", format!("the crons are followed for {target}"))
+    };
+    Condition::new(READY, true, reason, message)
+}
+
+fn asks(followed: &Followed<'_>) -> Condition {
+    let (holds, reason, message) = match active(followed) {
+        Some(ActiveCron {
+            min_replicas,
+            until,
+        }) => {
+            let until = until.map_or_else(
+                || "until the next run".to_owned(),
+                |until| format!("until {until}"),
+            );
+            let message = format!("at least {min_replicas} replicas are asked for, {until}");
+            (true, "ReplicasAsked", message)
+        }
+        None => (
+            false,
+            "NothingAsked",
+            "the bounds are left to others".to_owned(),
+        ),
+    };
+    Condition::new(ACTIVE, holds, reason, message)
+}

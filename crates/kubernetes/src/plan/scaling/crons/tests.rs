@@ -1,0 +1,360 @@
+//! CronHPAs as the watches show them: what each scales, and what is told and remembered of it.
+
+use evenkeel_core::scaling::ObjectBounds;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::condition::ConditionStatus;
+use crate::cron_hpa::CronHpa;
+use crate::namespace_policy::NamespacePolicy;
+use crate::plan::scaling::observed::Pods;
+use crate::plan::scaling::target_ref::TargetRef;
+use crate::watched::WatchedDeployment;
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+fn cron_hpa(spec: &Value) -> CronHpa {
+    serde_json::from_value(json!({
+        "metadata": {"name": "shop", "namespace": "shop", "uid": "c", "resourceVersion": "7",
+            "generation": 1, "creationTimestamp": "2026-11-22T00:00:00Z"},
+        "spec": spec,
+    }))
+    .unwrap()
+}
+
+fn targeting(target: &Value) -> ObservedCron {
+    let mut spec = json!({"crons": [{"schedule": "0 8 * * *", "target": 6}]});
+    for (key, value) in target.as_object().unwrap() {
+        spec[key] = value.clone();
+    }
+    let has_workload = target["scaleTargetRef"]["name"] != "gone";
+    let workload: WatchedDeployment = serde_json::from_value(json!({
+        "metadata": {"name": "alone", "namespace": "shop"}, "spec": {"replicas": 2}}))
+    .unwrap();
+    ObservedCron {
+        cron: Arc::new(CheckedCronHpa::new(cron_hpa(&spec))),
+        workload: has_workload.then(|| Arc::new(workload.workload)),
+    }
+}
+
+/// The HPA of a name, for a Deployment of a name.
+fn observed(hpa: &str, workload: &str) -> Observed {
+    let autoscaler = json!({
+        "metadata": {"name": hpa, "namespace": "shop"},
+        "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": workload},
+            "minReplicas": 1, "maxReplicas": 10},
+    });
+    Observed {
+        namespace: Arc::from("shop"),
+        namespace_policy: Arc::new(NamespacePolicy::default()),
+        autoscaler: Some(Arc::new(serde_json::from_value(autoscaler).unwrap())),
+        scaled_object: None,
+        workload: None,
+        target: TargetRef::new("apps/v1", "Deployment", "shop", workload),
+        pods: Pods::default(),
+    }
+}
+
+#[test]
+fn a_cron_hpa_goes_through_the_hpa_of_its_workload() {
+    let targets = [
+        observed("web-hpa", "web"),
+        observed("api", "api"),
+        observed("twin-a", "twin"),
+        observed("twin-b", "twin"),
+    ];
+    let conflicts = [false, false, true, true];
+    let hpa = |name: &str| json!({"kind": "HorizontalPodAutoscaler", "name": name});
+    let deployment = |name: &str| json!({"kind": "Deployment", "name": name});
+    for (target, expected) in [
+        (json!({"scaleTargetRef": hpa("web-hpa")}), Ok(0)),
+        (
+            json!({"scaleTargetRef": hpa("api"), "scaleWorkloadRef": deployment("api")}),
+            Ok(1),
+        ),
+        (json!({"scaleTargetRef": deployment("web")}), Ok(0)),
+        (
+            json!({"scaleTargetRef":
+                {"apiVersion": "apps/v1beta1", "kind": "Deployment", "name": "web"}}),
+            Ok(0),
+        ),
+        (json!({"scaleTargetRef": hpa("web")}), Err("TargetNotFound")),
+        (
+            json!({"scaleTargetRef": hpa("api"), "scaleWorkloadRef": deployment("web")}),
+            Err("OtherWorkload"),
+        ),
+        (
+            json!({"scaleTargetRef": hpa("twin-b")}),
+            Err("TargetConflict"),
+        ),
+        (
+            json!({"scaleTargetRef": deployment("twin")}),
+            Err("TargetConflict"),
+        ),
+        (
+            json!({"scaleTargetRef": deployment("gone")}),
+            Err("TargetNotFound"),
+        ),
+        (
+            json!({"scaleTargetRef":
+                {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"}}),
+            Err("NoAutoscaler"),
+        ),
+    ] {
+        let found = assign(&targets, &conflicts, &[targeting(&target)]);
+        let found = match &found[0] {
+            CronTarget::Autoscaler(place) => Ok(*place),
+            CronTarget::Refused(problem) => Err(problem.reason()),
+        };
+        assert_eq!(found, expected, "{target}");
+    }
+}
+
+/// A CronHPA beside an API server that keeps its status.
+struct Played {
+    object: CronHpa,
+    memory: CronMemory,
+    scaled: Result<Scaled, CronProblem>,
+    told: Vec<String>,
+}
+
+impl Played {
+    fn new(crons: &Value) -> Self {
+        let target = json!({"kind": "HorizontalPodAutoscaler", "name": "web"});
+        Self {
+            object: cron_hpa(&json!({"scaleTargetRef": target, "crons": crons})),
+            memory: CronMemory::default(),
+            scaled: Ok(Scaled {
+                user: ObjectBounds {
+                    min: Some(1),
+                    max: 10,
+                },
+                least: 1,
+                current: Some(5),
+                is_contested: false,
+            }),
+            told: Vec::new(),
+        }
+    }
+
+    fn plan(&mut self, now: &str) -> CronPlan {
+        let checked = CheckedCronHpa::new(self.object.clone());
+        let context = Context {
+            now: at(now),
+            reporter: "pod-a",
+        };
+        plan_cron(&checked, self.scaled.clone(), &mut self.memory, &context)
+    }
+
+    /// Plans and applies; the plan of what the writes leave behind is empty.
+    fn tick(&mut self, now: &str) -> CronPlan {
+        let plan = self.plan(now);
+        for write in &plan.writes {
+            match &write.operation {
+                Operation::Merge(body) => {
+                    assert_eq!(
+                        write.target.to_string(),
+                        "cronhpas.autoscaling.evenkeel.dev/status shop/shop"
+                    );
+                    assert_eq!(body["metadata"]["resourceVersion"], "7");
+                    let status = body["status"].clone();
+                    self.object.status = Some(serde_json::from_value(status).unwrap());
+                }
+                Operation::Create(event) => {
+                    assert_eq!(event["regarding"]["kind"], "CronHPA");
+                    self.told.push(event["reason"].as_str().unwrap().to_owned());
+                }
+                Operation::Conditional(_) => panic!("{write:?}"),
+            }
+        }
+        let again = self.plan(now);
+        assert_eq!(
+            (again.writes, &again.contribution),
+            (vec![], &plan.contribution)
+        );
+        plan
+    }
+
+    fn min(&mut self, now: &str) -> Option<i32> {
+        self.tick(now).contribution.and_then(|one| one.min)
+    }
+
+    fn status(&self) -> &CronHpaStatus {
+        self.object.status.as_ref().unwrap()
+    }
+
+    fn ready(&self) -> (bool, String) {
+        let ready = &self.status().conditions[0];
+        (ready.status == ConditionStatus::True, ready.reason.clone())
+    }
+}
+
+fn day_and_night() -> Value {
+    json!([
+        {"name": "day", "schedule": "0 8 * * *", "target": 6},
+        {"name": "night", "schedule": "0 20 * * *", "target": 12},
+    ])
+}
+
+#[test]
+fn a_run_is_made_once_told_once_and_shown() {
+    let mut played = Played::new(&day_and_night());
+    assert_eq!(played.min("2026-11-22T07:59:50Z"), None);
+    assert_eq!(played.ready(), (true, "Followed".to_owned()));
+    let next: Vec<&str> = played
+        .status()
+        .next_runs
+        .iter()
+        .map(|one| one.cron.as_str())
+        .collect();
+    assert_eq!(next, ["day", "night", "day", "night", "day"]);
+    assert_eq!(
+        played.status().next_runs[0].local_time,
+        "Sun 2026-11-22 08:00:00 UTC"
+    );
+
+    assert_eq!(played.min("2026-11-22T08:00:05Z"), Some(6));
+    assert_eq!(played.min("2026-11-22T08:00:20Z"), Some(6));
+    assert_eq!(played.told, ["CronRan"]);
+    let status = played.status();
+    assert_eq!(status.next_runs[0].cron, "night");
+    let last = status.last_run.as_ref().unwrap();
+    assert_eq!(
+        (last.cron.as_str(), last.target, last.replicas),
+        ("day", 6, 5)
+    );
+    assert_eq!(last.scheduled_time, at("2026-11-22T08:00:00Z"));
+    assert_eq!(status.active.as_ref().unwrap().min_replicas, 6);
+
+    let evening = played.tick("2026-11-22T20:00:00Z").contribution.unwrap();
+    assert_eq!(
+        (evening.min, evening.max),
+        (Some(12), Some(12)),
+        "past the user's most"
+    );
+}
+
+#[test]
+fn whoever_takes_over_goes_on_from_the_status() {
+    let mut played = Played::new(&day_and_night());
+    played.min("2026-11-22T07:59:50Z");
+    played.min("2026-11-22T08:00:05Z");
+    played.memory = CronMemory::default();
+    assert_eq!(
+        played.min("2026-11-22T08:00:20Z"),
+        Some(6),
+        "nothing is forgotten"
+    );
+    assert_eq!(played.told, ["CronRan"], "nothing is repeated");
+    // Nobody leads in the evening: late by more than the deadline, and told once.
+    played.memory = CronMemory::default();
+    assert_eq!(played.min("2026-11-22T20:05:01Z"), Some(6));
+    assert_eq!(played.min("2026-11-22T20:05:16Z"), Some(6));
+    assert_eq!(played.told, ["CronRan", "CronMissed"]);
+    // The next morning within it.
+    played.memory = CronMemory::default();
+    assert_eq!(played.min("2026-11-23T08:04:59Z"), Some(6));
+    assert_eq!(played.told, ["CronRan", "CronMissed", "CronRan"]);
+}
+
+#[test]
+fn what_was_decided_stands_while_its_status_is_on_its_way() {
+    let mut played = Played::new(&day_and_night());
+    played.min("2026-11-22T07:59:50Z");
+    let ran = played.plan("2026-11-22T08:00:05Z");
+    assert_eq!(ran.happened.len(), 1);
+    let again = played.plan("2026-11-22T08:00:20Z");
+    assert_eq!(
+        again.happened,
+        [],
+        "the watch still shows the status of before"
+    );
+    assert_eq!(again.contribution, ran.contribution);
+    assert_eq!(again.writes.len(), 1, "the status, and no Event");
+    // One that was made anew under its name is another.
+    played.object.metadata.uid = Some("d".to_owned());
+    played.object.status = None;
+    played.object.metadata.creation_timestamp = Some(at("2026-11-22T08:00:21Z"));
+    assert_eq!(played.min("2026-11-22T08:00:35Z"), None);
+}
+
+#[test]
+fn what_keeps_crons_from_being_followed_is_told_once_and_asks_for_nothing() {
+    let ready = Played::new(&day_and_night()).scaled;
+    for (scaled, crons, reason) in [
+        (
+            ready.clone(),
+            json!([{"schedule": "99 8 * * *", "target": 6}]),
+            "Invalid",
+        ),
+        (
+            Err(CronProblem::NotFound("Deployment web".to_owned())),
+            day_and_night(),
+            "TargetNotFound",
+        ),
+        (
+            Err(CronProblem::Declined("Deployment web".to_owned())),
+            day_and_night(),
+            "ScalingOff",
+        ),
+    ] {
+        let mut played = Played::new(&crons);
+        played.scaled = scaled;
+        assert!(!played.tick("2026-11-22T08:00:05Z").is_ready);
+        assert_eq!(played.min("2026-11-22T08:00:20Z"), None);
+        assert_eq!(played.ready(), (false, reason.to_owned()));
+        assert_eq!(played.told, [reason]);
+        // Once it is over, the run is made up for.
+        if reason != "Invalid" {
+            played.scaled = ready.clone();
+            assert_eq!(played.min("2026-11-22T08:01:00Z"), Some(6), "{reason}");
+        }
+    }
+}
+
+#[test]
+fn contested_bounds_are_told_and_what_was_asked_for_stays_recorded() {
+    let mut played = Played::new(&day_and_night());
+    assert_eq!(played.min("2026-11-22T08:00:05Z"), Some(6));
+    if let Ok(scaled) = &mut played.scaled {
+        scaled.is_contested = true;
+    }
+    let plan = played.tick("2026-11-22T08:00:20Z");
+    assert!(plan.contribution.is_some() && !plan.is_ready);
+    assert_eq!(played.ready(), (false, "FloorContested".to_owned()));
+}
+
+#[test]
+fn an_hpa_that_takes_no_zero_is_not_asked_for_it() {
+    let mut played = Played::new(&json!([{"name": "off", "schedule": "0 8 * * *", "target": 0}]));
+    if let Ok(scaled) = &mut played.scaled {
+        scaled.user.min = Some(3);
+    }
+    assert_eq!(played.min("2026-11-22T08:00:05Z"), Some(1));
+    if let Ok(scaled) = &mut played.scaled {
+        scaled.least = 0;
+    }
+    assert_eq!(played.min("2026-11-22T08:00:20Z"), Some(0));
+}
+
+#[test]
+fn a_window_ends_by_itself_and_a_run_is_renewed() {
+    let mut played = Played::new(&json!([
+        {"name": "noon", "start": "0 11 * * *", "end": "0 13 * * *", "replicas": 8}]));
+    let open = played.tick("2026-11-22T11:30:00Z").contribution.unwrap();
+    assert_eq!(open.until, at("2026-11-22T13:00:00Z"));
+    let status = played.status();
+    assert_eq!(status.active.as_ref().unwrap().until, Some(open.until));
+    assert_eq!(status.next_runs[0].end, Some(at("2026-11-23T13:00:00Z")));
+    assert_eq!(played.min("2026-11-22T13:00:00Z"), None);
+    assert_eq!(played.told, ["WindowOpened", "WindowClosed"]);
+    let mut run = Played::new(&day_and_night());
+    let stands = run.tick("2026-11-22T08:00:00Z").contribution.unwrap();
+    assert_eq!(
+        stands.until,
+        Timestamp::MAX,
+        "cut by the record, and renewed"
+    );
+}

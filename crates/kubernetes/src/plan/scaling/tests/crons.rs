@@ -1,0 +1,183 @@
+//! Contributions of CronHPAs beside floors, on the bounds and the record of one object.
+
+use super::*;
+use evenkeel_core::scaling::ObjectBounds;
+use evenkeel_core::scaling::contribution::Contributor;
+
+impl World {
+    /// The contribution of a CronHPA for two hours.
+    fn asked(&self, name: &str, min: i32, second: i64) -> Contribution {
+        let user = self.resolve(at(second)).bounds.unwrap().user();
+        let who = Contributor::Cron(name.to_owned());
+        Contribution::of_cron(who, min, user, at(second + 7200))
+    }
+
+    /// Plans with these CronHPAs and applies, and holds the plan to being empty afterwards.
+    fn tick_with(&mut self, crons: &[(&str, i32)], floor: Option<i32>, second: i64) -> usize {
+        let writes = self.plan_with(crons, floor, second);
+        self.apply(&writes);
+        assert_eq!(self.plan_with(crons, floor, second), [], "{second}");
+        writes.len()
+    }
+
+    fn plan_with(&mut self, crons: &[(&str, i32)], floor: Option<i32>, second: i64) -> Vec<Write> {
+        let now = at(second);
+        let asked = crons
+            .iter()
+            .map(|(name, min)| self.asked(name, *min, second));
+        let asked = asked.collect();
+        let (observed, mut resolved) = (self.observed(), self.resolve(now));
+        resolved.bounds = resolved.bounds.map(|bounds| bounds.with_crons(asked, now));
+        let report = report(floor, second);
+        let report = Some(&report).filter(|_| resolved.target.is_some());
+        plan(
+            &observed,
+            &resolved,
+            report,
+            &mut self.memory,
+            &context(now),
+        )
+    }
+}
+
+#[test]
+fn a_cron_ends_during_a_live_floor_and_the_floor_stays() {
+    for mut world in [World::new(), World::with_keda()] {
+        world.tick_with(&[("day", 8)], Some(6), 0);
+        assert_eq!(world.bounds(), (Some(8), 10));
+        world.tick_with(&[], Some(6), 15);
+        assert_eq!(world.bounds(), (Some(6), 10));
+        world.tick_with(&[], None, 30);
+        assert_eq!(world.bounds(), (Some(2), 10));
+        assert!(!world.has_record());
+    }
+}
+
+#[test]
+fn a_floor_ends_during_a_live_cron_and_the_cron_stays() {
+    let mut world = World::new();
+    world.tick_with(&[("day", 6)], Some(9), 0);
+    assert_eq!(world.bounds(), (Some(9), 10));
+    world.tick_with(&[("day", 6)], None, 15);
+    assert_eq!(world.bounds(), (Some(6), 10));
+    assert!(world.has_record());
+}
+
+#[test]
+fn the_most_is_raised_with_the_least_and_put_back() {
+    let mut world = World::new();
+    world.tick_with(&[("sale", 30)], Some(10), 0);
+    assert_eq!(world.bounds(), (Some(30), 30));
+    world.tick_with(&[], Some(10), 15);
+    assert_eq!(world.bounds(), (Some(10), 10));
+}
+
+#[test]
+fn a_lowered_least_stands_in_for_the_users_and_below_the_floor() {
+    let mut world = World::new();
+    world.hpa()["spec"]["minReplicas"] = json!(5);
+    world.tick_with(&[("night", 3)], None, 0);
+    assert_eq!(world.bounds(), (Some(3), 10));
+    world.tick_with(&[("night", 3)], Some(7), 15);
+    assert_eq!(world.bounds(), (Some(7), 10));
+    world.tick_with(&[], None, 30);
+    assert_eq!(world.bounds(), (Some(5), 10));
+}
+
+#[test]
+fn of_several_cron_hpas_on_one_hpa_the_larger_holds() {
+    let mut world = World::new();
+    world.tick_with(&[("a", 4), ("b", 7)], None, 0);
+    assert_eq!(world.bounds(), (Some(7), 10));
+    world.tick_with(&[("a", 4)], None, 15);
+    assert_eq!(world.bounds(), (Some(4), 10));
+    // More than a record has room for.
+    let names: Vec<String> = (0..20)
+        .map(|place| format!("cron-{place}-{}", "x".repeat(200)))
+        .collect();
+    let many: Vec<(&str, i32)> = names
+        .iter()
+        .zip(1..)
+        .map(|(name, min)| (name.as_str(), min))
+        .collect();
+    world.tick_with(&many, Some(5), 30);
+    assert_eq!(world.bounds(), (Some(20), 20));
+}
+
+#[test]
+fn a_cron_counts_whatever_the_mode_but_off() {
+    for (mode, least) in [("recommend", 8), ("floor", 8), ("off", 2)] {
+        let mut world = World::new();
+        world.annotate(SCALING, json!(mode));
+        world.tick_with(&[("day", 8)], Some(6), 0);
+        assert_eq!(world.bounds().0, Some(least), "{mode}");
+    }
+    let mut opted_out = World::new();
+    opted_out.tick_with(&[("day", 8)], None, 0);
+    opted_out.namespace.clear();
+    opted_out.tick_with(&[("day", 8)], None, 15);
+    assert_eq!(
+        (opted_out.bounds(), opted_out.has_record()),
+        ((Some(2), 10), false)
+    );
+}
+
+#[test]
+fn an_edit_of_the_user_wins_over_what_is_put_back() {
+    let mut world = World::new();
+    world.tick_with(&[("day", 8)], None, 0);
+    world.hpa()["spec"]["minReplicas"] = json!(4);
+    world.tick_with(&[("day", 8)], None, 15);
+    assert_eq!(world.bounds(), (Some(8), 10));
+    world.tick_with(&[], None, 30);
+    assert_eq!(world.bounds(), (Some(4), 10));
+}
+
+#[test]
+fn who_moved_the_bounds_is_told() {
+    let mut world = World::new();
+    world.tick_with(&[("day", 8)], Some(6), 0);
+    world.tick_with(&[], Some(6), 15);
+    let told: Vec<_> = world
+        .told
+        .iter()
+        .filter(|(reason, _)| reason.starts_with("Floor"))
+        .map(|(reason, note)| (reason.as_str(), note.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("FloorRaised", "CronHPA day asks for 8 replicas"),
+            ("FloorLowered", "no CronHPA asks for anything any more"),
+        ]
+    );
+}
+
+#[test]
+fn another_writer_who_undoes_a_cron_twice_is_left_the_field() {
+    let mut world = World::new();
+    world.annotate(SCALING, json!("recommend"));
+    world.tick_with(&[("day", 8)], None, 0);
+    for second in [15, 30] {
+        world.hpa()["spec"]["minReplicas"] = json!(2);
+        world.tick_with(&[("day", 8)], None, second);
+    }
+    assert_eq!(world.bounds(), (Some(2), 10));
+    assert!(world.resolve(at(45)).bounds.unwrap().is_contested());
+    world.tick_with(&[], None, 60);
+    assert!(!world.has_record(), "a contest ends with what is contested");
+}
+
+#[test]
+fn bounds_of_a_cron_lapse_by_themselves() {
+    let mut world = World::new();
+    world.tick_with(&[("day", 8)], None, 0);
+    let bounds = world.resolve(at(7200)).bounds.unwrap();
+    let who = Contributor::Cron("day".to_owned());
+    assert_eq!(bounds.contribution(&who).unwrap().until, at(7200));
+    let user = ObjectBounds {
+        min: Some(2),
+        max: 10,
+    };
+    assert_eq!(bounds.user(), user);
+}

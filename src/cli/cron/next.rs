@@ -1,0 +1,254 @@
+//! `evenkeel cron next`: the next runs and windows of each cron of a manifest.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use comfy_table::Cell;
+use jiff::Timestamp;
+use serde::{Deserialize as _, Serialize};
+use serde_json::Value;
+
+use crate::cli::output::{self, Failure, Format, Report, Style};
+use crate::config::yaml;
+use evenkeel_clock as clock;
+use evenkeel_core::scaling::cron::{CronSpec, CronState, Occasion, Rule, When, upcoming};
+use evenkeel_kubernetes::cron_hpa::{CronHpa, check};
+use evenkeel_kubernetes::custom_resources::unknown_fields;
+use evenkeel_kubernetes::kinds::Kind;
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel cron next -f examples/cron/office-hours.yaml
+  evenkeel cron next -f examples/cron/office-hours.yaml --after 2026-10-24T00:00:00Z --count 3
+
+Times are those of the cron's own zone. A run in an hour that clocks skip is made at its end; one in an
+hour that they repeat is made once. A cron with runOnce is taken to be applied at the moment after which
+its runs are asked for.";
+
+/// Show the next runs of each cron of a manifest
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Manifests of CronHPAs; `-` reads standard input
+    #[arg(long, short, value_name = "FILE")]
+    file: PathBuf,
+
+    /// The number of runs of each cron
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 5,
+        value_parser = clap::value_parser!(u16).range(1..=1000))]
+    count: u16,
+
+    /// The moment after which the runs are asked for, instead of now
+    #[arg(long, value_name = "TIME")]
+    after: Option<Timestamp>,
+
+    /// Format of the result
+    #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
+    output: Format,
+}
+
+/// The next runs of the CronHPAs of a file.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NextRuns {
+    after: Timestamp,
+    cron_hpas: Vec<CronHpaRuns>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CronHpaRuns {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<String>,
+    name: String,
+    target: String,
+    suspended: bool,
+    crons: Vec<CronRuns>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CronRuns {
+    name: String,
+    /// `run` or `window`.
+    kind: &'static str,
+    schedule: String,
+    time_zone: String,
+    replicas: i32,
+    suspended: bool,
+    next: Vec<Moment>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Moment {
+    time: Timestamp,
+    /// The same in the zone of the cron.
+    local: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    local_end: Option<String>,
+}
+
+const LOCAL: &str = "%a %Y-%m-%d %H:%M:%S %Z";
+
+pub(super) fn run(args: Args) -> Result<(), Failure> {
+    let Args {
+        file,
+        count,
+        after,
+        output,
+    } = args;
+    let after = after.unwrap_or_else(clock::now);
+    let report = NextRuns {
+        after,
+        cron_hpas: read(&file)?
+            .iter()
+            .map(|(object, spec)| runs(object, spec, after, usize::from(count)))
+            .collect(),
+    };
+    output::print(&report, output)
+}
+
+/// The CronHPAs of all documents in the file, with their rules.
+fn read(path: &Path) -> Result<Vec<(CronHpa, CronSpec)>, Failure> {
+    let text = output::read_input(path)?;
+    let refuse = |message: String| Failure::call(format_args!("{}: {message}", path.display()));
+    let documents: Vec<Value> =
+        yaml::parse_all(&text).map_err(|error| refuse(format!("is not YAML: {error}")))?;
+    let mut found = Vec::new();
+    for document in documents {
+        collect(document, &mut found).map_err(refuse)?;
+    }
+    if found.is_empty() {
+        let kind = Kind::CronHpa;
+        return Err(refuse(format!(
+            "holds no {} of {}; manifests of other products are converted by `evenkeel migrate`",
+            kind.as_str(),
+            kind.api_version()
+        )));
+    }
+    Ok(found)
+}
+
+fn collect(mut object: Value, found: &mut Vec<(CronHpa, CronSpec)>) -> Result<(), String> {
+    if let Some(items) = object.get_mut("items").and_then(Value::as_array_mut) {
+        for item in std::mem::take(items) {
+            collect(item, found)?;
+        }
+        return Ok(());
+    }
+    let text = |key: &str| object[key].as_str().unwrap_or_default();
+    if Kind::of(text("apiVersion"), text("kind")) != Some(Kind::CronHpa) {
+        return Ok(());
+    }
+    let name = object["metadata"]["name"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    let named = |error: &dyn std::fmt::Display| format!("CronHPA {name:?}: {error}");
+    if let Some(field) = unknown_fields(Kind::CronHpa, &object).first() {
+        return Err(named(&format_args!("{field} is no field of it")));
+    }
+    let cron_hpa = CronHpa::deserialize(object).map_err(|error| named(&error))?;
+    let spec = check(&cron_hpa.spec).map_err(|error| named(&error))?;
+    found.push((cron_hpa, spec));
+    Ok(())
+}
+
+fn runs(object: &CronHpa, spec: &CronSpec, after: Timestamp, count: usize) -> CronHpaRuns {
+    let state = CronState::default();
+    let all = upcoming(spec, &state, after, count);
+    let of = |rule: &Rule| {
+        let its = all.iter().filter(|one| one.rule.name == rule.name);
+        its.map(|one| {
+            let end = match &one.occasion {
+                Occasion::Run => None,
+                Occasion::Window { end } => Some(end),
+            };
+            Moment {
+                time: one.at.timestamp(),
+                local: one.at.strftime(LOCAL).to_string(),
+                end: end.map(jiff::Zoned::timestamp),
+                local_end: end.map(|end| end.strftime(LOCAL).to_string()),
+            }
+        })
+        .collect()
+    };
+    let crons = spec.rules().iter().map(|rule| {
+        let (kind, schedule) = match &rule.when {
+            When::Run(at) => ("run", at.expression().to_owned()),
+            When::Window { start, end } => (
+                "window",
+                format!("{} to {}", start.expression(), end.expression()),
+            ),
+        };
+        CronRuns {
+            name: rule.name.clone(),
+            kind,
+            schedule,
+            time_zone: rule.zone().to_string(),
+            replicas: rule.replicas,
+            suspended: rule.suspended,
+            next: of(rule),
+        }
+    });
+    CronHpaRuns {
+        namespace: object.metadata.namespace.clone(),
+        name: object.metadata.name.clone().unwrap_or_default(),
+        target: object.spec.scale_target_ref.to_string(),
+        suspended: spec.is_suspended(),
+        crons: crons.collect(),
+    }
+}
+
+impl Report for NextRuns {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        for cron_hpa in &self.cron_hpas {
+            cron_hpa.print(to, style)?;
+        }
+        Ok(())
+    }
+}
+
+impl CronHpaRuns {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        let namespace = self.namespace.as_deref();
+        let namespace = namespace.map_or_else(String::new, |name| format!("{name}/"));
+        let suspended = if self.suspended { ", suspended" } else { "" };
+        let Self { name, target, .. } = self;
+        writeln!(to, "CronHPA {namespace}{name}, for {target}{suspended}\n")?;
+        let header = ["Cron", "Replicas", "Zone", "Next", "Until"].map(Cell::new);
+        let mut table = style.table(header);
+        for cron in &self.crons {
+            if cron.next.is_empty() {
+                let why = if cron.suspended || self.suspended {
+                    "suspended"
+                } else {
+                    "never"
+                };
+                let row = [
+                    &cron.name,
+                    &cron.replicas.to_string(),
+                    &cron.time_zone,
+                    why,
+                    "",
+                ];
+                table.add_row(row.map(Cell::new));
+            }
+            for (place, moment) in cron.next.iter().enumerate() {
+                let first = place == 0;
+                let once = |text: &str| Cell::new(if first { text } else { "" });
+                table.add_row([
+                    once(&cron.name),
+                    once(&cron.replicas.to_string()),
+                    once(&cron.time_zone),
+                    Cell::new(&moment.local),
+                    Cell::new(moment.local_end.as_deref().unwrap_or("the next run")),
+                ]);
+            }
+        }
+        writeln!(to, "{}\n", table.trim_fmt())
+    }
+}
