@@ -11,18 +11,21 @@ use evenkeel_core::forecast::{
 use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::horizon::StartTime;
+use evenkeel_core::scaling::hpa::Readings;
 use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples, SourceReading};
-use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_core::scaling::sample::Measurement;
-use evenkeel_core::scaling::signal::{Signal, ValueScope};
+use evenkeel_core::scaling::pod::{PodFacts, Requests};
+use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics};
+use evenkeel_core::scaling::signal::{ResourceName, Signal, ValueScope};
 use evenkeel_core::scaling::tracker::{TargetTick, Tracker, tick_together};
 use evenkeel_core::units::{count_as_f64, i64_ceil};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::scaling::{
-    Context, Observed, PlanMemory, Pods, Queries, Resolved, Settings, TargetRef, plan, resolve,
+    Context, Measured, Observed, PlanMemory, Pods, Queries, Resolved, Settings, TargetRef, Told,
+    plan, resolve,
 };
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::scaling_policy::Predict;
+use evenkeel_kubernetes::watched::WatchedDeployment;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
@@ -122,7 +125,7 @@ fn tick(
         TargetTick {
             tracker: &mut target.tracker,
             policy: &resolved.policy,
-            input: resolved.input(now, shared),
+            input: resolved.input(now, shared, None),
         }
     });
     let reports = tick_together(&mut ticks.collect::<Vec<_>>());
@@ -263,5 +266,111 @@ fn ticking(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, forecasting, ticking);
+/// A target that no HPA scales, and the HPA's algorithm for it.
+struct Direct {
+    tracker: Tracker,
+    memory: PlanMemory,
+    observed: Observed,
+}
+
+impl Direct {
+    fn new(target: u32) -> Self {
+        Self {
+            tracker: Tracker::default(),
+            memory: PlanMemory::default(),
+            observed: direct(target),
+        }
+    }
+
+    fn tick(&mut self, tick: u32, shared: &Shared) -> usize {
+        let now = time(tick);
+        let Self {
+            tracker,
+            memory,
+            observed,
+        } = self;
+        let resolved = resolve(observed, false, &SETTINGS, memory.record(now), now);
+        let target = resolved.target.as_ref().expect("it is a target");
+        let measured = Measured::new(observed, readings(observed, tick, now), Told::default());
+        let input = target.input(now, shared, Some(&measured));
+        let report = tracker.tick(&target.policy, &input);
+        let context = Context {
+            now,
+            reporter: "bench",
+        };
+        plan(observed, &resolved, Some(&report), memory, &context).len()
+    }
+}
+
+/// Usage of each of the Pods, which changes a little at every tick.
+fn readings(observed: &Observed, tick: u32, now: Timestamp) -> Readings {
+    let usage: Requests = [
+        (ResourceName::Cpu, 380 + i64::from(tick % 7)),
+        (ResourceName::Memory, 300_000_000_000),
+    ]
+    .into_iter()
+    .collect();
+    let members = observed.pods.members.iter();
+    let measured = members.map(|pod| PodMetrics {
+        pod: pod.name.clone(),
+        timestamp: now,
+        window: SignedDuration::from_secs(30),
+        containers: vec![ContainerMetrics {
+            name: String::new(),
+            usage: usage.clone(),
+        }],
+    });
+    Readings {
+        resource: Ok(measured.collect()),
+        ..Readings::default()
+    }
+}
+
+/// A Deployment in mode direct with ten Pods.
+fn direct(target: u32) -> Observed {
+    let with_hpa = observed(target);
+    let name = with_hpa.target.name();
+    let workload = json!({
+        "metadata": {"name": name, "namespace": "shop", "uid": name, "generation": 1,
+            "annotations": {"evenkeel.dev/scaling": "direct", "evenkeel.dev/predict": "off",
+                "evenkeel.dev/min-replicas": "2", "evenkeel.dev/max-replicas": "100",
+                "evenkeel.dev/target": "cpu=80%,memory=80%"}},
+        "spec": {"replicas": 10}});
+    let watched: WatchedDeployment = serde_json::from_value(workload).expect("a Deployment");
+    let mut pods = with_hpa.pods.clone();
+    let more = pods.members.iter().take(2).enumerate().map(|(index, pod)| {
+        Arc::new(PodFacts {
+            name: format!("{name}-{}", index + 8),
+            ..PodFacts::clone(pod)
+        })
+    });
+    pods.members.extend(more.collect::<Vec<_>>());
+    Observed {
+        autoscaler: None,
+        workload: Some(Arc::new(watched.workload)),
+        pods,
+        ..with_hpa
+    }
+}
+
+fn reconciling(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("tick");
+    group.sample_size(10);
+    group.bench_function("10,000 targets, HPA core with 10 Pods each", |bencher| {
+        let mut targets: Vec<Direct> = (0..TARGETS).map(Direct::new).collect();
+        let shared = Shared::default();
+        let all = |targets: &mut [Direct], tick| -> usize {
+            targets.iter_mut().map(|one| one.tick(tick, &shared)).sum()
+        };
+        black_box(all(&mut targets, 0));
+        let mut tick = 0;
+        bencher.iter(|| {
+            tick += 1;
+            all(&mut targets, tick)
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, forecasting, ticking, reconciling);
 criterion_main!(benches);

@@ -16,6 +16,7 @@ mod support {
 mod scenarios {
     mod admission;
     mod cron;
+    mod direct;
     mod doctor;
     mod guard;
     mod harness;

@@ -74,7 +74,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// The resource as rights name it: `pods`, or `cronhpas/status`.
+    /// The resource as rights name it: `pods`, or `deployments/scale`.
     #[must_use]
     pub fn resource(&self) -> String {
         let plural = self.kind.plural();
@@ -112,8 +112,16 @@ const FURTHER: &[Access] = &[
     // is undone.
     everywhere(Kind::HorizontalPodAutoscaler, &["get", "patch"]),
     everywhere(Kind::ScaledObject, &["get", "patch"]),
-    everywhere(Kind::Deployment, &["patch"]),
-    everywhere(Kind::StatefulSet, &["patch"]),
+    // The status of a workload in mode direct, and its replicas; who else sets them is read when they
+    // are contested.
+    everywhere(Kind::Deployment, &["get", "patch"]),
+    everywhere(Kind::StatefulSet, &["get", "patch"]),
+    everywhere(Kind::ReplicaSet, &["get", "patch"]),
+    scale(Kind::Deployment),
+    scale(Kind::StatefulSet),
+    scale(Kind::ReplicaSet),
+    // A refusal is told where it was asked for.
+    everywhere(Kind::DaemonSet, &["patch"]),
     // What was made of CronHPAs.
     Access {
         subresource: Some("status"),
@@ -182,6 +190,13 @@ const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access {
         names: &[],
         scope: Scope::Cluster,
         need: Need::Always,
+    }
+}
+
+const fn scale(kind: Kind) -> Access {
+    Access {
+        subresource: Some("scale"),
+        ..everywhere(kind, &["patch"])
     }
 }
 

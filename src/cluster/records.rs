@@ -15,7 +15,7 @@ use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
 use evenkeel_kubernetes::pod::Pod;
 
 /// The kinds that are watched.
-pub const WATCHED: [Kind; 10] = [
+pub const WATCHED: [Kind; 11] = [
     Kind::Node,
     Kind::Pod,
     Kind::Namespace,
@@ -24,6 +24,7 @@ pub const WATCHED: [Kind; 10] = [
     Kind::HorizontalPodAutoscaler,
     Kind::Deployment,
     Kind::StatefulSet,
+    Kind::DaemonSet,
     Kind::ScaledObject,
     Kind::CronHpa,
 ];

@@ -13,7 +13,6 @@ mod refusals;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::batch::v1::Job;
 use kube::Client;
 use tokio::task::{Id, JoinSet};
@@ -23,8 +22,8 @@ use super::state::ClusterState;
 use crate::telemetry::RateLimited;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::watched::{
-    WatchedAutoscaler, WatchedCronHpa, WatchedDeployment, WatchedNamespace, WatchedNode,
-    WatchedPod, WatchedScaledObject, WatchedStatefulSet,
+    WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment, WatchedNamespace,
+    WatchedNode, WatchedPod, WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
 };
 pub use follow::LeaseName;
 use follow::{Watch, objects, owners};
@@ -92,7 +91,7 @@ impl Watches {
             objects::<WatchedNamespace>(client(), watch(kind))
         });
         all.add(Kind::ReplicaSet, |kind| {
-            owners::<ReplicaSet>(client(), watch(kind))
+            objects::<WatchedReplicaSet>(client(), watch(kind))
         });
         all.add(Kind::Job, |kind| owners::<Job>(client(), watch(kind)));
         all.add(Kind::HorizontalPodAutoscaler, |kind| {
@@ -103,6 +102,9 @@ impl Watches {
         });
         all.add(Kind::StatefulSet, |kind| {
             objects::<WatchedStatefulSet>(client(), watch(kind))
+        });
+        all.add(Kind::DaemonSet, |kind| {
+            objects::<WatchedDaemonSet>(client(), watch(kind))
         });
         all.add(Kind::ScaledObject, |kind| {
             discovery::while_served::<WatchedScaledObject>(client(), watch(kind), discovery)

@@ -181,7 +181,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "scaling: {mode: direct}",
         "scaling.mode",
-        "off, recommend or floor",
+        "off, recommend, floor or direct",
     ),
     ("scaling: {mode: true}", "scaling.mode", "a text"),
     (

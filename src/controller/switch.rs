@@ -45,6 +45,7 @@ impl Writes {
             | Purpose::WakePods
             | Purpose::AnnotationWarning
             | Purpose::ScalingBounds
+            | Purpose::ScalingReplicas
             | Purpose::ScalingStatus
             | Purpose::ScalingEvent
             | Purpose::Configuration => matches!(self, Self::Enabled),
@@ -93,6 +94,7 @@ mod tests {
             let allows = |purpose| switch.get().allows(purpose);
             for purpose in [
                 Purpose::ScalingBounds,
+                Purpose::ScalingReplicas,
                 Purpose::WakePods,
                 Purpose::ScalingEvent,
             ] {

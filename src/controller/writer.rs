@@ -13,6 +13,7 @@ use futures::stream::FuturesUnordered;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::core::{DynamicObject, Status};
 use kube::{Api, Client};
+use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
@@ -228,19 +229,12 @@ pub(crate) async fn send(
     target: &ObjectRef,
     operation: &Operation,
 ) -> Result<(), kube::Error> {
-    let (api, name) = (api(client, target), target.name.as_str());
+    let api = api(client, target);
     match operation {
-        Operation::Merge(patch) => {
-            let patch = Patch::Merge(patch);
-            match &target.subresource {
-                None => api.patch(name, &by_us(), &patch).await,
-                Some(part) => api.patch_subresource(part, name, &by_us(), &patch).await,
-            }
-            .map(drop)
-        }
-        Operation::Conditional(patch) => {
-            let patch = Patch::<()>::Json(patch.to_patch());
-            api.patch(name, &by_us(), &patch).await.map(drop)
+        Operation::Merge(body) => patch(&api, target, &Patch::Merge(body)).await,
+        Operation::Conditional(changes) => {
+            let changes = Patch::<()>::Json(changes.to_patch());
+            patch(&api, target, &changes).await
         }
         Operation::Create(body) => {
             let object: DynamicObject =
@@ -252,6 +246,19 @@ pub(crate) async fn send(
             api.create(&params, &object).await.map(drop)
         }
     }
+}
+
+async fn patch<P: Serialize + std::fmt::Debug + Sync>(
+    api: &Api<DynamicObject>,
+    target: &ObjectRef,
+    patch: &Patch<P>,
+) -> Result<(), kube::Error> {
+    let (name, by_us) = (target.name.as_str(), by_us());
+    match &target.subresource {
+        None => api.patch(name, &by_us, patch).await,
+        Some(part) => api.patch_subresource(part, name, &by_us, patch).await,
+    }
+    .map(drop)
 }
 
 /// The API that serves the object.

@@ -3,6 +3,7 @@
 
 mod calls;
 mod certificate;
+mod conflicts;
 mod evidence;
 mod install;
 mod leftovers;
@@ -54,6 +55,7 @@ const CHECKS: &[fn(&Evidence<'_>) -> Found] = &[
     namespaces::opted_in,
     namespaces::annotations,
     namespaces::mirror,
+    conflicts::check,
     waiting::check,
     leftovers::check,
 ];

@@ -63,6 +63,17 @@ impl Exposition {
             .filter_map(move |sample| Some((sample.labels.get(key)?.as_str(), sample.value)))
     }
 
+    /// The samples of `name`: the values of their labels by key, and their own.
+    pub fn labelled<'a>(
+        &'a self,
+        name: &'a str,
+    ) -> impl Iterator<Item = (impl Fn(&str) -> Option<&'a str>, f64)> + 'a {
+        self.named(name).map(|sample| {
+            let label = |key: &str| sample.labels.get(key).map(String::as_str);
+            (label, sample.value)
+        })
+    }
+
     fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Sample> + 'a {
         self.samples
             .iter()

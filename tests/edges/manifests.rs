@@ -744,7 +744,8 @@ fn writes_are_narrowed_to_what_is_written() {
     let variable = |name: &str| {
         let expression = &named(&policy["variables"], name)["expression"];
         let words = expression.as_str().unwrap().split('"').skip(1).step_by(2);
-        let resources: BTreeSet<_> = patched.iter().map(|(_, name)| name.as_str()).collect();
+        let names = patched.iter().flat_map(|(_, name)| name.split('/'));
+        let resources: BTreeSet<_> = names.chain([""]).collect();
         words
             .filter(|word| !resources.contains(word))
             .collect::<BTreeSet<_>>()
@@ -757,6 +758,7 @@ fn writes_are_narrowed_to_what_is_written() {
         "maxReplicas",
         "minReplicaCount",
         "maxReplicaCount",
+        "replicas",
     ];
     assert_eq!(variable("bounds"), BTreeSet::from(bounds));
     let binding = find(

@@ -2,6 +2,7 @@
 //! real API server.
 
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Node, Secret};
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
@@ -282,6 +283,49 @@ async fn client(kubeconfig: Kubeconfig) -> Client {
 /// An administrator by the name that the shipped ServiceAccount has in the namespace of the base.
 async fn namesake(plane: &ControlPlane) -> Client {
     by_account(plane, "evenkeel", &["system:masters"]).await
+}
+
+/// Replicas are set where the namespace has opted in, and nowhere else.
+#[test]
+fn evenkeel_may_scale_only_where_the_namespace_has_opted_in() {
+    with_control_plane(async |plane| {
+        let installation = manifests::install(plane, 443, None).await;
+        let kubeconfig = Kubeconfig::read_from(&installation.kubeconfig).expect("a kubeconfig");
+        let evenkeel = client(kubeconfig).await;
+        let opted_in = [("evenkeel.dev/enabled", "true")];
+        let scale = async |namespace: &str, change: &Value| {
+            let deployments: Api<Deployment> = Api::namespaced(evenkeel.clone(), namespace);
+            let params = PatchParams::default();
+            let change = Patch::Merge(change);
+            let patched = deployments.patch_scale("web", &params, &change).await;
+            patched.map(|scale| scale.spec.and_then(|spec| spec.replicas))
+        };
+        for (namespace, annotations) in [("scaled", &opted_in[..]), ("let-alone", &[][..])] {
+            objects::create_namespace(&plane.client, namespace, annotations).await;
+            let [.., deployment, _] = cases();
+            let made = deployment.object("web");
+            let deployments: Api<DynamicObject> = Api::namespaced_with(
+                plane.client.clone(),
+                namespace,
+                &ApiResource::from_gvk(&GroupVersionKind::gvk("apps", "v1", "Deployment")),
+            );
+            let made = deployments.create(&PostParams::default(), &made).await;
+            made.expect("it is made");
+        }
+        let three = json!({"spec": {"replicas": 3}});
+        eventually("the guard is in force", async || {
+            let refused = scale("let-alone", &three).await.err();
+            let said = refused.map(|error| error.to_string()).unwrap_or_default();
+            holds(said.contains("namespaces that have opted in"), || {
+                said.clone()
+            })
+        })
+        .await;
+        assert_eq!(scale("scaled", &three).await.ok().flatten(), Some(3));
+        let zero = json!({"spec": {"replicas": 0}});
+        assert!(scale("scaled", &zero).await.is_ok());
+        assert!(scale("let-alone", &zero).await.is_err());
+    });
 }
 
 /// Tries all cases by the rights of an installation, on objects that are named after `run`.

@@ -6,6 +6,7 @@
 
 mod controllers;
 mod cron;
+mod direct;
 mod faults;
 mod floor;
 mod gate;

@@ -149,6 +149,7 @@ fn queue_floors(targets: &[Observed], queue: &WriteQueue, now: Timestamp) {
                 min,
                 now + SignedDuration::from_mins(10),
             )),
+            hpa: None,
         };
         let settings = scaling::Settings::default();
         let resolved = scaling::resolve(observed, false, &settings, None, now);

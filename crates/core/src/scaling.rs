@@ -12,6 +12,7 @@
 mod bounds;
 pub mod bounds_record;
 pub mod carriers;
+mod contest;
 pub mod contribution;
 pub mod cron;
 pub mod decide;
@@ -38,6 +39,7 @@ pub mod tick_schedule;
 pub mod tracker;
 
 pub use bounds::{Bounds, BoundsError, ObjectBounds};
+pub use contest::{Contest, Rest};
 pub use decide::{State, decide};
 pub use decision::{Decision, Floor};
 pub use grounds::Grounds;

@@ -52,12 +52,14 @@ pub(crate) const PREDICT: &str = "evenkeel.dev/predict";
 pub(crate) const MIN_REPLICAS: &str = "evenkeel.dev/min-replicas";
 /// On a workload without an autoscaler: its most replicas.
 pub(crate) const MAX_REPLICAS: &str = "evenkeel.dev/max-replicas";
-/// On a workload without an autoscaler: the share of its requests that it is to use.
+/// On a workload without an autoscaler: the metrics that it is scaled by, with their targets.
 pub const TARGET: &str = "evenkeel.dev/target";
 /// On an autoscaler or a workload: a load that it also scales by, a preset or PromQL.
 pub(crate) const QUERY: &str = "evenkeel.dev/query";
 /// On an autoscaler or a workload: the amount of that load for each Pod.
 pub(crate) const QUERY_TARGET: &str = "evenkeel.dev/query-target";
+/// On a workload without an autoscaler: how fast it may scale, as the `behavior` of an HPA.
+pub(crate) const BEHAVIOR: &str = "evenkeel.dev/behavior";
 /// On an autoscaler or a workload: the rule by which replicas are taken away.
 pub(crate) const SCALE_DOWN: &str = "evenkeel.dev/scale-down";
 /// On an autoscaler or a workload: `true` forecasts its memory too, which each Pod holds of its own.
@@ -208,6 +210,7 @@ mod tests {
             MIN_REPLICAS,
             MAX_REPLICAS,
             TARGET,
+            BEHAVIOR,
             SCALE_DOWN,
             PREDICT_MEMORY,
             BOUNDS,

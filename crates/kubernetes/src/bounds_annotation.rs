@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use evenkeel_core::scaling::bounds_record::BoundsRecord;
 use evenkeel_core::scaling::contribution::{Contribution, Contributor};
-use evenkeel_core::scaling::{BoundsError, ObjectBounds};
+use evenkeel_core::scaling::{BoundsError, Contest, ObjectBounds, Rest};
 use jiff::Timestamp;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
@@ -86,6 +86,7 @@ struct Unknown {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct RecordJson<'a> {
     user: WithUnknown<'a, BoundsJson>,
     written: WithUnknown<'a, BoundsJson>,
@@ -94,6 +95,10 @@ struct RecordJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     undone: Option<Timestamp>,
     contested: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_for: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_until: Option<Timestamp>,
     #[serde(flatten)]
     unknown: &'a Fields,
 }
@@ -155,7 +160,12 @@ impl BoundsAnnotation {
         }
         let mut annotation = Self::of_user(user);
         annotation.record.written = written;
-        annotation.record.undone = take(&mut fields, "undone");
+        let left_for: Option<i64> = take(&mut fields, "leftFor");
+        let rest = left_for.zip(take(&mut fields, "leftUntil"));
+        annotation.record.contest = Contest {
+            undone: take(&mut fields, "undone"),
+            rest: rest.and_then(|(seconds, until)| Rest::written(seconds, until)),
+        };
         annotation.record.contested = take(&mut fields, "contested");
         annotation.take_contributions(contributions);
         let unknown = &mut annotation.unknown;
@@ -280,8 +290,10 @@ impl BoundsAnnotation {
             user: BoundsJson::of(record.user, &unknown.user),
             written: BoundsJson::of(record.written, &unknown.written),
             contributions,
-            undone: record.undone,
+            undone: record.contest.undone,
             contested: record.contested,
+            left_for: record.contest.rest.map(|rest| rest.length.as_secs()),
+            left_until: record.contest.rest.map(|rest| rest.until),
             unknown: &unknown.record,
         }
     }

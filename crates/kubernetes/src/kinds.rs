@@ -95,6 +95,7 @@ kinds! {
     Deployment = "apps" "v1" "Deployment" "deployments";
     StatefulSet = "apps" "v1" "StatefulSet" "statefulsets";
     ReplicaSet = "apps" "v1" "ReplicaSet" "replicasets";
+    DaemonSet = "apps" "v1" "DaemonSet" "daemonsets";
     Job = "batch" "v1" "Job" "jobs";
     CronJob = "batch" "v1" "CronJob" "cronjobs";
     HorizontalPodAutoscaler = "autoscaling" "v2" "HorizontalPodAutoscaler" "horizontalpodautoscalers".bounded(HPA);
@@ -125,8 +126,14 @@ kinds! {
 }
 
 impl Kind {
-    /// The workloads whose Pods an autoscaler may scale, of those that are watched.
-    pub const WORKLOADS: [Self; 2] = [Self::Deployment, Self::StatefulSet];
+    /// The workloads that are watched, for what their annotations ask. All but DaemonSets have the
+    /// subresource `scale`.
+    pub const WORKLOADS: [Self; 4] = [
+        Self::Deployment,
+        Self::StatefulSet,
+        Self::ReplicaSet,
+        Self::DaemonSet,
+    ];
 
     /// The API group; empty for the core group.
     #[must_use]
@@ -162,6 +169,15 @@ impl Kind {
     #[must_use]
     pub const fn bounds_fields(self) -> Option<BoundsFields> {
         self.row().bounds
+    }
+
+    /// True for a workload whose replicas can be set.
+    #[must_use]
+    pub const fn has_scale(self) -> bool {
+        matches!(
+            self,
+            Self::Deployment | Self::StatefulSet | Self::ReplicaSet
+        )
     }
 
     /// Group and version as objects name them: `apps/v1`, or `v1` for the core group.
@@ -247,6 +263,7 @@ mod tests {
         is::<apps::v1::Deployment>(Kind::Deployment);
         is::<apps::v1::StatefulSet>(Kind::StatefulSet);
         is::<apps::v1::ReplicaSet>(Kind::ReplicaSet);
+        is::<apps::v1::DaemonSet>(Kind::DaemonSet);
         is::<batch::v1::Job>(Kind::Job);
         is::<autoscaling::v2::HorizontalPodAutoscaler>(Kind::HorizontalPodAutoscaler);
         is::<events::v1::Event>(Kind::Event);

@@ -10,6 +10,7 @@
 pub mod admission;
 pub mod annotations;
 pub mod autoscaler;
+mod behavior_text;
 pub mod bounds_annotation;
 pub mod condition;
 pub mod cron_hpa;
@@ -42,6 +43,7 @@ pub mod scaling_policy;
 pub mod scheduler_lease;
 mod selector;
 pub mod snapshot;
+mod target_metrics;
 pub mod watched;
 pub mod workload;
 pub mod written;

@@ -27,6 +27,8 @@ pub struct Meta {
     pub uid: Option<String>,
     /// The version of the object in the store.
     pub resource_version: Option<String>,
+    /// The number of changes that were made to the spec.
+    pub generation: Option<i64>,
     /// The annotations that rules read; all others are left out.
     #[serde(deserialize_with = "null_is_default")]
     pub annotations: Annotations,

@@ -144,7 +144,7 @@ mod tests {
             (PROFILE_THRESHOLD, "0"),
             (NO_HEADROOM, "Reject"),
             (RELAX_AFTER, "5"),
-            (SCALING, "direct"),
+            (SCALING, "on"),
         ]);
         assert_eq!(policy, NamespacePolicy::default());
         assert_eq!(

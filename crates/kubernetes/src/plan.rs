@@ -14,6 +14,7 @@ pub mod failed_writes;
 pub mod key_rotation;
 pub mod mirror;
 pub mod rotation;
+pub mod scale;
 pub mod scaling;
 pub mod uninstall;
 pub mod wake;

@@ -7,11 +7,14 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::annotations::{
-    InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, PREDICT_MEMORY, Reader, SCALE_DOWN,
-    SCALING, TARGET,
+    BEHAVIOR, InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, PREDICT_MEMORY, Reader,
+    SCALE_DOWN, SCALING, TARGET,
 };
+use super::autoscaler::Metrics;
+use super::behavior_text;
 use super::load_query::LoadQuery;
-use evenkeel_core::scaling::signal::{ResourceName, Signal};
+use super::target_metrics::{self, number};
+use evenkeel_core::scaling::hpa::Behavior;
 use evenkeel_core::scaling::{Mode, ScaleDown};
 
 /// The models that a target's load is predicted with.
@@ -63,68 +66,8 @@ impl FromStr for Predict {
     }
 }
 
-/// The share of its requests that a target is to use, for cpu, memory or both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TargetUtilisation {
-    cpu: Option<i32>,
-    memory: Option<i32>,
-}
-
-/// The target of an HPA without metrics as well.
-const DEFAULT_PERCENT: &str = "cpu=80%";
-
-impl Default for TargetUtilisation {
-    fn default() -> Self {
-        Self::parse(DEFAULT_PERCENT).expect("the default is accepted")
-    }
-}
-
-impl TargetUtilisation {
-    /// The accepted values, for messages.
-    const ACCEPTED: &str =
-        "whole percents of cpu, memory or both, such as cpu=80% or cpu=80%,memory=70%";
-
-    /// The share for a signal in percent; `None` where the target does not scale by it.
-    #[must_use]
-    pub fn of(&self, signal: &Signal) -> Option<i32> {
-        match signal {
-            Signal::Resource(ResourceName::Cpu) => self.cpu,
-            Signal::Resource(ResourceName::Memory) => self.memory,
-            _ => None,
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let (mut cpu, mut memory) = (None, None);
-        for part in text.split(',') {
-            let (name, share) = part.split_once('=')?;
-            let place = match name.trim() {
-                "cpu" => &mut cpu,
-                "memory" => &mut memory,
-                _ => return None,
-            };
-            if place.replace(percent(share.trim())?).is_some() {
-                return None;
-            }
-        }
-        Some(Self { cpu, memory })
-    }
-}
-
-/// A whole percent above 0; it may be above 100, since Pods may use more than they request.
-fn percent(text: &str) -> Option<i32> {
-    let digits = text.strip_suffix('%')?;
-    number(digits).filter(|&percent| percent > 0)
-}
-
-/// Digits alone: no sign, no space.
-fn number(digits: &str) -> Option<i32> {
-    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-    digits.parse().ok().filter(|_| plain)
-}
-
 /// The scaling annotations of one object; `None` where it does not say.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ScalingPolicy {
     /// The models that the load is predicted with.
     pub predict: Option<Predict>,
@@ -134,8 +77,10 @@ pub struct ScalingPolicy {
     pub min_replicas: Option<i32>,
     /// The most replicas of a workload without an autoscaler.
     pub max_replicas: Option<i32>,
-    /// The share of their requests that the Pods of a workload without an autoscaler are to use.
-    pub target: Option<TargetUtilisation>,
+    /// The metrics that a workload without an autoscaler is scaled by.
+    pub target: Option<Metrics>,
+    /// How fast a workload without an autoscaler may scale.
+    pub behavior: Option<Behavior>,
     /// The right of a forecast to take replicas away.
     pub scale_down: Option<ScaleDown>,
     /// A load that it also scales by.
@@ -154,7 +99,8 @@ impl ScalingPolicy {
             scaling: SCALING_MODE.read(annotations, &mut invalid),
             min_replicas: LEAST.read(annotations, &mut invalid),
             max_replicas: MOST.read(annotations, &mut invalid),
-            target: UTILISATION.read(annotations, &mut invalid),
+            target: METRICS.read(annotations, &mut invalid),
+            behavior: RULES.read(annotations, &mut invalid),
             scale_down: DOWN.read(annotations, &mut invalid),
             query: LoadQuery::read(annotations, &mut invalid),
             predict_memory: MEMORY.read(annotations, &mut invalid),
@@ -179,6 +125,7 @@ impl ScalingPolicy {
             min_replicas: self.min_replicas.or(second.min_replicas),
             max_replicas: self.max_replicas.or(second.max_replicas),
             target: self.target.or(second.target),
+            behavior: self.behavior.or(second.behavior),
             scale_down: self.scale_down.or(second.scale_down),
             query: self.query.or(second.query),
             predict_memory: self.predict_memory.or(second.predict_memory),
@@ -189,6 +136,20 @@ impl ScalingPolicy {
     #[must_use]
     pub const fn asks_for_scaling(&self) -> bool {
         self.predict.is_some() || self.scaling.is_some()
+    }
+
+    /// True where it does so in mode direct, which a namespace or the configuration may say.
+    #[must_use]
+    pub const fn has_bounds(&self) -> bool {
+        self.min_replicas.is_some() || self.max_replicas.is_some()
+    }
+
+    /// The metrics of a workload without an autoscaler.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        let default = || target_metrics::parse(target_metrics::DEFAULT);
+        let metrics = self.target.clone().or_else(default);
+        metrics.expect("the default is accepted")
     }
 }
 
@@ -212,10 +173,15 @@ const MOST: Reader<i32> = Reader {
     accepted: "a whole number from 1",
     parse: |text| number(text).filter(|&most| most > 0),
 };
-const UTILISATION: Reader<TargetUtilisation> = Reader {
+const METRICS: Reader<Metrics> = Reader {
     key: TARGET,
-    accepted: TargetUtilisation::ACCEPTED,
-    parse: TargetUtilisation::parse,
+    accepted: target_metrics::ACCEPTED,
+    parse: target_metrics::parse,
+};
+const RULES: Reader<Behavior> = Reader {
+    key: BEHAVIOR,
+    accepted: behavior_text::ACCEPTED,
+    parse: behavior_text::parse,
 };
 const DOWN: Reader<ScaleDown> = Reader {
     key: SCALE_DOWN,
@@ -232,6 +198,8 @@ const MEMORY: Reader<bool> = Reader {
 mod tests {
     use super::*;
     use crate::annotations::{QUERY, QUERY_TARGET};
+    use evenkeel_core::scaling::hpa::MetricSpec;
+    use evenkeel_core::scaling::signal::{Signal, Target};
 
     fn parse(annotations: &[(&str, &str)]) -> (ScalingPolicy, Vec<&'static str>) {
         let annotations = annotations
@@ -257,6 +225,7 @@ mod tests {
             (MIN_REPLICAS, "0"),
             (MAX_REPLICAS, "12"),
             (TARGET, "cpu=80%, memory=70%"),
+            (BEHAVIOR, "{}"),
             (SCALE_DOWN, "early"),
             (QUERY, "memory"),
             (QUERY_TARGET, "1"),
@@ -268,10 +237,8 @@ mod tests {
             scaling: Some(Mode::Floor),
             min_replicas: Some(0),
             max_replicas: Some(12),
-            target: Some(TargetUtilisation {
-                cpu: Some(80),
-                memory: Some(70),
-            }),
+            target: target_metrics::parse("cpu=80%,memory=70%"),
+            behavior: behavior_text::parse("{}"),
             scale_down: Some(ScaleDown::Early),
             query: Some(LoadQuery {
                 signal: Signal::MEMORY,
@@ -279,13 +246,13 @@ mod tests {
             }),
             predict_memory: Some(true),
         };
-        assert!(policy.asks_for_scaling());
+        assert!(policy.asks_for_scaling() && policy.has_bounds());
         assert_eq!((policy, invalid), (expected, vec![]));
     }
 
     #[test]
     fn words_and_numbers_are_taken_or_refused() {
-        let cases: [(&str, &[&str], &[&str]); 7] = [
+        let cases: [(&str, &[&str], &[&str]); 8] = [
             (
                 PREDICT,
                 &["auto", "ds-hpa", "off"],
@@ -293,8 +260,8 @@ mod tests {
             ),
             (
                 SCALING,
-                &["off", "recommend", "floor"],
-                &["", "direct", "Floor", "on", "floor "],
+                &["off", "recommend", "floor", "direct"],
+                &["", "Direct", "Floor", "on", "floor "],
             ),
             (
                 MIN_REPLICAS,
@@ -304,23 +271,13 @@ mod tests {
             (MAX_REPLICAS, &["1", "007"], &["0", "", "-0", "1e3"]),
             (
                 TARGET,
-                &["cpu=80%", "memory=120%", "memory=1%,cpu=1%", "cpu = 5%"],
-                &[
-                    "",
-                    "80%",
-                    "cpu",
-                    "cpu=",
-                    "cpu=80",
-                    "cpu=0%",
-                    "cpu=-1%",
-                    "cpu=0.8",
-                    "cpu=8.5%",
-                    "disk=5%",
-                    "cpu=1%,cpu=2%",
-                    "cpu=1%,",
-                    "cpu=80%;memory=7%",
-                    "cpu=%",
-                ],
+                &["cpu=80%", "memory=1Gi", "container/app/cpu=500m"],
+                &["", "cpu", "disk=5%"],
+            ),
+            (
+                BEHAVIOR,
+                &["{}", "{\"scaleUp\": {\"selectPolicy\": \"Disabled\"}}"],
+                &["", "{", "{\"scaleup\": {}}"],
             ),
             (SCALE_DOWN, &["reactive", "early"], &["", "late", "Early"]),
             (PREDICT_MEMORY, &["true", "false"], &["", "True", "1"]),
@@ -370,8 +327,7 @@ mod tests {
 
     #[test]
     fn the_default_target_is_that_of_an_hpa_without_metrics() {
-        let target = TargetUtilisation::default();
-        assert_eq!(target.of(&Signal::CPU), Some(80));
-        assert_eq!(target.of(&Signal::MEMORY), None);
+        let cpu = MetricSpec::new(Signal::CPU, Target::Utilization(80));
+        assert_eq!(ScalingPolicy::default().metrics(), Metrics(vec![cpu]));
     }
 }

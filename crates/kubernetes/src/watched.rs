@@ -124,6 +124,16 @@ watched!(
 );
 resource!(WatchedStatefulSet as apps::v1::StatefulSet);
 watched!(
+    /// A ReplicaSet in a watch.
+    WatchedReplicaSet, workload: Workload, read by replica_set
+);
+resource!(WatchedReplicaSet as apps::v1::ReplicaSet);
+watched!(
+    /// A DaemonSet in a watch.
+    WatchedDaemonSet, workload: Workload, read by daemon_set
+);
+resource!(WatchedDaemonSet as apps::v1::DaemonSet);
+watched!(
     /// A CronHPA in a watch.
     WatchedCronHpa, cron_hpa: CronHpa, read by CronHpa::deserialize
 );
@@ -154,6 +164,14 @@ fn deployment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workload, D:
 
 fn stateful_set<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workload, D::Error> {
     Workload::deserialize(Kind::StatefulSet, deserializer)
+}
+
+fn replica_set<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workload, D::Error> {
+    Workload::deserialize(Kind::ReplicaSet, deserializer)
+}
+
+fn daemon_set<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workload, D::Error> {
+    Workload::deserialize(Kind::DaemonSet, deserializer)
 }
 
 #[cfg(test)]

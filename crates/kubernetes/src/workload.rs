@@ -1,4 +1,4 @@
-//! Deployments and StatefulSets, with the fields that scaling reads.
+//! Deployments, StatefulSets and others like them, with the fields that scaling reads.
 
 use evenkeel_label_selector::{LabelSelector, Selector};
 use serde::{Deserialize, Deserializer};
@@ -8,7 +8,7 @@ use super::kinds::Kind;
 use super::meta::Meta;
 use super::selector::WrittenSelector;
 
-/// A Deployment or a StatefulSet.
+/// A workload that is watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
     pub metadata: Meta,

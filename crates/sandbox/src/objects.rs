@@ -74,11 +74,13 @@ pub fn deployment(workload: &Workload) -> Deployment {
         namespace,
         replicas,
         demand,
+        annotations,
         ..
     } = workload;
     let labels = json!({APP: name});
     typed(json!({
-        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "metadata": {"name": name, "namespace": namespace, "labels": labels,
+            "annotations": annotations},
         "spec": {
             "replicas": replicas,
             "selector": {"matchLabels": labels},

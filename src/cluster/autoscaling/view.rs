@@ -137,7 +137,8 @@ impl Store {
         }
         let namespace = namespace.as_deref().unwrap_or_default();
         let (policy, _) = ScalingPolicy::parse(annotations);
-        let asks = policy.asks_for_scaling() && self.has_opted_in(namespace);
+        let may_ask = policy.asks_for_scaling() || policy.has_bounds();
+        let asks = may_ask && self.has_opted_in(namespace);
         let name = name.as_deref().unwrap_or_default();
         (asks || is_marked(&workload.metadata)).then(|| Observed {
             workload: Some(Arc::clone(workload)),

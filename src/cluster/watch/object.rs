@@ -11,12 +11,13 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::cluster::autoscaling::{self, ScalingObject};
+use crate::cluster::owners::Owner;
 use crate::cluster::state::ClusterState;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::lease::Record;
 use evenkeel_kubernetes::watched::{
-    WatchedAutoscaler, WatchedCronHpa, WatchedDeployment, WatchedNamespace, WatchedNode,
-    WatchedPod, WatchedScaledObject, WatchedStatefulSet,
+    WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment, WatchedNamespace,
+    WatchedNode, WatchedPod, WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
 };
 
 /// An object that the state takes.
@@ -106,6 +107,47 @@ impl WatchedObject for Lease {
     }
 }
 
+/// A ReplicaSet is a link between its Pods and their workload, known by its UID; one that stands for
+/// itself may be scaled as well. Of its Deployment's annotations it carries copies, which say nothing.
+impl WatchedObject for WatchedReplicaSet {
+    fn apply(&self, state: &ClusterState) {
+        let metadata = &self.workload.metadata;
+        let owner = metadata.controller().map(|owner| Owner {
+            kind: owner.kind.clone(),
+            name: owner.name.clone(),
+        });
+        let stands_alone = owner.is_none() && !metadata.annotations.is_empty();
+        let uid = metadata.uid.as_deref().unwrap_or_default();
+        state.apply_owner(Kind::ReplicaSet, uid, owner);
+        if stands_alone {
+            let workload = Arc::new(self.workload.clone());
+            state.apply_scaling_object(ScalingObject::Workload(workload));
+        } else {
+            let (namespace, name) = (metadata.namespace.as_deref(), metadata.name.as_deref());
+            let key = autoscaling::key(namespace, name);
+            state.remove_scaling_object(Kind::ReplicaSet, &key);
+        }
+    }
+
+    fn key(metadata: &ObjectMeta) -> String {
+        let key = autoscaling::key(metadata.namespace.as_deref(), metadata.name.as_deref());
+        format!("{}/{key}", metadata.uid.as_deref().unwrap_or_default())
+    }
+
+    fn remove(state: &ClusterState, key: &str) {
+        let (uid, key) = key.split_once('/').unwrap_or((key, ""));
+        state.remove_owner(Kind::ReplicaSet, uid);
+        state.remove_scaling_object(Kind::ReplicaSet, key);
+    }
+
+    fn retain(state: &ClusterState, keep: &HashSet<String>) {
+        let parts = keep.iter().filter_map(|key| key.split_once('/'));
+        let (uids, keys): (HashSet<&str>, HashSet<&str>) = parts.unzip();
+        state.retain_owners(Kind::ReplicaSet, |uid| uids.contains(uid));
+        state.retain_scaling_object(Kind::ReplicaSet, |key| keys.contains(key));
+    }
+}
+
 macro_rules! scaled {
     ($watched:ty, $kind:expr, $variant:path, $field:ident) => {
         impl WatchedObject for $watched {
@@ -153,8 +195,75 @@ scaled!(
     workload
 );
 scaled!(
+    WatchedDaemonSet,
+    Kind::DaemonSet,
+    ScalingObject::Workload,
+    workload
+);
+scaled!(
     WatchedScaledObject,
     Kind::ScaledObject,
     ScalingObject::ScaledObject,
     scaled_object
 );
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_core::placement::node_table;
+    use evenkeel_core::units::Resources;
+    use jiff::Timestamp;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::cluster::Settings;
+
+    fn state() -> ClusterState {
+        let state = ClusterState::new(Settings {
+            table: node_table::Settings::default(),
+            default_capacity: Resources::default(),
+            caps_as_demand: false,
+            expects_metrics: false,
+        });
+        let namespace = json!({"metadata": {"name": "shop",
+            "annotations": {"evenkeel.dev/enabled": "true"}}});
+        let namespace = serde_json::from_value(namespace).unwrap();
+        state.apply_namespace(&namespace, Timestamp::UNIX_EPOCH);
+        state
+    }
+
+    fn replica_set(name: &str, owner: &Value) -> WatchedReplicaSet {
+        serde_json::from_value(json!({
+            "metadata": {"name": name, "namespace": "shop", "uid": format!("uid-{name}"),
+                "annotations": {"evenkeel.dev/scaling": "direct"}, "ownerReferences": owner},
+            "spec": {"replicas": 3}}))
+        .unwrap()
+    }
+
+    fn targets(state: &ClusterState) -> Vec<String> {
+        let view = state.scaling_view();
+        view.targets
+            .iter()
+            .map(|one| one.target.to_string())
+            .collect()
+    }
+
+    #[test]
+    fn a_replica_set_is_scaled_where_it_stands_alone() {
+        let state = state();
+        let deployment = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web",
+            "uid": "d", "controller": true}]);
+        let alone = replica_set("cache", &json!([]));
+        alone.apply(&state);
+        replica_set("web-7c5ddb8f4", &deployment).apply(&state);
+        assert_eq!(targets(&state), ["ReplicaSet cache"]);
+        // Adopted, and orphaned again.
+        replica_set("cache", &deployment).apply(&state);
+        assert_eq!(targets(&state), [""; 0]);
+        alone.apply(&state);
+        let key = WatchedReplicaSet::key(&alone.metadata);
+        WatchedReplicaSet::retain(&state, &HashSet::from([key.clone()]));
+        assert_eq!(targets(&state), ["ReplicaSet cache"]);
+        WatchedReplicaSet::remove(&state, &key);
+        assert_eq!(targets(&state), [""; 0]);
+    }
+}

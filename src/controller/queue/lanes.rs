@@ -27,7 +27,10 @@ impl Lane {
     pub(super) const fn of(purpose: Purpose) -> Self {
         match purpose {
             Purpose::WakePods => Self::Wakes,
-            Purpose::MirrorNamespace | Purpose::ScalingBounds | Purpose::Restore => Self::Acts,
+            Purpose::MirrorNamespace
+            | Purpose::ScalingBounds
+            | Purpose::ScalingReplicas
+            | Purpose::Restore => Self::Acts,
             Purpose::ScalingStatus => Self::Tells,
             Purpose::AnnotationWarning | Purpose::ScalingEvent | Purpose::Configuration => {
                 Self::Events

@@ -8,9 +8,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::metrics::Round;
 use evenkeel_core::placement::usage::{Span, UsageSample};
+use evenkeel_core::scaling::hpa::Readings;
 use evenkeel_core::scaling::observation::{Samples as SignalSamples, SourceReading};
-use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_core::scaling::sample::Measurement;
+use evenkeel_core::scaling::pod::{PodFacts, Requests};
+use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics};
 use evenkeel_core::scaling::signal::{ResourceName, Signal};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
@@ -88,6 +89,40 @@ impl Sample {
         })
     }
 
+    /// The measurements of the Pods of a target as the HPA's algorithm reads them. One that is older
+    /// than `max_age` at `now` tells nothing of now; where all are, it is as an API that does not answer.
+    pub(super) fn readings(
+        &self,
+        namespace: &str,
+        pods: &[Arc<PodFacts>],
+        now: Timestamp,
+        max_age: SignedDuration,
+    ) -> Readings {
+        let is_fresh = |one: &Measurement| {
+            let age = now.duration_since(one.timestamp);
+            age <= max_age && -age <= max_age
+        };
+        let mut is_stale = false;
+        let metrics = pods.iter().filter_map(|pod| {
+            let measured = REACTED_TO.iter().filter_map(|(resource, name)| {
+                let measured = self.measurement(namespace, &pod.name, *resource)?;
+                is_stale |= !is_fresh(&measured);
+                is_fresh(&measured).then(|| (name.clone(), measured))
+            });
+            pod_metrics(&pod.name, measured)
+        });
+        let metrics: Vec<_> = metrics.collect();
+        let resource = if metrics.is_empty() && is_stale {
+            Err("the newest measurement is too old".to_owned())
+        } else {
+            Ok(metrics)
+        };
+        Readings {
+            resource,
+            ..Readings::default()
+        }
+    }
+
     fn measurement(&self, namespace: &str, pod: &str, resource: Resource) -> Option<Measurement> {
         let amount = self.usage.of_pod(namespace, pod, resource)?;
         let general = self.newest[resource];
@@ -106,6 +141,40 @@ impl Sample {
 
 /// The name of the source of rounds, which `metrics.source` of the configuration chooses.
 const SOURCE: &str = "metrics";
+
+/// The resources that targets without an HPA are scaled by.
+const REACTED_TO: [(Resource, ResourceName); 2] = [
+    (Resource::Cpu, ResourceName::Cpu),
+    (Resource::Memory, ResourceName::Memory),
+];
+
+/// What is measured of a Pod, as a metrics API returns it. Cpu comes first: only of its window it
+/// matters how long before it the Pod was ready.
+fn pod_metrics(
+    pod: &str,
+    mut measured: impl Iterator<Item = (ResourceName, Measurement)>,
+) -> Option<PodMetrics> {
+    let (name, first) = measured.next()?;
+    let rest = measured.map(|(name, one)| (name, one.value));
+    let usage: Requests = std::iter::once((name, first.value)).chain(rest).collect();
+    Some(PodMetrics {
+        pod: pod.to_owned(),
+        timestamp: first.timestamp,
+        window: first.window,
+        containers: vec![ContainerMetrics {
+            name: String::new(),
+            usage,
+        }],
+    })
+}
+
+/// The readings where there is no round of measurements.
+pub(super) fn unmeasured() -> Readings {
+    Readings {
+        resource: Err("there is no measurement".to_owned()),
+        ..Readings::default()
+    }
+}
 
 /// The measured resource of a signal; `None` for signals of a kind that is not measured.
 pub(super) fn resource_of(signal: &Signal) -> Option<Resource> {

@@ -129,6 +129,13 @@ impl Running {
     /// One look of the HPA and what follows from it; `None` while the API server is away.
     async fn sync(&mut self, prometheus: &Handle) -> Option<Moment> {
         let hpa = self.say("GET", HPA, &Value::Null).await?;
+        if hpa["kind"] == "Status" {
+            // No HPA: the count is somebody else's.
+            let deployment = self.say("GET", DEPLOYMENT, &Value::Null).await?;
+            self.follow(number(&deployment, "/spec/replicas")?).await?;
+            prometheus.set_pods(&self.pods);
+            return None;
+        }
         let before = i64::try_from(self.pods.len()).expect("few Pods");
         let plain = rule(prometheus.load(self.clock.now()), before);
         let (min, max) = (least(&hpa), number(&hpa, "/spec/maxReplicas")?);
@@ -150,6 +157,11 @@ impl Running {
     async fn scale(&mut self, wanted: i64) -> Option<()> {
         let replicas = json!({"spec": {"replicas": wanted}});
         self.say("PATCH", DEPLOYMENT, &replicas).await?;
+        self.follow(wanted).await
+    }
+
+    /// As many Pods as are wanted.
+    async fn follow(&mut self, wanted: i64) -> Option<()> {
         let wanted = usize::try_from(wanted).expect("not negative");
         while self.pods.len() < wanted {
             self.start().await?;

@@ -369,3 +369,51 @@ async fn keda(world: &World<'_>) -> Value {
     create(world.client, SCALED_OBJECTS, &object).await;
     get(world.client, &format!("{SCALED_OBJECTS}/web")).await
 }
+
+/// A server-side apply of the HPA by its user.
+async fn apply(world: &World<'_>, annotations: Value, least: Option<i64>, force: bool) -> u16 {
+    let path = format!("{HPA}?fieldManager=kubectl&force={force}");
+    let mut wanted = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web", "annotations": annotations}, "spec": {"maxReplicas": MAX,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}});
+    if let Some(least) = least {
+        wanted["spec"]["minReplicas"] = json!(least);
+    }
+    let (status, answer) = patch(world.client, &path, "apply", &wanted).await;
+    if status == 409 {
+        assert!(answer.to_string().contains("evenkeel"), "{answer}");
+    }
+    status
+}
+
+#[test]
+fn a_server_side_apply_under_a_floor_conflicts_unless_the_least_stands_in_the_annotation() {
+    with_world(async |world| {
+        const LEAST: &str = "evenkeel.dev/min-replicas";
+        let _controllers = world.controllers().await;
+        let floor = || json!({MODE: "floor"});
+        assert_eq!(apply(world, floor(), Some(MIN), true).await, 200);
+        let _service = world.serve(&[]).await;
+        raised(world).await;
+        assert_eq!(apply(world, floor(), Some(MIN), false).await, 409);
+        raised(world).await;
+        // As the README says: the field is left out, and the least stands in the annotation.
+        let mut annotations = floor();
+        annotations[LEAST] = json!((MIN + 1).to_string());
+        assert_eq!(apply(world, annotations.clone(), None, false).await, 200);
+        raised(world).await;
+        assert_eq!(apply(world, annotations.clone(), None, false).await, 200);
+        let low = |_| 0.8;
+        world.prometheus.handle.set_load(low);
+        world
+            .until_autoscaler("the floor goes, to the least of the annotation", |hpa| {
+                least(hpa) == MIN + 1 && annotation(hpa, BOUNDS).is_none()
+            })
+            .await;
+        annotations[LEAST] = json!((MIN + 2).to_string());
+        assert_eq!(apply(world, annotations, None, false).await, 200);
+        world
+            .until_autoscaler("a changed annotation counts", |hpa| least(hpa) == MIN + 2)
+            .await;
+    });
+}

@@ -4,15 +4,13 @@
 //! The record lives on the object, so that whoever writes next knows what to put back. Bounds that
 //! differ from those written last are somebody's edit and become the user's values, so that the
 //! user's edits win. An edit that only undoes the last write is another writer's; twice within 5
-//! minutes and the field is left to that writer (a contest).
+//! minutes and the field is left to that writer for a while (a [`Contest`]).
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::bounds::{Bounds, BoundsError, ObjectBounds};
+use super::contest::{Contest, Rest};
 use super::contribution::{Contribution, Contributions, Contributor, merge};
-
-/// Two undone writes within this time are a contest.
-const CONTEST: SignedDuration = SignedDuration::from_mins(5);
 
 /// The record of one object's bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,8 +21,8 @@ pub struct BoundsRecord {
     pub written: ObjectBounds,
     /// The contributions to the bounds.
     pub contributions: Contributions,
-    /// When another writer last undid what was written.
-    pub undone: Option<Timestamp>,
+    /// The contests about what was written.
+    pub contest: Contest,
     /// True while the field is left to another writer; contributions then have no effect.
     pub contested: bool,
 }
@@ -50,7 +48,7 @@ impl BoundsRecord {
             user,
             written: user,
             contributions: Contributions::default(),
-            undone: None,
+            contest: Contest::default(),
             contested: false,
         }
     }
@@ -87,11 +85,16 @@ impl BoundsRecord {
             user,
             written,
             contributions,
-            undone,
+            contest,
             contested,
         } = self;
-        (user, written, undone, contested)
-            == (&other.user, &other.written, &other.undone, &other.contested)
+        (user, written, contest, contested)
+            == (
+                &other.user,
+                &other.written,
+                &other.contest,
+                &other.contested,
+            )
             && contributions.ask_as(&other.contributions)
     }
 
@@ -101,18 +104,23 @@ impl BoundsRecord {
         let before = std::mem::replace(&mut self.written, found);
         self.take_edits(before);
         if found == before {
+            // A record of a version that knew no end begins its rest now.
+            let rest = &mut self.contest.rest;
+            *rest = rest.or(self.contested.then(|| Rest::first(now)));
+            self.contested &= self.contest.until(now).is_some();
             return BoundsChange::None;
         }
         if !undone {
             self.end_contest();
             return BoundsChange::Edited;
         }
-        let before = self.undone.replace(now);
-        if before.is_some_and(|before| now.duration_since(before) <= CONTEST) {
-            self.contested = true;
-            return BoundsChange::Contested;
+        self.contest.undo(now);
+        self.contested = self.contest.until(now).is_some();
+        if self.contested {
+            BoundsChange::Contested
+        } else {
+            BoundsChange::Undone
         }
-        BoundsChange::Undone
     }
 
     /// Takes a contribution, see [`Contributions::contribute`].
@@ -172,8 +180,8 @@ impl BoundsRecord {
         }
     }
 
-    const fn end_contest(&mut self) {
-        (self.undone, self.contested) = (None, false);
+    fn end_contest(&mut self) {
+        (self.contest, self.contested) = (Contest::default(), false);
     }
 }
 
@@ -263,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_who_undoes_twice_is_left_the_field_until_the_user_edits() {
+    fn a_writer_who_undoes_twice_is_left_the_field_for_a_while_or_until_the_user_edits() {
         let user = bounds(2, 10);
         let mut record = floored(user, 6);
         assert_eq!(record.observe(user, at(10)), BoundsChange::Undone);
@@ -277,6 +285,18 @@ mod tests {
         assert_eq!(record.observe(user, at(400)), BoundsChange::Contested);
         assert_eq!(record.settle(at(400)), user);
         assert!(record.contested && record.is_needed());
+        let mut left = record.clone();
+        assert_eq!(left.observe(user, at(999)), BoundsChange::None);
+        assert_eq!(left.settle(at(999)), user);
+        assert_eq!(left.observe(user, at(1000)), BoundsChange::None);
+        left.contribute(Contribution::of_prediction(6, at(2000)), at(1000));
+        assert_eq!(left.settle(at(1000)), bounds(6, 10), "it ends by itself");
+        assert_eq!(left.observe(user, at(1030)), BoundsChange::Contested);
+        assert_eq!(
+            left.contest.until(at(1030)),
+            Some(at(1030 + 1200)),
+            "he goes on, and is left it for twice as long"
+        );
         assert_eq!(record.observe(bounds(3, 10), at(410)), BoundsChange::Edited);
         assert!(!record.contested);
         assert_eq!(record.settle(at(410)), bounds(6, 10));

@@ -8,10 +8,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::decision::{Decision, Floor};
-use super::ds_hpa::{self, ActiveForecast, Proposal};
+use super::decision::Decision;
+use super::ds_hpa::{self, Proposal};
 use super::grounds::Grounds;
-use super::hpa::{Behavior, Memory, ScaleEvents};
+use super::hpa::{Behavior, Memory, scale_down_limit};
 use super::hpa_aware;
 use super::input::DecisionInput;
 use super::limit::{LimitedBy, scale_up_limit};
@@ -21,74 +21,39 @@ use super::reason::{self, Change, Reason};
 use super::signal::Signal;
 
 mod floor;
+mod state;
+
+pub use state::{Asked, CountChange, CountSeen, ScaleOut, State};
 
 /// The pause from a scale-out ahead of the load to the next one, without `behavior` (`CLBP` 3.4).
 const AFTER_OUT: SignedDuration = SignedDuration::from_mins(3);
 /// The pause from a scale-in ahead of the load to the next one, unless `behavior` has a window.
 const AFTER_IN: SignedDuration = SignedDuration::from_mins(5);
 
-/// A scale-out that prediction asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ScaleOut {
-    /// The time of the decision.
-    pub at: Timestamp,
-    /// The replicas that were asked for.
-    pub replicas: i32,
-}
-
-/// The memory that one tick hands on to the next.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct State {
-    /// The forecast that stands.
-    pub active_forecast: Option<ActiveForecast>,
-    /// The floor that was decided here last.
-    pub floor: Option<Floor>,
-    /// The proposals for it and its changes, from which it follows how it may go down.
-    pub way_down: Memory,
-    /// A floor of another decider, found in force as after a restart: it stands until a model here
-    /// has been judged, or until it lapses.
-    pub adopted: Option<Floor>,
-    /// The changes of the count, as observed.
-    pub events: ScaleEvents,
-    /// The count at the last tick.
-    pub current: Option<i32>,
-    /// The last scale-out beyond the replicas that there were.
-    pub last_out: Option<ScaleOut>,
-    /// The time at which prediction last took replicas away.
-    pub last_in: Option<Timestamp>,
-}
-
-impl State {
-    /// The floor in force: the one that was decided here, or a higher one that was taken over.
-    #[must_use]
-    pub fn floor_in_force(&self) -> Option<Floor> {
-        let all = self.floor.into_iter().chain(self.adopted);
-        all.reduce(Floor::higher)
-    }
-}
-
 /// The decision of one tick, and the state for the next.
 #[must_use]
 pub fn decide(policy: &Policy, mut state: State, input: &DecisionInput<'_>) -> (Decision, State) {
     let DecisionInput { now, current, .. } = *input;
-    if let Some(previous) = state.current.replace(current).filter(|&was| was != current) {
-        let behavior = policy.behavior.as_ref();
-        state.events.record(behavior, previous, current, now);
-    }
-    let idle = policy.mode == Mode::Off || current <= 0;
+    let seen = CountSeen {
+        current,
+        told: None,
+        generation: None,
+    };
+    state.observe(policy, seen, now);
+    let idle = policy.mode == Mode::Off || (current <= 0 && !input.is_asleep);
     if idle || policy.mode != Mode::Floor || input.strategy == Strategy::Off {
         (state.floor, state.way_down) = (None, Memory::default());
     }
     if idle {
         (state.active_forecast, state.adopted) = (None, None);
-        let reason = reason::idle(policy.mode);
-        let unchanged = Decision {
-            replicas: current,
-            reason,
-            limited_by: None,
-            grounds: Grounds::Nothing,
-        };
+        let unchanged = left(current, reason::idle(policy.mode), None);
         return (unchanged, state);
+    }
+    let contested = state.contest.until(now);
+    if let Some(until) = contested.filter(|_| policy.mode == Mode::Direct) {
+        let limit = LimitedBy::Contested { until };
+        let reason = format!("replicas stay {current}, limited by {limit}");
+        return (left(current, reason, Some(limit)), state);
     }
     let mut tick = Tick {
         policy,
@@ -99,7 +64,20 @@ pub fn decide(policy: &Policy, mut state: State, input: &DecisionInput<'_>) -> (
         Mode::Floor => tick.floor(),
         Mode::Off | Mode::Recommend | Mode::Direct => tick.replicas(),
     };
+    if policy.mode == Mode::Direct {
+        state.ask(decision.replicas, current, now);
+    }
     (decision, state)
+}
+
+/// The decision that leaves the count as it is.
+const fn left(current: i32, reason: String, limited_by: Option<LimitedBy>) -> Decision {
+    Decision {
+        replicas: current,
+        reason,
+        limited_by,
+        grounds: Grounds::Nothing,
+    }
 }
 
 struct Tick<'a> {
@@ -209,6 +187,7 @@ impl Tick<'_> {
         let DecisionInput { now, current, .. } = *self.input;
         let needed = ds_hpa::early(self.policy, self.input)?;
         let asked = proposal.map_or(needed, |proposal| proposal.replicas.max(needed));
+        let asked = asked.max(self.least());
         if asked > current || asked >= wanted || self.input.reactive.is_none() {
             return None;
         }
@@ -225,6 +204,17 @@ impl Tick<'_> {
             self.state.last_in = Some(now);
         }
         Some((asked, None))
+    }
+
+    /// The fewest replicas that the scaleDown policies allow to follow; ahead of the load they hold as
+    /// well, and only the window does not.
+    fn least(&self) -> i32 {
+        let DecisionInput { now, current, .. } = *self.input;
+        let rules = self.policy.behavior.as_ref();
+        rules.map_or(0, |rules| {
+            let events = &self.state.events;
+            scale_down_limit(&rules.scale_down, current, events, now).min(current)
+        })
     }
 
     fn bounded(&self, wanted: i32, by: Option<LimitedBy>) -> (i32, Option<LimitedBy>) {

@@ -18,6 +18,14 @@ pub struct Decision {
     pub grounds: Grounds,
 }
 
+impl Decision {
+    /// True where the replicas are left to another writer.
+    #[must_use]
+    pub const fn is_contested(&self) -> bool {
+        matches!(self.limited_by, Some(LimitedBy::Contested { .. }))
+    }
+}
+
 /// A raised `minReplicas`, for a limited time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Floor {

@@ -39,7 +39,7 @@ impl DynamicThreshold {
     /// is no change of the load.
     #[must_use]
     pub fn of(recent: &[f64], current: i32, capacity: PodCapacity) -> Option<Self> {
-        let &newest = recent.last()?;
+        let newest = *recent.last().filter(|_| current > 0)?;
         let whole = f64::from(current) * capacity.request();
         let mean = recent.iter().sum::<f64>() / count_as_f64(recent.len()) / whole;
         let before = recent.len().checked_sub(2).map(|index| recent[index]);

@@ -21,6 +21,10 @@ pub struct DecisionInput<'a> {
     /// The replicas that the load as it is now asks for, all rules of the HPA applied; `None` where
     /// its metrics are missing.
     pub reactive: Option<i32>,
+    /// Why, in the words of who reacts; empty where nothing is to be said.
+    pub reaction: &'a str,
+    /// True for a target without replicas that was put to sleep here, and wakes by what it scales by.
+    pub is_asleep: bool,
     /// The load of each signal that the target scales by.
     pub loads: &'a [SignalLoad<'a>],
 }

@@ -47,6 +47,11 @@ pub enum LimitedBy {
     ScaleDownWindow { seconds: i64 },
     /// The policies of the HPA's `behavior.scaleDown`.
     ScaleDownPolicies,
+    /// Another writer sets the replicas again and again, and is left the field.
+    Contested {
+        /// The end of the rest.
+        until: Timestamp,
+    },
     /// No fresh measurement of the load.
     MissingData,
     /// The load is estimated, since Pods that carry it are not measured for it yet.
@@ -66,6 +71,7 @@ impl LimitedBy {
             Self::CoolDown { .. } => "CoolDown",
             Self::ScaleDownWindow { .. } => "ScaleDownWindow",
             Self::ScaleDownPolicies => "ScaleDownPolicies",
+            Self::Contested { .. } => "Contested",
             Self::MissingData => "MissingData",
             Self::EstimatedLoad => "EstimatedLoad",
         }
@@ -85,6 +91,12 @@ impl fmt::Display for LimitedBy {
                 write!(f, "the scaleDown window of {seconds} s")
             }
             Self::ScaleDownPolicies => f.write_str("the scaleDown policies"),
+            Self::Contested { until } => {
+                write!(
+                    f,
+                    "another writer of the replicas, who is left the field until {until:.0}"
+                )
+            }
             Self::MissingData => f.write_str("missing data"),
             Self::EstimatedLoad => f.write_str("a load that is only estimated"),
         }

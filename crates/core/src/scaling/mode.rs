@@ -12,7 +12,7 @@ pub enum Mode {
     Recommend,
     /// It raises the HPA's `minReplicas`, and the cluster's own HPA scales.
     Floor,
-    /// It sets the replicas.
+    /// It sets the replicas of a workload that no HPA scales.
     Direct,
 }
 
@@ -38,10 +38,10 @@ pub struct UnknownMode {
 
 impl Mode {
     /// The modes that a user may choose.
-    pub const CHOICES: [Self; 3] = [Self::Off, Self::Recommend, Self::Floor];
+    pub const CHOICES: [Self; 4] = [Self::Off, Self::Recommend, Self::Floor, Self::Direct];
 
     /// The accepted words, for messages.
-    pub const ACCEPTED: &str = "off, recommend or floor";
+    pub const ACCEPTED: &str = "off, recommend, floor or direct";
 
     /// The word in annotations and configuration.
     #[must_use]
@@ -108,9 +108,9 @@ mod tests {
         for choice in ScaleDown::ALL {
             assert_eq!(choice.as_str().parse(), Ok(choice));
         }
-        for other in ["Floor", "direct"] {
+        for other in ["Floor", "on"] {
             let told = other.parse::<Mode>().unwrap_err().to_string();
-            let expected = format!("{other:?} is not accepted: off, recommend or floor");
+            let expected = format!("{other:?} is not accepted: off, recommend, floor or direct");
             assert_eq!(told, expected);
         }
         let told = "".parse::<ScaleDown>().unwrap_err().to_string();

@@ -97,7 +97,15 @@ impl Reason<'_> {
 
     /// The reason why prediction asks for nothing.
     fn nothing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let DecisionInput { now, loads, .. } = *self.input;
+        let DecisionInput {
+            now,
+            loads,
+            reaction,
+            ..
+        } = *self.input;
+        if !reaction.is_empty() {
+            return f.write_str(reaction);
+        }
         let fresh = |load: &SignalLoad<'_>| load.fresh(now, self.policy.max_age).is_some();
         let estimates = loads.iter().filter_map(|load| {
             let estimated = load.is_estimated(now, self.policy.max_age);

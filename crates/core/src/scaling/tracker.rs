@@ -5,19 +5,23 @@
 //! its measurement came. Two replicas that are fed the same measurements decide the same; one that
 //! starts later takes over the floor that is in force until one of its models has been judged.
 
+mod reacting;
 mod tick;
 mod tracked_load;
 
-pub use tick::{LoadReport, ModelReport, Reaction, ScaledSignal, TickInput, TickReport};
+pub use tick::{
+    HpaReport, LoadReport, ModelReport, Reaction, Reconciled, ScaledSignal, TickInput, TickReport,
+};
 
 use jiff::{SignedDuration, Timestamp};
 
+use self::reacting::{Reacting, react};
 use self::tracked_load::{CurrentLoad, Standing, TrackedLoad};
 use super::contribution::Contribution;
 use super::decide::{State, decide};
 use super::decision::Floor;
 use super::horizon::{self, Horizon, Lag};
-use super::input::{DecisionInput, SignalLoad};
+use super::input::DecisionInput;
 use super::mode::Mode;
 use super::observation::LoadSample;
 use super::policy::{Policy, Strategy};
@@ -41,6 +45,8 @@ pub struct Tracker {
     loads: Vec<TrackedLoad>,
     state: State,
     begun: bool,
+    /// Where the HPA's algorithm is run here.
+    reacting: Option<Box<Reacting>>,
 }
 
 /// One target at a tick that many targets have together.
@@ -141,6 +147,7 @@ impl Tracker {
         forecasts: &mut impl Iterator<Item = Result<Forecast, NotEnoughHistory>>,
     ) -> TickReport {
         let now = input.now;
+        let reacted = react(&mut self.reacting, &mut self.state, policy, input);
         let horizon = self.horizon(policy, input);
         let loads = self.loads.iter_mut();
         let selected: Vec<_> = loads.map(|load| load.select(forecasts, now)).collect();
@@ -157,11 +164,15 @@ impl Tracker {
             current: input.current,
             strategy: strategy(input.models, &current),
             ahead: horizon.ahead(),
-            reactive: reactive(policy, input, &loads),
+            reactive: reacted.replicas,
+            reaction: &reacted.reason,
+            is_asleep: reacted.is_asleep,
             loads: &loads,
         };
         let (decision, state) = decide(policy, std::mem::take(&mut self.state), &decision_input);
         self.state = state;
+        let reacting = self.reacting.as_mut();
+        let hpa = reacting.and_then(|one| one.decided(&self.state, policy, reacted, &decision));
         let standings = loads.iter().map(|load| Standing::of(load, policy, now));
         let standings: Vec<_> = standings.collect();
         let at = now.checked_add(horizon.ahead()).unwrap_or(Timestamp::MAX);
@@ -173,6 +184,7 @@ impl Tracker {
                 .collect(),
             horizon,
             contribution: self.contribution(policy, now),
+            hpa,
         }
     }
 
@@ -311,26 +323,6 @@ fn strategy(models: Option<ModelSet>, loads: &[CurrentLoad]) -> Strategy {
         Some(ModelSet::Auto) if loads.iter().any(s_hpa) => Strategy::DsHpa,
         Some(_) => Strategy::Forecast,
     }
-}
-
-/// The count that the load as it is now asks for. Where only the HPA's rule reacts, a load that is
-/// not known may not take replicas away, and without any known load there is no count.
-fn reactive(policy: &Policy, input: &TickInput<'_>, loads: &[SignalLoad<'_>]) -> Option<i32> {
-    if let Reaction::Autoscaler(desired) = input.reaction {
-        return desired;
-    }
-    let fresh = |load: &SignalLoad<'_>| load.fresh(input.now, policy.max_age);
-    let count = |load: &SignalLoad<'_>| {
-        let capacity = load.capacity;
-        Some(capacity.reactive(input.current, fresh(load)?, policy.tolerances))
-    };
-    let asked = loads.iter().filter_map(count).max()?;
-    let blind = loads.iter().any(|load| fresh(load).is_none());
-    Some(if blind {
-        asked.max(input.current)
-    } else {
-        asked
-    })
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ fn capacity() -> PodCapacity {
     PodCapacity::new(40.0, Ratio::new(0.6).expect("finite")).expect("above 0")
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 struct Outcome {
     /// The count at each tick.
     replicas: Vec<i32>,
@@ -130,13 +130,7 @@ fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
     let (history, shared) = (History::default(), Shared::default());
     let mut scores = Scorecard::new(horizon);
     let (mut state, mut recent, mut current) = (State::default(), Vec::new(), 1);
-    let mut outcome = Outcome {
-        replicas: Vec::new(),
-        under_provisioned: 0,
-        worst: 0.0,
-        by_forecast: 0,
-        by_threshold: 0,
-    };
+    let mut outcome = Outcome::default();
     for tick in 1..=20 * ticks_per_hour {
         let now = time(tick);
         let load = requests(2.0 + f64::from(tick) / f64::from(ticks_per_hour));
@@ -163,6 +157,8 @@ fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
             strategy,
             ahead: SignedDuration::from_secs(75),
             reactive: Some(hpa.wants(current, load, &policy, now)),
+            reaction: "",
+            is_asleep: false,
             loads: &loads,
         };
         let (decision, next) = decide(&policy, state, &input);

@@ -20,11 +20,13 @@ use crate::managed_fields::hold_record;
 use evenkeel_core::scaling::ObjectBounds;
 
 /// The kinds of object that Evenkeel writes on.
-pub const WRITTEN: [Kind; 6] = [
+pub const WRITTEN: [Kind; 8] = [
     Kind::HorizontalPodAutoscaler,
     Kind::ScaledObject,
     Kind::Deployment,
     Kind::StatefulSet,
+    Kind::ReplicaSet,
+    Kind::DaemonSet,
     Kind::Namespace,
     Kind::Node,
 ];

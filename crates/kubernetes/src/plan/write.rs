@@ -88,6 +88,8 @@ pub enum Purpose {
     AnnotationWarning,
     /// The bounds of a target follow what is predicted, or are put back.
     ScalingBounds,
+    /// The replicas of a workload follow what was decided.
+    ScalingReplicas,
     /// The bounds of an object are put back and everything else that was written on it is taken away,
     /// because nothing is to be left of it.
     Restore,
@@ -108,6 +110,7 @@ impl Purpose {
             Self::WakePods => "wake_pods",
             Self::AnnotationWarning => "notice",
             Self::ScalingBounds => "scaling_bounds",
+            Self::ScalingReplicas => "scaling_replicas",
             Self::Restore => "restore",
             Self::ScalingStatus => "scaling_status",
             Self::ScalingEvent => "scaling_event",

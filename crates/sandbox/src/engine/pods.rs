@@ -97,6 +97,7 @@ pub(super) fn unknown_workload(bound: &BoundPod) -> Workload {
         shutdown: UNKNOWN_SHUTDOWN,
         traffic: None,
         scale: None,
+        annotations: BTreeMap::new(),
         scale_annotations: BTreeMap::new(),
     }
 }

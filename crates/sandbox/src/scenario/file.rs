@@ -62,6 +62,8 @@ struct WorkloadFile {
     traffic: Option<TrafficFile>,
     #[serde(default)]
     scale: Option<ScaleFile>,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -185,10 +187,11 @@ impl WorkloadFile {
             shutdown,
             traffic,
             scale,
+            annotations,
         } = self;
         let below = |field: &str| format!("{path}.{field}");
         let traffic = traffic.map(|traffic| traffic.check(&below("traffic"), traces));
-        let annotations = scale.as_ref().map(|scale| scale.annotations.clone());
+        let scale_annotations = scale.as_ref().map(|scale| scale.annotations.clone());
         let scale = scale.map(|scale| scale.check(&below("scale")));
         Ok(Workload {
             name,
@@ -201,7 +204,8 @@ impl WorkloadFile {
             shutdown: shutdown.map_or(Ok(SHUTDOWN), |text| duration(&below("shutdown"), &text))?,
             traffic: traffic.transpose()?,
             scale: scale.transpose()?,
-            scale_annotations: annotations.unwrap_or_default(),
+            annotations,
+            scale_annotations: scale_annotations.unwrap_or_default(),
         })
     }
 }
@@ -360,6 +364,8 @@ fn refused(path: &str, given: impl fmt::Display, accepted: impl fmt::Display) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evenkeel_core::scaling::Mode;
+    use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 
     const SMALL: &str = "
 name: small
@@ -385,6 +391,19 @@ workloads:
             small.workloads[0].demand.values(),
             &[250, 0, 0, 0, 0].map(Amount::new)
         );
+    }
+
+    #[test]
+    fn the_shipped_scenario_of_mode_direct_has_no_hpa_and_annotations_that_are_accepted() {
+        let text = include_str!("../../../../examples/scenarios/direct.yaml");
+        let shop = include_str!("../../../../examples/traces/shop.csv");
+        let scenario = Scenario::read(text, &|_| Ok(shop.to_owned())).unwrap();
+        let web = &scenario.workloads[0];
+        assert!(web.scale.is_none() && web.traffic.is_some());
+        let (policy, invalid) = ScalingPolicy::parse(&web.annotations);
+        assert_eq!(invalid, []);
+        assert_eq!(policy.scaling, Some(Mode::Direct));
+        assert!(policy.has_bounds() && policy.behavior.is_some());
     }
 
     #[test]

@@ -90,6 +90,8 @@ pub struct Workload {
     pub shutdown: SignedDuration,
     /// Requests that the replicas serve.
     pub traffic: Option<Traffic>,
+    /// The annotations of the Deployment.
+    pub annotations: BTreeMap<String, String>,
     /// The bounds and target of its HorizontalPodAutoscaler.
     pub scale: Option<Scale>,
     /// The annotations of that.

@@ -10,6 +10,7 @@ use super::key::Seen;
 use super::measured::{Measured, measured};
 use super::tick::{Asks, Tick};
 use crate::controller::scaling::refill::{Asked, Points};
+use crate::controller::scaling::samples;
 use evenkeel_core::forecast::Resolution;
 use evenkeel_core::panicked::caught;
 use evenkeel_core::scaling::carriers::Carriers;
@@ -19,7 +20,7 @@ use evenkeel_core::scaling::tracker::{ScaledSignal, Tracker};
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::refill::{self, RefillState};
 use evenkeel_kubernetes::plan::scaling::{
-    self, Observed, PlanMemory, Problem, Quarantine, Resolved, TargetRef,
+    self, Observed, PlanMemory, Problem, Quarantine, Resolved, TargetReaction, TargetRef, Told,
 };
 
 /// The state of one target.
@@ -39,6 +40,8 @@ pub(super) struct TargetState {
     pub(super) contest: ContestInquiry,
     pub(super) decisions: BTreeMap<&'static str, u64>,
     pub(super) tick: u64,
+    /// The count at the last tick, where it is reconciled here.
+    pub(super) reconciled: Option<i32>,
     /// Where its work has panicked, until that counts as mended.
     pub(super) quarantine: Option<Quarantine>,
 }
@@ -144,6 +147,33 @@ impl TargetState {
             }
             self.tracker.forget(signal);
         }
+    }
+
+    /// What the HPA's algorithm reads of a target, where it is run here.
+    pub(super) fn measured(
+        &mut self,
+        observed: &Observed,
+        resolved: &Resolved,
+        tick: &Tick<'_>,
+    ) -> Option<scaling::Measured> {
+        let target = resolved.target.as_ref();
+        let target = target.filter(|one| matches!(one.reaction, TargetReaction::Reconciled(_)));
+        let count = target.map(|target| target.current);
+        let before = std::mem::replace(&mut self.reconciled, count);
+        target?;
+        let Observed {
+            namespace, pods, ..
+        } = observed;
+        let readings = tick.sample.map_or_else(samples::unmeasured, |sample| {
+            let max_age = tick.settings.max_age;
+            sample.readings(namespace, &pods.members, tick.now, max_age)
+        });
+        let told = if before == count {
+            Told::default()
+        } else {
+            scaling::told(observed)
+        };
+        Some(scaling::Measured::new(observed, readings, told))
     }
 
     /// Sees to it that the past of a new target is asked for, where there is one to be had.

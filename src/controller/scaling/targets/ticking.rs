@@ -21,7 +21,7 @@ use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::tracker::{TargetTick, TickReport, tick_together};
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::owner::Owner;
-use evenkeel_kubernetes::plan::scaling::{self, Quarantine, Resolved};
+use evenkeel_kubernetes::plan::scaling::{self, Measured, Quarantine, Resolved};
 
 /// One target at one tick.
 pub(super) struct TickingTarget<'a> {
@@ -29,6 +29,7 @@ pub(super) struct TickingTarget<'a> {
     pub(super) state: Box<TargetState>,
     seen: Seen<'a>,
     resolved: Resolved,
+    measured: Option<Measured>,
 }
 
 /// The decision of a target, or the panic in its work.
@@ -43,13 +44,16 @@ pub(super) fn decisions(
     let deciding: Vec<bool> = targets.iter().map(decides).collect();
     let ticks = targets.iter_mut().filter_map(|target| {
         let TickingTarget {
-            state, resolved, ..
+            state,
+            resolved,
+            measured,
+            ..
         } = target;
         let resolved = resolved.target.as_ref()?;
         Some(TargetTick {
             tracker: &mut state.tracker,
             policy: &resolved.policy,
-            input: resolved.input(tick.now, tick.shared),
+            input: resolved.input(tick.now, tick.shared, measured.as_ref()),
         })
     });
     let mut ticks: Vec<_> = ticks.collect();
@@ -73,26 +77,25 @@ impl<'a> TickingTarget<'a> {
         state.quarantine = state.quarantine.take().filter(|one| !one.is_mended(now));
         let resting = state.quarantine.as_mut();
         let resting = resting.and_then(|one| one.holds(seen.observed, now).then_some(&*one));
-        let resolved = match resting {
-            Some(quarantine) => Ok(refused(quarantine, seen, tick)),
-            None => isolated(&key, Step::Begin, || state.begin(seen, tick, asks)),
+        let begun = match resting {
+            Some(quarantine) => Ok((refused(quarantine, seen, tick), None)),
+            None => isolated(&key, Step::Begin, || {
+                let resolved = state.begin(seen, tick, asks);
+                // Between two decisions nothing is reconciled.
+                let measured = tick
+                    .decides
+                    .then(|| state.measured(seen.observed, &resolved, tick));
+                (resolved, measured.flatten())
+            }),
         };
-        match resolved {
-            Ok(resolved) => Self {
-                key,
-                state,
-                seen,
-                resolved,
-            },
-            Err(panicked) => {
-                let resolved = quarantined(&key, &mut state, seen, panicked, tick);
-                Self {
-                    key,
-                    state,
-                    seen,
-                    resolved,
-                }
-            }
+        let (resolved, measured) = begun
+            .unwrap_or_else(|panicked| (quarantined(&key, &mut state, seen, panicked, tick), None));
+        Self {
+            key,
+            state,
+            seen,
+            resolved,
+            measured,
         }
     }
 
@@ -161,7 +164,7 @@ impl<'a> TickingTarget<'a> {
             *self.state.decisions.entry(limit).or_default() += 1;
         }
         let names_contester = matches!(tick.plans, Plans::Decisions(_));
-        if !names_contester || !self.waits_for_contester(ticked) {
+        if !names_contester || !self.waits_for_contester(report, ticked) {
             crons.contribute(self.seen, &mut self.resolved, tick, ticked);
             let decided = Decided {
                 observed: self.seen.observed,
@@ -197,11 +200,13 @@ impl<'a> TickingTarget<'a> {
 
     /// True while planning waits for the name of the other writer of contested bounds, which Event
     /// and condition are to name.
-    fn waits_for_contester(&mut self, ticked: &mut Ticked) -> bool {
+    fn waits_for_contester(&mut self, report: Option<&TickReport>, ticked: &mut Ticked) -> bool {
         let owner = Owner::of(self.seen.observed);
         let object = owner.and_then(|owner| owner.object(&self.seen.observed.namespace));
         let before = self.state.contest;
-        self.state.contest = before.next(self.resolved.is_contested(), object.is_some());
+        let contested = report.is_some_and(|report| report.decision.is_contested());
+        let contested = contested || self.resolved.is_contested();
+        self.state.contest = before.next(contested, object.is_some());
         if let Some(object) = object
             && before == ContestInquiry::None
             && self.state.contest == ContestInquiry::Asked

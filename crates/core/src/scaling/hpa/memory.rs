@@ -1,9 +1,12 @@
 //! The state that the controller keeps of an HPA from one reconciliation to the next. It is held in
 //! the controller's memory only: a restart forgets it.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::events::ScaleEvents;
+
+/// The longest window that Kubernetes takes.
+const LONGEST_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 
 /// A replica count that the metrics asked for, before stabilisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +36,20 @@ impl Memory {
                 at: now,
             }]
         });
+    }
+}
+
+impl Memory {
+    /// Makes the recommendation of `now` at least so many replicas.
+    pub(super) fn raise(&mut self, replicas: i32, now: Timestamp) {
+        let all = self.recommendations.get_or_insert_default();
+        if let Some(newest) = all.iter_mut().rfind(|one| one.at == now) {
+            newest.replicas = newest.replicas.max(replicas);
+            return;
+        }
+        let is_old = |one: &Recommendation| now.duration_since(one.at) > LONGEST_WINDOW;
+        let old = all.iter().rposition(is_old);
+        remember(all, old, replicas, now);
     }
 }
 

@@ -80,6 +80,19 @@ impl<'a> Rescale<'a> {
         })
     }
 
+    /// The outcome where somebody else is to write the scale, if at all.
+    pub(super) fn unwritten(self) -> Outcome {
+        let Self {
+            mut round,
+            from,
+            to,
+            metrics,
+            ..
+        } = self;
+        round.set_counts(from, Some(to), metrics);
+        round.end(Action::None)
+    }
+
     /// The outcome where the scale is written: the change is remembered.
     pub fn succeeded(self, memory: &mut Memory) -> Outcome {
         let Self {

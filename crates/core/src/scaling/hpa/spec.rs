@@ -50,7 +50,7 @@ impl MetricSpec {
 impl Spec {
     /// True where a metric does not need Pods to have a value, so that it can tell when a target
     /// without Pods is needed again.
-    pub(super) fn has_object_or_external_metric(&self) -> bool {
+    pub fn has_object_or_external_metric(&self) -> bool {
         self.metrics.iter().any(|metric| {
             matches!(
                 metric,

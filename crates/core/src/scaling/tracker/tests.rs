@@ -1,6 +1,8 @@
 //! A target over many ticks: what two replicas agree on, what a new one takes over, and what it
 //! costs.
 
+mod direct;
+
 use proptest::prelude::*;
 use proptest::strategy::Strategy;
 
@@ -12,7 +14,7 @@ use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::scale_up_limit;
 use crate::scaling::signal::ValueScope;
 use crate::scaling::sum::Certainty;
-use crate::scaling::{Bounds, Grounds, LimitedBy, ScaleDown};
+use crate::scaling::{Bounds, Grounds, ScaleDown};
 use crate::units::Ratio;
 
 const START: i64 = 1_800_000_000;
@@ -579,57 +581,6 @@ fn a_floor_that_was_taken_over_goes_when_a_model_has_been_judged() {
 }
 
 #[test]
-fn without_an_autoscaler_its_rule_reacts_and_blindness_takes_nothing_away() {
-    let mut tracker = Tracker::default();
-    let target = Ratio::new(0.8).unwrap();
-    let capacity = PodCapacity::new(500.0, target).unwrap();
-    let both = [Signal::CPU, Signal::MEMORY].map(|signal| ScaledSignal {
-        is_forecast: signal == Signal::CPU,
-        signal,
-        capacity,
-        scope: ValueScope::Whole,
-    });
-    let policy = Policy {
-        mode: Mode::Recommend,
-        ..policy()
-    };
-    let mut decided = |cpu: Option<f64>, memory: Option<f64>, tick: i64| {
-        let at = time(tick);
-        for (signal, load) in [(&Signal::CPU, cpu), (&Signal::MEMORY, memory)] {
-            if let Some(load) = load {
-                tracker
-                    .measure(signal, &LoadSample::of_moment(load, at), at)
-                    .unwrap();
-            }
-        }
-        let input = TickInput {
-            now: at,
-            current: 5,
-            reaction: Reaction::Rule,
-            models: None,
-            signals: &both,
-            recorded: None,
-            shared: &Shared::default(),
-        };
-        let decision = tracker.tick(&policy, &input).decision;
-        (
-            decision.replicas,
-            decision.limited_by.map(LimitedBy::reason),
-        )
-    };
-    for (cpu, memory, tick, expected) in [
-        (None, None, 0, (5, Some("MissingData"))),
-        (Some(800.0), None, 10, (5, None)),
-        (Some(4000.0), None, 20, (10, None)),
-        (Some(800.0), Some(400.0), 30, (2, None)),
-        (Some(800.0), Some(2400.0), 40, (6, None)),
-        (None, None, 60, (5, Some("MissingData"))),
-    ] {
-        assert_eq!(decided(cpu, memory, tick), expected, "{cpu:?} {memory:?}");
-    }
-}
-
-#[test]
 fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
     let mut tracker = Tracker::default();
     for tick in 0..200 {
@@ -645,7 +596,7 @@ fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
         let input = TickInput {
             now: time(tick),
             current: 5,
-            reaction: Reaction::Rule,
+            reaction: Reaction::Autoscaler(Some(5)),
             models: Some(ModelSet::Auto),
             signals: &signals(),
             recorded: None,

@@ -6,6 +6,7 @@ use crate::forecast::{Accuracy, ModelSet, NotReady, Shared, Step, Trust};
 use crate::scaling::contribution::Contribution;
 use crate::scaling::decision::{Decision, Floor};
 use crate::scaling::horizon::Horizon;
+use crate::scaling::hpa::{Condition, Event, reconciler};
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::input::Estimate;
 use crate::scaling::signal::{Signal, ValueScope};
@@ -30,7 +31,7 @@ pub struct TickInput<'a> {
     /// CR: the `spec.replicas` of the target.
     pub current: i32,
     /// The reaction to the load as it is now.
-    pub reaction: Reaction,
+    pub reaction: Reaction<'a>,
     /// The models that predict the load; `None` for no prediction.
     pub models: Option<ModelSet>,
     /// The signals that the target scales by.
@@ -42,12 +43,22 @@ pub struct TickInput<'a> {
 }
 
 /// The reaction to the load as it is now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reaction {
+#[derive(Debug, Clone, Copy)]
+pub enum Reaction<'a> {
     /// The target's HPA reacts, and asks for this many replicas; `None` where it has no metrics.
     Autoscaler(Option<i32>),
-    /// No HPA reacts: the HPA's rule is applied to the loads that are measured here.
-    Rule,
+    /// No HPA reacts, and the HPA's algorithm is run here.
+    Reconciled(Reconciled<'a>),
+}
+
+/// A target whose count is reconciled here.
+#[derive(Debug, Clone, Copy)]
+pub struct Reconciled<'a> {
+    pub input: reconciler::Input<'a>,
+    /// The count that whoever decided last has told of in the status.
+    pub told: Option<i32>,
+    /// `metadata.generation` of the target, where it has one.
+    pub generation: Option<i64>,
 }
 
 /// The decision of one tick, and what it was decided from.
@@ -62,6 +73,16 @@ pub struct TickReport {
     /// The contribution of prediction to the bounds; only in mode floor, and only where it raises
     /// the user's `minReplicas`.
     pub contribution: Option<Contribution>,
+    /// What the HPA's algorithm tells of the target, where it is run here.
+    pub hpa: Option<Box<HpaReport>>,
+}
+
+/// Conditions and Events of the HPA's algorithm.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HpaReport {
+    /// In the order in which they first came up.
+    pub conditions: Vec<Condition>,
+    pub events: Vec<Event>,
 }
 
 /// One load of a target, in the base unit of its signal.

@@ -14,14 +14,17 @@
 //! contributes anew. To end prediction as well takes the word for it, `off` or opting out: after that
 //! nothing is remembered.
 
+mod update;
+
 use std::cmp::Reverse;
 
 use jiff::{SignedDuration, Timestamp};
 
+use self::update::RecordChange;
+pub(super) use self::update::{BoundsUpdate, FloorChange};
 use super::owner::Owner;
-use crate::annotations::BOUNDS;
 use crate::bounds_annotation::{BoundsAnnotation, BoundsAnnotationError};
-use crate::plan::conditional::ConditionalPatch;
+use crate::scaling_policy::ScalingPolicy;
 use evenkeel_core::scaling::contribution::{Contribution, Contributions, Contributor};
 use evenkeel_core::scaling::{Floor, ObjectBounds};
 
@@ -107,6 +110,23 @@ impl ObservedBounds {
         })
     }
 
+    /// The same where the user's bounds stand in annotations, so that Git can leave the fields out and
+    /// still change them: they count before the fields. What the object could not have is left out.
+    #[must_use]
+    pub(super) fn with_annotated(mut self, owner: &Owner<'_>) -> Self {
+        let (policy, _) = ScalingPolicy::parse(&owner.metadata.annotations);
+        let user = &mut self.annotation.record.user;
+        let min = policy.min_replicas.filter(|&min| min >= owner.least);
+        let wanted = ObjectBounds {
+            min: min.or(user.min),
+            max: policy.max_replicas.unwrap_or(user.max),
+        };
+        if wanted.min.unwrap_or(1) <= wanted.max {
+            *user = wanted;
+        }
+        self
+    }
+
     /// The user's own bounds.
     #[must_use]
     pub const fn user(&self) -> ObjectBounds {
@@ -127,6 +147,12 @@ impl ObservedBounds {
     #[must_use]
     pub const fn is_contested(&self) -> bool {
         self.annotation.record.contested
+    }
+
+    /// Until when the field is left to another writer; `None` where it is not.
+    pub(super) fn contested_until(&self, now: Timestamp) -> Option<Timestamp> {
+        let record = &self.annotation.record;
+        record.contest.until(now).filter(|_| record.contested)
     }
 
     /// Why the record is taken for none; `None` where it is one, there is none, or the one before
@@ -322,77 +348,4 @@ impl Settled {
             text: None,
         }
     }
-}
-
-/// The change of the record in the annotation of an object.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum RecordChange {
-    Stays,
-    /// It has this text from then on.
-    Written(String),
-    Goes,
-}
-
-/// The bounds and the record that an object is to have, beside those that it has.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct BoundsUpdate {
-    found: ObjectBounds,
-    bounds: ObjectBounds,
-    record: RecordChange,
-    /// True where only the ends of contributions change.
-    only_renews: bool,
-}
-
-impl BoundsUpdate {
-    /// True where anything is to be written.
-    pub(super) fn changes(&self) -> bool {
-        self.record != RecordChange::Stays || self.bounds != self.found
-    }
-
-    /// The change of the least replicas; without one in the object it is 1, as for Kubernetes.
-    pub(super) fn floor_change(&self) -> Option<FloorChange> {
-        let least = |bounds: ObjectBounds| bounds.min.unwrap_or(1);
-        let change = FloorChange {
-            from: least(self.found),
-            to: least(self.bounds),
-        };
-        (change.from != change.to).then_some(change)
-    }
-
-    /// True unless the write could wait: a record that is only renewed has minutes left.
-    pub(super) const fn is_urgent(&self) -> bool {
-        !self.only_renews
-    }
-
-    /// True where the record goes from the object.
-    pub(super) fn removes_record(&self) -> bool {
-        self.record == RecordChange::Goes
-    }
-
-    /// The replicas that the least is too small by.
-    pub(super) fn gap(&self) -> u32 {
-        let change = self.floor_change();
-        change.map_or(0, |FloorChange { from, to }| {
-            u32::try_from(to.saturating_sub(from)).unwrap_or(0)
-        })
-    }
-
-    /// Puts bounds and record into the `patch` of their object.
-    pub(super) fn put(&self, owner: &Owner<'_>, patch: &mut ConditionalPatch) {
-        owner.expect_bounds(patch);
-        let is_there = owner.metadata.annotation(BOUNDS).is_some();
-        match &self.record {
-            RecordChange::Stays => {}
-            RecordChange::Written(text) => patch.annotate(BOUNDS, is_there, Some(text.clone())),
-            RecordChange::Goes => patch.annotate(BOUNDS, is_there, None),
-        }
-        owner.change_bounds(patch, self.bounds);
-    }
-}
-
-/// The least replicas of an object before and after a write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FloorChange {
-    pub(super) from: i32,
-    pub(super) to: i32,
 }

@@ -31,7 +31,7 @@ pub(super) fn scaled_signals(
     problems: &mut Vec<Problem>,
 ) -> Result<Vec<ScaledSignal>, Problem> {
     let metrics = metrics(observed, requested);
-    if metrics.is_empty() {
+    if metrics.is_empty() && observed.autoscaler.is_some() {
         return Err(Problem::NoMetric);
     }
     let members = &observed.pods.members;
@@ -79,18 +79,7 @@ fn metrics(observed: &Observed, requested: &RequestedPolicy) -> Vec<ObservedMetr
     });
     let metrics: Vec<_> = match &observed.autoscaler {
         Some(autoscaler) => autoscaler.spec.metrics.observed().collect(),
-        None if policy.target.is_none() && named.is_some() => Vec::new(),
-        None => {
-            let utilisation = policy.target.unwrap_or_default();
-            let of = |signal: Signal| {
-                let target = Target::Utilization(utilisation.of(&signal)?);
-                Some(ObservedMetric { signal, target })
-            };
-            [Signal::CPU, Signal::MEMORY]
-                .into_iter()
-                .filter_map(of)
-                .collect()
-        }
+        None => policy.metrics().observed().collect(),
     };
     metrics.into_iter().chain(named).collect()
 }

@@ -6,7 +6,8 @@ use super::problem::Problem;
 use super::targets::Resolved;
 use crate::condition::{Condition, ConditionStatus, settle};
 use evenkeel_core::forecast::{Distrust, Trust};
-use evenkeel_core::scaling::tracker::{LoadReport, ModelReport};
+use evenkeel_core::scaling::tracker::{LoadReport, ModelReport, TickReport};
+use evenkeel_core::scaling::{LimitedBy, hpa};
 
 /// The condition that a forecast is trusted.
 pub const FORECAST_TRUSTED: &str = "ForecastTrusted";
@@ -18,15 +19,28 @@ pub const FLOOR_CONTESTED: &str = "FloorContested";
 /// sense, or was written by somebody else.
 pub const RECORD_DAMAGED: &str = "BoundsRecordDamaged";
 
+/// The condition that the replicas are left to another writer.
+pub const REPLICAS_CONTESTED: &str = "ReplicasContested";
+
+/// The conditions of the HPA's algorithm, where it is run here.
+const HPA: [&str; 4] = [
+    "AbleToScale",
+    "ScalingActive",
+    "ScalingLimited",
+    "ScaledToZero",
+];
+
 /// The types of all conditions that a target can have.
 pub(super) fn kinds() -> Vec<&'static str> {
     let own = [
         FORECAST_TRUSTED,
         METRICS_AVAILABLE,
         FLOOR_CONTESTED,
+        REPLICAS_CONTESTED,
         RECORD_DAMAGED,
     ];
-    own.into_iter().chain(Problem::KINDS).collect()
+    let own = own.into_iter().chain(HPA);
+    own.chain(Problem::KINDS).collect()
 }
 
 /// The time for which a damaged record is shown, of which nothing else is left.
@@ -50,18 +64,28 @@ impl<'a> Circumstances<'a> {
     }
 }
 
-/// The conditions of a target with these loads.
+/// The conditions of a target after a tick; without a report nothing was decided.
 pub(super) fn of(
     resolved: &Resolved,
-    loads: &[LoadReport],
+    report: Option<&TickReport>,
     circumstances: &Circumstances<'_>,
 ) -> Vec<Condition> {
+    let loads = report.map_or(&[][..], |report| &report.loads);
     let mut found: Vec<Condition> = Vec::new();
+    found.extend(of_hpa(report));
     found.extend(forecast_trusted(loads));
     found.extend(metrics_available(loads, circumstances));
     found.extend(resolved.problems.iter().map(of_problem));
     if resolved.is_contested() {
-        found.push(floor_contested(circumstances));
+        let until = resolved
+            .bounds
+            .as_ref()
+            .and_then(|bounds| bounds.contested_until(circumstances.now));
+        found.push(floor_contested(until, circumstances));
+    }
+    let limit = report.and_then(|report| report.decision.limited_by);
+    if let Some(LimitedBy::Contested { until }) = limit {
+        found.push(replicas_contested(until, circumstances));
     }
     found.extend(record_damaged(resolved, circumstances));
     settle(&mut found, circumstances.previous, circumstances.now);
@@ -72,13 +96,35 @@ fn of_problem(problem: &Problem) -> Condition {
     Condition::new(problem.kind(), true, problem.kind(), problem.to_string())
 }
 
-fn floor_contested(circumstances: &Circumstances<'_>) -> Condition {
+/// The conditions that the HPA's algorithm tells, where it is run here.
+fn of_hpa(report: Option<&TickReport>) -> impl Iterator<Item = Condition> {
+    let told = report.and_then(|report| report.hpa.as_ref());
+    let conditions = told.into_iter().flat_map(|hpa| &hpa.conditions);
+    conditions.map(|told| {
+        Condition::new(
+            told.condition_type.as_str(),
+            told.status == hpa::ConditionStatus::True,
+            &told.reason,
+            told.message.clone().into_owned(),
+        )
+    })
+}
+
+fn replicas_contested(until: Timestamp, circumstances: &Circumstances<'_>) -> Condition {
+    let who = circumstances.contester.unwrap_or("another writer");
+    let message =
+        format!("{who} sets other replicas again and again and is left the field until {until:.0}");
+    Condition::new(REPLICAS_CONTESTED, true, "SetTwice", message)
+}
+
+fn floor_contested(until: Option<Timestamp>, circumstances: &Circumstances<'_>) -> Condition {
     let before = circumstances.before(FLOOR_CONTESTED);
     let message = match (circumstances.contester, before) {
         (None, Some(before)) => before.message.clone(),
         (who, _) => {
             let who = who.unwrap_or("another writer");
-            format!("{who} undid the floor twice within 5 minutes and is left the field")
+            let until = until.map_or_else(String::new, |until| format!(" until {until:.0}"));
+            format!("{who} undid the floor twice within 5 minutes and is left the field{until}")
         }
     };
     Condition::new(FLOOR_CONTESTED, true, "UndoneTwice", message)

@@ -35,25 +35,28 @@ impl ContestInquiry {
     }
 }
 
-/// The field manager that last wrote the least replicas of an object, other than `own`.
+/// The field manager that last wrote the least replicas of an object, or the replicas of one that has
+/// no bounds, other than `own`.
 #[must_use]
 pub fn last_writer(entries: &[ManagedFieldsEntry], own: &str) -> Option<String> {
     let others = entries.iter().filter(|entry| {
         let manager = entry.manager.as_deref();
-        manager.is_some_and(|manager| manager != own) && writes_least(entry)
+        manager.is_some_and(|manager| manager != own) && writes_count(entry)
     });
     others
         .max_by_key(|entry| entry.time.as_ref().map(|time| time.0))
         .and_then(|entry| entry.manager.clone())
 }
 
-/// True for a writer of the least replicas, as managed fields name the field of any kind.
-fn writes_least(entry: &ManagedFieldsEntry) -> bool {
+/// True for a writer of the least replicas or of the replicas, as managed fields name the field of any
+/// kind. What has bounds has no replicas of its own.
+fn writes_count(entry: &ManagedFieldsEntry) -> bool {
     let fields = entry.fields_v1.as_ref().map(|fields| &fields.0);
     let spec = fields.and_then(|fields| fields.get("f:spec"));
-    let mut bounded = Kind::ALL.iter().filter_map(|kind| kind.bounds_fields());
+    let bounds = Kind::ALL.iter().filter_map(|kind| kind.bounds_fields());
+    let mut counts = bounds.map(|fields| fields.min).chain(["replicas"]);
     spec.and_then(Value::as_object)
-        .is_some_and(|spec| bounded.any(|fields| spec.contains_key(&format!("f:{}", fields.min))))
+        .is_some_and(|spec| counts.any(|field| spec.contains_key(&format!("f:{field}"))))
 }
 
 #[cfg(test)]
@@ -80,7 +83,7 @@ mod tests {
             entry(
                 "kube-controller-manager",
                 "2026-01-04T00:00:00Z",
-                "f:replicas"
+                "f:paused"
             ),
         ]));
         let writer = last_writer(&all, "evenkeel");
@@ -91,6 +94,11 @@ mod tests {
             "f:minReplicaCount"
         )]));
         assert_eq!(last_writer(&keda, "evenkeel").as_deref(), Some("flux"));
+        let direct = entries(json!([
+            entry("evenkeel", "2026-01-03T00:00:00Z", "f:replicas"),
+            entry("helm", "2026-01-02T00:00:00Z", "f:replicas"),
+        ]));
+        assert_eq!(last_writer(&direct, "evenkeel").as_deref(), Some("helm"));
         let ours = entries(json!([
             entry("evenkeel", "2026-01-03T00:00:00Z", "f:minReplicas"),
             {"manager": "bare"},

@@ -5,7 +5,8 @@ use jiff::Timestamp;
 
 use super::bounds::FloorChange;
 use super::conditions::{
-    FLOOR_CONTESTED, FORECAST_TRUSTED, METRICS_AVAILABLE, RECORD_DAMAGED, is_distrust,
+    FLOOR_CONTESTED, FORECAST_TRUSTED, METRICS_AVAILABLE, RECORD_DAMAGED, REPLICAS_CONTESTED,
+    is_distrust,
 };
 use super::context::Context;
 use super::memory::PlanMemory;
@@ -17,11 +18,13 @@ use crate::condition::{Condition, ConditionStatus};
 use crate::plan::event::{Event, Severity};
 use crate::plan::write::{Purpose, Write};
 use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::hpa::EventType;
 use evenkeel_core::scaling::tracker::TickReport;
 
 /// The types of the conditions whose begin is a Warning.
-const WARNED: [&str; 12] = [
+const WARNED: [&str; 16] = [
     FLOOR_CONTESTED,
+    REPLICAS_CONTESTED,
     RECORD_DAMAGED,
     "TargetConflict",
     "BoundsMissing",
@@ -33,6 +36,9 @@ const WARNED: [&str; 12] = [
     "NoWorkload",
     "Quarantined",
     "SignalUnknown",
+    "DirectConflict",
+    "NoWakingSignal",
+    "NoScale",
 ];
 
 /// The Events of one plan, as they are collected.
@@ -100,6 +106,22 @@ impl<'a> EventPlan<'a> {
         }
     }
 
+    /// The Events of the HPA's algorithm, where the count is set here: each change of it, and of what
+    /// is wrong the same only now and then.
+    pub(super) fn hpa(&mut self, resolved: &Resolved, report: Option<&TickReport>) {
+        let told = report.and_then(|report| report.hpa.as_ref());
+        let told = told.filter(|_| resolved.mode == Mode::Direct);
+        for event in told.into_iter().flat_map(|hpa| &hpa.events) {
+            let severity = match event.event_type {
+                EventType::Normal => Severity::Normal,
+                EventType::Warning => Severity::Warning,
+            };
+            if severity == Severity::Normal || self.allows(event.reason) {
+                self.add(severity, event.reason, &event.message);
+            }
+        }
+    }
+
     /// The changes from the status of the tick before.
     pub(super) fn conditions(&mut self, previous: Option<&TargetStatus>, status: &TargetStatus) {
         for condition in &status.conditions {
@@ -151,6 +173,23 @@ fn change(before: Option<&Condition>, now: &Condition) -> Option<(Severity, &'st
             (was != Some(ConditionStatus::True)).then_some((Severity::Warning, reason))
         }
     }
+}
+
+/// The Event of a conflict that the object has not been told of.
+pub(super) fn first_told<'s>(
+    held: Option<&TargetStatus>,
+    status: &'s TargetStatus,
+) -> Option<Event<'s>> {
+    const CONFLICT: &str = "DirectConflict";
+    let condition = status.condition(CONFLICT)?;
+    let is_told = held.is_some_and(|held| held.condition(CONFLICT).is_some());
+    (!is_told).then_some(Event {
+        purpose: Purpose::ScalingEvent,
+        severity: Severity::Warning,
+        reason: CONFLICT,
+        action: "Scale",
+        note: &condition.message,
+    })
 }
 
 /// The reason why the user's bounds are put back.

@@ -27,7 +27,7 @@ pub struct Owner<'a> {
     /// The most replicas where it says so itself, and leaves them to no default.
     max: Option<i32>,
     /// The smallest least that it takes.
-    least: i32,
+    pub(super) least: i32,
 }
 
 impl<'a> Owner<'a> {

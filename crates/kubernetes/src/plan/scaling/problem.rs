@@ -20,6 +20,12 @@ pub enum Problem {
     InvalidBounds(BoundsError),
     /// There is no HPA whose least replicas could be raised.
     NoAutoscaler,
+    /// Something else scales the workload that is to be scaled directly.
+    DirectConflict(Box<str>),
+    /// It would sleep without replicas, and nothing that it scales by could wake it.
+    NoWakingSignal,
+    /// It has no replicas that could be set.
+    NoScale(Box<TargetRef>),
     /// Its HPA never scales in, so that a raised floor could never come down again.
     ScaleDownDisabled,
     /// The HPA scales by no metric whose value and target can be known.
@@ -41,7 +47,7 @@ pub enum Problem {
 
 impl Problem {
     /// The types of the conditions of all problems.
-    pub(super) const KINDS: [&'static str; 11] = [
+    pub(super) const KINDS: [&'static str; 14] = [
         "TargetConflict",
         "BoundsMissing",
         "InvalidBounds",
@@ -53,6 +59,9 @@ impl Problem {
         "Paused",
         "Quarantined",
         "SignalUnknown",
+        "DirectConflict",
+        "NoWakingSignal",
+        "NoScale",
     ];
 
     /// The type of the condition, and the reason of the Event.
@@ -70,6 +79,9 @@ impl Problem {
             Self::Paused => 8,
             Self::Quarantined { .. } => 9,
             Self::SignalUnknown { .. } => 10,
+            Self::DirectConflict(_) => 11,
+            Self::NoWakingSignal => 12,
+            Self::NoScale(_) => 13,
         }]
     }
 }
@@ -94,6 +106,19 @@ impl fmt::Display for Problem {
             ),
             Self::NoMetric => f.write_str(
                 "the HorizontalPodAutoscaler scales by no metric of a known type with a target above zero",
+            ),
+            Self::DirectConflict(other) => write!(
+                f,
+                "mode direct is refused: {other} scales this workload; remove one of the two, or \
+                 choose floor or recommend"
+            ),
+            Self::NoScale(target) => write!(
+                f,
+                "{target} has no subresource scale: its replicas are not to be set"
+            ),
+            Self::NoWakingSignal => f.write_str(
+                "evenkeel.dev/min-replicas 0 is refused: what it scales by is measured on its Pods, \
+                 and without any nothing could wake it",
             ),
             Self::NoRequests(signal) => write!(f, "the Pods request no {signal}"),
             Self::SignalUnknown { signal, why } => write!(f, "{}: {why}", signal.label()),

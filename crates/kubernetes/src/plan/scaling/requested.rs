@@ -3,6 +3,8 @@
 
 use super::observed::Observed;
 use super::settings::Settings;
+use crate::kinds::Kind;
+use crate::meta::Meta;
 use crate::scaling_policy::ScalingPolicy;
 use evenkeel_core::scaling::Mode;
 
@@ -11,6 +13,8 @@ pub(super) struct RequestedPolicy {
     pub(super) policy: ScalingPolicy,
     /// True where one of the objects itself asks to be scaled.
     asks: bool,
+    /// True where the workload itself says `direct`.
+    workload_is_direct: bool,
 }
 
 impl RequestedPolicy {
@@ -27,11 +31,14 @@ impl RequestedPolicy {
         let mut requested = Self {
             policy: ScalingPolicy::default(),
             asks: false,
+            workload_is_direct: false,
         };
-        for metadata in objects.into_iter().flatten() {
+        for (place, metadata) in objects.into_iter().enumerate() {
+            let Some(metadata) = metadata else { continue };
             // The user is warned of refused values where the object is watched.
             let (policy, _) = ScalingPolicy::parse(&metadata.annotations);
             requested.asks |= policy.asks_for_scaling();
+            requested.workload_is_direct |= place == 2 && policy.scaling == Some(Mode::Direct);
             requested.policy = std::mem::take(&mut requested.policy).or(policy);
         }
         requested
@@ -47,7 +54,11 @@ impl RequestedPolicy {
         // Until KEDA has made its HPA there is nothing to scale by; a pause takes the HPA away.
         let scaled = match &observed.scaled_object {
             Some(object) => observed.autoscaler.is_some() || object.is_paused(),
-            None => observed.autoscaler.is_some() || self.asks,
+            None => {
+                observed.autoscaler.is_some()
+                    || self.asks
+                    || self.has_direct_bounds(observed, settings)
+            }
         };
         if !observed.namespace_policy.enabled || !has_owner || !scaled {
             return Mode::Off;
@@ -58,6 +69,27 @@ impl RequestedPolicy {
     /// True where the user wants no scaling: the namespace has not opted in, or the word is `off`.
     pub(super) fn declines(&self, observed: &Observed, settings: &Settings) -> bool {
         !observed.namespace_policy.enabled || self.word(observed, settings) == Mode::Off
+    }
+
+    /// True for bounds on a workload where the word of its namespace or of the configuration is direct.
+    fn has_direct_bounds(&self, observed: &Observed, settings: &Settings) -> bool {
+        self.policy.has_bounds() && self.word(observed, settings) == Mode::Direct
+    }
+
+    /// Whatever else scales the workload, where that is to be scaled directly.
+    pub(super) fn direct_conflict(&self, observed: &Observed, mode: Mode) -> Option<Box<str>> {
+        if mode != Mode::Direct && !self.workload_is_direct {
+            return None;
+        }
+        let named = |kind: Kind, metadata: &Meta| {
+            let name = metadata.name.as_deref().unwrap_or_default();
+            format!("{} {name}", kind.as_str()).into()
+        };
+        let scaled_object = observed.scaled_object.as_deref();
+        let autoscaler = observed.autoscaler.as_deref();
+        scaled_object
+            .map(|object| named(Kind::ScaledObject, &object.metadata))
+            .or(autoscaler.map(|object| named(Kind::HorizontalPodAutoscaler, &object.metadata)))
     }
 
     /// The nearest word on the mode.

@@ -112,7 +112,7 @@ impl TargetStatus {
             horizon_seconds: report.map(|report| report.horizon.total().as_secs()),
             horizon_parts: report.map(|report| HorizonParts::of(&report.horizon)),
             model: models.next().map(|model| model.name.to_owned()),
-            conditions: conditions::of(resolved, loads, circumstances),
+            conditions: conditions::of(resolved, report, circumstances),
         }
     }
 
@@ -142,7 +142,12 @@ impl TargetStatus {
             return false;
         }
         let old = now.duration_since(at) >= TEXTS;
-        old || !self.same_decision(held) || !self.same_conditions(held)
+        old || !self.tells_as(held)
+    }
+
+    /// True where both say the same, but for figures of forecasts and times.
+    pub(super) fn tells_as(&self, other: &Self) -> bool {
+        self.same_decision(other) && self.same_conditions(other)
     }
 
     fn same_decision(&self, other: &Self) -> bool {

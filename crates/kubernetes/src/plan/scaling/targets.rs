@@ -5,10 +5,13 @@
 //! prediction is withdrawn, unless it is to lapse by its own end; other contributors may have other grounds to stay. Only where the user
 //! wants no scaling at all, everybody's contribution goes.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::bounds::ObservedBounds;
 use super::capacity::scaled_signals;
+use super::measured::{self, Measured};
 use super::observed::Observed;
 use super::owner::Owner;
 use super::problem::Problem;
@@ -20,7 +23,7 @@ use crate::bounds_annotation::BoundsAnnotation;
 use crate::scaling_policy::Predict;
 use evenkeel_core::forecast::{ModelSet, Shared};
 use evenkeel_core::scaling::horizon::Lead;
-use evenkeel_core::scaling::hpa::{Controller, SelectPolicy, Tolerances};
+use evenkeel_core::scaling::hpa::{Controller, SelectPolicy, Spec, Tolerances};
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput};
 use evenkeel_core::scaling::{Bounds, Floor, Mode, ObjectBounds, Policy, ScaleDown};
 
@@ -62,16 +65,27 @@ impl Resolved {
     }
 }
 
+/// Who reacts to the load of a target as it is now.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TargetReaction {
+    /// Its HPA, which asks for this many replicas; `None` where it has no metrics.
+    Autoscaler(Option<i32>),
+    /// The HPA's algorithm, run here by these rules.
+    Reconciled(Box<Spec>),
+}
+
 /// A target as a tick needs it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
+    /// Its namespace.
+    pub namespace: Arc<str>,
     pub policy: Policy,
     /// The models that predict its load; `None` for no prediction.
     pub models: Option<ModelSet>,
     /// The signals that it scales by.
     pub signals: Vec<ScaledSignal>,
-    /// The reaction to its load as it is now.
-    pub reaction: Reaction,
+    /// Who reacts to its load as it is now.
+    pub reaction: TargetReaction,
     /// The replicas that it has.
     pub current: i32,
     /// The floor that is in force.
@@ -79,13 +93,26 @@ pub struct Target {
 }
 
 impl Target {
-    /// The input of a tick at `now`.
+    /// The input of a tick at `now`. Where the HPA's algorithm is run here it needs what is
+    /// `measured`, and knows nothing without.
     #[must_use]
-    pub fn input<'a>(&'a self, now: Timestamp, shared: &'a Shared) -> TickInput<'a> {
+    pub fn input<'a>(
+        &'a self,
+        now: Timestamp,
+        shared: &'a Shared,
+        measured: Option<&'a Measured>,
+    ) -> TickInput<'a> {
+        let reaction = match (&self.reaction, measured) {
+            (TargetReaction::Autoscaler(asked), _) => Reaction::Autoscaler(*asked),
+            (TargetReaction::Reconciled(spec), Some(measured)) => {
+                measured.reaction(&self.namespace, spec, self.current)
+            }
+            (TargetReaction::Reconciled(_), None) => Reaction::Autoscaler(None),
+        };
         TickInput {
             now,
             current: self.current,
-            reaction: self.reaction,
+            reaction,
             models: self.models,
             signals: &self.signals,
             recorded: self.floor,
@@ -131,9 +158,16 @@ pub fn resolve(
     now: Timestamp,
 ) -> Resolved {
     let owner = Owner::of(observed);
-    let bounds = owner.and_then(|owner| ObservedBounds::read(&owner, remembered, now));
     let requested = RequestedPolicy::of(observed);
     let mode = requested.mode(observed, settings, owner.is_some());
+    let bounds = owner.and_then(|owner| {
+        let bounds = ObservedBounds::read(&owner, remembered, now)?;
+        // Where nothing but a status is written, the fields are the user's.
+        Some(match mode {
+            Mode::Floor => bounds.with_annotated(&owner),
+            Mode::Off | Mode::Recommend | Mode::Direct => bounds,
+        })
+    });
     let mut resolved = Resolved {
         mode,
         is_declined: requested.declines(observed, settings),
@@ -181,21 +215,12 @@ impl Rules<'_> {
         conflict: bool,
         user: Option<ObjectBounds>,
     ) -> Result<(Target, Vec<Problem>), Problem> {
+        if let Some(refused) = self.refused(mode, conflict) {
+            return Err(refused);
+        }
         let Observed {
-            autoscaler,
-            scaled_object,
-            target,
-            ..
+            autoscaler, target, ..
         } = self.observed;
-        if conflict {
-            return Err(Problem::TargetConflict(Box::new(target.clone())));
-        }
-        if scaled_object
-            .as_ref()
-            .is_some_and(|object| object.is_paused())
-        {
-            return Err(Problem::Paused);
-        }
         let mut problems: Vec<_> = (mode == Mode::Floor)
             .then(|| no_floor(autoscaler.as_deref()))
             .flatten()
@@ -217,28 +242,67 @@ impl Rules<'_> {
             &mut problems,
         )?;
         let target = Target {
+            namespace: Arc::clone(&self.observed.namespace),
             policy: self.policy(mode, bounds),
-            models: match self
-                .requested
-                .policy
-                .predict
-                .unwrap_or(self.settings.predict)
-            {
-                Predict::Auto => Some(ModelSet::Auto),
-                Predict::DsHpa => Some(ModelSet::SHpa),
-                Predict::Off => None,
-            },
+            models: self.models(),
             signals,
-            reaction: autoscaler.as_deref().map_or(Reaction::Rule, reaction),
+            reaction: self.reaction(mode, bounds)?,
             current,
             floor: None,
         };
         Ok((target, problems))
     }
 
+    /// Why nothing is to be decided for it whatever it has.
+    fn refused(&self, mode: Mode, conflict: bool) -> Option<Problem> {
+        let Observed {
+            scaled_object,
+            workload,
+            target,
+            ..
+        } = self.observed;
+        if conflict {
+            return Some(Problem::TargetConflict(Box::new(target.clone())));
+        }
+        if let Some(other) = self.requested.direct_conflict(self.observed, mode) {
+            return Some(Problem::DirectConflict(other));
+        }
+        let mut workload = workload.iter();
+        if workload.any(|workload| !workload.kind.has_scale()) {
+            return Some(Problem::NoScale(Box::new(target.clone())));
+        }
+        let mut scaled_object = scaled_object.iter();
+        let paused = scaled_object.any(|object| object.is_paused());
+        paused.then_some(Problem::Paused)
+    }
+
+    /// Who reacts to the load as it is now.
+    fn reaction(&self, mode: Mode, bounds: Bounds) -> Result<TargetReaction, Problem> {
+        if let Some(autoscaler) = self.observed.autoscaler.as_deref() {
+            return Ok(TargetReaction::Autoscaler(asked_by(autoscaler)));
+        }
+        let spec = measured::spec(&self.observed.target, self.requested, bounds);
+        let sleeps = mode == Mode::Direct && bounds.min() == 0;
+        if sleeps && !spec.has_object_or_external_metric() {
+            return Err(Problem::NoWakingSignal);
+        }
+        Ok(TargetReaction::Reconciled(Box::new(spec)))
+    }
+
+    fn models(&self) -> Option<ModelSet> {
+        let requested = self.requested.policy.predict;
+        match requested.unwrap_or(self.settings.predict) {
+            Predict::Auto => Some(ModelSet::Auto),
+            Predict::DsHpa => Some(ModelSet::SHpa),
+            Predict::Off => None,
+        }
+    }
+
     fn policy(&self, mode: Mode, bounds: Bounds) -> Policy {
-        let behavior = self.observed.autoscaler.as_ref();
-        let behavior = behavior.and_then(|autoscaler| autoscaler.spec.behavior.clone());
+        let behavior = match &self.observed.autoscaler {
+            Some(autoscaler) => autoscaler.spec.behavior.clone(),
+            None => self.requested.policy.behavior.clone(),
+        };
         let Controller {
             settings,
             feature_gates,
@@ -295,12 +359,10 @@ fn no_floor(autoscaler: Option<&Autoscaler>) -> Option<Problem> {
 
 /// The replicas that the HPA asks for, unless it says that it has no metrics; before its first look
 /// it says 0.
-fn reaction(autoscaler: &Autoscaler) -> Reaction {
+fn asked_by(autoscaler: &Autoscaler) -> Option<i32> {
     let status = &autoscaler.status;
     let active = status.scaling_active != Some(false);
-    Reaction::Autoscaler(
-        status
-            .desired_replicas
-            .filter(|&desired| active && desired > 0),
-    )
+    status
+        .desired_replicas
+        .filter(|&desired| active && desired > 0)
 }

@@ -2,6 +2,7 @@
 //! afterwards is what counts.
 
 mod crons;
+mod direct;
 mod record;
 mod replay;
 mod told;
@@ -58,6 +59,8 @@ struct World {
     workload: Option<Value>,
     requests: Option<u64>,
     conflict: bool,
+    /// True where the Pods have long been ready.
+    started: bool,
     memory: PlanMemory,
     told: Vec<(String, String)>,
 }
@@ -85,6 +88,7 @@ impl World {
             })),
             requests: Some(1500),
             conflict: false,
+            started: false,
             memory: PlanMemory::default(),
             told: Vec::new(),
         }
@@ -116,6 +120,10 @@ impl World {
         world
     }
 
+    fn started(&mut self) {
+        self.started = true;
+    }
+
     fn hpa(&mut self) -> &mut Value {
         self.autoscaler.as_mut().unwrap()
     }
@@ -135,11 +143,17 @@ impl World {
     fn observed(&self) -> Observed {
         let parsed = |value: &Option<Value>| value.clone();
         let requests = self.requests.map(|cpu| json!({"cpu": format!("{cpu}m")}));
+        let mut status =
+            json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
+        if self.started {
+            status["startTime"] = json!("2026-01-01T00:00:00Z");
+            status["conditions"][0]["lastTransitionTime"] = json!("2026-01-01T00:00:10Z");
+        }
         let member = |index: u64| {
             let pod: Pod = serde_json::from_value(json!({
                 "metadata": {"name": format!("web-{index}"), "namespace": "shop"},
                 "spec": {"containers": [{"name": "app", "resources": {"requests": requests}}]},
-                "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+                "status": status,
             }))
             .unwrap();
             Arc::new(PodFacts::from(&pod))
@@ -298,6 +312,7 @@ fn report(floor: Option<i32>, second: i64) -> TickReport {
         loads: Vec::new(),
         horizon: Horizon::default(),
         contribution: floor.map(|min| Contribution::of_prediction(min, at(second + FLOOR_STANDS))),
+        hpa: None,
     }
 }
 
@@ -556,10 +571,7 @@ fn a_workload_without_autoscaler_is_recommended_only() {
         (target.policy.bounds.min(), target.policy.bounds.max()),
         (0, 9)
     );
-    assert_eq!(
-        target.reaction,
-        evenkeel_core::scaling::tracker::Reaction::Rule
-    );
+    assert!(matches!(target.reaction, TargetReaction::Reconciled(_)));
     world.tick(Some(6), 0);
     assert_eq!(world.holds("NoAutoscaler"), Some(ConditionStatus::True));
     assert_eq!(world.reasons(), ["ReplicasRecommended", "NoAutoscaler"]);

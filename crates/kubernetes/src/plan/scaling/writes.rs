@@ -5,10 +5,12 @@ use jiff::{SignedDuration, Timestamp};
 use super::bounds::{BoundsUpdate, ObservedBounds};
 use super::conditions::Circumstances;
 use super::context::Context;
+use super::direct;
 use super::events::{self, EventPlan};
 use super::memory::PlanMemory;
 use super::observed::Observed;
 use super::owner::Owner;
+use super::problem::Problem;
 use super::sink::StatusSink;
 use super::status::TargetStatus;
 use super::targets::Resolved;
@@ -49,6 +51,7 @@ pub fn plan(
     let change = plan.update.as_ref().and_then(BoundsUpdate::floor_change);
     events.floor(change, &plan.floor_note());
     events.recommendation(resolved, report);
+    events.hpa(resolved, report);
     if let Some(status) = &status {
         events.conditions(previous.as_ref(), status);
     }
@@ -56,12 +59,51 @@ pub fn plan(
 
     let due = plan.status_due(status.as_ref(), held.as_ref(), memory);
     let object = plan.write(&observed.namespace, due);
+    let beside = match &status {
+        Some(status) if has_direct_conflict(resolved) => {
+            told_beside(observed, owner, status, context)
+        }
+        _ => left_behind(observed, owner).into_iter().collect(),
+    };
     memory.status = status;
-    object
+    direct::write(observed, resolved, report)
         .into_iter()
-        .chain(left_behind(observed, owner))
+        .chain(object)
+        .chain(beside)
         .chain(events)
         .collect()
+}
+
+/// True where the workload itself is concerned too: both sides of the conflict are told.
+fn has_direct_conflict(resolved: &Resolved) -> bool {
+    let mut problems = resolved.problems.iter();
+    problems.any(|problem| matches!(problem, Problem::DirectConflict(_)))
+}
+
+/// The status of a refused target on its workload, beside the autoscaler that carries it.
+fn told_beside(
+    observed: &Observed,
+    owner: Owner<'_>,
+    status: &TargetStatus,
+    context: &Context<'_>,
+) -> Vec<Write> {
+    let Some(workload) = Owner::workload(observed).filter(|one| one.kind != owner.kind) else {
+        return Vec::new();
+    };
+    let sink = StatusSink::of(&workload);
+    let held = sink.read(workload.metadata);
+    if held.as_ref().is_some_and(|held| held.tells_as(status)) {
+        return Vec::new();
+    }
+    let event = events::first_told(held.as_ref(), status).map(|event| {
+        let regarding = workload.regarding(&observed.namespace);
+        event.at(&regarding, context.reporter, context.now)
+    });
+    let mut patch = ConditionalPatch::of(workload.metadata);
+    sink.put(&mut patch, workload.metadata, Some(status));
+    let purpose = Purpose::ScalingStatus;
+    let told = write(workload, &observed.namespace, purpose, patch);
+    told.into_iter().chain(event).collect()
 }
 
 /// Takes note of the record of a target for which another replica plans: whoever takes over is to know
@@ -136,7 +178,10 @@ impl<'a> TargetPlan<'a> {
         if written.is_some() || goes || !changes {
             memory.record = written.filter(|_| !goes).cloned();
         }
-        if !self.resolved.is_contested() {
+        let contested = self
+            .report
+            .is_some_and(|report| report.decision.is_contested());
+        if !self.resolved.is_contested() && !contested {
             memory.forget_contester();
         }
     }

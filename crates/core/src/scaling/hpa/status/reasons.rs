@@ -17,6 +17,11 @@ pub(crate) const SUCCEEDED_GET_SCALE: ConditionReason = because(
     "SucceededGetScale",
     "the HPA controller was able to get the target's current scale",
 );
+/// AbleToScale, which does not hold: the count is not taken.
+pub(crate) const FAILED_UPDATE_SCALE: ConditionReason = because(
+    "FailedUpdateScale",
+    "the HPA controller was unable to update the target scale",
+);
 /// AbleToScale: no window changes what the metrics ask for.
 pub(crate) const READY_FOR_NEW_SCALE: ConditionReason =
     because("ReadyForNewScale", "recommended size matches current size");

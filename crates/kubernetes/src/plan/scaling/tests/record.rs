@@ -323,24 +323,38 @@ fn who_undoes_twice_is_left_the_field_and_named() {
         world.reasons(),
         ["FloorRaised", "FloorRaised", "FloorContested"]
     );
+    assert!(told.contains("until 20"), "{told}");
+    for second in (60..630).step_by(30) {
+        world.tick(Some(6), second);
+        assert_eq!(world.bounds(), (Some(2), 10), "{second}: it is his");
+    }
+    let mut ended = world.clone();
+    ended.tick(Some(6), 630);
     assert_eq!(
-        world.tick(Some(6), 6000),
-        [],
-        "nothing is raised, however long it takes"
+        (ended.bounds(), ended.holds("FloorContested")),
+        ((Some(6), 10), None),
+        "the contest ends by itself"
     );
+    ended.hpa()["spec"]["minReplicas"] = json!(2);
+    for second in (645..1845).step_by(30) {
+        ended.tick(Some(6), second);
+        assert_eq!(ended.bounds(), (Some(2), 10), "{second}: he goes on");
+    }
+    ended.tick(Some(6), 1845);
+    assert_eq!(ended.bounds(), (Some(6), 10));
 
     let mut edited = world.clone();
     edited.hpa()["spec"]["minReplicas"] = json!(3);
-    edited.tick(Some(6), 6015);
+    edited.tick(Some(6), 615);
     assert_eq!(
         (edited.bounds(), edited.holds("FloorContested")),
         ((Some(6), 10), None)
     );
     world.annotate(SCALING, json!("off"));
-    world.tick(None, 6015);
+    world.tick(None, 615);
     assert!(!world.has_record());
     world.annotate(SCALING, json!("floor"));
-    world.tick(Some(6), 6030);
+    world.tick(Some(6), 625);
     assert_eq!(
         (world.bounds().0, world.memory.contester()),
         (Some(6), None)
@@ -725,4 +739,41 @@ proptest! {
         prop_assert_eq!(world.bounds(), (least.map(i64::from), i64::from(most)));
         prop_assert!(!world.has_record() && world.status().is_none());
     }
+}
+
+#[test]
+fn bounds_in_annotations_count_before_the_fields_that_git_leaves_out() {
+    const LEAST: &str = "evenkeel.dev/min-replicas";
+    const MOST: &str = "evenkeel.dev/max-replicas";
+    let mut world = World::new();
+    // Git says the most alone, since Kubernetes wants it, and Kubernetes fills in a least of 1.
+    world.hpa()["spec"]["minReplicas"] = json!(1);
+    world.annotate(LEAST, json!("3"));
+    world.annotate(MOST, json!("12"));
+    world.tick(None, 0);
+    assert_eq!(world.bounds(), (Some(3), 12));
+    assert!(!world.has_record(), "nothing is lent");
+    world.tick(Some(7), 15);
+    assert_eq!(world.bounds(), (Some(7), 12));
+
+    world.annotate(LEAST, json!("5"));
+    world.tick(None, 30);
+    assert_eq!(
+        world.bounds(),
+        (Some(5), 12),
+        "the floor goes, to what Git says now"
+    );
+    assert!(!world.has_record());
+    // What an HPA by cpu cannot have, and a least above the most.
+    for (least, most) in [("0", "12"), ("20", "12")] {
+        world.annotate(LEAST, json!(least));
+        world.annotate(MOST, json!(most));
+        world.tick(None, 45);
+        assert_eq!(world.bounds(), (Some(5), 12), "{least} {most}");
+    }
+    // In another mode nothing is written.
+    world.annotate(LEAST, json!("6"));
+    world.annotate(SCALING, json!("recommend"));
+    world.tick(None, 60);
+    assert_eq!(world.bounds(), (Some(5), 12));
 }

@@ -1,0 +1,157 @@
+//! The memory of one target from one tick to the next, and the changes of its count.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::scaling::contest::Contest;
+use crate::scaling::decision::Floor;
+use crate::scaling::ds_hpa::ActiveForecast;
+use crate::scaling::hpa::{Memory, ScaleEvents};
+use crate::scaling::mode::Mode;
+use crate::scaling::policy::Policy;
+
+/// The time that a write may take to be made and seen.
+const ON_ITS_WAY: SignedDuration = SignedDuration::from_mins(1);
+
+/// A scale-out that prediction asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScaleOut {
+    /// The time of the decision.
+    pub at: Timestamp,
+    /// The replicas that were asked for.
+    pub replicas: i32,
+}
+
+/// A count that was asked for, and has not been seen since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    pub replicas: i32,
+    /// When it was last asked for.
+    pub at: Timestamp,
+    /// Since when a change has been asked for at every tick.
+    pub since: Timestamp,
+    /// The generation that the object had then.
+    pub generation: Option<i64>,
+}
+
+/// The count of a target, as it is seen at a tick.
+#[derive(Debug, Clone, Copy)]
+pub struct CountSeen {
+    pub current: i32,
+    /// The count that whoever decides has told of: another replica may have led.
+    pub told: Option<i32>,
+    /// `metadata.generation`, which each change of the object's spec makes greater by one.
+    pub generation: Option<i64>,
+}
+
+impl Asked {
+    /// True where it should have been seen by now.
+    #[must_use]
+    pub fn is_overdue(&self, now: Timestamp) -> bool {
+        now.duration_since(self.since) >= ON_ITS_WAY
+    }
+}
+
+/// A change of the count, as it was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountChange {
+    pub from: i32,
+    pub to: i32,
+    /// True where the count is the one that was asked for.
+    pub is_own: bool,
+    /// When it was asked for; of another writer's change, when it was seen.
+    pub at: Timestamp,
+}
+
+/// The memory that one tick hands on to the next.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct State {
+    /// The forecast that stands.
+    pub active_forecast: Option<ActiveForecast>,
+    /// The floor that was decided here last.
+    pub floor: Option<Floor>,
+    /// The proposals for it and its changes, from which it follows how it may go down.
+    pub way_down: Memory,
+    /// A floor of another decider, found in force as after a restart: it stands until a model here
+    /// has been judged, or until it lapses.
+    pub adopted: Option<Floor>,
+    /// The changes of the count, as observed.
+    pub events: ScaleEvents,
+    /// The count at the last tick.
+    pub current: Option<i32>,
+    /// The last scale-out beyond the replicas that there were.
+    pub last_out: Option<ScaleOut>,
+    /// The time at which prediction last took replicas away.
+    pub last_in: Option<Timestamp>,
+    /// The count that was asked for, in mode direct.
+    pub asked: Option<Asked>,
+    /// The contests about the count, in mode direct.
+    pub contest: Contest,
+    /// The generation of the object at the last tick.
+    pub generation: Option<i64>,
+}
+
+impl State {
+    /// The floor in force: the one that was decided here, or a higher one that was taken over.
+    #[must_use]
+    pub fn floor_in_force(&self) -> Option<Floor> {
+        let all = self.floor.into_iter().chain(self.adopted);
+        all.reduce(Floor::higher)
+    }
+
+    /// Takes note of the count at `now`, and gives its change.
+    pub fn observe(
+        &mut self,
+        policy: &Policy,
+        seen: CountSeen,
+        now: Timestamp,
+    ) -> Option<CountChange> {
+        let CountSeen { current, told, .. } = seen;
+        let before = self.current.replace(current);
+        self.generation = seen.generation.or(self.generation);
+        let Some(from) = before.filter(|&before| before != current) else {
+            if policy.mode == Mode::Direct && self.is_undone_already() {
+                self.asked = None;
+                self.contest.undo(now);
+            }
+            return None;
+        };
+        let asked = self.asked.take().filter(|asked| asked.replicas == current);
+        let at = asked.map_or(now, |asked| asked.at);
+        let is_own = asked.is_some() || told == Some(current);
+        let behavior = policy.behavior.as_ref();
+        self.events.record(behavior, from, current, at);
+        if policy.mode == Mode::Direct && !is_own {
+            self.contest.undo(now);
+        }
+        Some(CountChange {
+            from,
+            to: current,
+            is_own,
+            at,
+        })
+    }
+
+    /// True where the object has been changed twice since another count was asked for, and yet has the
+    /// count that it had: to what was asked for and back.
+    fn is_undone_already(&self) -> bool {
+        let asked = self.asked.and_then(|asked| asked.generation);
+        let since = self.generation.zip(asked).map(|(now, then)| now - then);
+        since.is_some_and(|changes| changes >= 2)
+    }
+
+    /// Takes note of the count that is asked for. One that has just been asked for may still come,
+    /// when nothing is asked for any more.
+    pub(super) fn ask(&mut self, replicas: i32, current: i32, now: Timestamp) {
+        let before = self.asked.filter(|asked| asked.at <= now);
+        self.asked = if replicas == current {
+            before.filter(|asked| now.duration_since(asked.at) < ON_ITS_WAY)
+        } else {
+            Some(Asked {
+                replicas,
+                at: now,
+                since: before.map_or(now, |asked| asked.since),
+                generation: self.generation,
+            })
+        };
+    }
+}

@@ -1,0 +1,174 @@
+//! The HPA of a target that has no HPA object: the algorithm, and what its controller would remember.
+//!
+//! The controller of Kubernetes writes the scale within a reconciliation. Here the count is only
+//! wished for: a forecast may ask for more, the write is another's and comes later. So changes of the
+//! count are told apart by what is seen of them, and taken note of by [`Reconciler::scaled`].
+
+use jiff::Timestamp;
+
+use super::events::ScaleEvents;
+use super::memory::Memory;
+use super::observed::Observed;
+use super::outcome::Outcome;
+use super::reconcile::{Step, reconcile};
+use super::settings::Controller;
+use super::spec::{HorizontalPodAutoscaler, Spec};
+use super::status::{Condition, ConditionReason, ConditionType, Event, Status, reasons};
+
+/// The target, and what is seen of it at one moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    pub controller: &'a Controller,
+    /// The namespace of the target, which stands in errors.
+    pub namespace: &'a str,
+    /// The target, bounds, metrics and behaviour.
+    pub spec: &'a Spec,
+    pub observed: Observed<'a>,
+    /// The status that another replica, or this one before its start, has told of the target.
+    pub told: &'a Status,
+}
+
+/// The outcome of one reconciliation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wish {
+    /// The replicas that the metrics ask for within windows, policies and bounds; `None` where they
+    /// cannot be computed, or scaling is switched off.
+    pub replicas: Option<i32>,
+    /// Why, in the words of the Event; empty where nothing changes, or only a bound or window says so.
+    pub reason: String,
+    /// The Events of metrics and selectors that fail.
+    pub events: Vec<Event>,
+    /// True for a target without replicas whose metrics are looked at all the same.
+    pub is_asleep: bool,
+}
+
+/// The state of one target between two reconciliations.
+#[derive(Debug, Clone, Default)]
+pub struct Reconciler {
+    hpa: Option<HorizontalPodAutoscaler>,
+    memory: Memory,
+}
+
+impl Reconciler {
+    /// The status after the newest reconciliation; `None` before the first.
+    #[must_use]
+    pub fn status(&self) -> Option<&Status> {
+        self.hpa.as_ref().map(|hpa| &hpa.status)
+    }
+
+    /// Reconciles the target. `changes` are those of its count.
+    pub fn reconcile(
+        &mut self,
+        input: &Input<'_>,
+        changes: &mut ScaleEvents,
+        now: Timestamp,
+    ) -> Wish {
+        let Self { hpa, memory } = self;
+        let hpa = adopted(hpa, input);
+        std::mem::swap(&mut memory.scale_events, changes);
+        let step = reconcile(input.controller, hpa, &input.observed, memory, now);
+        let (outcome, wanted) = match step {
+            Step::Rescale(rescale) => {
+                let wanted = (rescale.to(), rescale.reason().to_owned());
+                (rescale.unwritten(), Some(wanted))
+            }
+            Step::Done(outcome) => (outcome, None),
+        };
+        std::mem::swap(&mut memory.scale_events, changes);
+        let Outcome { status, events, .. } = outcome;
+        let computed = status.holds(&ConditionType::ScalingActive)
+            && status.holds(&ConditionType::AbleToScale);
+        let (replicas, reason) = match wanted {
+            Some((replicas, reason)) => (Some(replicas), reason),
+            None => (computed.then_some(status.desired_replicas), String::new()),
+        };
+        hpa.status = status;
+        Wish {
+            replicas,
+            reason,
+            events,
+            is_asleep: computed && hpa.status.current_replicas == 0,
+        }
+    }
+
+    /// Takes note of the count that was decided at `now`, where it is more than the metrics ask for:
+    /// the way down from it is that from a wish of theirs.
+    pub fn decided(&mut self, replicas: i32, now: Timestamp) {
+        self.memory.raise(replicas, now);
+        if let Some(hpa) = &mut self.hpa {
+            hpa.status.desired_replicas = replicas;
+        }
+    }
+
+    /// Takes note of a change of the count that was made as it was wished for at `at`, or (`is_own`
+    /// false) by somebody else.
+    pub fn scaled(&mut self, from: i32, to: i32, is_own: bool, at: Timestamp) {
+        let Some(hpa) = &mut self.hpa else { return };
+        if is_own {
+            hpa.status.last_scale_time = Some(at);
+        }
+        let is_to_zero = is_own && from > 0 && to == 0;
+        let zero = ConditionType::ScaledToZero;
+        if !is_to_zero && hpa.status.condition(&zero).is_none() {
+            return;
+        }
+        set(
+            &mut hpa.status,
+            zero,
+            is_to_zero,
+            if is_to_zero {
+                reasons::SCALED_TO_ZERO
+            } else {
+                reasons::NOT_SCALED_TO_ZERO
+            },
+            at,
+        );
+    }
+
+    /// Takes note that the count is not written although it has been wished for all the time.
+    pub fn unwritten(&mut self, now: Timestamp) {
+        if let Some(hpa) = &mut self.hpa {
+            let because = reasons::FAILED_UPDATE_SCALE;
+            set(
+                &mut hpa.status,
+                ConditionType::AbleToScale,
+                false,
+                because,
+                now,
+            );
+        }
+    }
+}
+
+/// The HPA of this target, made at the first look with what is told of it.
+fn adopted<'h>(
+    hpa: &'h mut Option<HorizontalPodAutoscaler>,
+    input: &Input<'_>,
+) -> &'h mut HorizontalPodAutoscaler {
+    let hpa = hpa.get_or_insert_with(|| HorizontalPodAutoscaler {
+        namespace: input.namespace.to_owned(),
+        name: input.spec.scale_target.name.clone(),
+        spec: input.spec.clone(),
+        status: input.told.clone(),
+    });
+    if hpa.spec != *input.spec {
+        hpa.spec = input.spec.clone();
+    }
+    hpa
+}
+
+fn set(
+    status: &mut Status,
+    condition_type: ConditionType,
+    holds: bool,
+    because: ConditionReason,
+    now: Timestamp,
+) {
+    status.set_condition(Condition {
+        condition_type,
+        status: holds.into(),
+        reason: because.reason.into(),
+        message: because.message.into(),
+        last_transition_time: Some(now),
+    });
+}

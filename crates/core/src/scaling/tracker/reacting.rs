@@ -1,0 +1,148 @@
+//! The reaction to the load as it is now: the HPA's own, or its algorithm run here.
+
+use jiff::Timestamp;
+
+use super::tick::{HpaReport, Reaction, Reconciled, TickInput};
+use crate::scaling::decide::{CountChange, CountSeen, State};
+use crate::scaling::decision::Decision;
+use crate::scaling::hpa::{Event, EventType, Reconciler, Wish};
+use crate::scaling::mode::Mode;
+use crate::scaling::policy::Policy;
+
+/// The HPA's algorithm of one target, and why its count was last asked for.
+#[derive(Debug, Default)]
+pub(super) struct Reacting {
+    reconciler: Reconciler,
+    reason: String,
+}
+
+/// The count that the load as it is now asks for, and what there is to tell of it.
+#[derive(Debug)]
+pub(super) struct Reacted {
+    pub(super) replicas: Option<i32>,
+    pub(super) reason: String,
+    pub(super) is_asleep: bool,
+    events: Vec<Event>,
+    at: Timestamp,
+}
+
+impl Reacted {
+    fn of_autoscaler(replicas: Option<i32>, now: Timestamp) -> Self {
+        Self {
+            replicas,
+            reason: String::new(),
+            is_asleep: false,
+            events: Vec::new(),
+            at: now,
+        }
+    }
+}
+
+/// The reaction of one target. `reacting` is kept while the algorithm is run here.
+pub(super) fn react(
+    reacting: &mut Option<Box<Reacting>>,
+    state: &mut State,
+    policy: &Policy,
+    input: &TickInput<'_>,
+) -> Reacted {
+    let now = input.now;
+    let Reconciled {
+        input: hpa,
+        told,
+        generation,
+    } = match input.reaction {
+        Reaction::Reconciled(reconciled) => reconciled,
+        Reaction::Autoscaler(replicas) => {
+            *reacting = None;
+            return Reacted::of_autoscaler(replicas, now);
+        }
+    };
+    let reacting = reacting.get_or_insert_default();
+    let seen = CountSeen {
+        current: input.current,
+        told,
+        generation,
+    };
+    let change = state.observe(policy, seen, now);
+    let scaled = change.and_then(|change| reacting.scaled(change));
+    let reconciler = &mut reacting.reconciler;
+    let wish = reconciler.reconcile(&hpa, &mut state.events, now);
+    let Wish {
+        replicas,
+        reason,
+        events,
+        is_asleep,
+    } = wish;
+    Reacted {
+        replicas,
+        reason,
+        is_asleep,
+        events: scaled.into_iter().chain(events).collect(),
+        at: now,
+    }
+}
+
+impl Reacting {
+    /// The consequences of a decision for the algorithm, and what it tells.
+    pub(super) fn decided(
+        &mut self,
+        state: &State,
+        policy: &Policy,
+        reacted: Reacted,
+        decision: &Decision,
+    ) -> Option<Box<HpaReport>> {
+        let Reacted {
+            replicas: wished,
+            mut events,
+            at: now,
+            ..
+        } = reacted;
+        if policy.mode == Mode::Direct {
+            // Where nothing is wished for, nothing is remembered but what a forecast adds.
+            let reactive = wished.or(state.current).unwrap_or_default();
+            if decision.replicas > reactive {
+                self.reconciler.decided(decision.replicas, now);
+            }
+            if let Some(asked) = state.asked.filter(|asked| asked.at == now) {
+                if asked.is_overdue(now) {
+                    events.push(self.unwritten(asked.replicas, now));
+                }
+                self.reason.clone_from(&decision.reason);
+            }
+        }
+        let status = self.reconciler.status()?;
+        Some(Box::new(HpaReport {
+            conditions: status.conditions.clone(),
+            events,
+        }))
+    }
+
+    /// Takes note of a change of the count, and tells of it where it was asked for here.
+    fn scaled(&mut self, change: CountChange) -> Option<Event> {
+        let CountChange {
+            from,
+            to,
+            is_own,
+            at,
+        } = change;
+        self.reconciler.scaled(from, to, is_own, at);
+        let reason = std::mem::take(&mut self.reason);
+        (is_own && !reason.is_empty()).then(|| Event {
+            event_type: EventType::Normal,
+            reason: "SuccessfulRescale",
+            message: format!("New size: {to}; reason: {reason}"),
+        })
+    }
+
+    fn unwritten(&mut self, replicas: i32, now: Timestamp) -> Event {
+        self.reconciler.unwritten(now);
+        Event {
+            event_type: EventType::Warning,
+            reason: "FailedRescale",
+            message: format!(
+                "New size: {replicas}; reason: {}; error: the count is not written",
+                self.reason
+            ),
+        }
+    }
+}

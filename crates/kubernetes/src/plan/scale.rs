@@ -1,0 +1,82 @@
+//! The write of a replica count, through the subresource `scale` of whatever has one.
+//!
+//! It names the count that was decided on and the object by its UID, and not the object's version:
+//! the status of a workload changes with each of its Pods, and what was decided on is the count.
+//! Where another writer has set another one meanwhile the API server refuses it, and the decision is
+//! taken anew on what that writer left.
+
+use serde_json::Value;
+
+use super::conditional::ConditionalPatch;
+use super::write::{Operation, Purpose, Write};
+use crate::meta::Meta;
+use crate::object_ref::ObjectRef;
+
+const REPLICAS: [&str; 2] = ["spec", "replicas"];
+
+/// Sets the replicas of an object from one count to another; `None` where they are the same.
+/// `metadata` is that of the object itself, whose UID its Scale shares.
+#[must_use]
+pub fn set_replicas(object: ObjectRef, metadata: &Meta, from: i32, to: i32) -> Option<Write> {
+    if from == to {
+        return None;
+    }
+    let mut patch = ConditionalPatch::of(metadata);
+    // A Scale leaves out a count of 0.
+    let found = (from != 0).then_some(from);
+    patch.expect(&REPLICAS, Value::from(found));
+    patch.change(&REPLICAS, found.is_some(), Value::from(to));
+    let operation = Operation::Conditional(patch);
+    let write = Write::new(Purpose::ScalingReplicas, object.scale(), operation);
+    Some(Write {
+        gap: u32::try_from(to.saturating_sub(from)).unwrap_or(0),
+        ..write
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::kinds::Kind;
+    use crate::plan::conditional::apply;
+
+    fn set(scale: &Value, from: i32, to: i32) -> Option<Value> {
+        let metadata: Meta = serde_json::from_value(json!({"name": "web", "uid": "u"})).unwrap();
+        let web = ObjectRef::in_namespace(Kind::Deployment, "shop", "web");
+        let write = set_replicas(web, &metadata, from, to).unwrap();
+        assert_eq!(write.target.to_string(), "deployments.apps/scale shop/web");
+        let Operation::Conditional(patch) = &write.operation else {
+            panic!("{:?}", write.operation);
+        };
+        let mut scale = scale.clone();
+        apply(&mut scale, patch).ok()?;
+        Some(scale["spec"]["replicas"].clone())
+    }
+
+    fn scale(uid: &str, spec: &Value) -> Value {
+        json!({"metadata": {"uid": uid, "resourceVersion": "7"}, "spec": spec})
+    }
+
+    #[test]
+    fn a_count_is_set_where_it_is_the_one_that_was_decided_on() {
+        let three = scale("u", &json!({"replicas": 3}));
+        let none = scale("u", &json!({}));
+        assert_eq!(set(&three, 3, 5), Some(json!(5)));
+        assert_eq!(set(&three, 3, 0), Some(json!(0)));
+        assert_eq!(set(&none, 0, 5), Some(json!(5)));
+        assert_eq!(set(&three, 4, 5), None, "another writer was here");
+        assert_eq!(set(&three, 0, 5), None);
+        assert_eq!(set(&none, 3, 5), None);
+        let successor = scale("v", &json!({"replicas": 3}));
+        assert_eq!(set(&successor, 3, 5), None, "made anew under its name");
+    }
+
+    #[test]
+    fn nothing_is_written_without_a_change_and_the_gap_is_what_is_missing() {
+        let web = || ObjectRef::in_namespace(Kind::StatefulSet, "shop", "web");
+        let gap = |from, to| set_replicas(web(), &Meta::default(), from, to).map(|one| one.gap);
+        assert_eq!([gap(3, 3), gap(3, 9), gap(9, 3)], [None, Some(6), Some(0)]);
+    }
+}

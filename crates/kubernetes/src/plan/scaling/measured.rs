@@ -1,0 +1,108 @@
+//! A target that no HPA scales as the HPA's algorithm reads it: the rules of its annotations, its Pods
+//! and what is measured of them.
+
+use super::observed::Observed;
+use super::requested::RequestedPolicy;
+use super::target_ref::TargetRef;
+use evenkeel_core::scaling::Bounds;
+use evenkeel_core::scaling::hpa::{
+    self, Controller, FeatureGates, Readings, Scale, Settings, Spec, reconciler,
+};
+use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_core::scaling::signal::ObjectReference;
+use evenkeel_core::scaling::tracker::{Reaction, Reconciled};
+
+/// The controller that Kubernetes has by default. It scales to zero where a metric can wake the
+/// target again: no gate stands between users and their own annotations.
+static CONTROLLER: Controller = Controller {
+    settings: Settings::DEFAULT,
+    feature_gates: FeatureGates {
+        hpa_scale_to_zero: true,
+        hpa_configurable_tolerance: true,
+        pod_level_resources: true,
+    },
+};
+
+/// The HPA that the annotations of a workload stand for.
+pub(super) fn spec(target: &TargetRef, requested: &RequestedPolicy, bounds: Bounds) -> Spec {
+    let object = target.object();
+    Spec {
+        scale_target: ObjectReference {
+            api_version: object.api_resource().api_version,
+            kind: target.kind().to_owned(),
+            name: target.name().to_owned(),
+        },
+        min_replicas: bounds.min(),
+        max_replicas: bounds.max(),
+        metrics: requested.policy.metrics().0,
+        behavior: requested.policy.behavior.clone(),
+    }
+}
+
+/// The Pods of a target at one moment with what is measured of them, and what has been told of it.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    pods: Vec<PodFacts>,
+    readings: Readings,
+    told: Told,
+    generation: Option<i64>,
+}
+
+/// What the status of a target says, as far as decisions go on from it.
+#[derive(Debug, Clone, Default)]
+pub struct Told {
+    pub(super) replicas: Option<i32>,
+    pub(super) status: hpa::Status,
+}
+
+impl Measured {
+    /// The Pods of `observed` with their readings. What has been told is to be known at the first look,
+    /// and where the count has changed.
+    #[must_use]
+    pub fn new(observed: &Observed, readings: Readings, told: Told) -> Self {
+        let members = observed.pods.members.iter();
+        let mut pods: Vec<_> = members.map(|pod| PodFacts::clone(pod)).collect();
+        // The order of a listing: that of the index is any.
+        pods.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Self {
+            pods,
+            readings,
+            told,
+            generation: observed
+                .workload
+                .as_ref()
+                .and_then(|workload| workload.metadata.generation),
+        }
+    }
+
+    /// The reaction to what is measured, by the rules of `spec`. `current` is the count of the target.
+    pub(super) fn reaction<'a>(
+        &'a self,
+        namespace: &'a str,
+        spec: &'a Spec,
+        current: i32,
+    ) -> Reaction<'a> {
+        let scale = Scale {
+            spec_replicas: current,
+            status_replicas: i32::try_from(self.pods.len()).unwrap_or(i32::MAX),
+            // The Pods are those of the workload by their owners, and there is no other selector.
+            selector: &spec.scale_target.name,
+            pods: Ok(&self.pods),
+            autoscalers: &[],
+        };
+        Reaction::Reconciled(Reconciled {
+            input: reconciler::Input {
+                controller: &CONTROLLER,
+                namespace,
+                spec,
+                observed: hpa::Observed {
+                    scale: Ok(scale),
+                    readings: &self.readings,
+                },
+                told: &self.told.status,
+            },
+            told: self.told.replicas,
+            generation: self.generation,
+        })
+    }
+}

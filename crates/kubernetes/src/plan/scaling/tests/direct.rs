@@ -1,0 +1,360 @@
+//! Mode direct: who may be a target of it, what is refused on both sides, and the writes.
+
+use super::*;
+use crate::plan::scaling::targets::TargetReaction;
+use evenkeel_core::forecast::Shared;
+use evenkeel_core::scaling::LimitedBy;
+use evenkeel_core::scaling::hpa::{MetricSpec, Readings};
+use evenkeel_core::scaling::pod::Requests;
+use evenkeel_core::scaling::sample::{ContainerMetrics, PodMetrics};
+use evenkeel_core::scaling::signal::{ResourceName, Signal, Target as Value_};
+use evenkeel_core::scaling::tracker::Tracker;
+
+const MIN: &str = "evenkeel.dev/min-replicas";
+const MAX: &str = "evenkeel.dev/max-replicas";
+
+/// Web in mode direct, 2 to 10.
+fn direct() -> World {
+    World::alone(&[(SCALING, "direct"), (MIN, "2"), (MAX, "10")])
+}
+
+fn kinds(resolved: &Resolved) -> Vec<&'static str> {
+    resolved.problems.iter().map(Problem::kind).collect()
+}
+
+/// One replica of the service that looks at the world.
+#[derive(Default)]
+struct Replica {
+    tracker: Tracker,
+    memory: PlanMemory,
+    count: Option<i32>,
+}
+
+impl Replica {
+    /// Decides on what each of the four Pods uses, and gives the writes.
+    fn tick(&mut self, world: &World, millicores: Option<i64>, second: i64) -> Vec<Write> {
+        let now = at(second);
+        let observed = world.observed();
+        let resolved = world.resolve(now);
+        let target = resolved.target.as_ref().unwrap();
+        let is_new = self.count.replace(target.current) != Some(target.current);
+        let known = if is_new {
+            told(&observed)
+        } else {
+            Told::default()
+        };
+        let readings = readings(&observed, millicores, now);
+        let measured = Measured::new(&observed, readings, known);
+        let shared = Shared::default();
+        let input = target.input(now, &shared, Some(&measured));
+        let report = self.tracker.tick(&target.policy, &input);
+        let context = context(now);
+        plan(
+            &observed,
+            &resolved,
+            Some(&report),
+            &mut self.memory,
+            &context,
+        )
+    }
+}
+
+fn readings(observed: &Observed, millicores: Option<i64>, now: Timestamp) -> Readings {
+    let Some(millicores) = millicores else {
+        return Readings {
+            resource: Err("no answer".to_owned()),
+            ..Readings::default()
+        };
+    };
+    let usage: Requests = [(ResourceName::Cpu, millicores)].into_iter().collect();
+    let members = observed.pods.members.iter();
+    let measured = members.map(|pod| PodMetrics {
+        pod: pod.name.clone(),
+        timestamp: now,
+        window: SignedDuration::from_secs(30),
+        containers: vec![ContainerMetrics {
+            name: String::new(),
+            usage: usage.clone(),
+        }],
+    });
+    Readings {
+        resource: Ok(measured.collect()),
+        ..Readings::default()
+    }
+}
+
+fn replicas(world: &World) -> i64 {
+    world.workload.as_ref().unwrap()["spec"]["replicas"]
+        .as_i64()
+        .unwrap()
+}
+
+fn purposes(writes: &[Write]) -> Vec<Purpose> {
+    writes.iter().map(|write| write.purpose).collect()
+}
+
+#[test]
+fn the_count_is_written_through_scale_and_told_and_nothing_is_written_twice() {
+    let (mut world, mut replica) = (direct(), Replica::default());
+    world.started();
+    let writes = replica.tick(&world, Some(2100), 0);
+    assert_eq!(
+        purposes(&writes),
+        [Purpose::ScalingReplicas, Purpose::ScalingStatus]
+    );
+    assert_eq!(
+        writes[0].target.to_string(),
+        "deployments.apps/scale shop/web"
+    );
+    assert_eq!(writes[0].gap, 3);
+    world.apply(&writes);
+    assert_eq!(replicas(&world), 7);
+    let status = world.status().unwrap();
+    assert_eq!((status.mode.as_str(), status.replicas), ("direct", Some(7)));
+    for kind in ["AbleToScale", "ScalingActive"] {
+        assert_eq!(world.holds(kind), Some(ConditionStatus::True), "{kind}");
+    }
+    assert_eq!(world.holds("ScalingLimited"), Some(ConditionStatus::False));
+
+    let writes = replica.tick(&world, Some(1200), 15);
+    world.apply(&writes);
+    assert_eq!(world.reasons(), ["SuccessfulRescale"]);
+    assert!(
+        world.told[0]
+            .1
+            .starts_with("New size: 7; reason: cpu resource")
+    );
+    for second in [30, 45, 60] {
+        let writes = replica.tick(&world, Some(1200), second);
+        assert_eq!(writes, [], "{second}: nothing changes");
+    }
+}
+
+#[test]
+fn what_is_not_measured_freezes_and_is_told() {
+    let (mut world, mut replica) = (direct(), Replica::default());
+    world.started();
+    for second in (0..1200).step_by(15) {
+        let writes = replica.tick(&world, None, second);
+        world.apply(&writes);
+        assert_eq!(replicas(&world), 4);
+    }
+    assert_eq!(world.holds("ScalingActive"), Some(ConditionStatus::False));
+    let reasons = world.reasons().into_iter();
+    let told = reasons
+        .filter(|reason| *reason == "FailedGetResourceMetric")
+        .count();
+    assert_eq!(told, 4, "every five minutes");
+}
+
+#[test]
+fn a_follower_takes_over_where_the_leader_was() {
+    let (mut world, mut leader, mut follower) = (direct(), Replica::default(), Replica::default());
+    world.started();
+    for second in [0, 15, 30] {
+        let writes = leader.tick(&world, Some(2100), second);
+        let same = follower.tick(&world, Some(2000), second);
+        assert!(second > 0 || !same.is_empty());
+        world.apply(&writes);
+    }
+    assert_eq!(replicas(&world), 7);
+    // What the leader did was no contest to the follower, and its window is its own.
+    let writes = follower.tick(&world, Some(2100), 45);
+    let wrote = purposes(&writes);
+    assert!(!wrote.contains(&Purpose::ScalingReplicas), "{wrote:?}");
+    world.apply(&writes);
+    assert_eq!(world.holds("ReplicasContested"), None);
+}
+
+#[test]
+fn the_word_may_come_from_namespace_or_configuration_for_what_has_bounds() {
+    let mut world = World::alone(&[(MIN, "2"), (MAX, "10")]);
+    assert_eq!(world.resolve(at(0)).mode, Mode::Off, "nobody asks");
+    world
+        .namespace
+        .insert(SCALING.to_owned(), "direct".to_owned());
+    let resolved = world.resolve(at(0));
+    assert_eq!((resolved.mode, kinds(&resolved)), (Mode::Direct, vec![]));
+    let mut bare = World::alone(&[]);
+    bare.namespace = world.namespace.clone();
+    assert_eq!(bare.resolve(at(0)).mode, Mode::Off, "it has no bounds");
+
+    let mut settings = settings();
+    settings.mode = Mode::Direct;
+    world.namespace.remove(SCALING);
+    let resolved = resolve(&world.observed(), false, &settings, None, at(0));
+    assert_eq!(resolved.mode, Mode::Direct);
+}
+
+#[test]
+fn bounds_are_needed_and_zero_needs_what_wakes() {
+    let problems = |annotations: &[(&str, &str)]| {
+        let world = World::alone(annotations);
+        let resolved = world.resolve(at(0));
+        assert!(resolved.target.is_none(), "{annotations:?}");
+        kinds(&resolved)
+    };
+    let asks = (SCALING, "direct");
+    assert_eq!(problems(&[asks]), ["BoundsMissing"]);
+    assert_eq!(problems(&[asks, (MAX, "5")]), ["BoundsMissing"]);
+    assert_eq!(
+        problems(&[asks, (MIN, "0"), (MAX, "5")]),
+        ["NoWakingSignal"]
+    );
+    let mut world = World::alone(&[asks, (MIN, "0"), (MAX, "5")]);
+    assert_eq!(world.plan(None, at(0)).len(), 2, "status and Event");
+    let writes = world.plan(None, at(300));
+    world.apply(&writes);
+    assert_eq!(world.holds("NoWakingSignal"), Some(ConditionStatus::True));
+}
+
+#[test]
+fn the_rules_of_its_hpa_are_those_of_the_annotations() {
+    let behavior =
+        r#"{"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}}"#;
+    let world = World::alone(&[
+        (SCALING, "direct"),
+        (MIN, "2"),
+        (MAX, "10"),
+        ("evenkeel.dev/target", "cpu=600m,container/app/memory=70%"),
+        ("evenkeel.dev/behavior", behavior),
+    ]);
+    let target = world.resolve(at(0)).target.unwrap();
+    let TargetReaction::Reconciled(spec) = &target.reaction else {
+        panic!("{:?}", target.reaction);
+    };
+    assert_eq!((spec.min_replicas, spec.max_replicas), (2, 10));
+    assert_eq!(spec.scale_target.api_version, "apps/v1");
+    let container = Signal::ContainerResource {
+        resource: ResourceName::Memory,
+        container: "app".to_owned(),
+    };
+    assert_eq!(
+        spec.metrics,
+        [
+            MetricSpec::new(Signal::CPU, Value_::AverageValue(600)),
+            MetricSpec::new(container, Value_::Utilization(70)),
+        ]
+    );
+    assert_eq!(spec.behavior, target.policy.behavior);
+    assert_eq!(spec.behavior.as_ref().unwrap().scale_up.policies.len(), 1);
+}
+
+#[test]
+fn two_owners_of_one_workload_are_refused_on_both_sides() {
+    let with_hpa = || {
+        let mut world = direct();
+        world.autoscaler = World::new().autoscaler;
+        world
+    };
+    let with_keda = || {
+        let mut world = World::with_keda();
+        world.workload = direct().workload;
+        world
+    };
+    for (mut world, other) in [
+        (with_hpa(), "HorizontalPodAutoscaler web"),
+        (with_keda(), "ScaledObject web"),
+    ] {
+        let resolved = world.resolve(at(0));
+        assert_eq!(kinds(&resolved), ["DirectConflict"], "{other}");
+        assert!(resolved.target.is_none());
+        let writes = world.plan(None, at(0));
+        world.apply(&writes);
+        for object in [world.owner().clone(), world.workload.clone().unwrap()] {
+            let text = &object["metadata"]["annotations"][SCALING_STATUS];
+            let text = text.as_str().unwrap_or_default();
+            assert!(
+                text.contains("DirectConflict") && text.contains(other),
+                "{text}"
+            );
+        }
+        assert_eq!(world.reasons(), ["DirectConflict"; 2], "one on each");
+        assert_eq!(world.plan(None, at(0)), [], "once");
+        assert_eq!(world.plan(None, at(600)), []);
+
+        // The user takes the word back.
+        world.workload.as_mut().unwrap()["metadata"]["annotations"][SCALING] = json!(null);
+        let report = report(Some(6), 615);
+        let writes = world.plan(Some(&report), at(615));
+        world.apply(&writes);
+        assert_eq!(world.bounds().0, Some(6), "{other}: the floor rises again");
+        let workload = world.workload.unwrap();
+        let left = &workload["metadata"]["annotations"][SCALING_STATUS];
+        assert_eq!(left, &json!(null));
+    }
+}
+
+#[test]
+fn an_hpa_where_the_word_of_the_namespace_is_direct_is_refused() {
+    let mut world = World::new();
+    world.annotate(SCALING, json!(null));
+    world
+        .namespace
+        .insert(SCALING.to_owned(), "direct".to_owned());
+    assert_eq!(kinds(&world.resolve(at(0))), ["DirectConflict"]);
+    world.annotate(SCALING, json!("floor"));
+    assert_eq!(world.resolve(at(0)).mode, Mode::Floor, "it says so itself");
+}
+
+#[test]
+fn a_contest_is_told_with_its_end() {
+    let mut world = direct();
+    let mut report = report(None, 0);
+    let until = at(600);
+    report.decision.replicas = 4;
+    report.decision.limited_by = Some(LimitedBy::Contested { until });
+    world.memory.name_contester("argocd-controller".to_owned());
+    let writes = world.plan(Some(&report), at(0));
+    world.apply(&writes);
+    let status = world.status().unwrap();
+    let contested = status.condition("ReplicasContested").unwrap();
+    assert!(
+        contested
+            .message
+            .starts_with("argocd-controller sets other replicas"),
+        "{}",
+        contested.message
+    );
+    assert_eq!(world.reasons(), ["ReplicasContested"]);
+}
+
+#[test]
+fn restoring_leaves_the_count_and_takes_the_status_away() {
+    let (mut world, mut replica) = (direct(), Replica::default());
+    world.started();
+    let writes = replica.tick(&world, Some(2100), 0);
+    world.apply(&writes);
+    let resolved = world.resolve(at(15));
+    let writes = restore(&world.observed(), &resolved);
+    assert_eq!(purposes(&writes), [Purpose::Restore]);
+    world.apply(&writes);
+    assert_eq!(replicas(&world), 7, "nobody knows another one");
+    assert!(world.status().is_none());
+}
+
+#[test]
+fn what_has_no_scale_is_refused() {
+    let mut observed = direct().observed();
+    let workload = Arc::make_mut(observed.workload.as_mut().unwrap());
+    workload.kind = Kind::DaemonSet;
+    observed.target = TargetRef::of_kind(Kind::DaemonSet, "shop", "web");
+    let resolved = resolve(&observed, false, &settings(), None, at(0));
+    assert_eq!(kinds(&resolved), ["NoScale"]);
+    assert_eq!(
+        resolved.problems[0].to_string(),
+        "DaemonSet web has no subresource scale: its replicas are not to be set"
+    );
+    let writes = plan(
+        &observed,
+        &resolved,
+        None,
+        &mut PlanMemory::default(),
+        &context(at(0)),
+    );
+    assert_eq!(
+        writes[0].target.to_string(),
+        "daemonsets.apps shop/web",
+        "the condition stands where it was asked for"
+    );
+}

@@ -1,0 +1,60 @@
+//! What the status of a target in mode direct tells, as far as decisions go on from it: those of another
+//! replica, and those before a restart.
+
+use super::measured::Told;
+use super::observed::Observed;
+use super::owner::Owner;
+use super::sink::status_of;
+use super::status::TargetStatus;
+use crate::condition::{Condition, ConditionStatus};
+use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::hpa;
+
+/// What the workload of a target tells.
+#[must_use]
+pub fn told(observed: &Observed) -> Told {
+    let owner = Owner::workload(observed);
+    let status = owner.and_then(|owner| status_of(&owner));
+    status.map(of).unwrap_or_default()
+}
+
+fn of(status: TargetStatus) -> Told {
+    let is_direct = status.mode == Mode::Direct.as_str();
+    let replicas = status.replicas.filter(|_| is_direct);
+    let condition = |condition: Condition| hpa::Condition {
+        condition_type: condition.kind.as_str().into(),
+        status: (condition.status == ConditionStatus::True).into(),
+        reason: condition.reason.into(),
+        message: condition.message.into(),
+        last_transition_time: Some(condition.last_transition_time),
+    };
+    let own = status.conditions.into_iter().map(condition);
+    let mut conditions: Vec<_> = own
+        .filter(|condition| !matches!(condition.condition_type, hpa::ConditionType::Other(_)))
+        .collect();
+    conditions.extend(put_to_sleep(replicas, &conditions));
+    Told {
+        replicas,
+        status: hpa::Status {
+            desired_replicas: replicas.unwrap_or_default(),
+            conditions,
+            ..hpa::Status::default()
+        },
+    }
+}
+
+/// The condition of a target whose last replica was just taken away by a decision on its metrics: it is
+/// told of only once that has been seen. A count of 0 that the user has set is decided on by none.
+fn put_to_sleep(replicas: Option<i32>, told: &[hpa::Condition]) -> Option<hpa::Condition> {
+    let of = |condition_type| {
+        let mut told = told.iter();
+        told.find(|one| one.condition_type == condition_type)
+    };
+    let active = of(hpa::ConditionType::ScalingActive)?;
+    let decided = replicas == Some(0) && active.status == hpa::ConditionStatus::True;
+    let is_told = of(hpa::ConditionType::ScaledToZero).is_some();
+    (decided && !is_told).then(|| hpa::Condition {
+        condition_type: hpa::ConditionType::ScaledToZero,
+        ..active.clone()
+    })
+}
