@@ -495,7 +495,7 @@ fn a_load_that_an_annotation_names_counts_beside_the_metrics_of_the_hpa() {
         signals.iter().map(|one| one.signal.to_string()).collect()
     };
     assert_eq!(names(&world), ["cpu", "promql/query"]);
-    // Alone it is the only one, also where the share of requests has a default.
+    // Without an HPA it counts beside the target, which has a default.
     let mut alone = World::alone(&[
         (SCALING, "recommend"),
         ("evenkeel.dev/min-replicas", "1"),
@@ -503,10 +503,10 @@ fn a_load_that_an_annotation_names_counts_beside_the_metrics_of_the_hpa() {
         ("evenkeel.dev/query", "gpu"),
         ("evenkeel.dev/query-target", "700m"),
     ]);
-    assert_eq!(names(&alone), ["promql/gpu"]);
-    let annotations = &mut alone.workload.as_mut().unwrap()["metadata"]["annotations"];
-    annotations["evenkeel.dev/target"] = json!("cpu=70%");
     assert_eq!(names(&alone), ["cpu", "promql/gpu"]);
+    let annotations = &mut alone.workload.as_mut().unwrap()["metadata"]["annotations"];
+    annotations["evenkeel.dev/target"] = json!("memory=1Gi");
+    assert_eq!(names(&alone), ["memory", "promql/gpu"]);
 }
 
 #[test]
