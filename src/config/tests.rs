@@ -179,7 +179,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("writer: {inFlight: 0}", "writer.inFlight", "from 1 to 16"),
     ("writer: {inFlight: 17}", "writer.inFlight", "from 1 to 16"),
     (
-        "scaling: {mode: direct}",
+        "scaling: {mode: faster}",
         "scaling.mode",
         "off, recommend, floor or direct",
     ),

@@ -252,11 +252,11 @@ fn a_workload_is_a_target_where_it_asks_and_has_no_autoscaler() {
         workload(&state, Kind::Deployment, name, &annotations);
     }
     hpa(&state, "hpa", ("Deployment", "has-one"), &json!({}));
-    assert_eq!(scaled(&state), ["has-one", "asks"]);
+    assert_eq!(scaled(&state), ["has-one", "asks", "bounds-only"]);
     hpa(&state, "hpa", ("Deployment", "plain"), &json!({}));
     assert_eq!(
         scaled(&state),
-        ["plain", "asks", "has-one"],
+        ["plain", "asks", "bounds-only", "has-one"],
         "it was given another target"
     );
     state.remove_scaling_object(Kind::HorizontalPodAutoscaler, "shop/hpa");
@@ -464,7 +464,7 @@ fn nothing_is_decided_before_all_that_scaling_reads_was_listed() {
 
 #[test]
 fn annotations_that_are_not_understood_are_told_where_somebody_opted_in() {
-    let wrong = json!({"evenkeel.dev/scaling": "direct", "evenkeel.dev/predict": "gru"});
+    let wrong = json!({"evenkeel.dev/scaling": "faster", "evenkeel.dev/predict": "gru"});
     let state = state();
     let objects = || {
         hpa(&state, "a", ("Deployment", "web"), &wrong);

@@ -104,10 +104,10 @@ impl Sample {
         };
         let mut is_stale = false;
         let metrics = pods.iter().filter_map(|pod| {
-            let measured = REACTED_TO.iter().filter_map(|(resource, name)| {
+            let measured = REACTED_TO.iter().filter_map(|resource| {
                 let measured = self.measurement(namespace, &pod.name, *resource)?;
                 is_stale |= !is_fresh(&measured);
-                is_fresh(&measured).then(|| (name.clone(), measured))
+                is_fresh(&measured).then(|| (resource.as_str().into(), measured))
             });
             pod_metrics(&pod.name, measured)
         });
@@ -142,11 +142,8 @@ impl Sample {
 /// The name of the source of rounds, which `metrics.source` of the configuration chooses.
 const SOURCE: &str = "metrics";
 
-/// The resources that targets without an HPA are scaled by.
-const REACTED_TO: [(Resource, ResourceName); 2] = [
-    (Resource::Cpu, ResourceName::Cpu),
-    (Resource::Memory, ResourceName::Memory),
-];
+/// The resources that targets without an HPA are scaled by: cpu, memory, and network I/O by its preset.
+const REACTED_TO: [Resource; 3] = [Resource::Cpu, Resource::Memory, Resource::NetworkIo];
 
 /// What is measured of a Pod, as a metrics API returns it. Cpu comes first: only of its window it
 /// matters how long before it the Pod was ready.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::tick::Tick;
+use crate::controller::scaling::samples;
 use crate::metrics::signals::SignalReading;
-use evenkeel_core::scaling::hpa::MetricsApi;
+use evenkeel_core::scaling::hpa::{MetricsApi, Reading, Readings};
 use evenkeel_core::scaling::observation::{Samples, SourceReading};
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::ScaledSignal;
@@ -61,6 +62,40 @@ pub(super) fn measured(
         }
     }
     measured
+}
+
+/// What the HPA's algorithm reads of a target that no HPA scales. An answer that is older than samples
+/// may be is none: why there is no newer one stands in its place.
+pub(super) fn readings(observed: &Observed, signals: &[ScaledSignal], tick: &Tick<'_>) -> Readings {
+    let Observed {
+        namespace, pods, ..
+    } = observed;
+    let max_age = tick.settings.max_age;
+    let mut readings = tick.sample.map_or_else(samples::unmeasured, |sample| {
+        sample.readings(namespace, &pods.members, tick.now, max_age)
+    });
+    for ScaledSignal { signal, .. } in signals {
+        if let Ok(Question::Asked(query)) = question(observed, signal) {
+            let answer = fresh(tick.signals.get(&query), tick);
+            readings.others.insert(signal.clone(), answer);
+        }
+    }
+    readings
+}
+
+/// The answer to a question, unless it is too old.
+fn fresh(known: Option<&SignalReading>, tick: &Tick<'_>) -> Result<Reading, String> {
+    let Some(SignalReading { answer, error }) = known else {
+        return Err("it has not been asked for yet".to_owned());
+    };
+    let is_fresh = |at: Timestamp| tick.now.duration_since(at) <= tick.settings.max_age;
+    match answer.as_ref().filter(|entry| is_fresh(entry.fetched_at)) {
+        Some(entry) => Ok(Reading::clone(&entry.value)),
+        None => Err(error.as_ref().map_or_else(
+            || "there is no answer yet that is not too old".to_owned(),
+            ToString::to_string,
+        )),
+    }
 }
 
 impl Measured {

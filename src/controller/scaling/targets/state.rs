@@ -7,10 +7,9 @@ use jiff::Timestamp;
 
 use super::answers::AnswersTaken;
 use super::key::Seen;
-use super::measured::{Measured, measured};
+use super::measured::{Measured, measured, readings};
 use super::tick::{Asks, Tick};
 use crate::controller::scaling::refill::{Asked, Points};
-use crate::controller::scaling::samples;
 use evenkeel_core::forecast::Resolution;
 use evenkeel_core::panicked::caught;
 use evenkeel_core::scaling::carriers::Carriers;
@@ -160,14 +159,7 @@ impl TargetState {
         let target = target.filter(|one| matches!(one.reaction, TargetReaction::Reconciled(_)));
         let count = target.map(|target| target.current);
         let before = std::mem::replace(&mut self.reconciled, count);
-        target?;
-        let Observed {
-            namespace, pods, ..
-        } = observed;
-        let readings = tick.sample.map_or_else(samples::unmeasured, |sample| {
-            let max_age = tick.settings.max_age;
-            sample.readings(namespace, &pods.members, tick.now, max_age)
-        });
+        let readings = readings(observed, &target?.signals, tick);
         let told = if before == count {
             Told::default()
         } else {

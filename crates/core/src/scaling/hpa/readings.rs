@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 use super::error::{MetricsApi, ReadError, ReplicasError};
-use crate::scaling::sample::{PodMetrics, PodSample, ValueSample};
+use crate::scaling::sample::{Measurement, PodMetrics, PodSample, ValueSample};
 use crate::scaling::signal::Signal;
 
 /// The answer of a metrics API for one signal.
@@ -23,7 +25,8 @@ pub enum Reading {
 pub struct Readings {
     /// Usage of the Pods by container, for Resource and ContainerResource metrics.
     pub resource: Result<Vec<PodMetrics>, String>,
-    /// The answers for signals of other types.
+    /// The answers for signals of other types, and for those of one container where it was asked for by
+    /// itself.
     pub others: BTreeMap<Signal, Result<Reading, String>>,
 }
 
@@ -37,6 +40,15 @@ impl Default for Readings {
     }
 }
 
+/// The usage of a resource by the Pods.
+#[derive(Debug)]
+pub(super) struct PodUsage<'a> {
+    /// The end of the first window.
+    pub(super) timestamp: Option<Timestamp>,
+    /// The measured Pods.
+    pub(super) by_pod: BTreeMap<&'a str, Measurement>,
+}
+
 /// The readings of one HPA, with its namespace, which stands in errors.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader<'a> {
@@ -46,7 +58,31 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Usage of the Pods, for a `signal` of the resource metrics API.
-    pub(super) fn resource(self, signal: &Signal) -> Result<&'a [PodMetrics], ReplicasError> {
+    pub(super) fn usage(self, signal: &Signal) -> Result<PodUsage<'a>, ReplicasError> {
+        if self.readings.others.contains_key(signal) {
+            let samples = self.pods(signal)?;
+            let by_pod = samples.iter();
+            let by_pod = by_pod.map(|sample| (sample.pod.as_str(), sample.measurement));
+            return Ok(PodUsage {
+                timestamp: samples.first().map(|sample| sample.measurement.timestamp),
+                by_pod: by_pod.collect(),
+            });
+        }
+        let metrics = self.resource(signal)?;
+        let Some((resource, container)) = signal.resource() else {
+            return Err(ReplicasError::no_target(signal));
+        };
+        let measured = metrics.iter().filter_map(|pod| {
+            let measurement = pod.measurement(resource, container)?;
+            Some((pod.pod.as_str(), measurement))
+        });
+        Ok(PodUsage {
+            timestamp: metrics.first().map(|pod| pod.timestamp),
+            by_pod: measured.collect(),
+        })
+    }
+
+    fn resource(self, signal: &Signal) -> Result<&'a [PodMetrics], ReplicasError> {
         match &self.readings.resource {
             Ok(metrics) if metrics.is_empty() => Err(self.empty(signal)),
             Ok(metrics) => Ok(metrics),

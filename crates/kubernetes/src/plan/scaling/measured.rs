@@ -4,12 +4,13 @@
 use super::observed::Observed;
 use super::requested::RequestedPolicy;
 use super::target_ref::TargetRef;
+use crate::scaling_policy::ScalingPolicy;
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa::{
-    self, Controller, FeatureGates, Readings, Scale, Settings, Spec, reconciler,
+    self, Controller, FeatureGates, MetricSpec, Readings, Scale, Settings, Spec, reconciler,
 };
 use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_core::scaling::signal::ObjectReference;
+use evenkeel_core::scaling::signal::{ObjectReference, Target};
 use evenkeel_core::scaling::tracker::{Reaction, Reconciled};
 
 /// The controller that Kubernetes has by default. It scales to zero where a metric can wake the
@@ -34,9 +35,18 @@ pub(super) fn spec(target: &TargetRef, requested: &RequestedPolicy, bounds: Boun
         },
         min_replicas: bounds.min(),
         max_replicas: bounds.max(),
-        metrics: requested.policy.metrics().0,
+        metrics: metrics(&requested.policy),
         behavior: requested.policy.behavior.clone(),
     }
+}
+
+/// What the workload is scaled by: its metrics, and the load that its user names beside them.
+fn metrics(policy: &ScalingPolicy) -> Vec<MetricSpec> {
+    let named = policy.query.iter().map(|query| {
+        let target = Target::AverageValue(query.target);
+        MetricSpec::new(query.signal.clone(), target)
+    });
+    policy.metrics().0.into_iter().chain(named).collect()
 }
 
 /// The Pods of a target at one moment with what is measured of them, and what has been told of it.

@@ -120,14 +120,10 @@ impl<'a> ReplicaCalculator<'a> {
         signal: &Signal,
         target: Target,
     ) -> Result<Proposal, ReplicasError> {
-        let metrics = self.reader().resource(signal)?;
+        let usage = self.reader().usage(signal)?;
         let Some((resource, container)) = signal.resource() else {
             return Err(ReplicasError::no_target(signal));
         };
-        let measured = metrics.iter().filter_map(|pod| {
-            let measurement = pod.measurement(resource, container)?;
-            Some((pod.pod.as_str(), measurement))
-        });
         let requests = || match target {
             Target::Utilization(_) => {
                 let gates = self.controller.feature_gates;
@@ -141,9 +137,9 @@ impl<'a> ReplicaCalculator<'a> {
                 requests: requests()?,
             })
         };
-        let proposal = self.compare(measured.collect(), Some(resource), comparison)?;
+        let proposal = self.compare(usage.by_pod, Some(resource), comparison)?;
         Ok(Proposal {
-            timestamp: metrics.first().map(|pod| pod.timestamp),
+            timestamp: usage.timestamp,
             ..proposal
         })
     }
