@@ -12,6 +12,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use tokio::signal::unix;
 
 use super::evenkeel;
 
@@ -102,6 +103,11 @@ impl Drop for Running {
 /// A closed terminal says SIGHUP.
 #[test]
 fn a_closed_terminal_leaves_no_folder_behind() {
+    // Under nohup the signal is ignored here, and so it would be in a child; what is handled is not.
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let inside = runtime.enter();
+    let _handled = unix::signal(unix::SignalKind::hangup()).unwrap();
+    drop(inside);
     for signal in [Signal::HUP, Signal::TERM, Signal::INT] {
         let (mut run, started) = Running::start();
         let folder = Path::new(started["kubeconfig"].as_str().unwrap());

@@ -260,9 +260,9 @@ fn a_workload_is_a_target_where_it_asks_and_has_no_autoscaler() {
         "it was given another target"
     );
     state.remove_scaling_object(Kind::HorizontalPodAutoscaler, "shop/hpa");
-    assert_eq!(scaled(&state), ["asks", "has-one"]);
+    assert_eq!(scaled(&state), ["asks", "bounds-only", "has-one"]);
     state.remove_scaling_object(Kind::Deployment, "shop/asks");
-    assert_eq!(scaled(&state), ["has-one"]);
+    assert_eq!(scaled(&state), ["bounds-only", "has-one"]);
 }
 
 #[test]
