@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use k8s_openapi::api::core::v1::Node;
-use kube::Api;
+use kube::{Api, Client};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::parts::{Parts, Tasks, lasting};
@@ -13,7 +14,7 @@ use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::replay::{ReplaySource, Trace};
 use crate::metrics::self_check::{Finding, NodeIdentity};
 use crate::metrics::signals::{self, ServedSource, Signals};
-use crate::metrics::{Bounds, MetricsSource, NoMetrics, Poller, Round, Source};
+use crate::metrics::{Bounds, Metrics, MetricsSource, NoMetrics, Poller, Round, Source};
 
 /// What the scaling loop asks beside the rounds of measurements.
 pub(super) struct Asked {
@@ -38,16 +39,12 @@ pub(super) fn start(
         parts.instruments.measuring.clone(),
     );
     let (cluster, samples) = (parts.cluster.clone(), parts.scaling.samples.clone());
-    let (first, checked) = tokio::sync::oneshot::channel();
-    let mut first = Some(first);
+    let (newest, rounds) = watch::channel(None);
     let each = move |update: crate::metrics::Update| {
         let Ok(round) = update.outcome else { return };
         cluster.apply_sample(Arc::clone(&round.usage), update.at);
         samples.put(&round, update.at);
-        if let Some(first) = first.take() {
-            // Nobody listens where there is nothing to check.
-            let _ = first.send(round);
-        }
+        newest.send_replace(Some(round));
     };
     lasting(tasks, "measuring", cancel, poller.run(cancel.clone(), each));
     if let Some(prometheus) = prometheus.clone() {
@@ -55,16 +52,7 @@ pub(super) fn start(
         let cancel = cancel.clone();
         let metrics = parts.instruments.measuring.clone();
         tasks.spawn(async move {
-            let checking = async {
-                let Ok(round) = checked.await else { return };
-                match check(&client, &prometheus, &round).await {
-                    Ok(findings) => metrics.observe_findings(&findings),
-                    Err(error) => tracing::warn!(
-                        error = format!("{error:#}"),
-                        "the metrics could not be checked"
-                    ),
-                }
-            };
+            let checking = check_until_sound(rounds, &client, &prometheus, &metrics);
             cancel.run_until_cancelled(checking).await;
             Ok(())
         });
@@ -73,6 +61,40 @@ pub(super) fn start(
         past: prometheus,
         signals,
     })
+}
+
+/// The most rounds between two checks: some five minutes.
+const LONGEST_PAUSE: u32 = 20;
+
+/// Checks the first round, and further ones at growing pauses until nothing is found any more: a node,
+/// an exporter or a Prometheus that has just started is not measured at once.
+async fn check_until_sound(
+    mut rounds: watch::Receiver<Option<Arc<Round>>>,
+    client: &Client,
+    prometheus: &PrometheusSource,
+    metrics: &Metrics,
+) {
+    let (mut passed, mut pause) = (0, 0);
+    while rounds.changed().await.is_ok() {
+        let round = rounds.borrow_and_update().clone();
+        passed += 1;
+        let Some(round) = round.filter(|_| passed > pause) else {
+            continue;
+        };
+        match check(client, prometheus, &round).await {
+            Ok(findings) => {
+                metrics.observe_findings(&findings);
+                if findings.is_empty() {
+                    return;
+                }
+            }
+            Err(error) => tracing::warn!(
+                error = format!("{error:#}"),
+                "the metrics could not be checked"
+            ),
+        }
+        (passed, pause) = (0, (2 * pause + 1).min(LONGEST_PAUSE));
+    }
 }
 
 /// Starts the asking for signals of single targets.

@@ -408,7 +408,7 @@ async fn doctor_finds_nothing_wrong_until_something_is() {
     // What differs from an installation is told, and is no fault.
     assert_eq!(
         found["info"],
-        ["deployment", "write-guard", "rights", "signer"]
+        ["deployment", "write-guard", "clean-up", "rights", "signer"]
     );
 
     let webhooks: Api<MutatingWebhookConfiguration> = Api::all(cluster.client.clone());

@@ -142,7 +142,20 @@ fn a_pod_whose_counters_began_anew_moves_no_floor() {
         let _controllers = world.controllers().await;
         let _service = world.serve(&[]).await;
         raised(world).await;
-        stays_sound(world, Fault::Reset(1)).await;
+        world.prometheus.handle.set_fault(Fault::Reset(1));
+        world
+            .until_shown("the load is an estimate", |shown| {
+                shown["loads"][0]["estimate"].is_number()
+            })
+            .await;
+        let before = least(&world.autoscaler().await);
+        let end = world.clock.now() + SignedDuration::from_mins(2);
+        while world.clock.now() < end {
+            assert_eq!(least(&world.autoscaler().await), before);
+            let shown = world.shown().await.expect("the target is shown");
+            assert_ne!(shown["grounds"], "nothing", "{shown}");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
     });
 }
 

@@ -154,7 +154,7 @@ mod tests {
             )
         };
         let new = format!(
-            "({pods} unless on (namespace, pod) last_over_time(({pods})[1s:1s] offset 10000ms))"
+            "({pods} unless on (namespace, pod) last_over_time(({pods})[1s:1s] offset 20000ms))"
         );
         let (all, new) = (sums(pods), sums(&new));
         format!("{all} unless on (namespace, workload) {new}")
