@@ -144,8 +144,8 @@ fn a_pod_whose_counters_began_anew_moves_no_floor() {
         raised(world).await;
         world.prometheus.handle.set_fault(Fault::Reset(1));
         world
-            .until_shown("the load is an estimate", |shown| {
-                shown["loads"][0]["estimate"].is_number()
+            .until_shown("what was certain is too old to decide on", |shown| {
+                shown["limitedBy"] == "EstimatedLoad"
             })
             .await;
         let before = least(&world.autoscaler().await);
