@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::answers::AnswersTaken;
 use super::key::Seen;
 use super::measured::{Measured, measured, readings};
 use super::tick::{Asks, Tick};
 use crate::controller::scaling::refill::{Asked, Points};
 use evenkeel_core::forecast::Resolution;
 use evenkeel_core::panicked::caught;
+use evenkeel_core::scaling::answers_taken::AnswersTaken;
 use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::observation::Observation;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
