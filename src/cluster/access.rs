@@ -112,8 +112,8 @@ const FURTHER: &[Access] = &[
     // is undone.
     everywhere(Kind::HorizontalPodAutoscaler, &["get", "patch"]),
     everywhere(Kind::ScaledObject, &["get", "patch"]),
-    // The status of a workload in mode direct, and its replicas; who else sets them is read when they
-    // are contested.
+    // The status of a workload without an HPA, and the replicas that a CronHPA asks for with the record
+    // of the user's own; who else sets them is read when they are contested. Those of mode direct.
     everywhere(Kind::Deployment, &["get", "patch"]),
     everywhere(Kind::StatefulSet, &["get", "patch"]),
     everywhere(Kind::ReplicaSet, &["get", "patch"]),

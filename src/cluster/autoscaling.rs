@@ -21,7 +21,6 @@ use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
 use evenkeel_kubernetes::plan::scaling::Observed;
-use evenkeel_kubernetes::plan::scaling::crons::ObservedCron;
 use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 use evenkeel_kubernetes::workload::Workload;
@@ -38,7 +37,7 @@ pub struct ScalingView {
     /// that still carry what Evenkeel has written.
     pub targets: Vec<Observed>,
     /// The CronHPAs of namespaces that have opted in.
-    pub crons: Vec<ObservedCron>,
+    pub crons: Vec<Arc<CheckedCronHpa>>,
 }
 
 /// An object that scaling reads.

@@ -119,7 +119,7 @@ impl Unlisted {
     }
 }
 
-/// Writes bounds as `{"min": 2, "max": 10}`; a least that is absent is left out.
+/// Writes bounds as `{"min": 2, "max": 10}`; a least that is absent is left out, as is the most of a count.
 #[allow(clippy::ref_option)] // serde hands the field over like this
 fn write_bounds<S: Serializer>(
     bounds: &Option<ObjectBounds>,
@@ -129,8 +129,12 @@ fn write_bounds<S: Serializer>(
     struct Written {
         #[serde(skip_serializing_if = "Option::is_none")]
         min: Option<i32>,
-        max: i32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max: Option<i32>,
     }
-    let written = bounds.map(|ObjectBounds { min, max }| Written { min, max });
+    let written = bounds.map(|bounds| Written {
+        min: bounds.min,
+        max: (!bounds.is_count()).then_some(bounds.max),
+    });
     written.serialize(serializer)
 }

@@ -215,6 +215,58 @@ fn a_cron_hpa_raises_an_hpa_and_puts_it_back_when_it_goes() {
     });
 }
 
+#[test]
+fn a_cron_hpa_sets_the_count_of_a_deployment_alone_and_puts_it_back_when_it_goes() {
+    with_control_plane(async |plane| {
+        let client = &plane.client;
+        let world = World::new(plane, 1, Patience::Ample).await;
+        objects::create_namespace(client, NAMESPACE, &OPTED_IN).await;
+        served(client).await;
+        workload(client).await;
+        ask(client, "DELETE", HPA, &Value::Null).await;
+        let evenkeel = world.serve_scaling("http://127.0.0.1:9").await;
+        let crons = json!([{"name": "often", "schedule": "*/5 * * * * *", "target": 6}]);
+        let spec = json!({"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "crons": crons});
+        create(client, CRON_HPAS, &cron_hpa("rush", &spec)).await;
+        let record = |deployment: &Value| {
+            let text = deployment["metadata"]["annotations"]["evenkeel.dev/bounds"].as_str();
+            text.map(|text| serde_json::from_str::<Value>(text).expect("a record"))
+        };
+        eventually("the replicas are set with the record", async || {
+            let deployment = get(client, DEPLOYMENT).await;
+            let users = record(&deployment).map(|record| record["user"]["min"].clone());
+            let set = deployment["spec"]["replicas"] == 6 && users == Some(json!(2));
+            holds(set, || deployment.to_string())
+        })
+        .await;
+        let pods = format!("/api/v1/namespaces/{NAMESPACE}/pods");
+        eventually("kube-controller-manager makes the Pods", async || {
+            let made = get(client, &pods).await["items"]
+                .as_array()
+                .map_or(0, Vec::len);
+            holds(made == 6, || made.to_string())
+        })
+        .await;
+        eventually("it is told", async || {
+            let status = get(client, &format!("{CRON_HPAS}/rush")).await["status"].clone();
+            let told =
+                status["conditions"][0]["status"] == "True" && status["active"]["minReplicas"] == 6;
+            holds(told, || status.to_string())
+        })
+        .await;
+        ask(client, "DELETE", &format!("{CRON_HPAS}/rush"), &Value::Null).await;
+        eventually("the count is as its user made it", async || {
+            let deployment = get(client, DEPLOYMENT).await;
+            let back = deployment["spec"]["replicas"] == 2 && record(&deployment).is_none();
+            holds(back, || deployment.to_string())
+        })
+        .await;
+        evenkeel.assert_within_rights();
+        let background = json!({"propagationPolicy": "Background"});
+        ask(client, "DELETE", DEPLOYMENT, &background).await;
+    });
+}
+
 /// A Deployment that nobody runs, with an HPA of 2 to 4 that Evenkeel was not asked to predict.
 async fn workload(client: &Client) {
     let deployment = json!({"metadata": {"name": "web"}, "spec": {"replicas": 2,

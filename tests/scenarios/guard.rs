@@ -151,7 +151,34 @@ fn the_clean_up_may_only_put_back() {
                 trial.hold(plane, &clean_up, run).await;
             }
         }
+        for (record, change, allowed) in trials_of_counts() {
+            let object = json!({"spec": {"replicas": 6}, "metadata": {"annotations": {
+                "evenkeel.dev/bounds": record, "evenkeel.dev/scaling-status": "{}"}}});
+            let trial = Trial {
+                kind: "Deployment",
+                object,
+                change,
+                allowed,
+            };
+            trial.hold(plane, &clean_up, run).await;
+        }
     });
+}
+
+/// A record of the user's 2 replicas, where a CronHPA asks for 6.
+const COUNT: &str = r#"{"user":{"min":2,"max":2147483647},"written":{"min":6,"max":2147483647}}"#;
+
+/// The same of a workload without an autoscaler.
+fn trials_of_counts() -> Vec<(&'static str, Value, bool)> {
+    let gone = |spec: Value| json!({"metadata": {"annotations": {"evenkeel.dev/bounds": null}}, "spec": spec});
+    vec![
+        (COUNT, gone(json!({"replicas": 2})), true),
+        (COUNT, gone(json!({})), true),
+        (COUNT, gone(json!({"replicas": 1})), false),
+        (COUNT, gone(json!({"replicas": 60})), false),
+        (COUNT, json!({"spec": {"replicas": 2}}), false),
+        (COUNT, gone(json!({"replicas": 2, "paused": true})), false),
+    ]
 }
 
 /// Records, changes of the object that has one, and whether they are let through.
@@ -211,7 +238,7 @@ struct Trial {
 
 impl Trial {
     async fn hold(&self, plane: &ControlPlane, clean_up: &Client, run: &str) {
-        let cases = [autoscaler(), scaled_object()];
+        let cases = cases();
         let case = cases
             .iter()
             .find(|case| case.kind == self.kind)
@@ -325,7 +352,40 @@ fn evenkeel_may_scale_only_where_the_namespace_has_opted_in() {
         let zero = json!({"spec": {"replicas": 0}});
         assert!(scale("scaled", &zero).await.is_ok());
         assert!(scale("let-alone", &zero).await.is_err());
+        counts_with_records(plane, &evenkeel).await;
     });
+}
+
+/// The same of replicas that are set with the record of the user's own; where the namespace has opted out
+/// since, they may go back to what the record says.
+async fn counts_with_records(plane: &ControlPlane, evenkeel: &Client) {
+    let set = async |client: &Client, namespace: &str, replicas: i32, record: Value| {
+        let deployments: Api<Deployment> = Api::namespaced(client.clone(), namespace);
+        let change = json!({"spec": {"replicas": replicas},
+            "metadata": {"annotations": {"evenkeel.dev/bounds": record}}});
+        let change = Patch::Merge(change);
+        let patched = deployments
+            .patch("web", &PatchParams::default(), &change)
+            .await;
+        patched.map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(set(evenkeel, "scaled", 6, json!(COUNT)).await, Ok(()));
+    let refused = set(evenkeel, "let-alone", 6, json!(COUNT))
+        .await
+        .unwrap_err();
+    assert!(
+        refused.contains("namespaces that have opted in"),
+        "{refused}"
+    );
+    let before = set(&plane.client, "let-alone", 6, json!(COUNT)).await;
+    assert_eq!(before, Ok(()));
+    for (replicas, record) in [(3, Value::Null), (2, json!(COUNT)), (20, Value::Null)] {
+        assert!(
+            set(evenkeel, "let-alone", replicas, record).await.is_err(),
+            "{replicas}"
+        );
+    }
+    assert_eq!(set(evenkeel, "let-alone", 2, Value::Null).await, Ok(()));
 }
 
 /// Tries all cases by the rights of an installation, on objects that are named after `run`.

@@ -39,7 +39,7 @@ pub mod sum;
 pub mod tick_schedule;
 pub mod tracker;
 
-pub use bounds::{Bounds, BoundsError, ObjectBounds};
+pub use bounds::{Bounds, BoundsError, NO_MOST, ObjectBounds};
 pub use contest::{Contest, Rest};
 pub use decide::{State, decide};
 pub use decision::{Decision, Floor};

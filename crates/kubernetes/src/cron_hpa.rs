@@ -72,4 +72,11 @@ impl CheckedCronHpa {
         let rules = check(&object.spec);
         Self { object, rules }
     }
+
+    /// True where it may ask for something now or later.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        let rules = self.rules.as_ref();
+        rules.is_ok_and(|rules| !rules.is_suspended())
+    }
 }

@@ -4,15 +4,17 @@
 //! Watches, plans, rights, the clean-up and the checks all take a [`Kind`] from here, so that no
 //! name is spelled twice.
 
+use evenkeel_core::scaling::NO_MOST;
 use kube_core::{ApiResource, GroupVersionKind};
 
-/// The fields of an autoscaler's `spec` in which its bounds stand.
+/// The fields of an object's `spec` in which its bounds stand: those of an autoscaler, or the count of
+/// a workload, which is a least without a most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BoundsFields {
     /// The field of the least replicas.
     pub min: &'static str,
-    /// The field of the most replicas.
-    pub max: &'static str,
+    /// The field of the most replicas; `None` where there is none.
+    pub max: Option<&'static str>,
     /// The most replicas where that field is absent; `None` where it is required.
     pub default_max: Option<i32>,
 }
@@ -20,7 +22,7 @@ pub struct BoundsFields {
 /// The bounds of an HPA.
 const HPA: BoundsFields = BoundsFields {
     min: "minReplicas",
-    max: "maxReplicas",
+    max: Some("maxReplicas"),
     default_max: None,
 };
 
@@ -30,8 +32,15 @@ pub(crate) const KEDA_MAX_REPLICAS: i32 = 100;
 /// The bounds of a KEDA ScaledObject.
 const KEDA: BoundsFields = BoundsFields {
     min: "minReplicaCount",
-    max: "maxReplicaCount",
+    max: Some("maxReplicaCount"),
     default_max: Some(KEDA_MAX_REPLICAS),
+};
+
+/// The count of a workload.
+const COUNT: BoundsFields = BoundsFields {
+    min: "replicas",
+    max: None,
+    default_max: Some(NO_MOST),
 };
 
 /// One row of the table.
@@ -92,9 +101,9 @@ kinds! {
     ConfigMap = "" "v1" "ConfigMap" "configmaps";
     Secret = "" "v1" "Secret" "secrets";
     ServiceAccount = "" "v1" "ServiceAccount" "serviceaccounts";
-    Deployment = "apps" "v1" "Deployment" "deployments";
-    StatefulSet = "apps" "v1" "StatefulSet" "statefulsets";
-    ReplicaSet = "apps" "v1" "ReplicaSet" "replicasets";
+    Deployment = "apps" "v1" "Deployment" "deployments".bounded(COUNT);
+    StatefulSet = "apps" "v1" "StatefulSet" "statefulsets".bounded(COUNT);
+    ReplicaSet = "apps" "v1" "ReplicaSet" "replicasets".bounded(COUNT);
     DaemonSet = "apps" "v1" "DaemonSet" "daemonsets";
     Job = "batch" "v1" "Job" "jobs";
     CronJob = "batch" "v1" "CronJob" "cronjobs";
@@ -165,7 +174,8 @@ impl Kind {
         self.as_str().to_ascii_lowercase()
     }
 
-    /// The fields of the bounds, for kinds that scale others between a minimum and a maximum.
+    /// The fields of the bounds, for kinds that scale others between a minimum and a maximum, and for
+    /// workloads with a count.
     #[must_use]
     pub const fn bounds_fields(self) -> Option<BoundsFields> {
         self.row().bounds
@@ -317,7 +327,16 @@ mod tests {
         let bounded: Vec<_> = Kind::ALL.iter().filter(bounded).collect();
         assert_eq!(
             bounded,
-            [&Kind::HorizontalPodAutoscaler, &Kind::ScaledObject]
+            [
+                &Kind::Deployment,
+                &Kind::StatefulSet,
+                &Kind::ReplicaSet,
+                &Kind::HorizontalPodAutoscaler,
+                &Kind::ScaledObject
+            ]
         );
+        for workload in Kind::WORKLOADS {
+            assert_eq!(workload.bounds_fields().is_some(), workload.has_scale());
+        }
     }
 }

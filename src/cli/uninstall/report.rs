@@ -74,7 +74,8 @@ impl Mark {
     fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let (Some(user), Some(now)) = (self.user_bounds, self.bounds_now) {
-            lines.push(format!("bounds {}, the user's {}", range(now), range(user)));
+            let what = if now.is_count() { "replicas" } else { "bounds" };
+            lines.push(format!("{what} {}, the user's {}", range(now), range(user)));
         }
         if let Some(damaged) = &self.damaged {
             lines.push(damaged.clone());
@@ -92,7 +93,9 @@ impl Mark {
     fn next(&self) -> String {
         match &self.outcome {
             Some(Outcome::Restored) if self.user_bounds.is_some() => {
-                "bounds put back, annotations taken away".to_owned()
+                let is_count = self.bounds_now.is_some_and(ObjectBounds::is_count);
+                let what = if is_count { "replicas" } else { "bounds" };
+                format!("{what} put back, annotations taken away")
             }
             Some(Outcome::Restored) => "taken away".to_owned(),
             Some(Outcome::Gone) => "gone already".to_owned(),
@@ -122,6 +125,9 @@ impl Mark {
 
 fn range(bounds: ObjectBounds) -> String {
     let min = bounds.min.map_or("unset".to_owned(), |min| min.to_string());
+    if bounds.is_count() {
+        return min;
+    }
     format!("{min} to {}", bounds.max)
 }
 

@@ -559,7 +559,7 @@ fn cron_hpa(state: &ClusterState, name: &str, target: &Value, deleted: Option<&s
 }
 
 #[test]
-fn cron_hpas_are_seen_with_the_workloads_that_they_name() {
+fn cron_hpas_are_seen_and_make_targets_of_the_workloads_that_they_name() {
     let state = shop();
     workload(&state, Kind::Deployment, "web", &json!({}));
     cron_hpa(
@@ -577,22 +577,23 @@ fn cron_hpas_are_seen_with_the_workloads_that_they_name() {
     let hpa = json!({"kind": "HorizontalPodAutoscaler", "name": "web"});
     cron_hpa(&state, "c", &hpa, None);
     cron_hpa(&state, "d", &hpa, Some("2026-01-01T00:00:00Z"));
-    let seen = |state: &ClusterState| -> Vec<(String, bool)> {
+    let seen = |state: &ClusterState| -> Vec<String> {
         let crons = state.scaling_view().crons;
-        let name = |cron: &ObservedCron| cron.cron.object.metadata.name.clone().unwrap();
-        crons
-            .iter()
-            .map(|cron| (name(cron), cron.workload.is_some()))
-            .collect()
+        let name = |cron: &Arc<CheckedCronHpa>| cron.object.metadata.name.clone().unwrap();
+        crons.iter().map(name).collect()
     };
-    let expected = [("a", true), ("b", false), ("c", false)];
-    let expected = expected.map(|(name, has)| (name.to_owned(), has));
     assert_eq!(
         seen(&state),
-        expected,
+        ["a", "b", "c"],
         "without the one that is being deleted"
     );
-    assert!(scaled(&state).is_empty(), "none is a target of its own");
+    assert_eq!(scaled(&state), ["web"]);
+    scaled_object(&state, "web", &json!({}));
+    assert_eq!(
+        scaled(&state).len(),
+        2,
+        "and the ScaledObject that has no HPA for it"
+    );
     state.remove_scaling_object(Kind::CronHpa, "shop/b");
     assert_eq!(seen(&state).len(), 2);
     namespace(&state, &json!({}));
@@ -600,4 +601,5 @@ fn cron_hpas_are_seen_with_the_workloads_that_they_name() {
     namespace(&state, &json!({"evenkeel.dev/enabled": "true"}));
     state.serve(Kind::CronHpa, false);
     assert!(seen(&state).is_empty(), "the cluster serves none any more");
+    assert!(scaled(&state).is_empty());
 }

@@ -10,7 +10,6 @@ use evenkeel_kubernetes::autoscaler::{Autoscaler, ScaleTarget};
 use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
-use evenkeel_kubernetes::plan::scaling::crons::ObservedCron;
 use evenkeel_kubernetes::plan::scaling::sink::is_marked;
 use evenkeel_kubernetes::plan::scaling::{Observed, TargetRef};
 use evenkeel_kubernetes::scaled_object::ScaledObject;
@@ -24,6 +23,12 @@ impl Store {
     /// The picture as it is now.
     pub(crate) fn view(&self) -> ScalingView {
         let mut scaled = Scaling::default();
+        let crons: Vec<_> = self
+            .crons
+            .values()
+            .filter(|cron| self.follows(cron))
+            .collect();
+        let named: HashSet<_> = crons.iter().filter_map(|cron| named(cron)).collect();
         let mut targets: Vec<Observed> = self
             .autoscalers
             .values()
@@ -32,43 +37,32 @@ impl Store {
         let lost = self
             .scaled_objects
             .iter()
-            .filter(|(key, object)| {
-                !scaled.scaled_objects.contains(key.as_str()) && is_marked(&object.metadata)
-            })
+            .filter(|(key, _)| !scaled.scaled_objects.contains(key.as_str()))
+            .filter(|(_, object)| is_marked(&object.metadata) || names(&named, object))
             .map(|(_, object)| self.by_scaled_object(object));
         targets.extend(lost);
         for (&kind, workloads) in &self.workloads {
             let alone = workloads
                 .iter()
                 .filter(|(key, _)| !scaled.workloads.contains(&(kind, key.as_str())));
-            targets.extend(alone.filter_map(|(_, workload)| self.by_workload(workload)));
+            let alone = alone.filter_map(|(key, workload)| {
+                let by_calendar = named.contains(&(kind, key.clone()));
+                self.by_workload(workload, by_calendar)
+            });
+            targets.extend(alone);
         }
         ScalingView {
             synced: SCALING.iter().all(|kind| self.synced.contains(kind)),
             targets,
-            crons: self
-                .crons
-                .values()
-                .filter_map(|cron| self.cron(cron))
-                .collect(),
+            crons: crons.into_iter().map(Arc::clone).collect(),
         }
     }
 
-    /// A CronHPA with the workload that it names itself; `None` where nobody is to follow it.
-    fn cron(&self, cron: &Arc<CheckedCronHpa>) -> Option<ObservedCron> {
+    /// True for a CronHPA that somebody is to follow.
+    fn follows(&self, cron: &CheckedCronHpa) -> bool {
         let metadata = &cron.object.metadata;
-        let namespace = metadata.namespace.as_deref().unwrap_or_default();
         let goes = metadata.deletion_timestamp.is_some();
-        let target = &cron.object.spec.scale_target_ref;
-        (self.has_opted_in(namespace) && !goes).then(|| ObservedCron {
-            cron: Arc::clone(cron),
-            workload: target.known().and_then(|kind| {
-                let workloads = self.workloads.get(&kind)?;
-                workloads
-                    .get(&key(Some(namespace), Some(&target.name)))
-                    .cloned()
-            }),
-        })
+        self.has_opted_in(metadata.namespace.as_deref().unwrap_or_default()) && !goes
     }
 
     fn by_autoscaler<'a>(
@@ -124,15 +118,16 @@ impl Store {
         }
     }
 
-    /// A workload that no HPA scales, where it asks to be scaled or has been a target.
-    fn by_workload(&self, workload: &Arc<Workload>) -> Option<Observed> {
+    /// A workload that no HPA scales, where it asks to be scaled or has been a target, or is to be scaled
+    /// by the calendar.
+    fn by_workload(&self, workload: &Arc<Workload>, by_calendar: bool) -> Option<Observed> {
         let Meta {
             namespace,
             name,
             annotations,
             ..
         } = &workload.metadata;
-        if annotations.is_empty() {
+        if annotations.is_empty() && !by_calendar {
             return None;
         }
         let namespace = namespace.as_deref().unwrap_or_default();
@@ -140,7 +135,7 @@ impl Store {
         let may_ask = policy.asks_for_scaling() || policy.has_bounds();
         let asks = may_ask && self.has_opted_in(namespace);
         let name = name.as_deref().unwrap_or_default();
-        (asks || is_marked(&workload.metadata)).then(|| Observed {
+        (asks || by_calendar || is_marked(&workload.metadata)).then(|| Observed {
             workload: Some(Arc::clone(workload)),
             ..self.observed(TargetRef::of_kind(workload.kind, namespace, name))
         })
@@ -169,6 +164,20 @@ impl Store {
             pods,
         }
     }
+}
+
+/// The workload that a CronHPA names itself, where it is of a kind that is watched.
+fn named(cron: &CheckedCronHpa) -> Option<(Kind, String)> {
+    let target = &cron.object.spec.scale_target_ref;
+    let namespace = cron.object.metadata.namespace.as_deref();
+    Some((target.known()?, key(namespace, Some(&target.name))))
+}
+
+/// True where one of these workloads is that of the ScaledObject.
+fn names(named: &HashSet<(Kind, String)>, object: &ScaledObject) -> bool {
+    let target = &object.spec.scale_target_ref;
+    let workload = key(object.metadata.namespace.as_deref(), Some(&target.name));
+    Kind::of(APPS, &target.kind).is_some_and(|kind| named.contains(&(kind, workload)))
 }
 
 /// The objects that belong to the autoscalers looked at so far.

@@ -116,7 +116,7 @@ impl WatchedObject for WatchedReplicaSet {
             kind: owner.kind.clone(),
             name: owner.name.clone(),
         });
-        let stands_alone = owner.is_none() && !metadata.annotations.is_empty();
+        let stands_alone = owner.is_none();
         let uid = metadata.uid.as_deref().unwrap_or_default();
         state.apply_owner(Kind::ReplicaSet, uid, owner);
         if stands_alone {

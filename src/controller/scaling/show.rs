@@ -8,7 +8,6 @@ use crate::api::scaling::{
 use evenkeel_core::scaling::load_unit::LoadUnit;
 use evenkeel_core::scaling::tracker::{LoadReport, TickReport};
 use evenkeel_core::scaling::{Bounds, Grounds, LimitedBy};
-use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
 use evenkeel_kubernetes::plan::scaling::owner::Owner;
 use evenkeel_kubernetes::plan::scaling::refill::RefillState;
 use evenkeel_kubernetes::plan::scaling::sink::status_of;
@@ -38,7 +37,7 @@ pub(super) fn shown(picture: &Picture<'_>) -> Option<TargetStatus> {
         return None;
     }
     let owner = Owner::of(observed).or_else(|| Owner::workload(observed))?;
-    let user = resolved.bounds.as_ref().map(ObservedBounds::user);
+    let user = resolved.autoscaler_bounds();
     let target = resolved.target.as_ref();
     let policy = target.map(|target| target.policy.bounds);
     let decision = report.map(|report| &report.decision);

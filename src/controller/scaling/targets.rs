@@ -63,12 +63,15 @@ impl Targets {
             });
             let mut targets: Vec<_> = targets.collect();
             let reports = if tick.decides {
+                for target in &mut targets {
+                    target.follow_crons(tick, &mut crons, &mut ticked);
+                }
                 decisions(&mut targets, tick)
             } else {
                 Vec::new()
             };
             for (target, report) in targets.iter_mut().zip(reports) {
-                target.tell(report, tick, &mut crons, &mut ticked);
+                target.tell(report, tick, &mut ticked);
             }
             let states = targets.into_iter().map(|target| (target.key, target.state));
             self.states.extend(states);

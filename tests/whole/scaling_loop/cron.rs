@@ -5,7 +5,9 @@ use evenkeel_kubernetes::custom_resources::definitions;
 use jiff::{SignedDuration, tz::TimeZone};
 use serde_json::{Value, json};
 
-use super::world::{BOUNDS, HPA, MAX, MIN, World, annotation, least, number, with_world};
+use super::world::{
+    BOUNDS, DEPLOYMENT, HPA, MAX, MIN, World, annotation, least, number, with_world,
+};
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::dev_api::{ask, create, get};
 
@@ -181,5 +183,102 @@ fn a_cron_and_a_floor_on_one_hpa_leave_each_other_alone() {
             number(&get(world.client, HPA).await, "/spec/minReplicas"),
             Some(MIN)
         );
+    });
+}
+
+/// Takes the HPA away, so that nothing scales the Deployment.
+async fn alone(world: &World<'_>) {
+    let (status, answer) = ask(world.client, "DELETE", HPA, &Value::Null).await;
+    assert_eq!(status, 200, "{answer}");
+}
+
+/// Waits until the Deployment has this count, with the record of the user's own or without.
+async fn until_count(world: &World<'_>, what: &str, count: i64, recorded: bool) {
+    world
+        .until(DEPLOYMENT, what, |deployment| {
+            let has_record = annotation(deployment, BOUNDS).is_some();
+            number(deployment, "/spec/replicas") == Some(count) && has_record == recorded
+        })
+        .await;
+}
+
+#[test]
+fn a_window_sets_the_count_of_a_deployment_alone_and_what_ends_it_puts_it_back() {
+    with_world(async |world| {
+        install(world).await;
+        alone(world).await;
+        let _service = world.serve(&[]).await;
+        let minutes = SignedDuration::from_mins;
+        let window = json!([{"name": "sale", "start": ahead(world, minutes(1)),
+            "end": ahead(world, minutes(3)), "replicas": 7}]);
+        ask_for(world, "sale", window).await;
+        until_count(world, "the window is open", 7, true).await;
+        until_count(world, "the window has closed", MIN, false).await;
+        world.until_event("ReplicasRaised").await;
+        world.until_event("ReplicasLowered").await;
+        let run = json!([{"name": "up", "schedule": ahead(world, minutes(1)), "target": 9}]);
+        ask_for(world, "day", run).await;
+        // Two CronHPAs would set the count of one workload, each its own.
+        for name in ["sale", "day"] {
+            until_told(world, name, "both are refused", |status| {
+                condition(status, "Ready")["reason"] == "TargetConflict"
+            })
+            .await;
+        }
+        ask(
+            world.client,
+            "DELETE",
+            &format!("{CRON_HPAS}/sale"),
+            &Value::Null,
+        )
+        .await;
+        until_count(world, "the run is made once the other is gone", 9, true).await;
+        let path = format!("{CRON_HPAS}/day");
+        world
+            .change(&path, &json!({"spec": {"suspend": true}}))
+            .await;
+        until_count(world, "it is suspended", MIN, false).await;
+        world
+            .change(&path, &json!({"spec": {"suspend": false}}))
+            .await;
+        let often = json!({"spec": {"crons": [{"name": "often", "schedule": "*/10 * * * * *",
+            "target": 5}]}});
+        world.change(&path, &often).await;
+        until_count(world, "another run is made", 5, true).await;
+        let namespace = "/api/v1/namespaces/shop";
+        world
+            .annotate(namespace, json!({"evenkeel.dev/enabled": null}))
+            .await;
+        until_count(world, "its namespace has opted out", MIN, false).await;
+    });
+}
+
+#[test]
+fn a_window_moves_the_bounds_of_mode_direct_and_no_record_is_kept() {
+    with_world(async |world| {
+        install(world).await;
+        alone(world).await;
+        let annotations = json!({"evenkeel.dev/scaling": "direct",
+            "evenkeel.dev/min-replicas": MIN.to_string(), "evenkeel.dev/max-replicas": "4",
+            "evenkeel.dev/behavior": r#"{"scaleDown": {"stabilizationWindowSeconds": 0}}"#});
+        world.annotate(DEPLOYMENT, annotations).await;
+        let _controllers = world.controllers().await;
+        let _service = world.serve(&[]).await;
+        let minutes = SignedDuration::from_mins;
+        let window = json!([{"name": "sale", "start": ahead(world, minutes(1)),
+            "end": ahead(world, minutes(4)), "replicas": 30}]);
+        ask_for(world, "sale", window).await;
+        until_count(world, "the window is open", 30, false).await;
+        until_told(world, "sale", "it is told", |status| {
+            condition(status, "Ready")["status"] == "True" && status["active"]["minReplicas"] == 30
+        })
+        .await;
+        world
+            .until(
+                DEPLOYMENT,
+                "the bounds are the user's again",
+                |deployment| number(deployment, "/spec/replicas").is_some_and(|count| count <= 4),
+            )
+            .await;
     });
 }

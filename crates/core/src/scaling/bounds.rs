@@ -16,7 +16,25 @@ pub struct ObjectBounds {
     pub max: i32,
 }
 
+/// The most of an object that has none, such as a workload whose replicas nothing but a count says.
+pub const NO_MOST: i32 = i32::MAX;
+
 impl ObjectBounds {
+    /// The count of a workload that nothing scales: the least of what has no most.
+    #[must_use]
+    pub const fn of_count(replicas: i32) -> Self {
+        Self {
+            min: Some(replicas),
+            max: NO_MOST,
+        }
+    }
+
+    /// True where there is a least alone, as of a count.
+    #[must_use]
+    pub const fn is_count(self) -> bool {
+        self.max == NO_MOST
+    }
+
     /// The bounds with a least that does not pass the most.
     #[must_use]
     pub fn with_min_within_max(self) -> Self {

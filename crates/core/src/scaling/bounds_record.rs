@@ -110,16 +110,18 @@ impl BoundsRecord {
             self.contested &= self.contest.until(now).is_some();
             return BoundsChange::None;
         }
-        if !undone {
+        // Who edits bounds sets a frame, and all contribute within it. Who sets another count wants
+        // that one, and may be a scaler that would set it again and again.
+        if !undone && !found.is_count() {
             self.end_contest();
             return BoundsChange::Edited;
         }
         self.contest.undo(now);
         self.contested = self.contest.until(now).is_some();
-        if self.contested {
-            BoundsChange::Contested
-        } else {
-            BoundsChange::Undone
+        match (self.contested, undone) {
+            (true, _) => BoundsChange::Contested,
+            (false, true) => BoundsChange::Undone,
+            (false, false) => BoundsChange::Edited,
         }
     }
 
@@ -300,6 +302,26 @@ mod tests {
         assert_eq!(record.observe(bounds(3, 10), at(410)), BoundsChange::Edited);
         assert!(!record.contested);
         assert_eq!(record.settle(at(410)), bounds(6, 10));
+    }
+
+    #[test]
+    fn another_count_is_the_users_and_setting_it_again_a_contest() {
+        let count = ObjectBounds::of_count;
+        let mut record = BoundsRecord::of_user(count(3));
+        record.contribute(cron("sale", 6, None, 6000), at(0));
+        assert_eq!(record.settle(at(0)), count(6));
+        assert_eq!(record.observe(count(10), at(15)), BoundsChange::Edited);
+        assert_eq!(record.user, count(10));
+        assert_eq!(record.settle(at(15)), count(6), "one is nothing");
+        assert_eq!(record.observe(count(9), at(30)), BoundsChange::Contested);
+        assert_eq!(record.settle(at(30)), count(9), "the field is his");
+        assert_eq!(record.observe(count(12), at(45)), BoundsChange::Contested);
+        assert_eq!(record.settle(at(45)), count(12));
+        assert_eq!(record.observe(count(12), at(630)), BoundsChange::None);
+        assert_eq!(record.settle(at(630)), count(6), "it ends by itself");
+        record.withdraw(&Contributor::Cron("sale".to_owned()));
+        assert_eq!(record.settle(at(645)), count(12));
+        assert!(!record.is_needed());
     }
 
     #[test]

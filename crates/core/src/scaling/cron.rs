@@ -7,7 +7,8 @@
 //!
 //! [`tick`] is a function of the rules, the state that the tick before left, and what is observed. A run
 //! moves the bounds of an HPA as [`adjust`] says, until the next run; while a window is open, its
-//! replicas stand in for the user's least. Of what overlaps, the larger holds.
+//! replicas stand in for the user's least. Of a workload that nothing else scales, both say the count
+//! itself ([`Saying`]). Of what overlaps, the larger holds.
 
 mod adjust;
 mod days;
@@ -25,7 +26,7 @@ pub use rule::{Rule, When, Window};
 pub use schedule::{Schedule, ScheduleError};
 pub use spec::{CronSpec, CronSpecError};
 pub use state::{CronState, Held, RuleState};
-pub use tick::{Happening, Observation, Ticked, Wanted, tick};
+pub use tick::{Happening, Observation, Saying, Ticked, Wanted, tick};
 pub use upcoming::{Occasion, Upcoming, upcoming};
 pub use zone::{UnknownZone, Zone};
 

@@ -202,6 +202,12 @@ impl Tracker {
         }
     }
 
+    /// True while the count is left to another writer, in mode direct.
+    #[must_use]
+    pub fn is_contested(&self, now: Timestamp) -> bool {
+        self.state.contest.until(now).is_some()
+    }
+
     /// The size of the memory in bytes, as far as it grows with the loads that are tracked.
     #[must_use]
     pub fn bytes(&self) -> usize {

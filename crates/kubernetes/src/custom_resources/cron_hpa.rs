@@ -76,7 +76,8 @@ pub(super) fn schema() -> Value {
     object(
         "CronHPA scales a workload by the calendar: at the moments of schedules, and for windows of time. \
          It goes through the workload's HorizontalPodAutoscaler where there is one, by raising and \
-         lowering its bounds, which are put back in the end.",
+         lowering its bounds, through the bounds of a workload in mode direct, and sets the replicas of \
+         any other Deployment, StatefulSet or ReplicaSet. What was there before is put back in the end.",
         &["spec"],
         json!({
             "apiVersion": written("The version of the schema of this object."),
@@ -93,7 +94,8 @@ fn spec() -> Value {
     let properties = json!({
         "scaleTargetRef": reference(
             "What is scaled: a HorizontalPodAutoscaler, or a workload. A workload that a \
-             HorizontalPodAutoscaler scales is scaled through it.",
+             HorizontalPodAutoscaler scales is scaled through it; of one that has none a single CronHPA \
+             sets the replicas.",
         ),
         "scaleWorkloadRef": reference(
             "The workload of the HorizontalPodAutoscaler in scaleTargetRef, to make sure that it is the \
@@ -248,10 +250,12 @@ fn status() -> Value {
 
 fn active() -> Value {
     object(
-        "What is asked for at present; absent where the bounds are left to others.",
+        "What is asked for at present; absent where nothing is.",
         &["minReplicas"],
         json!({
-            "minReplicas": replicas("The least replicas."),
+            "minReplicas": replicas(
+                "The least replicas; of a workload without a HorizontalPodAutoscaler, the replicas.",
+            ),
             "until": time(
                 "The end of the window that asks for them; absent where they stand until the next run.",
             ),
@@ -314,7 +318,7 @@ const SHOWN: [Column; 7] = [
         name: "Min",
         kind: "integer",
         path: ".status.active.minReplicas",
-        description: "The least replicas that are asked for.",
+        description: "The least replicas, or the replicas, that are asked for.",
     },
     Column {
         name: "Last",

@@ -104,6 +104,6 @@ impl Converted {
     }
 }
 
-/// What holds for every product whose runs set the bounds of an HPA for good.
+/// What holds for every product whose runs set bounds or replicas for good.
 pub(super) const PUT_BACK: &str = "what a run changes is put back by the next run, by suspending the CronHPA and by \
-    deleting it; the other product leaves the bounds as the run set them";
+    deleting it, and held until then; the other product leaves bounds and replicas as the run set them";

@@ -33,9 +33,9 @@ pub(super) fn convert(
         ),
         crons: Vec::new(),
         notes: vec![format!(
-            "a portrait sets the replicas of {target} itself, within its bounds; a CronHPA raises those of \
-             its HorizontalPodAutoscaler, which is not made from this manifest: while a window is open \
-             there are at least its replicas"
+            "a portrait sets the replicas of {target} within its bounds; a CronHPA sets them too, and where a \
+             HorizontalPodAutoscaler scales it, which is not made from this manifest, raises the bounds of \
+             that: there are at least the replicas of a window then"
         )],
     };
     for (place, provider) in spec.list("portraitProviders")?.iter().enumerate() {

@@ -1,13 +1,14 @@
 //! The cron triggers of KEDA's ScaledObject, `keda.sh/v1alpha1`.
 //!
-//! The ScaledObject stays, with its other triggers: a CronHPA raises its bounds.
+//! The ScaledObject stays, with its other triggers: a CronHPA raises its bounds. One without others has
+//! nothing more to do, and the CronHPA sets the replicas of its workload.
 
 use serde_json::Value;
 
 use super::converted::{Circumstances, Converted, MigrateError, Migrated};
 use super::document::Fields;
 use crate::cron_hpa::{CronHpaSpec, CronRule, HPA, ScaledRef};
-use crate::kinds::KEDA_MAX_REPLICAS;
+use crate::kinds::{KEDA_MAX_REPLICAS, Kind};
 
 pub(super) fn convert(
     document: &Value,
@@ -33,36 +34,28 @@ pub(super) fn convert(
         let message = "holds no trigger of type cron, and there is nothing to convert";
         return Err(MigrateError::new("spec.triggers", message));
     }
-    if of_crons == triggers.len() {
-        let message = "holds triggers of type cron alone: without them KEDA has nothing to scale by. Give \
-                       the workload a HorizontalPodAutoscaler, or the ScaledObject another trigger such \
-                       as cpu, for the CronHPA to go through";
-        return Err(MigrateError::new("spec.triggers", message));
-    }
-    let mut notes = vec![format!(
-        "take the triggers of type cron out of ScaledObject {name} once the CronHPA is there; until then \
-         the larger of both holds"
-    )];
-    if count("minReplicaCount", 0) == 0 {
-        notes.push(
-            "with minReplicaCount 0, KEDA scales to zero between windows; so it does with the CronHPA, \
-             which puts minReplicaCount back"
-                .to_owned(),
-        );
-    }
+    let alone = of_crons == triggers.len();
+    let mut notes = if alone {
+        let min = bounds.0;
+        vec![format!(
+            "ScaledObject {name} has no other triggers: delete it before the CronHPA is there, which sets \
+             the replicas of the workload itself; between windows those are its own, so set its replicas \
+             to {min}, the minReplicaCount"
+        )]
+    } else {
+        beside(name, bounds.0)
+    };
     let mut crons = Vec::new();
     for (place, trigger) in triggers.iter().enumerate().filter(|(_, one)| is_cron(one)) {
         let path = format!("spec.triggers[{place}]");
         crons.push(rule(&path, trigger, bounds, &mut notes)?);
     }
-    let own = "/advanced/horizontalPodAutoscalerConfig/name";
-    let hpa = spec.pointer(own).and_then(Value::as_str);
     let converted = Converted {
         spec: CronHpaSpec {
-            scale_target_ref: ScaledRef {
-                api_version: Some("autoscaling/v2".to_owned()),
-                kind: HPA.to_owned(),
-                name: hpa.map_or_else(|| format!("keda-hpa-{name}"), str::to_owned),
+            scale_target_ref: if alone {
+                workload(spec)?
+            } else {
+                autoscaler(spec, name)
             },
             crons,
             ..CronHpaSpec::default()
@@ -70,6 +63,45 @@ pub(super) fn convert(
         notes,
     };
     converted.finish(document)
+}
+
+/// What to know of a CronHPA beside the other triggers of a ScaledObject.
+fn beside(name: &str, min: i32) -> Vec<String> {
+    let mut notes = vec![format!(
+        "take the triggers of type cron out of ScaledObject {name} once the CronHPA is there; until then \
+         the larger of both holds"
+    )];
+    if min == 0 {
+        notes.push(
+            "with minReplicaCount 0, KEDA scales to zero between windows; so it does with the CronHPA, \
+             which puts minReplicaCount back"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// The HPA that KEDA makes for a ScaledObject of a name.
+fn autoscaler(spec: &Value, name: &str) -> ScaledRef {
+    let own = "/advanced/horizontalPodAutoscalerConfig/name";
+    let hpa = spec.pointer(own).and_then(Value::as_str);
+    ScaledRef {
+        api_version: Some("autoscaling/v2".to_owned()),
+        kind: HPA.to_owned(),
+        name: hpa.map_or_else(|| format!("keda-hpa-{name}"), str::to_owned),
+    }
+}
+
+/// The workload of a ScaledObject, a Deployment unless it says otherwise.
+fn workload(spec: &Value) -> Result<ScaledRef, MigrateError> {
+    let target = &spec["scaleTargetRef"];
+    let text = |field: &str| target[field].as_str().map(str::to_owned);
+    let name = text("name");
+    Ok(ScaledRef {
+        api_version: Some(text("apiVersion").unwrap_or_else(|| "apps/v1".to_owned())),
+        kind: text("kind").unwrap_or_else(|| Kind::Deployment.as_str().to_owned()),
+        name: name.ok_or_else(|| MigrateError::new("spec.scaleTargetRef.name", "is missing"))?,
+    })
 }
 
 fn rule(

@@ -227,7 +227,16 @@ fn cron_triggers_of_keda_become_windows_beside_the_other_triggers() {
     ));
     let mut alone = document.clone();
     alone["spec"]["triggers"] = json!([cron]);
-    assert!(refused(&alone).contains("cron alone"));
+    let found = migrated(&alone, None);
+    assert_eq!(
+        found.manifest["spec"]["scaleTargetRef"],
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"})
+    );
+    assert!(has_note(&found, "delete it before the CronHPA is there"));
+    assert!(has_note(
+        &found,
+        "set its replicas to 0, the minReplicaCount"
+    ));
     let mut none = document.clone();
     none["spec"]["triggers"] = json!([{"type": "cpu"}]);
     assert!(refused(&none).contains("nothing to convert"));

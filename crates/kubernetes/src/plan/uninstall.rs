@@ -20,6 +20,7 @@ use crate::plan::conditional::ConditionalPatch;
 use crate::plan::scaling::bounds::{ObservedBounds, RefusedRecord};
 use crate::plan::scaling::owner::Owner;
 use crate::scaled_object::ScaledObject;
+use crate::workload::Workload;
 
 /// The kinds of object that Evenkeel writes on.
 pub const WRITTEN: [Kind; 8] = [
@@ -33,8 +34,14 @@ pub const WRITTEN: [Kind; 8] = [
     Kind::Node,
 ];
 
-/// The kinds of object whose bounds Evenkeel changes.
-pub const BOUNDED: [Kind; 2] = [Kind::HorizontalPodAutoscaler, Kind::ScaledObject];
+/// The kinds of object whose bounds or whose count Evenkeel changes, with a record of the user's.
+pub const BOUNDED: [Kind; 5] = [
+    Kind::HorizontalPodAutoscaler,
+    Kind::ScaledObject,
+    Kind::Deployment,
+    Kind::StatefulSet,
+    Kind::ReplicaSet,
+];
 
 /// The time after the end of the last contribution to bounds until they are put back by whoever
 /// comes by: a leader that lives does so within a minute.
@@ -84,7 +91,9 @@ impl Traces {
 enum Marked {
     Autoscaler(Box<Autoscaler>),
     ScaledObject(Box<ScaledObject>),
-    /// One whose bounds nobody changes.
+    Workload(Box<Workload>),
+    /// One whose bounds nobody changes, such as the ReplicaSet of a Deployment, which carries copies of
+    /// the annotations there.
     Other(Box<Meta>),
 }
 
@@ -93,6 +102,9 @@ impl Marked {
         Ok(match kind {
             Kind::HorizontalPodAutoscaler => Self::Autoscaler(Box::deserialize(object)?),
             Kind::ScaledObject => Self::ScaledObject(Box::deserialize(object)?),
+            _ if kind.has_scale() && !is_controlled(object) => {
+                Self::Workload(Box::new(Workload::deserialize(kind, object)?))
+            }
             _ => Self::Other(Box::deserialize(&object["metadata"])?),
         })
     }
@@ -101,6 +113,7 @@ impl Marked {
         match self {
             Self::Autoscaler(autoscaler) => &autoscaler.metadata,
             Self::ScaledObject(scaled_object) => &scaled_object.metadata,
+            Self::Workload(workload) => &workload.metadata,
             Self::Other(metadata) => metadata,
         }
     }
@@ -109,6 +122,7 @@ impl Marked {
         match self {
             Self::Autoscaler(autoscaler) => Some(Owner::of_autoscaler(autoscaler)),
             Self::ScaledObject(scaled_object) => Some(Owner::of_scaled_object(scaled_object)),
+            Self::Workload(workload) => Some(Owner::of_workload(workload)),
             Self::Other(_) => None,
         }
     }
@@ -126,6 +140,12 @@ impl Marked {
     }
 }
 
+/// True for an object that another one manages.
+fn is_controlled(object: &Value) -> bool {
+    let owners = object["metadata"]["ownerReferences"].as_array();
+    owners.is_some_and(|owners| owners.iter().any(|owner| owner["controller"] == true))
+}
+
 /// The traces on an object of this kind, whole or its metadata alone.
 #[must_use]
 pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
@@ -136,13 +156,17 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
             .into_iter()
             .flat_map(Map::keys)
     };
-    let written = [SCALING_STATUS, HEADROOM_RETURNED];
-    let left = written
+    // The record of a Deployment that was copied says nothing of its ReplicaSet.
+    let copied = (kind == Kind::ReplicaSet && is_controlled(object)).then_some(BOUNDS);
+    let written = [SCALING_STATUS, HEADROOM_RETURNED]
         .into_iter()
+        .chain(copied);
+    let left = written
+        .clone()
         .filter(|written| keys().any(|key| key == written));
     let own = keys().filter(|key| {
         let is_record = *key == BOUNDS && BOUNDED.contains(&kind);
-        let ours = is_record || written.contains(&key.as_str());
+        let ours = is_record || written.clone().any(|written| written == *key);
         key.starts_with(PREFIX) && !ours
     });
     Traces {
@@ -253,6 +277,36 @@ mod tests {
             let all = patch(HPA, &object, Extent::All, now).unwrap().unwrap();
             assert!(!lapsed || lapsed_only == Some(all), "all goes at once");
         }
+    }
+
+    #[test]
+    fn a_count_goes_back_to_the_users_and_copies_of_its_record_go_alone() {
+        let mut annotation = BoundsAnnotation::of_user(ObjectBounds::of_count(3));
+        let until = Timestamp::from_second(600).unwrap();
+        let floor = Contribution::of_prediction(9, until);
+        annotation.record.contribute(floor, Timestamp::UNIX_EPOCH);
+        annotation.settle(Timestamp::UNIX_EPOCH);
+        let record = annotation.to_text().unwrap().unwrap();
+        let annotations = json!({BOUNDS: record, "a/b": "c"});
+        let deployment = object(&annotations, &json!({"replicas": 9, "paused": true}));
+        let back = cleaned(Kind::Deployment, &deployment).unwrap();
+        assert_eq!(back["spec"], json!({"replicas": 3, "paused": true}));
+        assert_eq!(back["metadata"]["annotations"], json!({"a/b": "c"}));
+        let edited = object(&annotations, &json!({"replicas": 5}));
+        let back = cleaned(Kind::StatefulSet, &edited).unwrap();
+        assert_eq!(back["spec"]["replicas"], 5, "it is the user's");
+        let lapsed = |second| {
+            let now = Timestamp::from_second(second).unwrap();
+            patch(Kind::Deployment, &deployment, Extent::Lapsed, now).unwrap()
+        };
+        assert!(lapsed(600 + 3599).is_none() && lapsed(600 + 3600).is_some());
+
+        let mut copy = object(&annotations, &json!({"replicas": 9}));
+        copy["metadata"]["ownerReferences"] = json!([{"kind": "Deployment", "controller": true}]);
+        copy["metadata"]["managedFields"] = json!([]);
+        let back = cleaned(Kind::ReplicaSet, &copy).unwrap();
+        assert_eq!(back["spec"]["replicas"], 9);
+        assert_eq!(back["metadata"]["annotations"], json!({"a/b": "c"}));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The CronHPAs of one tick: those of a target contribute to its bounds before these are planned, and
-//! those that scale nothing are told why.
+//! The CronHPAs of one tick: those of a target are followed before it is decided, since in mode direct
+//! they move the bounds of the decision itself, and those that scale nothing are told why.
 //!
 //! Only the leader follows them; what it remembers begins anew from their statuses when it takes over.
 
@@ -9,19 +9,36 @@ use super::key::Seen;
 use super::tick::{Tick, Ticked};
 use crate::controller::scaling::plans::Plans;
 use evenkeel_core::panicked::{Panicked, caught};
-use evenkeel_core::scaling::contribution::{Contribution, Contributor};
+use evenkeel_core::scaling::contribution::Contribution;
+use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
 use evenkeel_kubernetes::plan::scaling::crons::{
-    self, CronMemory, CronProblem, CronTarget, ObservedCron, Scaled,
+    self, CronMemory, CronProblem, CronTarget, Scaled,
 };
 use evenkeel_kubernetes::plan::scaling::{Context, Observed, Resolved};
 
 /// The memories of all CronHPAs, by namespace and name.
 pub(super) type CronMemories = HashMap<(String, String), CronMemory>;
 
+/// A target that CronHPAs may scale.
+pub(super) struct ScaledTarget<'a> {
+    pub(super) seen: Seen<'a>,
+    pub(super) resolved: &'a Resolved,
+    /// True where its count is left to another writer.
+    pub(super) is_contested: bool,
+}
+
+impl ScaledTarget<'_> {
+    fn scaled(&self, crons: &[&CheckedCronHpa]) -> Result<Scaled, CronProblem> {
+        let mut scaled = crons::scaled(self.seen.observed, self.resolved, crons)?;
+        scaled.is_contested |= self.is_contested;
+        Ok(scaled)
+    }
+}
+
 /// The CronHPAs of one tick.
 pub(super) struct Crons<'a> {
-    by_target: HashMap<usize, Vec<&'a ObservedCron>>,
-    refused: Vec<(&'a ObservedCron, CronProblem)>,
+    by_target: HashMap<usize, Vec<&'a CheckedCronHpa>>,
+    refused: Vec<(&'a CheckedCronHpa, CronProblem)>,
     memories: &'a mut CronMemories,
 }
 
@@ -45,12 +62,12 @@ impl<'a> Crons<'a> {
         if !tick.decides {
             return found;
         }
-        let there: HashSet<_> = tick.crons.iter().map(key_of).collect();
+        let there: HashSet<_> = tick.crons.iter().map(|cron| key_of(cron)).collect();
         found.memories.retain(|key, _| there.contains(key));
         let assigned = crons::assign(targets, conflicts, tick.crons);
         for (cron, target) in tick.crons.iter().zip(assigned) {
             match target {
-                CronTarget::Autoscaler(place) => {
+                CronTarget::Target(place) => {
                     found.by_target.entry(place).or_default().push(cron);
                 }
                 CronTarget::Refused(problem) => found.refused.push((cron, problem)),
@@ -59,41 +76,31 @@ impl<'a> Crons<'a> {
         found
     }
 
-    /// Puts what the CronHPAs of a target ask for into its bounds, and takes away what those asked for
-    /// that are gone.
-    pub(super) fn contribute(
+    /// One tick of the CronHPAs of a target: what they ask for. `None` where none is followed.
+    pub(super) fn follow_all(
         &mut self,
-        seen: Seen<'_>,
-        resolved: &mut Resolved,
+        target: &ScaledTarget<'_>,
         tick: &Tick<'_>,
         ticked: &mut Ticked,
-    ) {
+    ) -> Option<Vec<Contribution>> {
         let Plans::Decisions(reporter) = tick.plans else {
-            return;
+            return None;
         };
         let context = Context {
             now: tick.now,
             reporter,
         };
-        let scaled = crons::scaled(seen.observed, resolved);
-        let crons = self.by_target.remove(&seen.place).unwrap_or_default();
-        let Some(bounds) = resolved.bounds.take() else {
-            for cron in crons {
-                // Where there are no bounds there is nothing to put into them.
-                let _ = self.follow(cron, scaled.clone(), &context, ticked);
-            }
-            return;
-        };
-        let contributions = crons.into_iter().filter_map(|cron| {
+        let crons = self
+            .by_target
+            .remove(&target.seen.place)
+            .unwrap_or_default();
+        let scaled = target.scaled(&crons);
+        let asked = crons.into_iter().filter_map(|cron| {
             let followed = self.follow(cron, scaled.clone(), &context, ticked);
-            followed.unwrap_or_else(|_| {
-                // Where the work on it broke off, it asks for what it asked for.
-                let who = Contributor::Cron(key_of(cron).1);
-                bounds.contribution(&who).cloned()
-            })
+            // Where the work on it broke off, it asks for what it asked for.
+            followed.unwrap_or_else(|_| crons::asked_last(cron, scaled.as_ref().ok()?))
         });
-        let contributions: Vec<Contribution> = contributions.collect();
-        resolved.bounds = Some(bounds.with_crons(contributions, tick.now));
+        Some(asked.collect())
     }
 
     /// Tells those that scale nothing why.
@@ -114,15 +121,15 @@ impl<'a> Crons<'a> {
     /// One tick of a CronHPA, and what it contributes.
     fn follow(
         &mut self,
-        observed: &ObservedCron,
+        cron: &CheckedCronHpa,
         scaled: Result<Scaled, CronProblem>,
         context: &Context<'_>,
         ticked: &mut Ticked,
     ) -> Result<Option<Contribution>, Panicked> {
-        let key = key_of(observed);
+        let key = key_of(cron);
         let mut memory = self.memories.remove(&key).unwrap_or_default();
         let planned = caught(|| {
-            let plan = crons::plan_cron(&observed.cron, scaled, &mut memory, context);
+            let plan = crons::plan_cron(cron, scaled, &mut memory, context);
             (plan, memory)
         });
         match planned {
@@ -146,8 +153,8 @@ impl<'a> Crons<'a> {
     }
 }
 
-fn key_of(observed: &ObservedCron) -> (String, String) {
-    let metadata = &observed.cron.object.metadata;
+fn key_of(cron: &CheckedCronHpa) -> (String, String) {
+    let metadata = &cron.object.metadata;
     let text = |part: &Option<String>| part.clone().unwrap_or_default();
     (text(&metadata.namespace), text(&metadata.name))
 }

@@ -13,11 +13,11 @@ use crate::controller::scaling::samples::Sample;
 use crate::controller::scaling::trace::Traces;
 use crate::metrics::signals::SignalReadings;
 use evenkeel_core::forecast::Shared;
+use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
 use evenkeel_kubernetes::metric_query::MetricQuery;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::scaling::Settings;
-use evenkeel_kubernetes::plan::scaling::crons::ObservedCron;
 
 /// Everything that one tick reads.
 pub(in crate::controller::scaling) struct Tick<'a> {
@@ -36,7 +36,7 @@ pub(in crate::controller::scaling) struct Tick<'a> {
     pub(in crate::controller::scaling) has_past: bool,
     pub(in crate::controller::scaling) traces: &'a Traces,
     /// The CronHPAs of all namespaces that have opted in.
-    pub(in crate::controller::scaling) crons: &'a [ObservedCron],
+    pub(in crate::controller::scaling) crons: &'a [Arc<CheckedCronHpa>],
 }
 
 /// The work that one tick leaves.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::crons::Crons;
+use super::crons::{Crons, ScaledTarget};
 use super::isolated::{Step, isolated};
 use super::key::{Key, Seen};
 use super::state::TargetState;
@@ -18,6 +18,7 @@ use crate::controller::scaling::show::{self, Picture};
 use crate::controller::scaling::trace;
 use evenkeel_core::panicked::{Panicked, caught};
 use evenkeel_core::scaling::LimitedBy;
+use evenkeel_core::scaling::contribution::Contribution;
 use evenkeel_core::scaling::tracker::{TargetTick, TickReport, tick_together};
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::owner::Owner;
@@ -30,6 +31,8 @@ pub(super) struct TickingTarget<'a> {
     seen: Seen<'a>,
     resolved: Resolved,
     measured: Option<Measured>,
+    /// What the CronHPAs ask for, where they are followed.
+    crons: Option<Vec<Contribution>>,
 }
 
 /// The decision of a target, or the panic in its work.
@@ -96,18 +99,45 @@ impl<'a> TickingTarget<'a> {
             seen,
             resolved,
             measured,
+            crons: None,
         }
     }
 
-    /// Plans and shows what was decided. Where that panics, it does so once more for a target in
-    /// quarantine; where that panics too, only the log tells of it.
-    pub(super) fn tell(
+    /// One tick of the CronHPAs of the target, which decides within the bounds that they ask for.
+    pub(super) fn follow_crons(
         &mut self,
-        report: Option<Reported>,
         tick: &Tick<'_>,
         crons: &mut Crons<'_>,
         ticked: &mut Ticked,
     ) {
+        let target = ScaledTarget {
+            seen: self.seen,
+            resolved: &self.resolved,
+            is_contested: self.resolved.is_direct() && self.state.tracker.is_contested(tick.now),
+        };
+        let followed = caught(|| crons.follow_all(&target, tick, ticked));
+        let taken = followed.and_then(|asked| {
+            self.crons = asked;
+            self.take_crons(tick)
+        });
+        if let Err(panicked) = taken {
+            self.rest(panicked, tick);
+        }
+    }
+
+    /// Puts what the CronHPAs ask for into what is resolved.
+    fn take_crons(&mut self, tick: &Tick<'_>) -> Result<(), Panicked> {
+        let crons = self.crons.clone();
+        caught(|| {
+            if let Some(crons) = crons {
+                self.resolved.take_crons(crons, tick.now);
+            }
+        })
+    }
+
+    /// Plans and shows what was decided. Where that panics, it does so once more for a target in
+    /// quarantine; where that panics too, only the log tells of it.
+    pub(super) fn tell(&mut self, report: Option<Reported>, tick: &Tick<'_>, ticked: &mut Ticked) {
         let report = match report {
             Some(Err(panicked)) => {
                 self.rest(panicked, tick);
@@ -117,10 +147,10 @@ impl<'a> TickingTarget<'a> {
             None => None,
         };
         let told = self
-            .tries_to_tell(report.as_ref(), tick, crons)
+            .tries_to_tell(report.as_ref(), tick)
             .or_else(|panicked| {
                 self.rest(panicked, tick);
-                self.tries_to_tell(None, tick, crons)
+                self.tries_to_tell(None, tick)
             });
         match told {
             Ok(told) => ticked.absorb(told),
@@ -135,29 +165,24 @@ impl<'a> TickingTarget<'a> {
 
     fn rest(&mut self, panicked: Panicked, tick: &Tick<'_>) {
         self.resolved = quarantined(&self.key, &mut self.state, self.seen, panicked, tick);
+        // Where that panics as well, there are no bounds, and those of the object stay as they are.
+        let _ = self.take_crons(tick);
     }
 
     fn tries_to_tell(
         &mut self,
         report: Option<&TickReport>,
         tick: &Tick<'_>,
-        crons: &mut Crons<'_>,
     ) -> Result<Ticked, Panicked> {
         let key = self.key.clone();
         isolated(&key, Step::Tell, || {
             let mut told = Ticked::default();
-            self.tell_of(report, tick, crons, &mut told);
+            self.tell_of(report, tick, &mut told);
             told
         })
     }
 
-    fn tell_of(
-        &mut self,
-        report: Option<&TickReport>,
-        tick: &Tick<'_>,
-        crons: &mut Crons<'_>,
-        ticked: &mut Ticked,
-    ) {
+    fn tell_of(&mut self, report: Option<&TickReport>, tick: &Tick<'_>, ticked: &mut Ticked) {
         let now = tick.now;
         if let Some(report) = report {
             let limit = report.decision.limited_by.map_or("none", LimitedBy::reason);
@@ -165,7 +190,6 @@ impl<'a> TickingTarget<'a> {
         }
         let names_contester = matches!(tick.plans, Plans::Decisions(_));
         if !names_contester || !self.waits_for_contester(report, ticked) {
-            crons.contribute(self.seen, &mut self.resolved, tick, ticked);
             let decided = Decided {
                 observed: self.seen.observed,
                 resolved: &self.resolved,

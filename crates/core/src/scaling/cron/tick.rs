@@ -17,8 +17,19 @@ pub struct Observation {
     pub created: Timestamp,
     /// The replicas that the workload has; while they are not known, no run is made.
     pub current: Option<i32>,
-    /// The user's own bounds.
+    /// The user's own bounds, or his own count.
     pub user: ObjectBounds,
+    /// What a run says.
+    pub saying: Saying,
+}
+
+/// What the replicas of a run or of a window are to what is scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Saying {
+    /// Bounds, within which another scales: they move as [`adjust`] says.
+    Bounds,
+    /// The count itself.
+    Count,
 }
 
 /// The least replicas that are asked for.
@@ -170,7 +181,12 @@ impl<'a> Ticking<'a> {
 
     /// Makes one run. What the run before raised is still there; what it lowered is put back first.
     fn run(&mut self, due: &Due<'_>) {
-        let Observation { current, user, .. } = *self.observation;
+        let Observation {
+            current,
+            user,
+            saying,
+            ..
+        } = *self.observation;
         let Some(current) = current else { return };
         let before = self.state.held.take().map(|held| held.min);
         let own = user.min.unwrap_or(1);
@@ -180,7 +196,10 @@ impl<'a> Ticking<'a> {
             max: user.max.max(min.unwrap_or(0)),
         };
         let (name, target) = (&due.rule.name, due.rule.replicas);
-        let min = adjust(bounds, target, current).bounds.min;
+        let min = match saying {
+            Saying::Bounds => adjust(bounds, target, current).bounds.min,
+            Saying::Count => Some(target),
+        };
         let min = min.filter(|min| *min != own);
         self.state.held = min.map(|min| Held {
             rule: name.clone(),

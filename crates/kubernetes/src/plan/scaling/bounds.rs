@@ -112,9 +112,13 @@ impl ObservedBounds {
     }
 
     /// The same where the user's bounds stand in annotations, so that Git can leave the fields out and
-    /// still change them: they count before the fields. What the object could not have is left out.
+    /// still change them: they count before the fields. What the object could not have is left out. Of a workload
+    /// they are the bounds of mode direct, and say nothing of its count.
     #[must_use]
     pub fn with_annotated(mut self, owner: &Owner<'_>) -> Self {
+        if owner.has_count() {
+            return self;
+        }
         let (policy, _) = ScalingPolicy::parse(&owner.metadata.annotations);
         let user = &mut self.annotation.record.user;
         let min = policy.min_replicas.filter(|&min| min >= owner.least);
@@ -222,29 +226,20 @@ impl ObservedBounds {
         self
     }
 
-    /// What CronHPAs ask for, in words, where it is another than the record says; `None` where it is the
-    /// same.
+    /// What CronHPAs ask for, in words, where it is another than the record says, or holds against
+    /// another count; `None` where it is the same.
     pub(super) fn cron_note(&self) -> Option<String> {
-        let asked = |contributions| -> Vec<String> {
-            let asked = crons(contributions).filter_map(|one| {
-                let Contributor::Cron(name) = &one.who else {
-                    return None;
-                };
-                Some(format!("CronHPA {name} asks for {} replicas", one.min?))
-            });
-            asked.collect()
-        };
         let none = Contributions::default();
         let written = self.written.as_ref();
         let before = written.map_or(&none, |written| &written.record.contributions);
-        let (before, now) = (asked(before), asked(&self.annotation.record.contributions));
-        (before != now).then(|| {
-            if now.is_empty() {
-                "no CronHPA asks for anything any more".to_owned()
-            } else {
-                now.join("; ")
-            }
-        })
+        let before = asked(before);
+        let now = asked(&self.annotation.record.contributions);
+        if now.is_empty() {
+            return (!before.is_empty())
+                .then(|| "no CronHPA asks for anything any more".to_owned());
+        }
+        let holds = self.found.is_count() && !self.is_contested();
+        (holds || before != now).then(|| now.join("; "))
     }
 
     /// The bounds with the contribution of prediction, or without any at present.
@@ -296,6 +291,18 @@ impl ObservedBounds {
         (!self.is_damaged()).then(|| self.update(None))
     }
 
+    /// The bounds as they are, and no record: whoever has the count from now on asks nobody what the user
+    /// had. `None` where there is no record to go.
+    #[must_use]
+    pub(super) fn release(&self) -> Option<BoundsUpdate> {
+        self.written.as_ref().map(|_| BoundsUpdate {
+            found: self.found,
+            bounds: self.found,
+            record: RecordChange::Goes,
+            only_renews: false,
+        })
+    }
+
     /// Puts the user's own bounds into the `patch` of their object, and takes the record away.
     pub fn put_back(&self, owner: &Owner<'_>, patch: &mut ConditionalPatch) {
         if let Some(update) = self.restore() {
@@ -335,6 +342,15 @@ impl ObservedBounds {
 fn crons(contributions: &Contributions) -> impl Iterator<Item = &Contribution> {
     let is_cron = |one: &&Contribution| matches!(one.who, Contributor::Cron(_));
     contributions.iter().filter(is_cron)
+}
+
+/// What CronHPAs ask for, in words.
+fn asked(contributions: &Contributions) -> Vec<String> {
+    let asked = crons(contributions).filter_map(|one| match &one.who {
+        Contributor::Cron(name) => Some(format!("CronHPA {name} asks for {} replicas", one.min?)),
+        Contributor::Prediction | Contributor::Other(_) => None,
+    });
+    asked.collect()
 }
 
 /// A record with the bounds that follow from it.

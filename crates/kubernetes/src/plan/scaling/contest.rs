@@ -35,8 +35,8 @@ impl ContestInquiry {
     }
 }
 
-/// The field manager that last wrote the least replicas of an object, or the replicas of one that has
-/// no bounds, other than `own`.
+/// The field manager that last wrote the least replicas of an object, or the replicas of a workload,
+/// other than `own`.
 #[must_use]
 pub fn last_writer(entries: &[ManagedFieldsEntry], own: &str) -> Option<String> {
     let others = entries.iter().filter(|entry| {
@@ -49,12 +49,12 @@ pub fn last_writer(entries: &[ManagedFieldsEntry], own: &str) -> Option<String> 
 }
 
 /// True for a writer of the least replicas or of the replicas, as managed fields name the field of any
-/// kind. What has bounds has no replicas of its own.
+/// kind. An autoscaler has no replicas of its own.
 fn writes_count(entry: &ManagedFieldsEntry) -> bool {
     let fields = entry.fields_v1.as_ref().map(|fields| &fields.0);
     let spec = fields.and_then(|fields| fields.get("f:spec"));
     let bounds = Kind::ALL.iter().filter_map(|kind| kind.bounds_fields());
-    let mut counts = bounds.map(|fields| fields.min).chain(["replicas"]);
+    let mut counts = bounds.map(|fields| fields.min);
     spec.and_then(Value::as_object)
         .is_some_and(|spec| counts.any(|field| spec.contains_key(&format!("f:{field}"))))
 }

@@ -1,5 +1,6 @@
 //! CronHPAs: what each scales, and what follows from a tick of it: the least replicas that it
-//! contributes to the bounds of an HPA, its status, and Events.
+//! contributes to the bounds of an HPA or of a target in mode direct, or the count of a workload that
+//! nothing else scales, its status, and Events.
 //!
 //! The bounds themselves are written with all other contributions ([`super::bounds`]), by the plan of
 //! the target: one component owns them. What a CronHPA remembers stands in its status, so that whoever
@@ -11,22 +12,21 @@ mod followed;
 mod problem;
 mod status;
 
-use std::sync::Arc;
-
+use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::contribution::Contribution;
-use evenkeel_core::scaling::cron::Happening;
+use evenkeel_core::scaling::cron::{Happening, Saying};
 use jiff::{SignedDuration, Timestamp};
 
 use self::followed::{Followed, followed};
 use super::context::Context;
 use super::observed::Observed;
 use super::owner::Owner;
+use super::target::Target;
 use super::targets::Resolved;
 use crate::cron_hpa::{CheckedCronHpa, CronHpaStatus};
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
 use crate::plan::write::{Operation, Purpose, Write};
-use crate::workload::Workload;
 
 pub use assign::{CronTarget, assign};
 pub use followed::Scaled;
@@ -35,19 +35,16 @@ pub use problem::CronProblem;
 /// The longest pause between two ticks over which the memory of the former counts.
 const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
 
-/// A CronHPA as the watches show it.
-#[derive(Debug, Clone)]
-pub struct ObservedCron {
-    pub cron: Arc<CheckedCronHpa>,
-    /// The workload that it names itself, where that is a Deployment or a StatefulSet that exists.
-    pub workload: Option<Arc<Workload>>,
-}
-
-/// What the CronHPAs of a target scale.
+/// What the `crons` of a target scale, all that there are of it.
 ///
 /// # Errors
-/// A target whose user wants no scaling, or whose bounds are not known.
-pub fn scaled(observed: &Observed, resolved: &Resolved) -> Result<Scaled, CronProblem> {
+/// A target whose user wants no scaling, whose bounds are not known, that mode direct is to scale and
+/// cannot, or whose count more than one of them would set.
+pub fn scaled(
+    observed: &Observed,
+    resolved: &Resolved,
+    crons: &[&CheckedCronHpa],
+) -> Result<Scaled, CronProblem> {
     let target = || observed.target.to_string();
     if resolved.is_declined {
         return Err(CronProblem::Declined(target()));
@@ -56,16 +53,41 @@ pub fn scaled(observed: &Observed, resolved: &Resolved) -> Result<Scaled, CronPr
     let (Some(owner), Some(bounds)) = (owner, &resolved.bounds) else {
         return Err(CronProblem::NoBounds(target()));
     };
+    let mut saying = Saying::Bounds;
+    if owner.has_count() {
+        if resolved.mode == Mode::Direct {
+            let direct = resolved.target.as_ref();
+            return direct
+                .map(scaled_directly)
+                .ok_or_else(|| CronProblem::DirectRefused(target()));
+        }
+        if crons.iter().filter(|cron| cron.is_active()).count() > 1 {
+            return Err(CronProblem::SeveralCronHpas(target()));
+        }
+        saying = Saying::Count;
+    }
     let workload = observed.workload.as_ref();
     let autoscaler = observed.autoscaler.as_ref();
     Ok(Scaled {
         user: bounds.user(),
+        saying,
         least: owner.least(),
         current: workload
             .map(|workload| workload.replicas)
             .or(autoscaler.and_then(|autoscaler| autoscaler.status.current_replicas)),
         is_contested: bounds.is_contested(),
     })
+}
+
+/// A target in mode direct, whose bounds stand in its annotations and are not written.
+fn scaled_directly(target: &Target) -> Scaled {
+    Scaled {
+        user: target.bounds(),
+        saying: Saying::Bounds,
+        least: target.least(),
+        current: Some(target.current),
+        is_contested: false,
+    }
 }
 
 /// The memory of one CronHPA between two ticks.
@@ -132,6 +154,20 @@ pub fn plan_cron(
         happened: ticked.map(|ticked| ticked.happened).unwrap_or_default(),
         is_ready: problem.is_none(),
     }
+}
+
+/// What a CronHPA asked for when its status was last told.
+#[must_use]
+pub fn asked_last(cron: &CheckedCronHpa, scaled: &Scaled) -> Option<Contribution> {
+    let active = cron.object.status.as_ref()?.active.as_ref()?;
+    let until = active.until.unwrap_or(Timestamp::MAX);
+    let who = followed::contributor(cron);
+    Some(Contribution::of_cron(
+        who,
+        active.min_replicas,
+        scaled.user,
+        until,
+    ))
 }
 
 /// The write of the status.

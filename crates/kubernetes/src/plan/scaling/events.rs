@@ -70,16 +70,17 @@ impl<'a> EventPlan<'a> {
         self.writes
     }
 
-    /// A change of the floor that is about to be written, once until it has been.
-    pub(super) fn floor(&mut self, change: Option<FloorChange>, note: &str) {
+    /// A change of the floor, or of a count, that is about to be written, once until it has been.
+    pub(super) fn least(&mut self, change: Option<FloorChange>, note: &str) {
         let before = std::mem::replace(&mut self.memory.floor, change);
         let Some(FloorChange { from, to }) = change.filter(|_| change != before) else {
             return;
         };
-        let reason = if to > from {
-            "FloorRaised"
-        } else {
-            "FloorLowered"
+        let reason = match (self.owner.has_count(), to > from) {
+            (false, true) => "FloorRaised",
+            (false, false) => "FloorLowered",
+            (true, true) => "ReplicasRaised",
+            (true, false) => "ReplicasLowered",
         };
         self.add(Severity::Normal, reason, note);
     }
@@ -192,24 +193,21 @@ pub(super) fn first_told<'s>(
     })
 }
 
-/// The reason why the user's bounds are put back.
+/// The reason why the user's bounds, or his count, are put back.
 pub(super) fn put_back(resolved: &Resolved, now: Timestamp) -> String {
     if resolved.is_contested() {
         return "the user's bounds are put back: another writer undid the floor twice".to_owned();
     }
-    let floor = resolved
-        .bounds
-        .as_ref()
-        .and_then(|bounds| bounds.floor(now));
-    match (resolved.problems.first(), resolved.mode) {
-        (Some(problem), _) => format!("the user's bounds are put back: {problem}"),
-        (None, Mode::Off) => "the user's bounds are put back: scaling is off".to_owned(),
-        (None, mode) if floor.is_some() => {
-            format!(
-                "the user's bounds are put back: the mode is {}",
-                mode.as_str()
-            )
-        }
-        (None, _) => "the user's bounds are put back: the floor has lapsed".to_owned(),
-    }
+    let bounds = resolved.bounds.as_ref();
+    let floor = bounds.and_then(|bounds| bounds.floor(now));
+    let is_count = bounds.is_some_and(|bounds| bounds.found().is_count());
+    let what = if is_count { "replicas" } else { "bounds" };
+    let why = match (resolved.problems.first(), resolved.mode) {
+        (Some(problem), _) => problem.to_string(),
+        (None, Mode::Off) => "scaling is off".to_owned(),
+        (None, mode) if floor.is_some() => format!("the mode is {}", mode.as_str()),
+        (None, _) if is_count => "nothing asks for others any more".to_owned(),
+        (None, _) => "the floor has lapsed".to_owned(),
+    };
+    format!("the user's {what} are put back: {why}")
 }

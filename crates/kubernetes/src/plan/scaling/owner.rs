@@ -1,7 +1,7 @@
 //! The object of a target that carries its bounds and its status.
 //!
 //! Where KEDA makes the HPA, its ScaledObject is the one to write: KEDA would undo all else. A
-//! workload that nothing scales carries the status, and has no bounds.
+//! workload that nothing scales carries the status, and its count stands in the place of bounds.
 
 use serde_json::Value;
 
@@ -15,6 +15,7 @@ use crate::object_ref::ObjectRef;
 use crate::plan::conditional::ConditionalPatch;
 use crate::plan::event::Regarding;
 use crate::scaled_object::ScaledObject;
+use crate::workload::Workload;
 use evenkeel_core::scaling::ObjectBounds;
 
 /// An object that carries the bounds or the status of a target.
@@ -24,7 +25,7 @@ pub struct Owner<'a> {
     pub kind: Kind,
     /// Its name, version and annotations.
     pub metadata: &'a Meta,
-    /// The bounds that it has; `None` for a workload.
+    /// The bounds that it has, or its count; `None` for a workload without one.
     pub bounds: Option<ObjectBounds>,
     /// The most replicas where it says so itself, and leaves them to no default.
     max: Option<i32>,
@@ -81,14 +82,27 @@ impl<'a> Owner<'a> {
     /// The workload of a target, where it is known.
     #[must_use]
     pub fn workload(observed: &'a Observed) -> Option<Self> {
-        let workload = observed.workload.as_ref()?;
-        Some(Self {
+        observed.workload.as_deref().map(Self::of_workload)
+    }
+
+    /// A workload, whatever scales it.
+    #[must_use]
+    pub fn of_workload(workload: &'a Workload) -> Self {
+        Self {
             kind: workload.kind,
             metadata: &workload.metadata,
-            bounds: None,
+            bounds: workload
+                .kind
+                .bounds_fields()
+                .map(|_| ObjectBounds::of_count(workload.replicas)),
             max: None,
             least: 0,
-        })
+        }
+    }
+
+    /// True for a workload, whose bounds are its count.
+    pub(super) fn has_count(&self) -> bool {
+        self.bounds.is_some() && self.kind.has_scale()
     }
 
     /// The record of its bounds; `None` where it has none.
@@ -108,7 +122,9 @@ impl<'a> Owner<'a> {
     pub(super) fn expect_bounds(&self, patch: &mut ConditionalPatch) {
         if let Some((fields, bounds)) = self.kind.bounds_fields().zip(self.bounds) {
             patch.expect(&["spec", fields.min], Value::from(bounds.min));
-            patch.expect(&["spec", fields.max], Value::from(self.max));
+            if let Some(max) = fields.max {
+                patch.expect(&["spec", max], Value::from(self.max));
+            }
         }
         patch.expect_annotation(BOUNDS, self.metadata.annotation(BOUNDS));
     }
@@ -122,9 +138,9 @@ impl<'a> Owner<'a> {
             let to = Value::from(wanted.min);
             patch.change(&["spec", fields.min], found.min.is_some(), to);
         }
-        if wanted.max != found.max {
+        if let Some(max) = fields.max.filter(|_| wanted.max != found.max) {
             let to = Value::from(wanted.max);
-            patch.change(&["spec", fields.max], self.max.is_some(), to);
+            patch.change(&["spec", max], self.max.is_some(), to);
         }
     }
 

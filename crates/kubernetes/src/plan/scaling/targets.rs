@@ -11,21 +11,22 @@ use jiff::Timestamp;
 
 use super::bounds::ObservedBounds;
 use super::capacity::scaled_signals;
-use super::measured::{self, Measured};
+use super::measured;
 use super::observed::Observed;
 use super::owner::Owner;
 use super::problem::Problem;
 use super::requested::RequestedPolicy;
 use super::settings::Settings;
+use super::target::{Target, TargetReaction};
 use super::target_ref::TargetRef;
 use crate::autoscaler::Autoscaler;
 use crate::bounds_annotation::BoundsAnnotation;
 use crate::scaling_policy::Predict;
-use evenkeel_core::forecast::{ModelSet, Shared};
+use evenkeel_core::forecast::ModelSet;
+use evenkeel_core::scaling::contribution::Contribution;
 use evenkeel_core::scaling::horizon::Lead;
-use evenkeel_core::scaling::hpa::{Controller, SelectPolicy, Spec, Tolerances};
-use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput};
-use evenkeel_core::scaling::{Bounds, Floor, Mode, ObjectBounds, Policy, ScaleDown};
+use evenkeel_core::scaling::hpa::{Controller, SelectPolicy, Tolerances};
+use evenkeel_core::scaling::{Bounds, Mode, ObjectBounds, Policy, ScaleDown};
 
 /// Everything that follows from the observed objects of one target.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,67 +58,40 @@ impl Resolved {
         wanted && contested
     }
 
+    /// The user's own bounds of an autoscaler; `None` where there is a count alone.
+    #[must_use]
+    pub fn autoscaler_bounds(&self) -> Option<ObjectBounds> {
+        let bounds = self
+            .bounds
+            .as_ref()
+            .filter(|bounds| !bounds.found().is_count());
+        bounds.map(ObservedBounds::user)
+    }
+
+    /// True where the count of the workload is decided here at every tick.
+    #[must_use]
+    pub fn is_direct(&self) -> bool {
+        self.mode == Mode::Direct && self.target.is_some()
+    }
+
+    /// Takes what CronHPAs ask for, and forgets what any asked for that is gone: in mode direct the bounds
+    /// of the target move, else those of the object that has them.
+    pub fn take_crons(&mut self, wanted: Vec<Contribution>, now: Timestamp) {
+        let is_direct = self.is_direct();
+        match self.target.as_mut().filter(|_| is_direct) {
+            Some(target) => target.take_crons(&wanted, now),
+            None => {
+                let bounds = self.bounds.take();
+                self.bounds = bounds.map(|bounds| bounds.with_crons(wanted, now));
+            }
+        }
+    }
+
     /// True where the record of the bounds is damaged, so that nobody knows what to put back.
     #[must_use]
     pub fn has_damaged_record(&self) -> bool {
         let bounds = self.bounds.as_ref();
         bounds.is_some_and(ObservedBounds::is_damaged)
-    }
-}
-
-/// Who reacts to the load of a target as it is now.
-#[derive(Debug, Clone, PartialEq)]
-pub enum TargetReaction {
-    /// Its HPA, which asks for this many replicas; `None` where it has no metrics.
-    Autoscaler(Option<i32>),
-    /// The HPA's algorithm, run here by these rules.
-    Reconciled(Box<Spec>),
-}
-
-/// A target as a tick needs it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Target {
-    /// Its namespace.
-    pub namespace: Arc<str>,
-    pub policy: Policy,
-    /// The models that predict its load; `None` for no prediction.
-    pub models: Option<ModelSet>,
-    /// The signals that it scales by.
-    pub signals: Vec<ScaledSignal>,
-    /// Who reacts to its load as it is now.
-    pub reaction: TargetReaction,
-    /// The replicas that it has.
-    pub current: i32,
-    /// The floor that is in force.
-    pub floor: Option<Floor>,
-}
-
-impl Target {
-    /// The input of a tick at `now`. Where the HPA's algorithm is run here it needs what is
-    /// `measured`, and knows nothing without.
-    #[must_use]
-    pub fn input<'a>(
-        &'a self,
-        now: Timestamp,
-        shared: &'a Shared,
-        measured: Option<&'a Measured>,
-    ) -> TickInput<'a> {
-        let reaction = match (&self.reaction, measured) {
-            (TargetReaction::Autoscaler(asked), _) => Reaction::Autoscaler(*asked),
-            (TargetReaction::Reconciled(spec), Some(measured)) => {
-                measured.reaction(&self.namespace, spec, self.current)
-            }
-            (TargetReaction::Reconciled(_), None) => Reaction::Autoscaler(None),
-        };
-        TickInput {
-            now,
-            current: self.current,
-            reaction,
-            models: self.models,
-            signals: &self.signals,
-            recorded: self.floor,
-            shared,
-        }
     }
 }
 
@@ -179,7 +153,8 @@ pub fn resolve(
     if mode == Mode::Off {
         return resolved;
     }
-    let user = resolved.bounds.as_ref().map(ObservedBounds::user);
+    // Of a workload that nothing scales, the bounds stand in its annotations.
+    let user = resolved.autoscaler_bounds();
     let rules = Rules {
         observed,
         requested: &requested,

@@ -1,6 +1,7 @@
 //! Targets as an API server would hold them: each plan is applied to the objects, and what is there
 //! afterwards is what counts.
 
+mod counts;
 mod crons;
 mod direct;
 mod record;

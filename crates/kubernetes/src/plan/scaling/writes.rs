@@ -14,6 +14,7 @@ use super::problem::Problem;
 use super::sink::StatusSink;
 use super::status::TargetStatus;
 use super::targets::Resolved;
+use crate::annotations::BOUNDS;
 use crate::plan::conditional::ConditionalPatch;
 use crate::plan::write::{Operation, Purpose, Write};
 use evenkeel_core::scaling::Mode;
@@ -49,7 +50,7 @@ pub fn plan(
 
     let mut events = EventPlan::new(observed, owner, context, memory);
     let change = plan.update.as_ref().and_then(BoundsUpdate::floor_change);
-    events.floor(change, &plan.floor_note());
+    events.least(change, &plan.floor_note());
     events.recommendation(resolved, report);
     events.hpa(resolved, report);
     if let Some(status) = &status {
@@ -93,7 +94,7 @@ fn told_beside(
     let sink = StatusSink::of(&workload);
     let held = sink.read(workload.metadata);
     if held.as_ref().is_some_and(|held| held.tells_as(status)) {
-        return Vec::new();
+        return left_record(observed, workload).into_iter().collect();
     }
     let event = events::first_told(held.as_ref(), status).map(|event| {
         let regarding = workload.regarding(&observed.namespace);
@@ -101,6 +102,7 @@ fn told_beside(
     });
     let mut patch = ConditionalPatch::of(workload.metadata);
     sink.put(&mut patch, workload.metadata, Some(status));
+    take_record(&mut patch, workload);
     let purpose = Purpose::ScalingStatus;
     let told = write(workload, &observed.namespace, purpose, patch);
     told.into_iter().chain(event).collect()
@@ -153,6 +155,7 @@ impl<'a> TargetPlan<'a> {
         let update = |bounds: &ObservedBounds| match report.filter(|_| wanted) {
             Some(report) => Some(bounds.contribute(report.contribution.as_ref(), now)),
             None if resolved.is_declined => bounds.restore(),
+            None if resolved.is_direct() && owner.has_count() => bounds.release(),
             None if resolved.keeps_floor => Some(bounds.keep(now)),
             None => Some(bounds.withdraw(now)),
         };
@@ -259,16 +262,30 @@ impl<'a> TargetPlan<'a> {
     }
 }
 
-/// Removes the status from a workload that an HPA scales by now.
+/// Removes the status and the record from a workload that an HPA scales by now. Its count is the HPA's.
 fn left_behind(observed: &Observed, owner: Owner<'_>) -> Option<Write> {
-    let workload = Owner::workload(observed)?;
+    let workload = Owner::workload(observed).filter(|one| one.kind != owner.kind)?;
     let sink = StatusSink::of(&workload);
-    if workload.kind == owner.kind || !sink.is_used(workload.metadata) {
-        return None;
-    }
     let mut patch = ConditionalPatch::of(workload.metadata);
-    sink.put(&mut patch, workload.metadata, None);
+    if sink.is_used(workload.metadata) {
+        sink.put(&mut patch, workload.metadata, None);
+    }
+    take_record(&mut patch, workload);
     write(workload, &observed.namespace, Purpose::ScalingStatus, patch)
+}
+
+/// Removes the record alone.
+fn left_record(observed: &Observed, workload: Owner<'_>) -> Option<Write> {
+    let mut patch = ConditionalPatch::of(workload.metadata);
+    take_record(&mut patch, workload);
+    write(workload, &observed.namespace, Purpose::ScalingStatus, patch)
+}
+
+/// Takes away a record that was written here and is of no more use.
+fn take_record(patch: &mut ConditionalPatch, owner: Owner<'_>) {
+    if owner.metadata.holds_own_record && owner.metadata.annotation(BOUNDS).is_some() {
+        patch.annotate(BOUNDS, true, None);
+    }
 }
 
 /// The write of a patch; `None` where it changes nothing.

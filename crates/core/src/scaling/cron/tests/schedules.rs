@@ -315,6 +315,7 @@ fn what_is_to_come_is_shown_in_order_with_the_ends_of_windows() {
         &spec,
         &CronState::default(),
         &Observation {
+            saying: Saying::Bounds,
             now,
             created: now,
             current: Some(1),

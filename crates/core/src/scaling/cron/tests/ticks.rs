@@ -12,6 +12,7 @@ struct Played {
     spec: CronSpec,
     state: CronState,
     user: ObjectBounds,
+    saying: Saying,
     current: i32,
 }
 
@@ -25,7 +26,17 @@ impl Played {
             spec: spec(rules),
             state: CronState::default(),
             user,
+            saying: Saying::Bounds,
             current,
+        }
+    }
+
+    /// The same beside a workload of so many replicas that nothing else scales.
+    fn alone(rules: Vec<Rule>, count: i32) -> Self {
+        Self {
+            user: ObjectBounds::of_count(count),
+            saying: Saying::Count,
+            ..Self::new(rules, (count, count), count)
         }
     }
 
@@ -35,6 +46,7 @@ impl Played {
             created: at(CREATED),
             current: Some(self.current),
             user: self.user,
+            saying: self.saying,
         };
         let ticked = tick(&self.spec, &self.state, &observation);
         self.state = ticked.state.clone();
@@ -71,6 +83,30 @@ fn a_run_stands_until_the_next_one_says_otherwise() {
     played.current = 2;
     let again = played.observe("2026-11-23T08:00:00Z");
     assert_eq!(told(&again), ["ran day Some(6)"]);
+}
+
+#[test]
+fn without_a_scaler_a_run_sets_the_count_whatever_there_is() {
+    let rules = vec![
+        run("less", "0 8 * * *", 2),
+        run("own", "0 9 * * *", 5),
+        run("more", "0 10 * * *", 7),
+        window("rush", ("0 11 * * *", "0 13 * * *"), 9),
+        run("during", "0 12 * * *", 6),
+    ];
+    let mut played = Played::alone(rules, 5);
+    for (time, wanted) in [
+        ("08:00:05", Some(2)),
+        ("09:00:05", None),
+        ("10:00:05", Some(7)),
+        ("11:00:05", Some(9)),
+        ("12:00:05", Some(9)),
+        // An HPA would have been left what the load needs of the 9.
+        ("13:00:05", Some(6)),
+    ] {
+        assert_eq!(played.min(time), wanted, "{time}");
+        played.current = wanted.unwrap_or(5);
+    }
 }
 
 #[test]
@@ -169,6 +205,7 @@ fn nothing_from_before_the_object_was_made_is_made_up_for() {
 fn without_a_count_runs_wait_for_one_within_their_deadline() {
     let mut played = Played::new(vec![run("a", "0 8 * * *", 6)], (1, 10), 5);
     let unknown = Observation {
+        saying: played.saying,
         now: at("2026-11-22T08:00:00Z"),
         created: at(CREATED),
         current: None,

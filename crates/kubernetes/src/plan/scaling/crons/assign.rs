@@ -1,18 +1,19 @@
 //! What each CronHPA scales, among the targets that are observed.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
-use super::ObservedCron;
 use super::problem::CronProblem;
-use crate::cron_hpa::{CronHpaSpec, ScaledRef};
+use crate::cron_hpa::{CheckedCronHpa, CronHpaSpec, ScaledRef};
+use crate::kinds::Kind;
 use crate::plan::scaling::observed::Observed;
 use crate::plan::scaling::target_ref::TargetRef;
 
 /// What a CronHPA scales.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CronTarget {
-    /// The HPA of the target at this place.
-    Autoscaler(usize),
+    /// The target at this place: the bounds of its HPA, or its count.
+    Target(usize),
     /// Nothing.
     Refused(CronProblem),
 }
@@ -20,18 +21,32 @@ pub enum CronTarget {
 /// What each of the CronHPAs scales; `conflicts` tells of each target whether it shares its workload with
 /// another HPA.
 #[must_use]
-pub fn assign(targets: &[Observed], conflicts: &[bool], crons: &[ObservedCron]) -> Vec<CronTarget> {
+pub fn assign(
+    targets: &[Observed],
+    conflicts: &[bool],
+    crons: &[Arc<CheckedCronHpa>],
+) -> Vec<CronTarget> {
     if crons.is_empty() {
         return Vec::new();
     }
-    let with_hpa = || {
-        let all = targets.iter().enumerate();
-        all.filter(|(_, observed)| observed.autoscaler.is_some())
-    };
-    let mut by_name: Vec<_> = with_hpa().map(|(place, _)| place).collect();
+    let all = targets.iter().enumerate();
+    let with_hpa = all.filter(|(_, observed)| observed.autoscaler.is_some());
+    let mut by_name: Vec<_> = with_hpa.map(|(place, _)| place).collect();
     by_name.sort_unstable_by(|&a, &b| name_of(&targets[a]).cmp(&name_of(&targets[b])));
-    let mut by_workload: Vec<_> = with_hpa().map(|(place, _)| place).collect();
-    by_workload.sort_unstable_by(|&a, &b| workload_order(targets, a, &targets[b].target));
+    // Of one workload the HPA first, then a ScaledObject that has lost its own.
+    let mut by_workload: Vec<_> = (0..targets.len()).collect();
+    by_workload.sort_unstable_by(|&a, &b| {
+        let rank = |place: usize| {
+            let Observed {
+                autoscaler,
+                scaled_object,
+                ..
+            } = &targets[place];
+            (autoscaler.is_none(), scaled_object.is_none())
+        };
+        let order = workload_order(targets, a, &targets[b].target);
+        order.then_with(|| rank(a).cmp(&rank(b)))
+    });
     let index = Index {
         targets,
         conflicts,
@@ -41,7 +56,7 @@ pub fn assign(targets: &[Observed], conflicts: &[bool], crons: &[ObservedCron]) 
     crons.iter().map(|cron| index.target(cron)).collect()
 }
 
-/// The targets with an HPA, in two orders.
+/// The targets in two orders: those with an HPA by its name, and all by the workload.
 struct Index<'a> {
     targets: &'a [Observed],
     conflicts: &'a [bool],
@@ -60,8 +75,8 @@ fn workload_order(targets: &[Observed], place: usize, workload: &TargetRef) -> O
 }
 
 impl Index<'_> {
-    fn target(&self, observed: &ObservedCron) -> CronTarget {
-        let object = &observed.cron.object;
+    fn target(&self, cron: &CheckedCronHpa) -> CronTarget {
+        let object = &cron.object;
         let CronHpaSpec {
             scale_target_ref: target,
             scale_workload_ref: workload,
@@ -71,11 +86,11 @@ impl Index<'_> {
         let found = if target.is_hpa() {
             self.autoscaler(namespace, target)
         } else {
-            self.autoscaler_of(&target_ref(namespace, target), observed.workload.is_some())
+            self.scaler_of(&target_ref(namespace, target))
         };
         match found {
             Ok(place) => match self.refusal(namespace, place, workload.as_ref()) {
-                None => CronTarget::Autoscaler(place),
+                None => CronTarget::Target(place),
                 Some(problem) => CronTarget::Refused(problem),
             },
             Err(problem) => CronTarget::Refused(problem),
@@ -92,18 +107,40 @@ impl Index<'_> {
         Ok(self.by_name[place])
     }
 
-    /// The HPA of a workload.
-    fn autoscaler_of(&self, workload: &TargetRef, is_there: bool) -> Result<usize, CronProblem> {
+    /// What a workload is scaled through: its HPA, or its own count.
+    fn scaler_of(&self, workload: &TargetRef) -> Result<usize, CronProblem> {
+        let targets = self.targets;
+        let order = |place: &usize| workload_order(targets, *place, workload);
+        let first = self
+            .by_workload
+            .partition_point(|place| order(place).is_lt());
         let found = self
             .by_workload
-            .binary_search_by(|&place| workload_order(self.targets, place, workload));
-        let known = crate::kinds::Kind::WORKLOADS
-            .iter()
-            .any(|kind| workload.object().is(*kind));
-        match found {
-            Ok(place) => Ok(self.by_workload[place]),
-            Err(_) if known && !is_there => Err(CronProblem::NotFound(workload.to_string())),
-            Err(_) => Err(CronProblem::NoAutoscaler(workload.to_string())),
+            .get(first)
+            .filter(|place| order(place).is_eq());
+        let name = workload.to_string();
+        let Some(&place) = found else {
+            let mut known = Kind::WORKLOADS.iter();
+            return Err(if known.any(|kind| workload.object().is(*kind)) {
+                CronProblem::NotFound(name)
+            } else {
+                CronProblem::NoAutoscaler(name)
+            });
+        };
+        match &targets[place] {
+            Observed {
+                autoscaler: Some(_),
+                ..
+            } => Ok(place),
+            Observed {
+                scaled_object: Some(_),
+                ..
+            } => Err(CronProblem::ScaledObjectAlone(name)),
+            Observed {
+                workload: Some(workload),
+                ..
+            } if !workload.kind.has_scale() => Err(CronProblem::NoScale(name)),
+            Observed { .. } => Ok(place),
         }
     }
 

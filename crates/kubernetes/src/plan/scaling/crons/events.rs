@@ -1,7 +1,7 @@
 //! The Events of a CronHPA: each run and window, and the begin of what keeps its crons from being
 //! followed.
 
-use evenkeel_core::scaling::cron::Happening;
+use evenkeel_core::scaling::cron::{Happening, Saying};
 
 use super::followed::Followed;
 use super::status::READY;
@@ -33,7 +33,7 @@ pub(super) fn events(
     let happened = followed.ticked.iter().flat_map(|ticked| &ticked.happened);
     let mut writes: Vec<Write> = happened
         .map(|happening| {
-            let (severity, reason, note) = told(happening);
+            let (severity, reason, note) = told(happening, followed.saying);
             event(severity, reason, &note)
         })
         .collect();
@@ -49,7 +49,11 @@ pub(super) fn events(
     writes
 }
 
-fn told(happening: &Happening) -> (Severity, &'static str, String) {
+fn told(happening: &Happening, saying: Saying) -> (Severity, &'static str, String) {
+    let (field, bounds) = match saying {
+        Saying::Bounds => ("minReplicas", "bounds are"),
+        Saying::Count => ("replicas", "count is"),
+    };
     match happening {
         Happening::Ran {
             rule,
@@ -59,8 +63,8 @@ fn told(happening: &Happening) -> (Severity, &'static str, String) {
             min,
         } => {
             let outcome = match min {
-                Some(min) => format!("minReplicas is {min} until the next run"),
-                None => "the bounds are the user's".to_owned(),
+                Some(min) => format!("{field} is {min} until the next run"),
+                None => format!("the {bounds} the user's"),
             };
             let note =
                 format!("{rule}: {target} replicas at {at}, where there were {current}; {outcome}");
@@ -78,7 +82,7 @@ fn told(happening: &Happening) -> (Severity, &'static str, String) {
             replicas,
             until,
         } => {
-            let note = format!("{rule}: minReplicas is {replicas} or more until {until}");
+            let note = format!("{rule}: {field} is {replicas} or more until {until}");
             (Severity::Normal, "WindowOpened", note)
         }
         Happening::Closed { rule } => (

@@ -2,7 +2,7 @@
 
 use evenkeel_core::scaling::ObjectBounds;
 use evenkeel_core::scaling::contribution::{Contribution, Contributor};
-use evenkeel_core::scaling::cron::{CronSpec, CronState, Observation, Ticked, tick};
+use evenkeel_core::scaling::cron::{CronSpec, CronState, Observation, Saying, Ticked, tick};
 use jiff::Timestamp;
 
 use super::problem::CronProblem;
@@ -11,13 +11,15 @@ use crate::cron_hpa::{CheckedCronHpa, CronHpaStatus};
 /// What a CronHPA scales, as one tick finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scaled {
-    /// The user's own bounds.
+    /// The user's own bounds, or his own count.
     pub user: ObjectBounds,
+    /// What the replicas of its crons are to it.
+    pub saying: Saying,
     /// The smallest least that the object takes.
     pub least: i32,
     /// The replicas of the workload, where they are known.
     pub current: Option<i32>,
-    /// True where the bounds are left to another writer.
+    /// True where bounds or count are left to another writer.
     pub is_contested: bool,
 }
 
@@ -25,6 +27,8 @@ pub struct Scaled {
 pub(super) struct Followed<'a> {
     /// The rules, where they are accepted.
     pub(super) spec: Option<&'a CronSpec>,
+    /// What the replicas of its crons are to what is scaled.
+    pub(super) saying: Saying,
     /// The tick of the rules; `None` where they are not followed.
     pub(super) ticked: Option<Ticked>,
     pub(super) contribution: Option<Contribution>,
@@ -39,6 +43,12 @@ impl Followed<'_> {
     }
 }
 
+/// The name by which a CronHPA contributes.
+pub(super) fn contributor(cron: &CheckedCronHpa) -> Contributor {
+    let name = cron.object.metadata.name.clone();
+    Contributor::Cron(name.unwrap_or_default())
+}
+
 /// One tick of the rules of a CronHPA, which scales that, or is refused.
 pub(super) fn followed<'a>(
     cron: &'a CheckedCronHpa,
@@ -49,6 +59,7 @@ pub(super) fn followed<'a>(
     let spec = cron.rules.as_ref().ok();
     let refused = |problem| Followed {
         spec,
+        saying: Saying::Bounds,
         ticked: None,
         contribution: None,
         problem: Some(problem),
@@ -60,6 +71,7 @@ pub(super) fn followed<'a>(
     };
     let Scaled {
         user,
+        saying,
         least,
         current,
         is_contested,
@@ -70,15 +82,17 @@ pub(super) fn followed<'a>(
         created: metadata.creation_timestamp.unwrap_or(now),
         current,
         user,
+        saying,
     };
     let ticked = tick(rules, &before.state(), &observation);
-    let who = Contributor::Cron(metadata.name.clone().unwrap_or_default());
+    let who = contributor(cron);
     let contribution = ticked.wanted.map(|wanted| {
         let until = wanted.until.unwrap_or(Timestamp::MAX);
         Contribution::of_cron(who, wanted.min.max(least), user, until)
     });
     Followed {
         spec,
+        saying,
         ticked: Some(ticked),
         contribution,
         problem: is_contested.then_some(CronProblem::Contested),

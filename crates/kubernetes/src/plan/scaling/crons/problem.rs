@@ -18,8 +18,16 @@ pub enum CronProblem {
         /// The workload that the HPA scales.
         scaled: String,
     },
-    /// The workload has no HPA to go through.
+    /// The workload has no HPA to go through, and is of a kind whose replicas are not set here.
     NoAutoscaler(String),
+    /// Its ScaledObject has no HPA at present.
+    ScaledObjectAlone(String),
+    /// The workload has no replicas that could be set.
+    NoScale(String),
+    /// Another CronHPA scales the workload, and no HPA brings the two together.
+    SeveralCronHpas(String),
+    /// Mode direct is to scale the workload, and is refused.
+    DirectRefused(String),
     /// Several HPAs scale the workload.
     SeveralAutoscalers(String),
     /// The user wants no scaling of it.
@@ -39,7 +47,10 @@ impl CronProblem {
             Self::NotFound(_) => "TargetNotFound",
             Self::OtherWorkload { .. } => "OtherWorkload",
             Self::NoAutoscaler(_) => "NoAutoscaler",
-            Self::SeveralAutoscalers(_) => "TargetConflict",
+            Self::ScaledObjectAlone(_) => "ScaledObjectAlone",
+            Self::NoScale(_) => "NoScale",
+            Self::SeveralAutoscalers(_) | Self::SeveralCronHpas(_) => "TargetConflict",
+            Self::DirectRefused(_) => "DirectRefused",
             Self::Declined(_) => "ScalingOff",
             Self::Contested => "FloorContested",
             Self::NoBounds(_) => "BoundsUnknown",
@@ -59,8 +70,26 @@ impl fmt::Display for CronProblem {
             ),
             Self::NoAutoscaler(what) => write!(
                 f,
-                "no HorizontalPodAutoscaler scales {what}: give it one, for which minReplicas and \
+                "no HorizontalPodAutoscaler scales {what}, which is no Deployment, StatefulSet or \
+                 ReplicaSet that could be scaled without: give it one, for which minReplicas and \
                  maxReplicas are enough"
+            ),
+            Self::ScaledObjectAlone(what) => write!(
+                f,
+                "a ScaledObject scales {what}, and its HorizontalPodAutoscaler is not there"
+            ),
+            Self::NoScale(what) => {
+                write!(f, "{what} has no replicas that could be set")
+            }
+            Self::SeveralCronHpas(what) => write!(
+                f,
+                "more than one CronHPA scales {what}, which has no HorizontalPodAutoscaler to bring them \
+                 together: put their crons into one, or give it a HorizontalPodAutoscaler"
+            ),
+            Self::DirectRefused(what) => write!(
+                f,
+                "mode direct is to scale {what}, and is refused: its annotation \
+                 evenkeel.dev/scaling-status says why"
             ),
             Self::SeveralAutoscalers(what) => {
                 write!(f, "more than one HorizontalPodAutoscaler scales {what}")

@@ -1,6 +1,6 @@
 //! The status of a CronHPA after a tick.
 
-use evenkeel_core::scaling::cron::{CronSpec, CronState, Happening, Occasion, upcoming};
+use evenkeel_core::scaling::cron::{CronSpec, CronState, Happening, Occasion, Saying, upcoming};
 use jiff::Timestamp;
 
 use super::followed::Followed;
@@ -125,14 +125,15 @@ fn asks(followed: &Followed<'_>) -> Condition {
                 || "until the next run".to_owned(),
                 |until| format!("until {until}"),
             );
-            let message = format!("at least {min_replicas} replicas are asked for, {until}");
+            let message = match followed.saying {
+                Saying::Bounds => {
+                    format!("at least {min_replicas} replicas are asked for, {until}")
+                }
+                Saying::Count => format!("{min_replicas} replicas are asked for, {until}"),
+            };
             (true, "ReplicasAsked", message)
         }
-        None => (
-            false,
-            "NothingAsked",
-            "the bounds are left to others".to_owned(),
-        ),
+        None => (false, "NothingAsked", "nothing is asked for".to_owned()),
     };
     Condition::new(ACTIVE, holds, reason, message)
 }

@@ -1,15 +1,22 @@
 //! CronHPAs as the watches show them: what each scales, and what is told and remembered of it.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use evenkeel_core::scaling::ObjectBounds;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::condition::ConditionStatus;
 use crate::cron_hpa::CronHpa;
+use crate::kinds::Kind;
 use crate::namespace_policy::NamespacePolicy;
 use crate::plan::scaling::observed::Pods;
 use crate::plan::scaling::target_ref::TargetRef;
+use crate::plan::scaling::{Queries, Settings, resolve};
+use crate::scaling_policy::Predict;
 use crate::watched::WatchedDeployment;
+use crate::workload::Workload;
 
 fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
@@ -24,18 +31,46 @@ fn cron_hpa(spec: &Value) -> CronHpa {
     .unwrap()
 }
 
-fn targeting(target: &Value) -> ObservedCron {
+fn targeting(target: &Value) -> Arc<CheckedCronHpa> {
     let mut spec = json!({"crons": [{"schedule": "0 8 * * *", "target": 6}]});
     for (key, value) in target.as_object().unwrap() {
         spec[key] = value.clone();
     }
-    let has_workload = target["scaleTargetRef"]["name"] != "gone";
+    Arc::new(CheckedCronHpa::new(cron_hpa(&spec)))
+}
+
+/// A Deployment of a name that no HPA scales.
+fn alone(name: &str) -> Observed {
     let workload: WatchedDeployment = serde_json::from_value(json!({
-        "metadata": {"name": "alone", "namespace": "shop"}, "spec": {"replicas": 2}}))
+        "metadata": {"name": name, "namespace": "shop"}, "spec": {"replicas": 2}}))
     .unwrap();
-    ObservedCron {
-        cron: Arc::new(CheckedCronHpa::new(cron_hpa(&spec))),
-        workload: has_workload.then(|| Arc::new(workload.workload)),
+    let opted_in = BTreeMap::from([("evenkeel.dev/enabled".to_owned(), "true".to_owned())]);
+    Observed {
+        autoscaler: None,
+        workload: Some(Arc::new(workload.workload)),
+        namespace_policy: Arc::new(NamespacePolicy::parse(&opted_in).0),
+        ..observed("none", name)
+    }
+}
+
+/// A DaemonSet, which no CronHPA could scale.
+fn daemon_set(name: &str) -> Observed {
+    let mut observed = alone(name);
+    let mut workload = Workload::clone(observed.workload.as_ref().unwrap());
+    workload.kind = Kind::DaemonSet;
+    observed.workload = Some(Arc::new(workload));
+    observed.target = TargetRef::of_kind(Kind::DaemonSet, "shop", name);
+    observed
+}
+
+/// A Deployment of a name whose ScaledObject has no HPA.
+fn kept_by_keda(name: &str) -> Observed {
+    let scaled_object = json!({"metadata": {"name": name, "namespace": "shop"},
+        "spec": {"scaleTargetRef": {"name": name}}});
+    Observed {
+        scaled_object: Some(Arc::new(serde_json::from_value(scaled_object).unwrap())),
+        workload: None,
+        ..alone(name)
     }
 }
 
@@ -64,8 +99,13 @@ fn a_cron_hpa_goes_through_the_hpa_of_its_workload() {
         observed("api", "api"),
         observed("twin-a", "twin"),
         observed("twin-b", "twin"),
+        alone("alone"),
+        daemon_set("agent"),
+        alone("paused"),
+        kept_by_keda("paused"),
+        alone("api"),
     ];
-    let conflicts = [false, false, true, true];
+    let conflicts = [false, false, true, true, false, false, false, false, false];
     let hpa = |name: &str| json!({"kind": "HorizontalPodAutoscaler", "name": name});
     let deployment = |name: &str| json!({"kind": "Deployment", "name": name});
     for (target, expected) in [
@@ -97,6 +137,16 @@ fn a_cron_hpa_goes_through_the_hpa_of_its_workload() {
             json!({"scaleTargetRef": deployment("gone")}),
             Err("TargetNotFound"),
         ),
+        (json!({"scaleTargetRef": deployment("alone")}), Ok(4)),
+        (json!({"scaleTargetRef": deployment("api")}), Ok(1)),
+        (
+            json!({"scaleTargetRef": {"kind": "DaemonSet", "name": "agent"}}),
+            Err("NoScale"),
+        ),
+        (
+            json!({"scaleTargetRef": deployment("paused")}),
+            Err("ScaledObjectAlone"),
+        ),
         (
             json!({"scaleTargetRef":
                 {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"}}),
@@ -105,11 +155,78 @@ fn a_cron_hpa_goes_through_the_hpa_of_its_workload() {
     ] {
         let found = assign(&targets, &conflicts, &[targeting(&target)]);
         let found = match &found[0] {
-            CronTarget::Autoscaler(place) => Ok(*place),
+            CronTarget::Target(place) => Ok(*place),
             CronTarget::Refused(problem) => Err(problem.reason()),
         };
         assert_eq!(found, expected, "{target}");
     }
+}
+
+fn settings() -> Settings {
+    Settings {
+        mode: Mode::Recommend,
+        predict: Predict::Auto,
+        interval: SignedDuration::from_secs(15),
+        max_age: SignedDuration::from_mins(3),
+        queries: Queries::Any,
+    }
+}
+
+#[test]
+fn of_a_workload_alone_one_cron_hpa_sets_the_count_and_two_are_refused_both() {
+    let observed = alone("alone");
+    let now = at("2026-11-22T08:00:00Z");
+    let resolved = resolve(&observed, false, &settings(), None, now);
+    let target = json!({"kind": "Deployment", "name": "alone"});
+    let cron = |more: Value| {
+        let mut spec = json!({"scaleTargetRef": target});
+        for (key, value) in more.as_object().unwrap() {
+            spec[key] = value.clone();
+        }
+        targeting(&spec)
+    };
+    let (one, two) = (cron(json!({})), cron(json!({})));
+    let asleep = cron(json!({"suspend": true}));
+    let broken = cron(json!({"crons": [{"schedule": "99 8 * * *", "target": 6}]}));
+    for others in [&[][..], &[&*asleep], &[&*broken]] {
+        let crons: Vec<&CheckedCronHpa> = others.iter().copied().chain([&*one]).collect();
+        let scaled = scaled(&observed, &resolved, &crons).unwrap();
+        assert_eq!(scaled.saying, Saying::Count);
+        assert_eq!(
+            (scaled.user, scaled.current),
+            (ObjectBounds::of_count(2), Some(2))
+        );
+    }
+    let refused = scaled(&observed, &resolved, &[&one, &two]).unwrap_err();
+    assert_eq!(refused.reason(), "TargetConflict");
+    assert!(
+        refused
+            .to_string()
+            .starts_with("more than one CronHPA scales Deployment alone")
+    );
+}
+
+#[test]
+fn what_a_run_says_to_a_count_is_told_as_a_count() {
+    let mut played = Played::new(&day_and_night());
+    if let Ok(scaled) = &mut played.scaled {
+        scaled.user = ObjectBounds::of_count(8);
+        scaled.saying = Saying::Count;
+        scaled.current = Some(8);
+    }
+    assert_eq!(
+        played.min("2026-11-22T08:00:05Z"),
+        Some(6),
+        "below the user's"
+    );
+    let checked = CheckedCronHpa::new(played.object.clone());
+    let last = asked_last(&checked, played.scaled.as_ref().unwrap()).unwrap();
+    assert_eq!((last.min, last.until), (Some(6), Timestamp::MAX));
+    let active = &played.status().conditions[1];
+    assert_eq!(
+        active.message,
+        "6 replicas are asked for, until the next run"
+    );
 }
 
 /// A CronHPA beside an API server that keeps its status.
@@ -131,6 +248,7 @@ impl Played {
                     min: Some(1),
                     max: 10,
                 },
+                saying: Saying::Bounds,
                 least: 1,
                 current: Some(5),
                 is_contested: false,

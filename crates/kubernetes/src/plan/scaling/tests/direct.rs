@@ -1,7 +1,6 @@
 //! Mode direct: who may be a target of it, what is refused on both sides, and the writes.
 
 use super::*;
-use crate::plan::scaling::targets::TargetReaction;
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::hpa::{MetricSpec, Readings};

@@ -1,0 +1,98 @@
+//! One target as a tick needs it, and the bounds within which it is decided.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::measured::Measured;
+use evenkeel_core::forecast::{ModelSet, Shared};
+use evenkeel_core::scaling::contribution::{Contribution, merge};
+use evenkeel_core::scaling::hpa::Spec;
+use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput};
+use evenkeel_core::scaling::{Bounds, Floor, ObjectBounds, Policy};
+
+/// Who reacts to the load of a target as it is now.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TargetReaction {
+    /// Its HPA, which asks for this many replicas; `None` where it has no metrics.
+    Autoscaler(Option<i32>),
+    /// The HPA's algorithm, run here by these rules.
+    Reconciled(Box<Spec>),
+}
+
+/// A target as a tick needs it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    /// Its namespace.
+    pub namespace: Arc<str>,
+    pub policy: Policy,
+    /// The models that predict its load; `None` for no prediction.
+    pub models: Option<ModelSet>,
+    /// The signals that it scales by.
+    pub signals: Vec<ScaledSignal>,
+    /// Who reacts to its load as it is now.
+    pub reaction: TargetReaction,
+    /// The replicas that it has.
+    pub current: i32,
+    /// The floor that is in force.
+    pub floor: Option<Floor>,
+}
+
+impl Target {
+    /// The bounds as an object would have them.
+    pub(super) const fn bounds(&self) -> ObjectBounds {
+        let bounds = self.policy.bounds;
+        ObjectBounds {
+            min: Some(bounds.min()),
+            max: bounds.max(),
+        }
+    }
+
+    /// Bounds that follow from the user's and what CronHPAs ask for.
+    pub(super) fn take_crons(&mut self, wanted: &[Contribution], now: Timestamp) {
+        let ObjectBounds { min, max } = merge(self.bounds(), wanted, now).bounds;
+        // What is merged of sound bounds and of counts is sound.
+        let Ok(bounds) = Bounds::new(min.unwrap_or(1), max) else {
+            return;
+        };
+        self.policy.bounds = bounds;
+        if let TargetReaction::Reconciled(spec) = &mut self.reaction {
+            (spec.min_replicas, spec.max_replicas) = (bounds.min(), bounds.max());
+        }
+    }
+
+    /// The smallest least that it can have: without a metric that needs no Pods nothing could wake it.
+    pub(super) fn least(&self) -> i32 {
+        match &self.reaction {
+            TargetReaction::Reconciled(spec) => i32::from(!spec.has_object_or_external_metric()),
+            TargetReaction::Autoscaler(_) => 1,
+        }
+    }
+
+    /// The input of a tick at `now`. Where the HPA's algorithm is run here it needs what is
+    /// `measured`, and knows nothing without.
+    #[must_use]
+    pub fn input<'a>(
+        &'a self,
+        now: Timestamp,
+        shared: &'a Shared,
+        measured: Option<&'a Measured>,
+    ) -> TickInput<'a> {
+        let reaction = match (&self.reaction, measured) {
+            (TargetReaction::Autoscaler(asked), _) => Reaction::Autoscaler(*asked),
+            (TargetReaction::Reconciled(spec), Some(measured)) => {
+                measured.reaction(&self.namespace, spec, self.current)
+            }
+            (TargetReaction::Reconciled(_), None) => Reaction::Autoscaler(None),
+        };
+        TickInput {
+            now,
+            current: self.current,
+            reaction,
+            models: self.models,
+            signals: &self.signals,
+            recorded: self.floor,
+            shared,
+        }
+    }
+}
