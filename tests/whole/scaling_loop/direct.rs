@@ -16,7 +16,7 @@ const RULES: &str = r#"{
         "policies": [{"type": "Pods", "value": 3, "periodSeconds": 15}]}}"#;
 
 /// Gives the Deployment to the service, and nobody else.
-async fn directly(world: &World<'_>) {
+pub(super) async fn directly(world: &World<'_>) {
     let (status, answer) = ask(world.client, "DELETE", HPA, &Value::Null).await;
     assert_eq!(status, 200, "{answer}");
     annotate(world).await;

@@ -16,6 +16,7 @@ use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use jiff::Timestamp;
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -27,6 +28,8 @@ pub(crate) struct Written {
     pub at: Timestamp,
     /// What was written.
     pub path: String,
+    /// What was sent; null where that is no JSON.
+    pub body: Value,
 }
 
 /// The gate of one replica; it ends when this is dropped.
@@ -122,7 +125,7 @@ async fn forward(passing: &Passing, request: Request) -> Response {
     head.uri = upstream.parse().expect("an address");
     let sent = passing
         .http
-        .request(Request::from_parts(head, Full::new(body)));
+        .request(Request::from_parts(head, Full::new(body.clone())));
     let Ok(answer) = sent.await else {
         return StatusCode::BAD_GATEWAY.into_response();
     };
@@ -135,6 +138,7 @@ async fn forward(passing: &Passing, request: Request) -> Response {
         let written = Written {
             at: clock::now(),
             path,
+            body: serde_json::from_slice(&body).unwrap_or_default(),
         };
         passing
             .written

@@ -13,8 +13,9 @@ use evenkeel_clock::{self as clock, Clock};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
+use super::direct::directly;
 use super::gate::{Gate, Written};
-use super::world::{HPA, MIN, STATUS, World, least, with_world_on};
+use super::world::{DEPLOYMENT, HPA, MIN, STATUS, World, least, with_world_on};
 use crate::support::control_plane::free_port;
 use crate::support::control_plane::page;
 use crate::support::control_plane::process::{Process, Signal, report};
@@ -22,6 +23,8 @@ use crate::support::control_plane::signer::Signer;
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::dev_api::{self, get};
 
+/// The count of the target.
+const SCALE: &str = "/apis/apps/v1/namespaces/shop/deployments/web/scale";
 const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/evenkeel-system/leases/evenkeel";
 
 /// A holder may write no longer than this after it renewed its lease last.
@@ -51,6 +54,65 @@ fn a_leader_that_is_cut_off_stops_before_another_begins() {
     );
 }
 
+/// In mode direct the count is the leader's own, and whoever follows goes on from it: no count is set
+/// twice, none is left out, and each step is one that the rules of its user allow.
+#[test]
+fn in_mode_direct_a_leader_that_stops_is_followed_without_a_jump_and_without_a_second_write() {
+    let plain = Settings {
+        tls: false,
+        ..dev_api::settings()
+    };
+    with_world_on(plain, Clock::real(), async |world| {
+        // A Pod more every eight seconds.
+        let origin = clock::now();
+        world.prometheus.handle.set_load(move |at| {
+            let seconds = at.duration_since(origin).as_secs_f64();
+            2.0 + 0.1 * seconds.max(0.0)
+        });
+        let _controllers = world.controllers().await;
+        directly(world).await;
+        let room = json!({"evenkeel.dev/max-replicas": "200"});
+        world.annotate(DEPLOYMENT, room).await;
+        let _signer = world_signer(world);
+        let first = Replica::start(world, "evenkeel-0", SCALE).await;
+        first.leads(world).await;
+        first.writes(2).await;
+        let second = Replica::start(world, "evenkeel-1", SCALE).await;
+        second.is_ready().await;
+        first.writes(1).await;
+        assert!(second.of_the_target().is_empty(), "one leads");
+        first.process.signal(Signal::TERM);
+        second.leads(world).await;
+        second.writes(3).await;
+        let (before, after) = (first.of_the_target(), second.of_the_target());
+        let last = before.last().expect("the first wrote").at;
+        assert!(last < after[0].at, "one after the other");
+        let steps: Vec<_> = before.iter().chain(&after).map(step).collect();
+        for pair in steps.windows(2) {
+            assert_eq!(
+                pair[0].1, pair[1].0,
+                "each from where the last one was: {steps:?}"
+            );
+        }
+        let rules = steps
+            .iter()
+            .all(|(from, to)| (1..=2).contains(&(to - from)));
+        assert!(rules, "{steps:?}");
+    });
+}
+
+/// The count that a write was decided on, and the one that it sets.
+fn step(written: &Written) -> (i64, i64) {
+    let operations = written.body.as_array().expect("a JSON patch");
+    let count = |op: &str| {
+        let mut all = operations.iter();
+        let one = all.find(|one| one["op"] == op && one["path"] == "/spec/replicas");
+        one.and_then(|one| one["value"].as_i64())
+    };
+    let from = count("test").expect("what it was decided on");
+    (from, count("add").expect("what it sets"))
+}
+
 /// `fault` befalls the leader, and when the other has taken over the leader comes `back`.
 fn takes_over(fault: impl AsyncFnOnce(&Replica), back: impl AsyncFnOnce(&Replica)) {
     let plain = Settings {
@@ -65,19 +127,12 @@ fn takes_over(fault: impl AsyncFnOnce(&Replica), back: impl AsyncFnOnce(&Replica
             4.0 + 0.5 * minutes.max(-6.0)
         });
         let _controllers = world.controllers().await;
-        let configuration = configured(world, "signer", free_port());
-        let kubeconfig = world.kubeconfig();
-        let _signer = Signer::start(
-            world.folder(),
-            "evenkeel-system",
-            &kubeconfig,
-            configuration,
-        );
+        let _signer = world_signer(world);
         let taking = tokio::spawn(take_status(world.client.clone()));
-        let first = Replica::start(world, "evenkeel-0").await;
+        let first = Replica::start(world, "evenkeel-0", HPA).await;
         first.leads(world).await;
         first.writes(3).await;
-        let second = Replica::start(world, "evenkeel-1").await;
+        let second = Replica::start(world, "evenkeel-1", HPA).await;
         second.is_ready().await;
         first.writes(3).await;
         world
@@ -96,6 +151,17 @@ fn takes_over(fault: impl AsyncFnOnce(&Replica), back: impl AsyncFnOnce(&Replica
         assert!(first.gate.passed() >= before);
         taking.abort();
     });
+}
+
+fn world_signer(world: &World<'_>) -> Signer {
+    let configuration = configured(world, "signer", free_port());
+    let kubeconfig = world.kubeconfig();
+    Signer::start(
+        world.folder(),
+        "evenkeel-system",
+        &kubeconfig,
+        configuration,
+    )
 }
 
 /// From the second's first write on there is none of the first's, nor is there one after its lease.
@@ -124,13 +190,15 @@ async fn take_status(client: kube::Client) {
 /// One replica behind its gate.
 struct Replica {
     name: &'static str,
+    /// The path of what its writes are looked for in.
+    target: &'static str,
     gate: Gate,
     process: Process,
     http: u16,
 }
 
 impl Replica {
-    async fn start(world: &World<'_>, name: &'static str) -> Self {
+    async fn start(world: &World<'_>, name: &'static str, target: &'static str) -> Self {
         let folder: PathBuf = world.folder().join(name);
         std::fs::create_dir(&folder).expect("the folder is ours");
         let gate = Gate::start(world.server.url()).await;
@@ -157,6 +225,7 @@ impl Replica {
             .args(["--namespace", "evenkeel-system"]);
         Self {
             name,
+            target,
             gate,
             process: Process::spawn(name, &mut command, &folder),
             http,
@@ -196,7 +265,7 @@ impl Replica {
     /// What it has written of the target.
     fn of_the_target(&self) -> Vec<Written> {
         let mut written = self.gate.written();
-        written.retain(|written| written.path.starts_with(HPA));
+        written.retain(|written| written.path.starts_with(self.target));
         written
     }
 }
