@@ -2,7 +2,8 @@
 //!
 //! A load whose sum depends on the number of Pods, such as memory, is reacted to and not forecast: a
 //! floor on it would feed on the Pods that it adds. The user can say that it is conserved all the
-//! same.
+//! same. A value that is compared with its target as it is, such as a latency, is the value of each Pod:
+//! times the Pods it grows with every one that is added, whatever the user says.
 
 use std::sync::Arc;
 
@@ -15,10 +16,58 @@ use crate::autoscaler::ObservedMetric;
 use evenkeel_core::scaling::hpa::request;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_core::scaling::signal::{Signal, Target};
+use evenkeel_core::scaling::signal::{Signal, Target, ValueScope};
 use evenkeel_core::scaling::sum;
 use evenkeel_core::scaling::tracker::ScaledSignal;
 use evenkeel_core::units::{Ratio, count_as_f64};
+
+/// What a target scales by.
+#[derive(Debug, Clone)]
+pub(super) struct TargetMetrics {
+    /// The metrics that are asked for, those of the target itself first.
+    pub(super) accepted: Vec<ObservedMetric>,
+    /// The number of them that the target's HPA has too, or its annotation.
+    own: usize,
+    /// The first that may not or cannot be asked for.
+    refused: Option<Problem>,
+}
+
+/// The metrics of a target: those of its HPA or its annotation, and the load that it names beside
+/// them.
+pub(super) fn target_metrics(
+    observed: &Observed,
+    requested: &RequestedPolicy,
+    queries: Queries,
+) -> TargetMetrics {
+    let policy = &requested.policy;
+    let own: Vec<_> = match &observed.autoscaler {
+        Some(autoscaler) => autoscaler.spec.metrics.observed().collect(),
+        None => policy.metrics().observed().collect(),
+    };
+    let named = policy.query.as_ref().map(|query| ObservedMetric {
+        signal: query.signal.clone(),
+        target: Target::AverageValue(query.target),
+    });
+    let mut refused = None;
+    let mut accept = |metric: &ObservedMetric| {
+        let accepted = query::accepted(&metric.signal, observed, queries);
+        if let Err(why) = accepted {
+            refused.get_or_insert_with(|| Problem::SignalUnknown {
+                signal: Box::new(metric.signal.clone()),
+                why: why.to_owned(),
+            });
+        }
+        accepted.is_ok()
+    };
+    let mut accepted: Vec<_> = own.into_iter().filter(&mut accept).collect();
+    let own = accepted.len();
+    accepted.extend(named.filter(&mut accept));
+    TargetMetrics {
+        accepted,
+        own,
+        refused,
+    }
+}
 
 /// The signals of a target; those that are refused or without a capacity are added to `problems`.
 ///
@@ -27,39 +76,40 @@ use evenkeel_core::units::{Ratio, count_as_f64};
 pub(super) fn scaled_signals(
     observed: &Observed,
     requested: &RequestedPolicy,
-    queries: Queries,
+    metrics: &TargetMetrics,
     problems: &mut Vec<Problem>,
 ) -> Result<Vec<ScaledSignal>, Problem> {
-    let metrics = metrics(observed, requested);
-    if metrics.is_empty() && observed.autoscaler.is_some() {
+    let TargetMetrics {
+        accepted,
+        own,
+        refused,
+    } = metrics;
+    let mut without = refused.clone();
+    if accepted.is_empty() && without.is_none() && observed.autoscaler.is_some() {
         return Err(Problem::NoMetric);
     }
     let members = &observed.pods.members;
     let forecasts_all = requested.policy.predict_memory == Some(true);
-    let mut signals: Vec<ScaledSignal> = Vec::with_capacity(metrics.len());
-    let mut without = None;
-    for ObservedMetric { signal, target } in metrics {
-        if let Err(why) = query::accepted(&signal, observed, queries) {
-            let why = why.to_owned();
-            let signal = Box::new(signal);
-            without = without.or(Some(Problem::SignalUnknown { signal, why }));
-            continue;
-        }
+    let mut signals: Vec<ScaledSignal> = Vec::with_capacity(accepted.len());
+    for (place, ObservedMetric { signal, target }) in accepted.iter().enumerate() {
         let scope = target.scope();
         // One past cannot be that of two figures: the other of them is left to the HPA.
-        let other = |known: &ScaledSignal| known.signal == signal && known.scope != scope;
+        let other = |known: &ScaledSignal| known.signal == *signal && known.scope != scope;
         if signals.iter().any(other) {
             continue;
         }
-        match capacity(&signal, target, members) {
+        match capacity(signal, *target, members) {
             Some(capacity) => signals.push(ScaledSignal {
-                is_forecast: signal.is_conserved() || forecasts_all,
-                signal,
+                is_forecast: scope == ValueScope::Whole && (signal.is_conserved() || forecasts_all),
+                only_here: place >= *own && observed.autoscaler.is_some(),
+                signal: signal.clone(),
                 capacity,
                 scope,
             }),
             None if members.is_empty() => {}
-            None => without = without.or(Some(Problem::NoRequests(Box::new(signal)))),
+            None => {
+                without.get_or_insert_with(|| Problem::NoRequests(Box::new(signal.clone())));
+            }
         }
     }
     match without {
@@ -67,21 +117,6 @@ pub(super) fn scaled_signals(
         without => problems.extend(without),
     }
     Ok(signals)
-}
-
-/// The metrics of the target whose load is observed: those of its HPA or its annotation, and the load
-/// that it names beside them.
-fn metrics(observed: &Observed, requested: &RequestedPolicy) -> Vec<ObservedMetric> {
-    let policy = &requested.policy;
-    let named = policy.query.as_ref().map(|query| ObservedMetric {
-        signal: query.signal.clone(),
-        target: Target::AverageValue(query.target),
-    });
-    let metrics: Vec<_> = match &observed.autoscaler {
-        Some(autoscaler) => autoscaler.spec.metrics.observed().collect(),
-        None => policy.metrics().observed().collect(),
-    };
-    metrics.into_iter().chain(named).collect()
 }
 
 /// The load that one Pod is to carry: a share of the mean request, or a fixed value, which is as a
