@@ -37,7 +37,7 @@ pub fn question(observed: &Observed, signal: &Signal) -> Result<Question, &'stat
             let served = ServedMetric::of(other, selector);
             MetricSubject::Served(served.ok_or(
                 "its Pods are asked for by the selector of the workload, which is not known: \
-                 it is no Deployment or StatefulSet",
+                 it is no Deployment, StatefulSet or ReplicaSet",
             )?)
         }
     };
