@@ -241,10 +241,15 @@ impl Families<'_, '_> {
         value: impl Fn(&LoadStatus) -> Option<f64>,
     ) -> fmt::Result {
         self.gauge(name, help, |shown| {
-            let loads = shown.loads.iter();
-            loads
-                .filter_map(|load| Some((("resource", &*load.resource), value(load)?)))
-                .collect()
+            let mut told: Vec<((&'static str, &str), f64)> = Vec::new();
+            for load in &shown.loads {
+                let label = ("resource", &*load.resource);
+                // Two loads of one name, such as one object in two versions of its group, are one series.
+                if !told.iter().any(|(known, _)| *known == label) {
+                    told.extend(value(load).map(|value| (label, value)));
+                }
+            }
+            told
         })
     }
 

@@ -15,7 +15,7 @@ use evenkeel_core::scaling::answers_taken::AnswersTaken;
 use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::observation::Observation;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
-use evenkeel_core::scaling::tracker::{ScaledSignal, Tracker};
+use evenkeel_core::scaling::tracker::{ScaledSignal, Tracker, UNSCALED};
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::refill::{self, RefillState};
 use evenkeel_kubernetes::plan::scaling::{
@@ -111,6 +111,11 @@ impl TargetState {
     ) -> Vec<Problem> {
         self.follow_scopes(signals);
         self.tracker.forget_but(signals);
+        self.answers.forget_but(signals);
+        if self.of_each_pod.len() > signals.len() + UNSCALED {
+            let is_scaled = |known: &Signal| signals.iter().any(|one| one.signal == *known);
+            self.of_each_pod.retain(is_scaled);
+        }
         let Measured {
             readings,
             answers,

@@ -11,7 +11,7 @@ use super::problem::Problem;
 use super::query;
 use super::requested::RequestedPolicy;
 use super::settings::Queries;
-use crate::autoscaler::ObservedMetric;
+use crate::autoscaler::{FOLLOWED, ObservedMetric};
 use evenkeel_core::scaling::hpa::request;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::pod::PodFacts;
@@ -30,7 +30,10 @@ pub(super) fn scaled_signals(
     queries: Queries,
     problems: &mut Vec<Problem>,
 ) -> Result<Vec<ScaledSignal>, Problem> {
-    let metrics = metrics(observed, requested);
+    let Wanted {
+        metrics,
+        leaves_some,
+    } = metrics(observed, requested);
     if metrics.is_empty() && observed.autoscaler.is_some() {
         return Err(Problem::NoMetric);
     }
@@ -66,22 +69,40 @@ pub(super) fn scaled_signals(
         Some(problem) if signals.is_empty() => return Err(problem),
         without => problems.extend(without),
     }
+    problems.extend(leaves_some.then_some(Problem::TooManyMetrics));
     Ok(signals)
 }
 
-/// The metrics of the target whose load is observed: those of its HPA or its annotation, and the load
-/// that it names beside them.
-fn metrics(observed: &Observed, requested: &RequestedPolicy) -> Vec<ObservedMetric> {
+/// The metrics that a target is to be scaled by.
+struct Wanted {
+    metrics: Vec<ObservedMetric>,
+    /// True where there are more, which are not followed.
+    leaves_some: bool,
+}
+
+/// The metrics of the target whose load is observed: the first of its HPA or its annotation, and the
+/// load that it names beside them.
+fn metrics(observed: &Observed, requested: &RequestedPolicy) -> Wanted {
     let policy = &requested.policy;
     let named = policy.query.as_ref().map(|query| ObservedMetric {
         signal: query.signal.clone(),
         target: Target::AverageValue(query.target),
     });
-    let metrics: Vec<_> = match &observed.autoscaler {
-        Some(autoscaler) => autoscaler.spec.metrics.observed().collect(),
-        None => policy.metrics().observed().collect(),
+    let own;
+    let written = match &observed.autoscaler {
+        Some(autoscaler) => &autoscaler.spec.metrics,
+        None => {
+            own = policy.metrics();
+            &own
+        }
     };
-    metrics.into_iter().chain(named).collect()
+    let mut written = written.observed();
+    let mut metrics: Vec<_> = written.by_ref().take(FOLLOWED).collect();
+    metrics.extend(named);
+    Wanted {
+        metrics,
+        leaves_some: written.next().is_some(),
+    }
 }
 
 /// The load that one Pod is to carry: a share of the mean request, or a fixed value, which is as a
