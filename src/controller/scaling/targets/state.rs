@@ -57,7 +57,7 @@ impl TargetState {
         self.ask_for_past(observed, &resolved, tick, &mut asks.past);
         self.carriers.see(&observed.pods.members, tick.now);
         if let Some(target) = &resolved.target {
-            let measured = measured(observed, &target.signals, tick, &mut asks.wanted);
+            let measured = measured(observed, target, tick, &mut asks.wanted);
             if tick.has_past {
                 self.ask_for_past_of_queries(&measured.queries, asks);
             }
@@ -164,7 +164,7 @@ impl TargetState {
         let target = target.filter(|one| matches!(one.reaction, TargetReaction::Reconciled(_)));
         let count = target.map(|target| target.current);
         let before = std::mem::replace(&mut self.reconciled, count);
-        let readings = readings(observed, &target?.signals, tick);
+        let readings = readings(observed, target?, tick);
         let told = if before == count {
             Told::default()
         } else {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::observed::Observed;
 use super::problem::Problem;
-use super::query;
+use super::query::{self, Question};
 use super::requested::RequestedPolicy;
 use super::settings::Queries;
 use crate::autoscaler::{FOLLOWED, ObservedMetric};
@@ -20,7 +20,8 @@ use evenkeel_core::scaling::sum;
 use evenkeel_core::scaling::tracker::ScaledSignal;
 use evenkeel_core::units::{Ratio, count_as_f64};
 
-/// The signals of a target; those that are refused or without a capacity are added to `problems`.
+/// The signals of a target, each with its question; those that are refused or without a capacity are added
+/// to `problems`.
 ///
 /// # Errors
 /// No signal that is observed, or none with a capacity.
@@ -29,7 +30,7 @@ pub(super) fn scaled_signals(
     requested: &RequestedPolicy,
     queries: Queries,
     problems: &mut Vec<Problem>,
-) -> Result<Vec<ScaledSignal>, Problem> {
+) -> Result<Vec<(ScaledSignal, Question)>, Problem> {
     let Wanted {
         metrics,
         leaves_some,
@@ -39,28 +40,35 @@ pub(super) fn scaled_signals(
     }
     let members = &observed.pods.members;
     let forecasts_all = requested.policy.predict_memory == Some(true);
-    let mut signals: Vec<ScaledSignal> = Vec::with_capacity(metrics.len());
+    let mut signals: Vec<(ScaledSignal, Question)> = Vec::with_capacity(metrics.len());
     let mut without = None;
     for ObservedMetric { signal, target } in metrics {
-        if let Err(why) = query::accepted(&signal, observed, queries) {
-            let why = why.to_owned();
-            let signal = Box::new(signal);
-            without = without.or(Some(Problem::SignalUnknown { signal, why }));
-            continue;
-        }
+        let question = match query::accepted(&signal, observed, queries) {
+            Ok(question) => question,
+            Err(why) => {
+                let why = why.to_owned();
+                let signal = Box::new(signal);
+                without = without.or(Some(Problem::SignalUnknown { signal, why }));
+                continue;
+            }
+        };
         let scope = target.scope();
         // One past cannot be that of two figures: the other of them is left to the HPA.
-        let other = |known: &ScaledSignal| known.signal == signal && known.scope != scope;
+        let other =
+            |(known, _): &(ScaledSignal, Question)| known.signal == signal && known.scope != scope;
         if signals.iter().any(other) {
             continue;
         }
         match capacity(&signal, target, members) {
-            Some(capacity) => signals.push(ScaledSignal {
-                is_forecast: signal.is_conserved() || forecasts_all,
-                signal,
-                capacity,
-                scope,
-            }),
+            Some(capacity) => {
+                let scaled = ScaledSignal {
+                    is_forecast: signal.is_conserved() || forecasts_all,
+                    signal,
+                    capacity,
+                    scope,
+                };
+                signals.push((scaled, question));
+            }
             None if members.is_empty() => {}
             None => without = without.or(Some(Problem::NoRequests(Box::new(signal)))),
         }
