@@ -92,7 +92,7 @@ impl Metrics {
         );
         own.register(
             "refilling",
-            "1 while the past of targets is asked for",
+            "The pasts that are asked for: of the targets of namespaces together, and of single queries",
             self.refilling.clone(),
         );
         own.register(
@@ -155,8 +155,20 @@ impl Metrics {
         self.refill.get_or_create(&OutcomeLabel { outcome }).inc();
     }
 
-    pub(super) fn refilling(&self, running: bool) {
-        self.refilling.set(i64::from(running));
+    /// Shows that a past is asked for while what it gives is held.
+    pub(super) fn refilling(&self) -> Refilling {
+        self.refilling.inc();
+        Refilling(self.refilling.clone())
+    }
+}
+
+/// A past that is asked for.
+#[derive(Debug)]
+pub(super) struct Refilling(Gauge);
+
+impl Drop for Refilling {
+    fn drop(&mut self) {
+        self.0.dec();
     }
 }
 

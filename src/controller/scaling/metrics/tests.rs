@@ -64,15 +64,17 @@ fn the_loop_shows_how_it_does() {
     metrics.ticked(Duration::from_millis(3), 1000, 2);
     metrics.refill(Ok(()));
     metrics.refill(Err(&MetricsError::Timeout));
-    metrics.refilling(true);
+    let running = [metrics.refilling(), metrics.refilling()];
     let text = exported(&metrics);
     for line in [
         r#"scaling_tick_duration_seconds_bucket{le="0.005"} 1"#,
         "scaling_memory_bytes 1000",
         r#"scaling_refill_queries_total{outcome="answered"} 1"#,
         r#"scaling_refill_queries_total{outcome="Timeout"} 1"#,
-        "scaling_refilling 1",
+        "scaling_refilling 2",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
+    drop(running);
+    assert!(exported(&metrics).contains("scaling_refilling 0"));
 }
