@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::tick::Tick;
 use crate::controller::scaling::samples;
-use crate::metrics::signals::SignalReading;
+use crate::metrics::signals::{SignalReading, Wanted};
 use evenkeel_core::scaling::hpa::{MetricsApi, Reading, Readings};
 use evenkeel_core::scaling::observation::{Samples, SourceReading};
 use evenkeel_core::scaling::signal::Signal;
@@ -42,7 +42,7 @@ pub(super) fn measured(
     observed: &Observed,
     target: &Target,
     tick: &Tick<'_>,
-    wanted: &mut Vec<MetricQuery>,
+    wanted: &mut Vec<Wanted>,
 ) -> Measured {
     let mut measured = Measured::default();
     for (signal, question) in target.asked() {
@@ -54,7 +54,7 @@ pub(super) fn measured(
                     let text = Arc::clone(text);
                     measured.queries.push((signal.clone(), text));
                 }
-                wanted.push(query.clone());
+                wanted.push(Wanted::new(query, &observed.pods.members));
             }
         }
     }
