@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::metrics::api_call::{self, Bounds};
+use crate::metrics::api_call::{self, Answer, Bounds, LongAnswers};
 use crate::metrics::error::MetricsError;
 use evenkeel_core::scaling::hpa::Reading;
 use evenkeel_core::scaling::signal::ObjectReference;
@@ -23,6 +23,10 @@ const VERSIONS: [&str; 2] = ["v1beta2", "v1beta1"];
 /// The time for which the names of a cluster are taken for known, as the HPA controller does.
 const NAMES_HOLD: SignedDuration = SignedDuration::from_mins(10);
 
+/// The answers of more than some hundred Kilobytes that are read at once: each may be of four megabytes, and
+/// takes as much again while it is parsed.
+const LONG_AT_ONCE: usize = 4;
+
 /// The characters of a name that an error repeats.
 const TOLD: usize = 60;
 
@@ -30,6 +34,7 @@ const TOLD: usize = 60;
 pub struct ServedSource {
     client: kube::Client,
     bounds: Bounds,
+    long: LongAnswers,
     names: Mutex<Names>,
 }
 
@@ -49,6 +54,7 @@ impl ServedSource {
         Self {
             client,
             bounds,
+            long: LongAnswers::at_once(LONG_AT_ONCE),
             names: Mutex::default(),
         }
     }
@@ -78,9 +84,13 @@ impl ServedSource {
             resource: &resource,
         };
         let path = metric.path(namespace, names)?;
-        let body = api_call::get(&self.client, &path, self.bounds).await?;
+        let answer = self.get(&path).await?;
         let metric = metric.clone();
-        Ok(aside(move || metric.read(&body, now)).await??)
+        Ok(aside(move || metric.read(&answer.body, now)).await??)
+    }
+
+    async fn get(&self, path: &str) -> Result<Answer, MetricsError> {
+        api_call::get_among(&self.client, path, self.bounds, Some(&self.long)).await
     }
 
     /// What the API server tells of itself. Its answers are for whoever asks, not for the status of an
@@ -90,8 +100,7 @@ impl ServedSource {
         T: DeserializeOwned + Send + 'static,
     {
         let told = || format!("{path}, which tells what is served");
-        let answer = api_call::get(&self.client, path, self.bounds).await;
-        let body = answer.map_err(|error| match error {
+        let answer = self.get(path).await.map_err(|error| match error {
             MetricsError::NotServed { .. } => MetricsError::NotServed { excerpt: told() },
             MetricsError::Status { status, .. } => MetricsError::Status {
                 status,
@@ -99,7 +108,7 @@ impl ServedSource {
             },
             other => other,
         })?;
-        let read = aside(move || serde_json::from_slice(&body)).await?;
+        let read = aside(move || serde_json::from_slice(&answer.body)).await?;
         read.map_err(|_| MetricsError::Undiscovered {
             path: path.to_owned(),
         })
