@@ -77,6 +77,7 @@ mod tests {
                 capacity: PodCapacity::new(1.0, Ratio::new(1.0).unwrap()).unwrap(),
                 scope: ValueScope::Whole,
                 is_forecast: true,
+                only_here: false,
             };
             taken.forget_but(std::slice::from_ref(&scaled));
             assert!(taken.asked.len() <= 1 + UNSCALED);

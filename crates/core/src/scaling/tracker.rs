@@ -202,6 +202,12 @@ impl Tracker {
         }
     }
 
+    /// True where the HPA's algorithm has been run here and remembers what it has told.
+    #[must_use]
+    pub const fn has_reconciled(&self) -> bool {
+        self.reacting.is_some()
+    }
+
     /// The size of the memory in bytes, as far as it grows with the loads that are tracked.
     #[must_use]
     pub fn bytes(&self) -> usize {

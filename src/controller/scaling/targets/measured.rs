@@ -12,14 +12,15 @@ use evenkeel_core::scaling::hpa::{MetricsApi, Reading, Readings};
 use evenkeel_core::scaling::observation::{Samples, SourceReading};
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject};
-use evenkeel_kubernetes::plan::scaling::{Observed, Problem, Question, Target};
+use evenkeel_kubernetes::plan::scaling::{Observed, Problem, Question, Target, tells_of_the_past};
 
 /// The readings of a target's signals, and when each was asked for.
 #[derive(Debug, Default)]
 pub(super) struct Measured {
     pub(super) readings: Vec<SourceReading>,
     pub(super) answers: Answers,
-    /// The signals that Prometheus is asked for by themselves, with the text of each query.
+    /// The signals that Prometheus is asked for by themselves and has a past of, with the text of each
+    /// query.
     pub(super) queries: Vec<(Signal, Arc<str>)>,
     /// The signals that have not been answered for too long.
     pub(super) problems: Vec<Problem>,
@@ -50,7 +51,10 @@ pub(super) fn measured(
             Question::Measured => measured.of_round(observed, signal, tick),
             Question::Asked(query) => {
                 measured.of_question(observed, signal, query, tick);
-                if let MetricSubject::PromQl(text) = &query.subject {
+                if let MetricSubject::PromQl(text) = &query.subject
+                    && let Signal::PromQl(asked) = signal
+                    && tells_of_the_past(observed, asked)
+                {
                     let text = Arc::clone(text);
                     measured.queries.push((signal.clone(), text));
                 }

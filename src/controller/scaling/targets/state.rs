@@ -165,7 +165,8 @@ impl TargetState {
         let count = target.map(|target| target.current);
         let before = std::mem::replace(&mut self.reconciled, count);
         let readings = readings(observed, target?, tick);
-        let told = if before == count {
+        // A memory that began anew, as after the clock was set back, goes on from what it told.
+        let told = if before == count && self.tracker.has_reconciled() {
             Told::default()
         } else {
             scaling::told(observed)

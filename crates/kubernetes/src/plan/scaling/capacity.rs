@@ -2,7 +2,8 @@
 //!
 //! A load whose sum depends on the number of Pods, such as memory, is reacted to and not forecast: a
 //! floor on it would feed on the Pods that it adds. The user can say that it is conserved all the
-//! same.
+//! same. A value that is compared with its target as it is, such as a latency, is the value of each Pod:
+//! times the Pods it grows with every one that is added, whatever the user says.
 
 use std::sync::Arc;
 
@@ -15,10 +16,73 @@ use crate::autoscaler::{FOLLOWED, ObservedMetric};
 use evenkeel_core::scaling::hpa::request;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_core::scaling::signal::{Signal, Target};
+use evenkeel_core::scaling::signal::{Signal, Target, ValueScope};
 use evenkeel_core::scaling::sum;
 use evenkeel_core::scaling::tracker::ScaledSignal;
 use evenkeel_core::units::{Ratio, count_as_f64};
+
+/// What a target scales by.
+#[derive(Debug, Clone)]
+pub(super) struct TargetMetrics {
+    /// The metrics that are asked for, those of the target itself first.
+    pub(super) accepted: Vec<ObservedMetric>,
+    /// How each of them is asked for, in their order.
+    questions: Vec<Question>,
+    /// The number of them that the target's HPA has too, or its annotation.
+    own: usize,
+    /// The first that may not or cannot be asked for.
+    refused: Option<Problem>,
+    /// True where the HPA has more, which are not followed.
+    leaves_some: bool,
+}
+
+/// The metrics of a target: the first of its HPA or its annotation, and the load that it names beside
+/// them.
+pub(super) fn target_metrics(
+    observed: &Observed,
+    requested: &RequestedPolicy,
+    queries: Queries,
+) -> TargetMetrics {
+    let policy = &requested.policy;
+    let annotated;
+    let written = match &observed.autoscaler {
+        Some(autoscaler) => &autoscaler.spec.metrics,
+        None => {
+            annotated = policy.metrics();
+            &annotated
+        }
+    };
+    let mut written = written.observed();
+    let named = policy.query.as_ref().map(|query| ObservedMetric {
+        signal: query.signal.clone(),
+        target: Target::AverageValue(query.target),
+    });
+    let mut refused = None;
+    let mut accept = |metric: ObservedMetric| {
+        let accepted = query::accepted(&metric.signal, observed, queries);
+        if let Err(why) = accepted {
+            refused.get_or_insert_with(|| Problem::SignalUnknown {
+                signal: Box::new(metric.signal.clone()),
+                why: why.to_owned(),
+            });
+        }
+        Some((metric, accepted.ok()?))
+    };
+    let own = written.by_ref().take(FOLLOWED).filter_map(&mut accept);
+    let (mut accepted, mut questions): (Vec<_>, Vec<_>) = own.unzip();
+    let own = accepted.len();
+    if let Some((metric, question)) = named.and_then(&mut accept) {
+        accepted.push(metric);
+        questions.push(question);
+    }
+    TargetMetrics {
+        accepted,
+        questions,
+        own,
+        refused,
+        leaves_some: written.next().is_some(),
+    }
+}
 
 /// The signals of a target, each with its question; those that are refused or without a capacity are added
 /// to `problems`.
@@ -28,49 +92,48 @@ use evenkeel_core::units::{Ratio, count_as_f64};
 pub(super) fn scaled_signals(
     observed: &Observed,
     requested: &RequestedPolicy,
-    queries: Queries,
+    metrics: &TargetMetrics,
     problems: &mut Vec<Problem>,
 ) -> Result<Vec<(ScaledSignal, Question)>, Problem> {
-    let Wanted {
-        metrics,
+    let TargetMetrics {
+        accepted,
+        questions,
+        own,
+        refused,
         leaves_some,
-    } = metrics(observed, requested);
-    if metrics.is_empty() && observed.autoscaler.is_some() {
+    } = metrics;
+    let mut without = refused.clone();
+    if accepted.is_empty() && without.is_none() && observed.autoscaler.is_some() {
         return Err(Problem::NoMetric);
     }
     let members = &observed.pods.members;
     let forecasts_all = requested.policy.predict_memory == Some(true);
-    let mut signals: Vec<(ScaledSignal, Question)> = Vec::with_capacity(metrics.len());
-    let mut without = None;
-    for ObservedMetric { signal, target } in metrics {
-        let question = match query::accepted(&signal, observed, queries) {
-            Ok(question) => question,
-            Err(why) => {
-                let why = why.to_owned();
-                let signal = Box::new(signal);
-                without = without.or(Some(Problem::SignalUnknown { signal, why }));
-                continue;
-            }
-        };
+    let mut signals: Vec<(ScaledSignal, Question)> = Vec::with_capacity(accepted.len());
+    let asked = accepted.iter().zip(questions).enumerate();
+    for (place, (ObservedMetric { signal, target }, question)) in asked {
         let scope = target.scope();
         // One past cannot be that of two figures: the other of them is left to the HPA.
         let other =
-            |(known, _): &(ScaledSignal, Question)| known.signal == signal && known.scope != scope;
+            |(known, _): &(ScaledSignal, _)| known.signal == *signal && known.scope != scope;
         if signals.iter().any(other) {
             continue;
         }
-        match capacity(&signal, target, members) {
+        match capacity(signal, *target, members) {
             Some(capacity) => {
                 let scaled = ScaledSignal {
-                    is_forecast: signal.is_conserved() || forecasts_all,
-                    signal,
+                    is_forecast: scope == ValueScope::Whole
+                        && (signal.is_conserved() || forecasts_all),
+                    only_here: place >= *own && observed.autoscaler.is_some(),
+                    signal: signal.clone(),
                     capacity,
                     scope,
                 };
-                signals.push((scaled, question));
+                signals.push((scaled, question.clone()));
             }
             None if members.is_empty() => {}
-            None => without = without.or(Some(Problem::NoRequests(Box::new(signal)))),
+            None => {
+                without.get_or_insert_with(|| Problem::NoRequests(Box::new(signal.clone())));
+            }
         }
     }
     match without {
@@ -79,38 +142,6 @@ pub(super) fn scaled_signals(
     }
     problems.extend(leaves_some.then_some(Problem::TooManyMetrics));
     Ok(signals)
-}
-
-/// The metrics that a target is to be scaled by.
-struct Wanted {
-    metrics: Vec<ObservedMetric>,
-    /// True where there are more, which are not followed.
-    leaves_some: bool,
-}
-
-/// The metrics of the target whose load is observed: the first of its HPA or its annotation, and the
-/// load that it names beside them.
-fn metrics(observed: &Observed, requested: &RequestedPolicy) -> Wanted {
-    let policy = &requested.policy;
-    let named = policy.query.as_ref().map(|query| ObservedMetric {
-        signal: query.signal.clone(),
-        target: Target::AverageValue(query.target),
-    });
-    let own;
-    let written = match &observed.autoscaler {
-        Some(autoscaler) => &autoscaler.spec.metrics,
-        None => {
-            own = policy.metrics();
-            &own
-        }
-    };
-    let mut written = written.observed();
-    let mut metrics: Vec<_> = written.by_ref().take(FOLLOWED).collect();
-    metrics.extend(named);
-    Wanted {
-        metrics,
-        leaves_some: written.next().is_some(),
-    }
 }
 
 /// The load that one Pod is to carry: a share of the mean request, or a fixed value, which is as a

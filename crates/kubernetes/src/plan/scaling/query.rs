@@ -8,6 +8,9 @@ use crate::metric_query::{MetricQuery, MetricSubject, ServedMetric};
 use crate::pod_names;
 use evenkeel_core::scaling::signal::{PromQl, PromQlMetric, ResourceName, Signal};
 
+/// The place of the Pods in a query.
+const PODS: &str = "$pods";
+
 /// The most Pods that a query names one by one.
 const NAMED: usize = 200;
 
@@ -80,10 +83,17 @@ pub(super) fn accepted(
     question(observed, signal)
 }
 
+/// True where the question of a query is the same whichever Pods there are, so that what it tells of
+/// the past is of the target as it was then.
+#[must_use]
+pub fn tells_of_the_past(observed: &Observed, query: &PromQl) -> bool {
+    !query.query.contains(PODS) || named_by_workload(observed).is_some()
+}
+
 /// A query with namespace and Pods of a target in their places.
 fn filled(query: &str, observed: &Observed) -> Result<Arc<str>, &'static str> {
     let mut filled = within(query, "$namespace", || literal(&observed.namespace))?;
-    filled = within(&filled, "$pods", || pods(observed))?;
+    filled = within(&filled, PODS, || pods(observed))?;
     Ok(filled.into())
 }
 
@@ -108,9 +118,8 @@ fn within(
 /// A regular expression for the Pods of a target: by the name of the workload where they are named by
 /// it, so that the query stays the same when they change, else name by name.
 fn pods(observed: &Observed) -> Result<String, &'static str> {
-    let target = &observed.target;
-    if let Some(ending) = pod_names::ending(target.object().kind(), target.name()) {
-        return Ok(format!("{}{ending}", literal(target.name())?));
+    if let Some(ending) = named_by_workload(observed) {
+        return Ok(format!("{}{ending}", literal(observed.target.name())?));
     }
     let members = &observed.pods.members;
     if members.len() > NAMED {
@@ -120,6 +129,12 @@ fn pods(observed: &Observed) -> Result<String, &'static str> {
     names.sort_unstable();
     let names: Result<Vec<_>, _> = names.into_iter().map(literal).collect();
     Ok(names?.join("|"))
+}
+
+/// The ending of the names of the Pods, where they begin with that of the workload.
+fn named_by_workload(observed: &Observed) -> Option<&'static str> {
+    let target = &observed.target;
+    pod_names::ending(target.object().kind(), target.name())
 }
 
 /// A name that stands for itself in a string and in a regular expression. A class takes the dot's
@@ -179,6 +194,24 @@ mod tests {
         }
         let plain = observed("Rollout", "web", &[]);
         assert_eq!(filled("sum(up)", &plain).as_deref(), Ok("sum(up)"));
+    }
+
+    #[test]
+    fn the_names_of_todays_pods_tell_nothing_of_the_past() {
+        let of_pods = PromQl::own("sum(x{pod=~\"$pods\"})");
+        let of_all = PromQl::own("sum(x{namespace=\"$namespace\"})");
+        let (web, rollout) = (
+            observed("Deployment", "web", &["web-a"]),
+            observed("Rollout", "web", &["web-a"]),
+        );
+        for (observed, query, tells) in [
+            (&web, &of_pods, true),
+            (&web, &of_all, true),
+            (&rollout, &of_pods, false),
+            (&rollout, &of_all, true),
+        ] {
+            assert_eq!(tells_of_the_past(observed, query), tells, "{query:?}");
+        }
     }
 
     #[test]
