@@ -37,7 +37,7 @@ use crate::panicked::{Panicked, caught};
 const FLOOR_STANDS: SignedDuration = SignedDuration::from_mins(10);
 
 /// The loads that are remembered although the target does not scale by them any more.
-const UNSCALED: usize = 4;
+pub const UNSCALED: usize = 4;
 
 /// The memory of one target.
 #[derive(Debug, Default)]

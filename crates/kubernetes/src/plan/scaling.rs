@@ -36,7 +36,7 @@ pub use memory::PlanMemory;
 pub use observed::{Observed, Pods};
 pub use problem::Problem;
 pub use quarantine::Quarantine;
-pub use query::{Question, question, tells_of_the_past};
+pub use query::{Question, tells_of_the_past};
 pub use settings::{Queries, Settings};
 pub use target_ref::TargetRef;
 pub use targets::{Resolved, Target, TargetReaction, conflicts, resolve};

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use super::observed::Observed;
 use super::problem::Problem;
-use super::query;
+use super::query::{self, Question};
 use super::requested::RequestedPolicy;
 use super::settings::Queries;
-use crate::autoscaler::ObservedMetric;
+use crate::autoscaler::{FOLLOWED, ObservedMetric};
 use evenkeel_core::scaling::hpa::request;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::pod::PodFacts;
@@ -26,13 +26,17 @@ use evenkeel_core::units::{Ratio, count_as_f64};
 pub(super) struct TargetMetrics {
     /// The metrics that are asked for, those of the target itself first.
     pub(super) accepted: Vec<ObservedMetric>,
+    /// How each of them is asked for, in their order.
+    questions: Vec<Question>,
     /// The number of them that the target's HPA has too, or its annotation.
     own: usize,
     /// The first that may not or cannot be asked for.
     refused: Option<Problem>,
+    /// True where the HPA has more, which are not followed.
+    leaves_some: bool,
 }
 
-/// The metrics of a target: those of its HPA or its annotation, and the load that it names beside
+/// The metrics of a target: the first of its HPA or its annotation, and the load that it names beside
 /// them.
 pub(super) fn target_metrics(
     observed: &Observed,
@@ -40,16 +44,21 @@ pub(super) fn target_metrics(
     queries: Queries,
 ) -> TargetMetrics {
     let policy = &requested.policy;
-    let own: Vec<_> = match &observed.autoscaler {
-        Some(autoscaler) => autoscaler.spec.metrics.observed().collect(),
-        None => policy.metrics().observed().collect(),
+    let annotated;
+    let written = match &observed.autoscaler {
+        Some(autoscaler) => &autoscaler.spec.metrics,
+        None => {
+            annotated = policy.metrics();
+            &annotated
+        }
     };
+    let mut written = written.observed();
     let named = policy.query.as_ref().map(|query| ObservedMetric {
         signal: query.signal.clone(),
         target: Target::AverageValue(query.target),
     });
     let mut refused = None;
-    let mut accept = |metric: &ObservedMetric| {
+    let mut accept = |metric: ObservedMetric| {
         let accepted = query::accepted(&metric.signal, observed, queries);
         if let Err(why) = accepted {
             refused.get_or_insert_with(|| Problem::SignalUnknown {
@@ -57,19 +66,26 @@ pub(super) fn target_metrics(
                 why: why.to_owned(),
             });
         }
-        accepted.is_ok()
+        Some((metric, accepted.ok()?))
     };
-    let mut accepted: Vec<_> = own.into_iter().filter(&mut accept).collect();
+    let own = written.by_ref().take(FOLLOWED).filter_map(&mut accept);
+    let (mut accepted, mut questions): (Vec<_>, Vec<_>) = own.unzip();
     let own = accepted.len();
-    accepted.extend(named.filter(&mut accept));
+    if let Some((metric, question)) = named.and_then(&mut accept) {
+        accepted.push(metric);
+        questions.push(question);
+    }
     TargetMetrics {
         accepted,
+        questions,
         own,
         refused,
+        leaves_some: written.next().is_some(),
     }
 }
 
-/// The signals of a target; those that are refused or without a capacity are added to `problems`.
+/// The signals of a target, each with its question; those that are refused or without a capacity are added
+/// to `problems`.
 ///
 /// # Errors
 /// No signal that is observed, or none with a capacity.
@@ -78,11 +94,13 @@ pub(super) fn scaled_signals(
     requested: &RequestedPolicy,
     metrics: &TargetMetrics,
     problems: &mut Vec<Problem>,
-) -> Result<Vec<ScaledSignal>, Problem> {
+) -> Result<Vec<(ScaledSignal, Question)>, Problem> {
     let TargetMetrics {
         accepted,
+        questions,
         own,
         refused,
+        leaves_some,
     } = metrics;
     let mut without = refused.clone();
     if accepted.is_empty() && without.is_none() && observed.autoscaler.is_some() {
@@ -90,22 +108,28 @@ pub(super) fn scaled_signals(
     }
     let members = &observed.pods.members;
     let forecasts_all = requested.policy.predict_memory == Some(true);
-    let mut signals: Vec<ScaledSignal> = Vec::with_capacity(accepted.len());
-    for (place, ObservedMetric { signal, target }) in accepted.iter().enumerate() {
+    let mut signals: Vec<(ScaledSignal, Question)> = Vec::with_capacity(accepted.len());
+    let asked = accepted.iter().zip(questions).enumerate();
+    for (place, (ObservedMetric { signal, target }, question)) in asked {
         let scope = target.scope();
         // One past cannot be that of two figures: the other of them is left to the HPA.
-        let other = |known: &ScaledSignal| known.signal == *signal && known.scope != scope;
+        let other =
+            |(known, _): &(ScaledSignal, _)| known.signal == *signal && known.scope != scope;
         if signals.iter().any(other) {
             continue;
         }
         match capacity(signal, *target, members) {
-            Some(capacity) => signals.push(ScaledSignal {
-                is_forecast: scope == ValueScope::Whole && (signal.is_conserved() || forecasts_all),
-                only_here: place >= *own && observed.autoscaler.is_some(),
-                signal: signal.clone(),
-                capacity,
-                scope,
-            }),
+            Some(capacity) => {
+                let scaled = ScaledSignal {
+                    is_forecast: scope == ValueScope::Whole
+                        && (signal.is_conserved() || forecasts_all),
+                    only_here: place >= *own && observed.autoscaler.is_some(),
+                    signal: signal.clone(),
+                    capacity,
+                    scope,
+                };
+                signals.push((scaled, question.clone()));
+            }
             None if members.is_empty() => {}
             None => {
                 without.get_or_insert_with(|| Problem::NoRequests(Box::new(signal.clone())));
@@ -116,6 +140,7 @@ pub(super) fn scaled_signals(
         Some(problem) if signals.is_empty() => return Err(problem),
         without => problems.extend(without),
     }
+    problems.extend(leaves_some.then_some(Problem::TooManyMetrics));
     Ok(signals)
 }
 

@@ -15,6 +15,7 @@ use super::measured::{self, Measured};
 use super::observed::Observed;
 use super::owner::Owner;
 use super::problem::Problem;
+use super::query::Question;
 use super::requested::RequestedPolicy;
 use super::settings::Settings;
 use super::target_ref::TargetRef;
@@ -24,6 +25,7 @@ use crate::scaling_policy::Predict;
 use evenkeel_core::forecast::{ModelSet, Shared};
 use evenkeel_core::scaling::horizon::Lead;
 use evenkeel_core::scaling::hpa::{Controller, SelectPolicy, Spec, Tolerances};
+use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput};
 use evenkeel_core::scaling::{Bounds, Floor, Mode, ObjectBounds, Policy, ScaleDown};
 
@@ -84,6 +86,8 @@ pub struct Target {
     pub models: Option<ModelSet>,
     /// The signals that it scales by.
     pub signals: Vec<ScaledSignal>,
+    /// How each of them is asked for, in their order.
+    pub questions: Vec<Question>,
     /// Who reacts to its load as it is now.
     pub reaction: TargetReaction,
     /// The replicas that it has.
@@ -93,6 +97,12 @@ pub struct Target {
 }
 
 impl Target {
+    /// The signals that it scales by, each with its question.
+    pub fn asked(&self) -> impl Iterator<Item = (&Signal, &Question)> {
+        let signals = self.signals.iter().map(|one| &one.signal);
+        signals.zip(&self.questions)
+    }
+
     /// The input of a tick at `now`. Where the HPA's algorithm is run here it needs what is
     /// `measured`, and knows nothing without.
     #[must_use]
@@ -237,11 +247,13 @@ impl Rules<'_> {
             .ok_or_else(|| Problem::NoWorkload(Box::new(target.clone())))?;
         let metrics = target_metrics(self.observed, self.requested, self.settings.queries);
         let signals = scaled_signals(self.observed, self.requested, &metrics, &mut problems)?;
+        let (signals, questions) = signals.into_iter().unzip();
         let target = Target {
             namespace: Arc::clone(&self.observed.namespace),
             policy: self.policy(mode, bounds),
             models: self.models(),
             signals,
+            questions,
             reaction: self.reaction(mode, bounds, &metrics.accepted)?,
             current,
             floor: None,

@@ -442,6 +442,35 @@ fn what_is_wrong_is_told_and_nothing_is_raised() {
     }
 }
 
+/// The harm: memory without bound for each of the metrics that fit one object, and a time that grows
+/// with their square.
+#[test]
+fn of_an_hpa_with_endless_metrics_the_first_are_followed_and_the_target_says_so() {
+    let external = |number: usize| {
+        json!({"type": "External", "external": {"metric": {"name": format!("m{number}")},
+            "target": {"type": "AverageValue", "averageValue": "1"}}})
+    };
+    for (count, followed, kinds) in [
+        (16, 16, &[][..]),
+        (17, 16, &["TooManyMetrics"]),
+        (28_000, 16, &["TooManyMetrics"]),
+    ] {
+        let mut world = World::new();
+        world.hpa()["spec"]["metrics"] = (0..count).map(external).collect();
+        let resolved = world.resolve(at(0));
+        let found: Vec<_> = resolved.problems.iter().map(Problem::kind).collect();
+        assert_eq!(found, kinds, "{count}");
+        let signals = resolved.target.unwrap().signals;
+        assert_eq!(signals.len(), followed);
+        assert_eq!(signals[15].signal.to_string(), "external/m15");
+        // A load that is named beside them is one more.
+        world.annotate("evenkeel.dev/query", json!("sum(up)"));
+        world.annotate("evenkeel.dev/query-target", json!("1"));
+        let signals = world.resolve(at(0)).target.unwrap().signals;
+        assert_eq!(signals.len(), followed + 1);
+    }
+}
+
 #[test]
 fn every_kind_of_metric_is_a_signal_with_what_one_pod_is_to_carry() {
     let metric = |name: &str| json!({"name": name});
