@@ -5,6 +5,7 @@
 //! same. A value that is compared with its target as it is, such as a latency, is the value of each Pod:
 //! times the Pods it grows with every one that is added, whatever the user says.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::observed::Observed;
@@ -44,14 +45,10 @@ pub(super) fn target_metrics(
     queries: Queries,
 ) -> TargetMetrics {
     let policy = &requested.policy;
-    let annotated;
-    let written = match &observed.autoscaler {
-        Some(autoscaler) => &autoscaler.spec.metrics,
-        None => {
-            annotated = policy.metrics();
-            &annotated
-        }
-    };
+    let written = observed.autoscaler.as_ref().map_or_else(
+        || Cow::Owned(policy.metrics()),
+        |autoscaler| Cow::Borrowed(&autoscaler.spec.metrics),
+    );
     let mut written = written.observed();
     let named = policy.query.as_ref().map(|query| ObservedMetric {
         signal: query.signal.clone(),
