@@ -19,6 +19,7 @@ pub mod demand;
 pub mod duration;
 pub mod excerpt;
 pub mod extender;
+pub mod group_version;
 pub mod json;
 pub mod kinds;
 pub mod lease;

@@ -328,9 +328,9 @@ mod tests {
         let dates: Vec<_> = (0..MOST_DAYS)
             .map(|place| format!("{}-01-01", 2026 + 2 * place))
             .collect();
-        let mut dated = spec;
-        dated["excludeDates"] = json!(dates);
-        assert!(checked(dated).unwrap().bytes() < 120_000);
+        let mut with_dates = spec;
+        with_dates["excludeDates"] = json!(dates);
+        assert!(checked(with_dates).unwrap().bytes() < 120_000);
     }
 
     #[test]

@@ -168,7 +168,9 @@ fn cron() -> Value {
         "target": replicas(
             "The replicas at a run. Above the current ones, the minReplicas of the HPA are raised to it, \
              and maxReplicas where they are smaller. Below minReplicas, these are lowered to it and the \
-             current ones stay. Otherwise nothing changes. It holds until the next run of any cron.",
+             current ones stay. Otherwise nothing changes, unless somebody else's minimum is all that holds \
+             the current ones up: then the target is the minReplicas as well. It holds until the next run \
+             of any cron.",
         ),
         "start": schedule("The moments at which a window opens, in the form of a schedule."),
         "end": schedule(
