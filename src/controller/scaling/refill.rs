@@ -271,7 +271,7 @@ impl Refill {
     async fn ask(&self, question: Question<'_>, slots: Slots, pace: &mut Pace) -> Asking {
         loop {
             // A place of the queries is held while one is asked, and not while it rests.
-            let place = match question {
+            let held = match question {
                 Question::Query(_) => self.queries.acquire().await.ok(),
                 Question::Sums(..) => None,
             };
@@ -279,7 +279,7 @@ impl Refill {
             let Some(answer) = question.ask(&*self.past, grid(slots)).await else {
                 return Asking::NotToBeHad;
             };
-            drop(place);
+            drop(held);
             self.metrics.refill(answer.as_ref().map(drop));
             let outcome = match &answer {
                 Ok(answer) => Outcome::Answered {

@@ -45,12 +45,11 @@ pub(super) fn target_metrics(
 ) -> TargetMetrics {
     let policy = &requested.policy;
     let annotated;
-    let written = match &observed.autoscaler {
-        Some(autoscaler) => &autoscaler.spec.metrics,
-        None => {
-            annotated = policy.metrics();
-            &annotated
-        }
+    let written = if let Some(autoscaler) = &observed.autoscaler {
+        &autoscaler.spec.metrics
+    } else {
+        annotated = policy.metrics();
+        &annotated
     };
     let mut written = written.observed();
     let named = policy.query.as_ref().map(|query| ObservedMetric {
