@@ -186,23 +186,21 @@ fn rounds(
     let mut tick = 0;
     while tick < seconds * 1000 {
         let end = ends.keys().next().copied().filter(|(end, _)| *end <= tick);
-        let now = match end.and_then(|end| Some((end, ends.remove(&end)?))) {
-            Some(((now, place), took)) => {
-                let answered = took < 10_000;
-                let ending = Ending {
-                    answered,
-                    took: Duration::from_millis(took.unsigned_abs()),
-                };
-                agenda.ended(&questions[place], millis(now), ending);
-                answers[place].extend(answered.then_some(now / 1000));
-                now
-            }
-            None => {
-                let now = tick;
-                agenda.want(questions.iter(), millis(now));
-                tick += 15_000;
-                now
-            }
+        let ended = end.and_then(|end| Some((end, ends.remove(&end)?)));
+        let now = if let Some(((now, place), took)) = ended {
+            let answered = took < 10_000;
+            let ending = Ending {
+                answered,
+                took: Duration::from_millis(took.unsigned_abs()),
+            };
+            agenda.ended(&questions[place], millis(now), ending);
+            answers[place].extend(answered.then_some(now / 1000));
+            now
+        } else {
+            let now = tick;
+            agenda.want(questions.iter(), millis(now));
+            tick += 15_000;
+            now
         };
         while let Some(query) = agenda.next() {
             let place = places[&query];
