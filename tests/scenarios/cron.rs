@@ -77,8 +77,18 @@ fn refused_crons() -> [(Value, &'static str); 8] {
 }
 
 /// Specs whose crons are sound and which are refused all the same.
-fn refused_specs() -> [(Value, &'static str); 3] {
+fn refused_specs() -> [(Value, &'static str); 4] {
+    let days = |count: u32| {
+        (0..count)
+            .map(|day| format!("2027-01-{:02}", day % 28 + 1))
+            .collect::<Vec<_>>()
+    };
+    let cron = |name: &str, count| json!({"name": name, "schedule": "0 8 * * *", "target": 1, "excludeDates": days(count)});
     [
+        (
+            json!({"excludeDates": days(64), "crons": [cron("a", 64), cron("b", 1)]}),
+            "excludeDates of the spec and of all crons have 128 entries at most",
+        ),
         (
             json!({"scaleTargetRef": {"kind": "DaemonSet", "name": "web"}}),
             "a DaemonSet has one Pod on each node",

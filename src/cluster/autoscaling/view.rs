@@ -48,7 +48,7 @@ impl Store {
             targets,
             crons: self
                 .crons
-                .values()
+                .checked()
                 .filter_map(|cron| self.cron(cron))
                 .collect(),
         }

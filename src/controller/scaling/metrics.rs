@@ -76,7 +76,7 @@ impl Metrics {
         );
         own.register_with_unit(
             "memory",
-            "What is kept of the targets' past and their models",
+            "What is kept of the targets' past, their models and the rules of CronHPAs",
             Unit::Bytes,
             self.memory.clone(),
         );

@@ -11,6 +11,7 @@ pub mod contest;
 mod context;
 pub mod crons;
 mod direct;
+mod event_pauses;
 mod events;
 mod measured;
 mod memory;

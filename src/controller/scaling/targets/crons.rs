@@ -9,7 +9,7 @@ use super::key::Seen;
 use super::tick::{Tick, Ticked};
 use crate::controller::scaling::plans::Plans;
 use evenkeel_core::panicked::{Panicked, caught};
-use evenkeel_core::scaling::contribution::{Contribution, Contributor};
+use evenkeel_core::scaling::contribution::Contribution;
 use evenkeel_kubernetes::plan::scaling::crons::{
     self, CronMemory, CronProblem, CronTarget, ObservedCron, Scaled,
 };
@@ -75,25 +75,21 @@ impl<'a> Crons<'a> {
             now: tick.now,
             reporter,
         };
-        let scaled = crons::scaled(seen.observed, resolved);
-        let crons = self.by_target.remove(&seen.place).unwrap_or_default();
-        let Some(bounds) = resolved.bounds.take() else {
-            for cron in crons {
-                // Where there are no bounds there is nothing to put into them.
-                let _ = self.follow(cron, scaled.clone(), &context, ticked);
-            }
-            return;
-        };
-        let contributions = crons.into_iter().filter_map(|cron| {
-            let followed = self.follow(cron, scaled.clone(), &context, ticked);
-            followed.unwrap_or_else(|_| {
+        // They stay those of the target: where the work on it breaks off, it is told of once more.
+        let crons = self.by_target.get(&seen.place).cloned();
+        let mut contributions: Vec<Contribution> = Vec::new();
+        for cron in crons.unwrap_or_default() {
+            let scaled = crons::scaled(seen.observed, resolved, cron);
+            let followed = self.follow(cron, scaled, &context, ticked);
+            contributions.extend(followed.unwrap_or_else(|_| {
                 // Where the work on it broke off, it asks for what it asked for.
-                let who = Contributor::Cron(key_of(cron).1);
-                bounds.contribution(&who).cloned()
-            })
-        });
-        let contributions: Vec<Contribution> = contributions.collect();
-        resolved.bounds = Some(bounds.with_crons(contributions, tick.now));
+                let bounds = resolved.bounds.as_ref()?;
+                bounds.contribution(&cron.contributor()).cloned()
+            }));
+        }
+        // Where there are no bounds there is nothing to put into them.
+        let bounds = resolved.bounds.take();
+        resolved.bounds = bounds.map(|bounds| bounds.with_crons(contributions, tick.now));
     }
 
     /// Tells those that scale nothing why.

@@ -18,9 +18,11 @@ use evenkeel_core::scaling::hpa::{MetricsApi, Reading};
 use evenkeel_core::scaling::sample::ValueSample;
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::annotations::SCALING;
+use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
 use evenkeel_kubernetes::metric_query::MetricQuery;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::plan::scaling::{Pods, Queries, Settings, TargetRef};
+use evenkeel_kubernetes::plan::scaling::crons::ObservedCron;
+use evenkeel_kubernetes::plan::scaling::{Pods, Queries, Settings, TargetRef, resolve};
 use evenkeel_kubernetes::plan::{Operation, Write};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::scaling_policy::Predict;
@@ -186,6 +188,57 @@ fn a_target_whose_work_panics_rests_and_the_others_go_on() {
         let later = three.tick(315, &[]);
         assert_eq!(reasons(&later), [WAITS; 3], "{step:?}: its time is over");
         assert_eq!(later.quarantined, 0);
+    }
+}
+
+/// The harm: where telling of a target broke off after its CronHPAs had contributed, telling of it once
+/// more found none, and took what they ask for out of its bounds.
+#[test]
+fn crons_contribute_again_where_telling_of_their_target_broke_off() {
+    let object = json!({
+        "metadata": {"name": "day", "namespace": "shop", "uid": "c", "generation": 1,
+            "creationTimestamp": "2027-01-14T00:00:00Z"},
+        "spec": {"scaleTargetRef": {"kind": "HorizontalPodAutoscaler", "name": "a"},
+            "crons": [{"schedule": "0 8 * * *", "target": 6}]}});
+    let object = Arc::new(serde_json::from_value(object).unwrap());
+    let crons = [ObservedCron {
+        cron: Arc::new(CheckedCronHpa::new(object, None)),
+        workload: None,
+    }];
+    let targets = [observed("a", "recommend")];
+    let settings = Settings {
+        mode: Mode::Recommend,
+        predict: Predict::Auto,
+        interval: SignedDuration::from_secs(15),
+        max_age: SignedDuration::from_mins(3),
+        queries: Queries::Any,
+    };
+    let tick = Tick {
+        now: second(0),
+        settings,
+        shared: &Shared::default(),
+        sample: None,
+        decides: true,
+        plans: &Plans::Decisions("pod-a".to_owned()),
+        signals: &SignalReadings::default(),
+        has_past: false,
+        traces: &Traces::default(),
+        crons: &crons,
+    };
+    let mut memories = CronMemories::default();
+    let mut all = Crons::new(&targets, &[false], &tick, &mut memories);
+    let seen = Seen {
+        observed: &targets[0],
+        place: 0,
+        conflict: false,
+    };
+    for time in ["first", "once more"] {
+        let mut resolved = resolve(&targets[0], false, &settings, None, tick.now);
+        let mut ticked = Ticked::default();
+        all.contribute(seen, &mut resolved, &tick, &mut ticked);
+        let bounds = resolved.bounds.unwrap();
+        let asked = bounds.contribution(&crons[0].contributor());
+        assert_eq!(asked.and_then(|asked| asked.min), Some(6), "{time}");
     }
 }
 

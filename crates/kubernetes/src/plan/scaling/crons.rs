@@ -13,12 +13,13 @@ mod status;
 
 use std::sync::Arc;
 
-use evenkeel_core::scaling::contribution::Contribution;
-use evenkeel_core::scaling::cron::Happening;
+use evenkeel_core::scaling::contribution::{Contribution, Contributor};
+use evenkeel_core::scaling::cron::{Agenda, Happening};
 use jiff::{SignedDuration, Timestamp};
 
 use self::followed::{Followed, followed};
 use super::context::Context;
+use super::event_pauses::EventPauses;
 use super::observed::Observed;
 use super::owner::Owner;
 use super::targets::Resolved;
@@ -35,6 +36,10 @@ pub use problem::CronProblem;
 /// The longest pause between two ticks over which the memory of the former counts.
 const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
 
+/// The least time between two writes of a status that differ in moments only: that of a schedule which
+/// runs every minute shows each run, and one that runs every second costs no more.
+const TOLD: SignedDuration = SignedDuration::from_mins(1);
+
 /// A CronHPA as the watches show it.
 #[derive(Debug, Clone)]
 pub struct ObservedCron {
@@ -43,11 +48,24 @@ pub struct ObservedCron {
     pub workload: Option<Arc<Workload>>,
 }
 
-/// What the CronHPAs of a target scale.
+impl ObservedCron {
+    /// The name under which it contributes.
+    #[must_use]
+    pub fn contributor(&self) -> Contributor {
+        let name = &self.cron.object.metadata.name;
+        Contributor::Cron(name.clone().unwrap_or_default())
+    }
+}
+
+/// What a CronHPA of a target scales.
 ///
 /// # Errors
 /// A target whose user wants no scaling, or whose bounds are not known.
-pub fn scaled(observed: &Observed, resolved: &Resolved) -> Result<Scaled, CronProblem> {
+pub fn scaled(
+    observed: &Observed,
+    resolved: &Resolved,
+    cron: &ObservedCron,
+) -> Result<Scaled, CronProblem> {
     let target = || observed.target.to_string();
     if resolved.is_declined {
         return Err(CronProblem::Declined(target()));
@@ -58,8 +76,11 @@ pub fn scaled(observed: &Observed, resolved: &Resolved) -> Result<Scaled, CronPr
     };
     let workload = observed.workload.as_ref();
     let autoscaler = observed.autoscaler.as_ref();
+    let recorded = bounds.contribution(&cron.contributor());
     Ok(Scaled {
         user: bounds.user(),
+        effective: bounds.found().min,
+        recorded: recorded.and_then(|recorded| recorded.min),
         least: owner.least(),
         current: workload
             .map(|workload| workload.replicas)
@@ -74,8 +95,13 @@ pub fn scaled(observed: &Observed, resolved: &Resolved) -> Result<Scaled, CronPr
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CronMemory {
     uid: Option<String>,
+    generation: i64,
     last: Option<Timestamp>,
     status: Option<CronHpaStatus>,
+    /// When the status was last written.
+    told: Option<Timestamp>,
+    agenda: Agenda,
+    events: EventPauses,
 }
 
 /// The outcome of one tick of a CronHPA.
@@ -96,10 +122,35 @@ impl CronMemory {
     fn recall(&mut self, cron: &CheckedCronHpa, now: Timestamp) -> Option<CronHpaStatus> {
         let uid = &cron.object.metadata.uid;
         let is_recent = |last: Timestamp| now.duration_since(last).abs() <= REMEMBERED;
-        let counts = self.uid == *uid && self.last.is_some_and(is_recent);
+        if self.uid != *uid || !self.last.is_some_and(is_recent) {
+            *self = Self::default();
+        }
+        if self.generation != cron.object.generation {
+            self.agenda = Agenda::default();
+        }
         self.uid.clone_from(uid);
+        self.generation = cron.object.generation;
         self.last = Some(now);
-        self.status.take().filter(|_| counts)
+        self.status.take()
+    }
+
+    /// True where a status is to be written in place of the one that the object has, which is then
+    /// noted.
+    fn tells(
+        &mut self,
+        held: Option<&CronHpaStatus>,
+        status: &CronHpaStatus,
+        now: Timestamp,
+    ) -> bool {
+        let in_moments_only = held.is_some_and(|held| held.differs_in_moments_only(status));
+        let is_early = self
+            .told
+            .is_some_and(|told| now.duration_since(told) < TOLD);
+        let tells = held != Some(status) && !(in_moments_only && is_early);
+        if tells {
+            self.told = Some(now);
+        }
+        tells
     }
 }
 
@@ -114,11 +165,17 @@ pub fn plan_cron(
     let held = cron.object.status.clone();
     let before = memory.recall(cron, context.now).or_else(|| held.clone());
     let before = before.unwrap_or_default();
-    let followed = followed(cron, scaled, &before, context.now);
-    let status = status::status(cron, &before, &followed, context.now);
-    let events = events::events(cron, &before, &status, &followed, context);
-    let changed = held.as_ref() != Some(&status);
-    let write = changed.then(|| write(cron, &status)).flatten();
+    let followed = followed(cron, scaled, &before, &mut memory.agenda, context.now);
+    let next = status::next_runs(&followed, &before, &mut memory.agenda, context.now);
+    let status = status::status(cron, &before, &followed, next, context.now);
+    let changes = events::Changes {
+        before: &before,
+        status: &status,
+        followed: &followed,
+    };
+    let events = events::events(cron, &changes, &mut memory.events, context);
+    let tells = memory.tells(held.as_ref(), &status, context.now);
+    let write = tells.then(|| write(cron, &status)).flatten();
     memory.status = Some(status);
     let Followed {
         contribution,

@@ -189,7 +189,8 @@ pub fn resolve(
     if mode == Mode::Off {
         return resolved;
     }
-    let user = resolved.bounds.as_ref().map(ObservedBounds::user);
+    let bounds = resolved.bounds.as_ref();
+    let user = bounds.map(|bounds| bounds.predicted_within(now));
     let rules = Rules {
         observed,
         requested: &requested,

@@ -2,7 +2,7 @@
 
 use evenkeel_core::scaling::ObjectBounds;
 use evenkeel_core::scaling::contribution::{Contribution, Contributor};
-use evenkeel_core::scaling::cron::{CronSpec, CronState, Observation, Ticked, tick};
+use evenkeel_core::scaling::cron::{Agenda, CronSpec, CronState, Observation, Ticked, tick};
 use jiff::Timestamp;
 
 use super::problem::CronProblem;
@@ -13,6 +13,10 @@ use crate::cron_hpa::{CheckedCronHpa, CronHpaStatus};
 pub struct Scaled {
     /// The user's own bounds.
     pub user: ObjectBounds,
+    /// The least that the object has, whoever asks for it.
+    pub effective: Option<i32>,
+    /// The least that the record of the bounds says this CronHPA asks for.
+    pub recorded: Option<i32>,
     /// The smallest least that the object takes.
     pub least: i32,
     /// The replicas of the workload, where they are known.
@@ -44,22 +48,25 @@ pub(super) fn followed<'a>(
     cron: &'a CheckedCronHpa,
     scaled: Result<Scaled, CronProblem>,
     before: &CronHpaStatus,
+    agenda: &mut Agenda,
     now: Timestamp,
 ) -> Followed<'a> {
-    let spec = cron.rules.as_ref().ok();
+    let spec = cron.rules().ok();
     let refused = |problem| Followed {
         spec,
         ticked: None,
         contribution: None,
         problem: Some(problem),
     };
-    let (rules, scaled) = match (&cron.rules, scaled) {
+    let (rules, scaled) = match (cron.rules(), scaled) {
         (Err(error), _) => return refused(CronProblem::Invalid(error.clone())),
         (_, Err(problem)) => return refused(problem),
         (Ok(rules), Ok(scaled)) => (rules, scaled),
     };
     let Scaled {
         user,
+        effective,
+        recorded,
         least,
         current,
         is_contested,
@@ -70,12 +77,19 @@ pub(super) fn followed<'a>(
         created: metadata.creation_timestamp.unwrap_or(now),
         current,
         user,
+        effective,
+        recorded,
     };
-    let ticked = tick(rules, &before.state(), &observation);
+    let ticked = tick(rules, &before.state(), &observation, agenda);
     let who = Contributor::Cron(metadata.name.clone().unwrap_or_default());
     let contribution = ticked.wanted.map(|wanted| {
         let until = wanted.until.unwrap_or(Timestamp::MAX);
-        Contribution::of_cron(who, wanted.min.max(least), user, until)
+        let replaces = Contribution::of_cron(who, wanted.min.max(least), user, until);
+        if wanted.raises {
+            replaces.raising_only()
+        } else {
+            replaces
+        }
     });
     Followed {
         spec,

@@ -34,7 +34,7 @@ fn targeting(target: &Value) -> ObservedCron {
         "metadata": {"name": "alone", "namespace": "shop"}, "spec": {"replicas": 2}}))
     .unwrap();
     ObservedCron {
-        cron: Arc::new(CheckedCronHpa::new(cron_hpa(&spec))),
+        cron: Arc::new(CheckedCronHpa::new(Arc::new(cron_hpa(&spec)), None)),
         workload: has_workload.then(|| Arc::new(workload.workload)),
     }
 }
@@ -131,6 +131,8 @@ impl Played {
                     min: Some(1),
                     max: 10,
                 },
+                effective: Some(1),
+                recorded: None,
                 least: 1,
                 current: Some(5),
                 is_contested: false,
@@ -140,7 +142,7 @@ impl Played {
     }
 
     fn plan(&mut self, now: &str) -> CronPlan {
-        let checked = CheckedCronHpa::new(self.object.clone());
+        let checked = CheckedCronHpa::new(Arc::new(self.object.clone()), None);
         let context = Context {
             now: at(now),
             reporter: "pod-a",
@@ -256,7 +258,13 @@ fn whoever_takes_over_goes_on_from_the_status() {
     // The next morning within it.
     played.memory = CronMemory::default();
     assert_eq!(played.min("2026-11-23T08:04:59Z"), Some(6));
-    assert_eq!(played.told, ["CronRan", "CronMissed", "CronRan"]);
+    let last = played.status().last_run.as_ref().unwrap();
+    assert_eq!(last.scheduled_time, at("2026-11-23T08:00:00Z"));
+    assert_eq!(
+        played.told,
+        ["CronRan", "CronMissed"],
+        "it leaves what the one of yesterday has left"
+    );
 }
 
 #[test]
@@ -356,5 +364,65 @@ fn a_window_ends_by_itself_and_a_run_is_renewed() {
         stands.until,
         Timestamp::MAX,
         "cut by the record, and renewed"
+    );
+}
+
+#[test]
+fn a_schedule_of_seconds_costs_a_status_a_minute_and_an_event_for_what_it_changes() {
+    for (target, told, min) in [(3, 0, None), (6, 1, Some(6))] {
+        let mut played = Played::new(&json!([
+            {"name": "often", "schedule": "* * * * * *", "target": target}]));
+        let (mut statuses, mut runs) = (0, 0);
+        for second in (0..180).step_by(15) {
+            let now = at("2026-11-22T08:00:00Z") + SignedDuration::from_secs(second);
+            let plan = played.tick(&now.to_string());
+            let is_status = |write: &&Write| matches!(write.operation, Operation::Merge(_));
+            statuses += plan.writes.iter().filter(is_status).count();
+            runs += plan.happened.len();
+            assert_eq!(plan.contribution.and_then(|one| one.min), min);
+        }
+        assert_eq!((statuses, runs), (3, 12), "{target}");
+        assert_eq!(played.told, vec!["CronRan"; told], "{target}");
+        let last = played.status().last_run.as_ref().unwrap();
+        assert_eq!(last.scheduled_time, at("2026-11-22T08:02:00Z"), "{target}");
+        // What changes is told at once.
+        if let Ok(scaled) = &mut played.scaled {
+            scaled.is_contested = true;
+        }
+        played.tick("2026-11-22T08:02:50Z");
+        assert_eq!(played.ready(), (false, "FloorContested".to_owned()));
+    }
+}
+
+#[test]
+fn what_happens_again_and_again_is_told_now_and_then_and_several_at_once_together() {
+    let window = |name: &str, second: u32| {
+        json!({"name": name, "start": format!("{second} * * * * *"),
+            "end": format!("{} * * * * *", second + 10), "replicas": 8})
+    };
+    let mut played = Played::new(&json!([window("a", 0), window("b", 0)]));
+    let mut notes = Vec::new();
+    for tick in 0..30 {
+        let now = at("2026-11-22T08:00:00Z") + SignedDuration::from_secs(15 * tick);
+        for write in played.tick(&now.to_string()).writes {
+            if let Operation::Create(event) = write.operation {
+                notes.push(event["note"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+    assert_eq!(
+        played.told,
+        [
+            "WindowOpened",
+            "WindowClosed",
+            "WindowOpened",
+            "WindowClosed"
+        ],
+        "twice in seven minutes"
+    );
+    assert_eq!(
+        notes[0],
+        "a: minReplicas is 8 or more until 2026-11-22T08:00:10Z; b: minReplicas is 8 or more until \
+         2026-11-22T08:00:10Z"
     );
 }
