@@ -12,6 +12,7 @@ use super::query;
 use super::requested::RequestedPolicy;
 use super::settings::Queries;
 use crate::autoscaler::ObservedMetric;
+use crate::external_metrics;
 use evenkeel_core::scaling::hpa::request;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::pod::PodFacts;
@@ -22,6 +23,8 @@ use evenkeel_core::units::{Ratio, count_as_f64};
 
 /// The signals of a target; those that are refused or without a capacity are added to `problems`.
 ///
+/// The metric that is served here is none of them: a forecast of it would feed on itself.
+///
 /// # Errors
 /// No signal that is observed, or none with a capacity.
 pub(super) fn scaled_signals(
@@ -30,9 +33,17 @@ pub(super) fn scaled_signals(
     queries: Queries,
     problems: &mut Vec<Problem>,
 ) -> Result<Vec<ScaledSignal>, Problem> {
-    let metrics = metrics(observed, requested);
+    let all = metrics(observed, requested);
+    let (own, metrics): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|metric| external_metrics::is_own(&metric.signal));
     if metrics.is_empty() && observed.autoscaler.is_some() {
-        return Err(Problem::NoMetric);
+        let has_own = !own.is_empty();
+        return Err(if has_own {
+            Problem::OwnMetric
+        } else {
+            Problem::NoMetric
+        });
     }
     let members = &observed.pods.members;
     let forecasts_all = requested.policy.predict_memory == Some(true);

@@ -5,6 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 
 use super::target_ref::TargetRef;
+use crate::external_metrics::EXPECTED_LOAD;
 use evenkeel_core::panicked::Panicked;
 use evenkeel_core::scaling::BoundsError;
 use evenkeel_core::scaling::signal::Signal;
@@ -30,6 +31,8 @@ pub enum Problem {
     ScaleDownDisabled,
     /// The HPA scales by no metric whose value and target can be known.
     NoMetric,
+    /// Its HPA scales by nothing but the metric that Evenkeel makes of the target's load.
+    OwnMetric,
     /// Its Pods request nothing of a resource that it scales by a share of.
     NoRequests(Box<Signal>),
     /// A signal that it scales by cannot be had, and why.
@@ -47,7 +50,7 @@ pub enum Problem {
 
 impl Problem {
     /// The types of the conditions of all problems.
-    pub(super) const KINDS: [&'static str; 14] = [
+    pub(super) const KINDS: [&'static str; 15] = [
         "TargetConflict",
         "BoundsMissing",
         "InvalidBounds",
@@ -62,6 +65,7 @@ impl Problem {
         "DirectConflict",
         "NoWakingSignal",
         "NoScale",
+        "OwnMetric",
     ];
 
     /// The type of the condition, and the reason of the Event.
@@ -82,6 +86,7 @@ impl Problem {
             Self::DirectConflict(_) => 11,
             Self::NoWakingSignal => 12,
             Self::NoScale(_) => 13,
+            Self::OwnMetric => 14,
         }]
     }
 }
@@ -106,6 +111,11 @@ impl fmt::Display for Problem {
             ),
             Self::NoMetric => f.write_str(
                 "the HorizontalPodAutoscaler scales by no metric of a known type with a target above zero",
+            ),
+            Self::OwnMetric => write!(
+                f,
+                "the HorizontalPodAutoscaler scales by {EXPECTED_LOAD} alone, which is made of the load \
+                 that it scales by: add a metric of that load, or name it in evenkeel.dev/query"
             ),
             Self::DirectConflict(other) => write!(
                 f,
