@@ -9,6 +9,7 @@
 
 pub mod admission;
 pub mod annotations;
+pub mod api_service;
 pub mod autoscaler;
 mod behavior_text;
 pub mod bounds_annotation;

@@ -72,7 +72,7 @@ impl RequestHeaders {
     pub fn read(data: &BTreeMap<String, String>) -> Result<Self, RequestHeadersError> {
         let client_ca = data.get(CLIENT_CA).filter(|pem| !pem.trim().is_empty());
         let client_ca = client_ca.ok_or(RequestHeadersError::Missing(CLIENT_CA))?;
-        let username = lower(names(data, USERNAME_HEADERS)?);
+        let username = lower(&names(data, USERNAME_HEADERS)?);
         if username.is_empty() {
             return Err(RequestHeadersError::Missing(USERNAME_HEADERS));
         }
@@ -81,9 +81,9 @@ impl RequestHeaders {
             allowed_names: names(data, ALLOWED_NAMES)?.into_iter().collect(),
             headers: HeaderNames {
                 username,
-                uid: lower(names(data, UID_HEADERS)?),
-                group: lower(names(data, GROUP_HEADERS)?),
-                extra_prefix: lower(names(data, EXTRA_PREFIXES)?),
+                uid: lower(&names(data, UID_HEADERS)?),
+                group: lower(&names(data, GROUP_HEADERS)?),
+                extra_prefix: lower(&names(data, EXTRA_PREFIXES)?),
             },
         })
     }
@@ -109,7 +109,7 @@ fn names(
     serde_json::from_str(text).map_err(unreadable)
 }
 
-fn lower(names: Vec<String>) -> Vec<String> {
+fn lower(names: &[String]) -> Vec<String> {
     names.iter().map(|name| name.to_ascii_lowercase()).collect()
 }
 

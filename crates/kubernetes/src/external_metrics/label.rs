@@ -28,11 +28,10 @@ pub fn label_value(name: &str) -> String {
     let kept = name.chars().map(|c| if is_plain(c) { c } else { '.' });
     let kept = kept.skip_while(|c| !c.is_ascii_alphanumeric());
     let kept: String = kept.take(LONGEST - HASH - 1).collect();
-    let hash = Sha256::digest(name);
-    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    let hash = &hash[..HASH];
+    let [a, b, c, d, ..] = <[u8; 32]>::from(Sha256::digest(name));
+    let hash = format!("{a:02x}{b:02x}{c:02x}{d:02x}");
     if kept.is_empty() {
-        hash.to_owned()
+        hash
     } else {
         format!("{kept}-{hash}")
     }

@@ -115,28 +115,20 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn known(load: f64, basis: LoadBasis, second: i64) -> Option<KnownLoad> {
-        Some(KnownLoad {
+    /// The load of a Deployment called web.
+    fn web(signal: &str, load: f64, basis: LoadBasis, second: i64) -> ServedLoad {
+        let known = KnownLoad {
             value: LoadUnit::Millicores.quantity(load),
             basis,
             measured: at(second),
-        })
+        };
+        ServedLoad::new("Deployment", "web", signal, Some(known))
     }
 
     fn loads() -> Vec<ServedLoad> {
         vec![
-            ServedLoad::new(
-                "Deployment",
-                "web",
-                "cpu",
-                known(4100.0, LoadBasis::Forecast, 990),
-            ),
-            ServedLoad::new(
-                "Deployment",
-                "web",
-                "pods/rps",
-                known(5.5e3, LoadBasis::Measured, 995),
-            ),
+            web("cpu", 4100.0, LoadBasis::Forecast, 990),
+            web("pods/rps", 5500.0, LoadBasis::Measured, 995),
             ServedLoad::new("StatefulSet", "db", "cpu", None),
         ]
     }
