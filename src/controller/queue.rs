@@ -6,18 +6,16 @@
 //! for a while, see [`FailedWrites`]; but for wakes, which are few, and planned as
 //! often as they are to be tried.
 
-mod lanes;
-
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use self::lanes::{Lane, Lanes};
 use super::metrics::{Metrics, Outcome};
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::failed_writes::{FailedWrites, Fault};
+use evenkeel_kubernetes::plan::lanes::{Lane, Lanes};
 use evenkeel_kubernetes::plan::{Operation, Write};
 
 /// The place of one write in the queue.
@@ -102,7 +100,7 @@ impl Waiting {
     /// The write whose turn it is, once there is one.
     pub(super) async fn next(&self) -> Write {
         loop {
-            let next = self.0.locked().lanes.next();
+            let next = self.0.locked().lanes.take_next();
             if let Some(write) = next {
                 return write;
             }
@@ -135,7 +133,7 @@ impl Waiting {
     pub(super) fn take_all(&self) -> Vec<Write> {
         let lanes = &mut self.0.locked().lanes;
         let next = || {
-            let write = lanes.next()?;
+            let write = lanes.take_next()?;
             lanes.done(&write);
             Some(write)
         };

@@ -175,8 +175,6 @@ impl Scaling {
         self.metrics.ticked(begun.elapsed(), bytes, quarantined);
         if decides {
             self.metrics.crons(&ticked.crons);
-        }
-        if decides {
             self.metrics.restoring(ticked.restoring);
             self.metrics
                 .board()

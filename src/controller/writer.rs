@@ -63,13 +63,12 @@ pub(crate) fn by_us() -> PatchParams {
     }
 }
 
-/// True for the answer to a conditional patch whose tests do not hold any more. One whose outcome
-/// is not accepted is answered 422 as well, and then the fields that are at fault are named.
-fn has_changed(write: &Write, status: &Status) -> bool {
+/// True for the answer to a conditional patch that was decided on what is not so any more: of a
+/// version that is gone, or with tests that do not hold. One whose outcome is not accepted is
+/// answered 422 as well, and then the fields that are at fault are named.
+pub(crate) fn is_lost_race(status: &Status) -> bool {
     let causes = status.details.as_ref().map(|details| &details.causes);
-    matches!(write.operation, Operation::Conditional(_))
-        && status.code == 422
-        && causes.is_none_or(Vec::is_empty)
+    status.code == 409 || status.code == 422 && causes.is_none_or(Vec::is_empty)
 }
 
 /// The meaning of an answer of the API server that is no success.
@@ -78,7 +77,9 @@ fn refusal(write: &Write, status: &Status) -> Outcome {
         // For a patch the object has changed since the plan; for a new one it is there.
         409 => Outcome::Conflict,
         404 => Outcome::Gone,
-        _ if has_changed(write, status) => Outcome::Conflict,
+        _ if matches!(write.operation, Operation::Conditional(_)) && is_lost_race(status) => {
+            Outcome::Conflict
+        }
         // Too many requests say nothing about this one.
         429 => Outcome::Failed,
         400..=499 => Outcome::Refused,

@@ -4,13 +4,14 @@
 use jiff::Timestamp;
 use kube::api::{DynamicObject, ListParams, PartialObjectMeta};
 use kube::{Api, Client, ResourceExt as _};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::inventory::{Inventory, Mark, Object, Unlisted, UserAnnotations};
 use crate::doctor::Seen;
 use crate::doctor::gather::read::{for_each, list};
 use evenkeel_kubernetes::annotations::ENABLED;
 use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
 use evenkeel_kubernetes::plan::uninstall::installation::{self, Place, is_own, label_selector};
 use evenkeel_kubernetes::plan::uninstall::{BOUNDED, WRITTEN, traces};
 
@@ -90,7 +91,7 @@ async fn metadata(
 }
 
 fn note(kind: Kind, of: &DynamicObject, now: Timestamp, found: &mut Inventory) {
-    let traces = traces(kind, &of.metadata, &of.data["spec"], now);
+    let traces = traces(kind, &json!(of), now);
     let object = Object {
         kind: kind.as_str().to_owned(),
         namespace: of.namespace(),
@@ -108,14 +109,14 @@ fn note(kind: Kind, of: &DynamicObject, now: Timestamp, found: &mut Inventory) {
     let has_lapsed = traces.have_lapsed(now);
     let (bounds, damaged) = match traces.bounds {
         Some(Ok(bounds)) => (Some(bounds), None),
-        Some(Err(error)) => (None, Some(error.to_string())),
+        Some(Err(refused)) => (None, Some(refused.error)),
         None => (None, None),
     };
     found.marks.push(Mark {
         object,
         kind,
-        user_bounds: bounds.map(|bounds| bounds.user),
-        bounds_now: bounds.map(|bounds| bounds.now),
+        user_bounds: bounds.as_ref().map(ObservedBounds::user),
+        bounds_now: bounds.as_ref().map(ObservedBounds::found),
         damaged,
         has_lapsed,
         annotations: traces.annotations,

@@ -4,9 +4,10 @@
 use jiff::Timestamp;
 use kube::api::{DynamicObject, Patch};
 use kube::{Api, Client};
+use serde_json::json;
 
 use super::inventory::{Mark, Outcome};
-use crate::controller::writer::by_us;
+use crate::controller::writer::{by_us, is_lost_race};
 use evenkeel_kubernetes::plan::uninstall::{Extent, patch};
 
 /// The number of attempts, each lost to somebody who was faster.
@@ -24,7 +25,7 @@ pub async fn restore(client: &Client, mark: &Mark, extent: Extent, now: Timestam
     for _ in 0..TRIES {
         match attempt(&api, mark, extent, now).await {
             Ok(outcome) => return outcome,
-            Err(kube::Error::Api(status)) if status.code == 409 => last = Some(status.message),
+            Err(kube::Error::Api(status)) if is_lost_race(&status) => last = Some(status.message),
             Err(kube::Error::Api(status)) if status.code == 404 => return Outcome::Gone,
             Err(error) => return Outcome::Failed(error.to_string()),
         }
@@ -40,19 +41,13 @@ async fn attempt(
     now: Timestamp,
 ) -> kube::Result<Outcome> {
     let object = api.get(&mark.object.name).await?;
-    let Ok(change) = patch(
-        mark.kind,
-        &object.metadata,
-        &object.data["spec"],
-        extent,
-        now,
-    ) else {
+    let Ok(change) = patch(mark.kind, &json!(object), extent, now) else {
         return Ok(Outcome::LeftAlone);
     };
     let Some(change) = change else {
         return Ok(Outcome::Gone);
     };
-    api.patch(&mark.object.name, &by_us(), &Patch::Merge(change))
-        .await?;
+    let change = Patch::<()>::Json(change.to_patch());
+    api.patch(&mark.object.name, &by_us(), &change).await?;
     Ok(Outcome::Restored)
 }

@@ -9,6 +9,7 @@
 //! [`tracker`] remembers it and asks the models, [`decide`] turns load and forecasts into a
 //! [`Decision`], and [`contribution`] and [`bounds_record`] into the bounds of an object.
 
+pub mod answers_taken;
 mod bounds;
 pub mod bounds_record;
 pub mod carriers;

@@ -21,6 +21,7 @@ pub mod duration;
 pub mod excerpt;
 pub mod extender;
 pub mod external_metrics;
+pub mod group_version;
 pub mod json;
 pub mod kinds;
 pub mod lease;

@@ -10,7 +10,6 @@
 
 use std::fmt;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
@@ -21,18 +20,6 @@ pub const MANAGER: &str = "evenkeel";
 const RECORD: [&str; 3] = ["f:metadata", "f:annotations", "f:evenkeel.dev/bounds"];
 
 /// True where one of the entries says that the record of bounds was written by [`MANAGER`].
-#[must_use]
-pub fn hold_record(entries: &[ManagedFieldsEntry]) -> bool {
-    entries.iter().any(|entry| {
-        let fields = entry.fields_v1.as_ref().map(|fields| &fields.0);
-        let record = RECORD
-            .into_iter()
-            .try_fold(fields, |fields, step| fields.map(|fields| fields.get(step)));
-        entry.manager.as_deref() == Some(MANAGER) && record.flatten().is_some()
-    })
-}
-
-/// Reads [`hold_record`] from the list as JSON.
 pub(super) fn held_record<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     Look::Entries.deserialize(deserializer)
 }
@@ -127,9 +114,9 @@ impl<'de> Visitor<'de> for Look {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
     use serde_json::{Value, json};
 
-    use super::*;
     use crate::meta::Meta;
 
     fn entry(manager: &str, fields: &Value) -> Value {
@@ -138,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn both_readers_find_the_writer_of_the_record_and_nobody_else() {
+    fn the_writer_of_the_record_is_found_and_nobody_else() {
         let record =
             json!({"f:metadata": {"f:annotations": {".": {}, "f:evenkeel.dev/bounds": {}}}});
         let status = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/scaling-status": {}}},
@@ -162,7 +149,6 @@ mod tests {
             (json!([]), false),
         ] {
             let typed: Vec<ManagedFieldsEntry> = serde_json::from_value(entries.clone()).unwrap();
-            assert_eq!(hold_record(&typed), ours, "{entries}");
             for text in [
                 // As the API server orders the fields of an entry, and by the alphabet.
                 entries.to_string(),

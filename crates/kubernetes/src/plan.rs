@@ -12,6 +12,7 @@ pub mod election;
 pub mod event;
 pub mod failed_writes;
 pub mod key_rotation;
+pub mod lanes;
 pub mod mirror;
 pub mod rotation;
 pub mod scale;

@@ -3,7 +3,6 @@
 //! It runs on the blocking pool, one tick at a time, since ten thousand targets take a fifth of a
 //! second. What is forgotten with a target is forgotten for good: one that comes back starts anew.
 
-mod answers;
 mod crons;
 mod isolated;
 mod key;

@@ -39,7 +39,7 @@ use crate::panicked::{Panicked, caught};
 const FLOOR_STANDS: SignedDuration = SignedDuration::from_mins(10);
 
 /// The loads that are remembered although the target does not scale by them any more.
-const UNSCALED: usize = 4;
+pub const UNSCALED: usize = 4;
 
 /// The memory of one target.
 #[derive(Debug, Default)]
@@ -204,6 +204,12 @@ impl Tracker {
             let kept = |load: &TrackedLoad| scaled.iter().any(|one| one.signal == load.signal);
             self.loads.retain(kept);
         }
+    }
+
+    /// True where the HPA's algorithm has been run here and remembers what it has told.
+    #[must_use]
+    pub const fn has_reconciled(&self) -> bool {
+        self.reacting.is_some()
     }
 
     /// The size of the memory in bytes, as far as it grows with the loads that are tracked.

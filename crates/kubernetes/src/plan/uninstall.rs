@@ -3,21 +3,25 @@
 //!
 //! Bounds are put back to the user's values, edits since the last write included. A record that does
 //! not parse, makes no sense or was written by somebody else says nothing of what the user had:
-//! nothing is written on its object. The user's own annotations are not ours to remove.
+//! nothing is written on its object. The user's own annotations are not ours to remove. A workload whose
+//! last replica was taken away in mode direct gets one again, since nobody would wake it.
 
 pub mod installation;
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize as _;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::annotations::{BOUNDS, ENABLED, HEADROOM_RETURNED, PREFIX, SCALING_STATUS};
-use crate::autoscaler::Metrics;
-use crate::bounds_annotation::{BoundsAnnotation, BoundsAnnotationError};
-use crate::kinds::{BoundsFields, Kind};
-use crate::managed_fields::hold_record;
-use evenkeel_core::scaling::ObjectBounds;
+use crate::autoscaler::Autoscaler;
+use crate::bounds_annotation::BoundsAnnotationError;
+use crate::kinds::Kind;
+use crate::meta::Meta;
+use crate::plan::conditional::ConditionalPatch;
+use crate::plan::scaling::bounds::{ObservedBounds, RefusedRecord};
+use crate::plan::scaling::owner::Owner;
+use crate::plan::scaling::sleeps;
+use crate::scaled_object::ScaledObject;
 
 /// The kinds of object that Evenkeel writes on.
 pub const WRITTEN: [Kind; 8] = [
@@ -50,8 +54,8 @@ pub enum Extent {
 /// The traces on one object.
 #[derive(Debug, Default)]
 pub struct Traces {
-    /// The record of its bounds, where it carries one.
-    pub bounds: Option<Result<RecordedBounds, BoundsAnnotationError>>,
+    /// The bounds of an object that carries a record of them.
+    pub bounds: Option<Result<ObservedBounds, RefusedRecord>>,
     /// Annotations beside the record that Evenkeel wrote.
     pub annotations: Vec<&'static str>,
     /// True where a namespace carries the label that mirrors its annotation.
@@ -60,24 +64,13 @@ pub struct Traces {
     pub own: Vec<String>,
 }
 
-/// Bounds of an object that carries a record of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RecordedBounds {
-    /// The user's bounds, later edits included.
-    pub user: ObjectBounds,
-    /// The bounds as the object has them.
-    pub now: ObjectBounds,
-    /// When the last contribution ends, where all of them have an end that can be read.
-    pub held_until: Option<Timestamp>,
-}
-
 impl Traces {
     /// True for bounds that nobody has held for so long that whoever should have put them back is
     /// gone.
     #[must_use]
     pub fn have_lapsed(&self, now: Timestamp) -> bool {
         let bounds = self.bounds.as_ref().and_then(|bounds| bounds.as_ref().ok());
-        let held_until = bounds.and_then(|bounds| bounds.held_until);
+        let held_until = bounds.and_then(|bounds| bounds.written()?.held_until());
         held_until.is_some_and(|until| now.duration_since(until) >= LAPSED)
     }
 
@@ -88,136 +81,127 @@ impl Traces {
     }
 }
 
-/// The traces on an object of this kind with this metadata and spec.
+/// One object as far as traces can be on it.
+#[derive(Debug, Clone)]
+enum Marked {
+    Autoscaler(Box<Autoscaler>),
+    ScaledObject(Box<ScaledObject>),
+    /// One whose bounds nobody changes.
+    Other(Box<Meta>),
+}
+
+impl Marked {
+    fn read(kind: Kind, object: &Value) -> Result<Self, BoundsAnnotationError> {
+        Ok(match kind {
+            Kind::HorizontalPodAutoscaler => Self::Autoscaler(Box::deserialize(object)?),
+            Kind::ScaledObject => Self::ScaledObject(Box::deserialize(object)?),
+            _ => Self::Other(Box::deserialize(&object["metadata"])?),
+        })
+    }
+
+    const fn metadata(&self) -> &Meta {
+        match self {
+            Self::Autoscaler(autoscaler) => &autoscaler.metadata,
+            Self::ScaledObject(scaled_object) => &scaled_object.metadata,
+            Self::Other(metadata) => metadata,
+        }
+    }
+
+    fn owner(&self) -> Option<Owner<'_>> {
+        match self {
+            Self::Autoscaler(autoscaler) => Some(Owner::of_autoscaler(autoscaler)),
+            Self::ScaledObject(scaled_object) => Some(Owner::of_scaled_object(scaled_object)),
+            Self::Other(_) => None,
+        }
+    }
+
+    /// The bounds of an object with a record of them; what was edited since the last write is the
+    /// user's.
+    fn bounds(&self, now: Timestamp) -> Option<Result<ObservedBounds, RefusedRecord>> {
+        self.metadata().annotation(BOUNDS)?;
+        let owner = self.owner()?;
+        let bounds = ObservedBounds::read(&owner, None, now)?;
+        Some(match bounds.refused() {
+            Some(refused) => Err(refused.clone()),
+            None => Ok(bounds.with_annotated(&owner)),
+        })
+    }
+}
+
+/// The traces on an object of this kind, whole or its metadata alone.
 #[must_use]
-pub fn traces(kind: Kind, metadata: &ObjectMeta, spec: &Value, now: Timestamp) -> Traces {
-    let annotations = metadata.annotations.as_ref();
-    let record = annotations.and_then(|all| all.get(BOUNDS));
-    let keys = || annotations.into_iter().flat_map(|all| all.keys());
+pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
+    let metadata = &object["metadata"];
+    let keys = || {
+        metadata["annotations"]
+            .as_object()
+            .into_iter()
+            .flat_map(Map::keys)
+    };
     let written = [SCALING_STATUS, HEADROOM_RETURNED];
     let left = written
         .into_iter()
         .filter(|written| keys().any(|key| key == written));
     let own = keys().filter(|key| {
-        let ours = written.contains(&key.as_str()) || *key == BOUNDS;
+        let is_record = *key == BOUNDS && BOUNDED.contains(&kind);
+        let ours = is_record || written.contains(&key.as_str());
         key.starts_with(PREFIX) && !ours
     });
-    let labels = metadata.labels.as_ref();
-    let mirrored = labels.is_some_and(|all| all.contains_key(ENABLED));
     Traces {
-        bounds: record.map(|record| recorded(kind, metadata, record, spec, now)),
+        bounds: match Marked::read(kind, object) {
+            Ok(marked) => marked.bounds(now),
+            Err(error) => Some(Err(error.into())),
+        },
         annotations: left.collect(),
-        label: kind == Kind::Namespace && mirrored,
+        label: kind == Kind::Namespace && metadata["labels"][ENABLED].is_string(),
         own: own.cloned().collect(),
     }
 }
 
-/// The bounds of an object, by its record and as they are.
-fn recorded(
-    kind: Kind,
-    metadata: &ObjectMeta,
-    record: &str,
-    spec: &Value,
-    now: Timestamp,
-) -> Result<RecordedBounds, BoundsAnnotationError> {
-    if !hold_record(metadata.managed_fields.as_deref().unwrap_or_default()) {
-        return Err(BoundsAnnotationError::Foreign);
-    }
-    let annotation = BoundsAnnotation::parse(record)?.with_least(least_replicas(kind, spec));
-    let held_until = annotation.held_until();
-    let mut record = annotation.record;
-    let field = |name: &str| {
-        spec.get(name)?
-            .as_i64()
-            .and_then(|count| i32::try_from(count).ok())
-    };
-    let fields = kind.bounds_fields();
-    let found = ObjectBounds {
-        min: fields.and_then(|fields| field(fields.min)),
-        max: fields
-            .and_then(|fields| field(fields.max).or(fields.default_max))
-            .unwrap_or(i32::MAX),
-    };
-    // What was edited since the last write is the user's.
-    record.observe(found, now);
-    Ok(RecordedBounds {
-        user: record.restore(),
-        now: found,
-        held_until,
-    })
-}
-
-/// The smallest least that the object with this spec takes.
-fn least_replicas(kind: Kind, spec: &Value) -> i32 {
-    if kind != Kind::HorizontalPodAutoscaler {
-        return 0;
-    }
-    let metrics = spec.get("metrics").cloned().unwrap_or_default();
-    Metrics::deserialize(metrics).map_or(1, |metrics| metrics.least_replicas())
-}
-
-/// The merge patch that takes away what is left; `None` where nothing is.
+/// The patch that takes away what is left; `None` where nothing is.
 ///
 /// # Errors
 /// A record that is taken for none; then nothing may be written.
 pub fn patch(
     kind: Kind,
-    metadata: &ObjectMeta,
-    spec: &Value,
+    object: &Value,
     extent: Extent,
     now: Timestamp,
-) -> Result<Option<Value>, BoundsAnnotationError> {
-    let traces = traces(kind, metadata, spec, now);
+) -> Result<Option<ConditionalPatch>, RefusedRecord> {
+    let traces = traces(kind, object, now);
     if traces.is_clean() || extent == Extent::Lapsed && !traces.have_lapsed(now) {
         return Ok(None);
     }
-    let mut gone: Map<String, Value> = traces
-        .annotations
-        .iter()
-        .map(|key| ((*key).to_owned(), Value::Null))
-        .collect();
-    let mut patch = json!({"metadata": {"resourceVersion": metadata.resource_version}});
-    if let Some(kept) = traces.bounds {
-        let RecordedBounds {
-            user,
-            now,
-            held_until: _,
-        } = kept?;
-        gone.insert(BOUNDS.to_owned(), Value::Null);
-        if let Some(fields) = kind.bounds_fields().filter(|_| user != now) {
-            patch["spec"] = spec_patch(fields, user, now);
-        }
+    let marked = Marked::read(kind, object)?;
+    let mut patch = ConditionalPatch::of(marked.metadata());
+    if let Some((bounds, owner)) = traces.bounds.zip(marked.owner()) {
+        bounds?.put_back(&owner, &mut patch);
     }
-    if !gone.is_empty() {
-        patch["metadata"]["annotations"] = Value::Object(gone);
+    let sleeps = object["spec"]["replicas"] == 0 && sleeps(marked.metadata());
+    if sleeps {
+        let replicas = ["spec", "replicas"];
+        patch.expect(&replicas, Value::from(0));
+        patch.change(&replicas, true, Value::from(1));
+    }
+    for key in traces.annotations {
+        patch.annotate(key, true, None);
     }
     if traces.label {
-        patch["metadata"]["labels"] = json!({ENABLED: null});
+        patch.change(&["metadata", "labels", ENABLED], true, Value::Null);
     }
     Ok(Some(patch))
 }
 
-fn spec_patch(fields: BoundsFields, user: ObjectBounds, now: ObjectBounds) -> Value {
-    let mut spec = Map::new();
-    if user.min != now.min {
-        spec.insert(
-            fields.min.to_owned(),
-            user.min.map_or(Value::Null, Value::from),
-        );
-    }
-    if user.max != now.max {
-        spec.insert(fields.max.to_owned(), user.max.into());
-    }
-    Value::Object(spec)
-}
-
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry};
+    use serde_json::json;
 
     use super::*;
-    use crate::annotations::SCALING;
+    use crate::annotations::{MIN_REPLICAS, SCALING};
+    use crate::bounds_annotation::BoundsAnnotation;
     use crate::managed_fields::MANAGER;
+    use crate::plan::conditional::apply;
+    use evenkeel_core::scaling::ObjectBounds;
     use evenkeel_core::scaling::contribution::Contribution;
 
     const HPA: Kind = Kind::HorizontalPodAutoscaler;
@@ -232,25 +216,24 @@ mod tests {
         annotation.to_text().unwrap().unwrap()
     }
 
-    fn metadata(annotations: &[(&str, &str)], labels: &[&str]) -> ObjectMeta {
-        let text = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        let label = |key: &&str| ((*key).to_owned(), "true".to_owned());
-        ObjectMeta {
-            resource_version: Some("7".to_owned()),
-            annotations: Some(annotations.iter().map(text).collect()),
-            labels: Some(labels.iter().map(label).collect()),
-            managed_fields: Some(managed_by(MANAGER)),
-            ..ObjectMeta::default()
-        }
+    /// An object that Evenkeel wrote its record on.
+    fn object(annotations: &Value, spec: &Value) -> Value {
+        let fields = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/bounds": {}}}});
+        json!({
+            "metadata": {
+                "uid": "u", "resourceVersion": "7", "annotations": annotations,
+                "managedFields": [{"manager": MANAGER, "fieldsV1": fields}],
+            },
+            "spec": spec,
+        })
     }
 
-    fn managed_by(manager: &str) -> Vec<ManagedFieldsEntry> {
-        let fields = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/bounds": {}}}});
-        vec![ManagedFieldsEntry {
-            manager: Some(manager.to_owned()),
-            fields_v1: Some(FieldsV1(fields)),
-            ..ManagedFieldsEntry::default()
-        }]
+    /// The object once everything is taken away; `None` where nothing is left to be.
+    fn cleaned(kind: Kind, object: &Value) -> Option<Value> {
+        let patch = patch(kind, object, Extent::All, Timestamp::UNIX_EPOCH).unwrap()?;
+        let mut object = object.clone();
+        apply(&mut object, &patch).expect("a patch of this very object");
+        Some(object)
     }
 
     #[test]
@@ -271,122 +254,119 @@ mod tests {
                 false,
             ),
         ] {
-            let metadata = metadata(&[(BOUNDS, &record), (SCALING_STATUS, "{}")], &[]);
+            let object = object(&json!({BOUNDS: record, SCALING_STATUS: "{}"}), &spec);
             let now = Timestamp::from_second(second).unwrap();
-            let patched = patch(HPA, &metadata, &spec, Extent::Lapsed, now).unwrap();
-            assert_eq!(patched.is_some(), lapsed, "{record} {second}");
-            let all = patch(HPA, &metadata, &spec, Extent::All, now)
-                .unwrap()
-                .unwrap();
-            assert!(!lapsed || patched == Some(all), "all goes at once");
+            let lapsed_only = patch(HPA, &object, Extent::Lapsed, now).unwrap();
+            assert_eq!(lapsed_only.is_some(), lapsed, "{record} {second}");
+            let all = patch(HPA, &object, Extent::All, now).unwrap().unwrap();
+            assert!(!lapsed || lapsed_only == Some(all), "all goes at once");
         }
     }
 
     #[test]
     fn a_record_of_somebody_else_or_without_sense_is_no_word_of_the_users() {
         let spec = json!({"minReplicas": 6, "maxReplicas": 10});
-        let refused = |metadata: &ObjectMeta, kind| {
-            let patched = patch(kind, metadata, &spec, Extent::All, Timestamp::UNIX_EPOCH);
-            patched.err().map(|error| error.reason())
+        let refused = |object: &Value, kind| {
+            let patched = patch(kind, object, Extent::All, Timestamp::UNIX_EPOCH);
+            patched.err().map(|refused| refused.reason)
         };
         let senseless = record(Some(2)).replace(r#""min":2"#, r#""min":-1"#);
-        let mut found = metadata(&[(BOUNDS, &senseless)], &[]);
-        assert_eq!(refused(&found, HPA), Some("SenselessRecord"));
-        found = metadata(&[(BOUNDS, &record(Some(0)))], &[]);
+        let senseless = object(&json!({BOUNDS: senseless}), &spec);
+        assert_eq!(refused(&senseless, HPA), Some("SenselessRecord"));
+        let damaged = object(&json!({BOUNDS: "{", SCALING_STATUS: "{}"}), &spec);
+        assert_eq!(refused(&damaged, HPA), Some("OwnershipRecord"));
+        let none = json!({"minReplicaCount": 6, "maxReplicaCount": 10});
+        let mut found = object(&json!({BOUNDS: record(Some(0))}), &none);
         assert_eq!(refused(&found, Kind::ScaledObject), None);
-        found.managed_fields = Some(managed_by("kubectl"));
+        found["metadata"]["managedFields"][0]["manager"] = json!("kubectl");
         assert_eq!(refused(&found, Kind::ScaledObject), Some("ForeignRecord"));
     }
 
     #[test]
     fn bounds_go_back_to_what_the_user_has() {
-        let gone = json!({"resourceVersion": "7", "annotations": {BOUNDS: null}});
         for (kind, user, spec, back) in [
             (
                 HPA,
                 Some(2),
                 json!({"minReplicas": 6, "maxReplicas": 10}),
-                json!({"minReplicas": 2}),
+                json!({"minReplicas": 2, "maxReplicas": 10}),
             ),
             (
                 HPA,
                 None,
                 json!({"minReplicas": 6, "maxReplicas": 10}),
-                json!({"minReplicas": null}),
+                json!({"maxReplicas": 10}),
             ),
             // Edited since: the least is the user's, and stays.
             (
                 HPA,
                 Some(2),
                 json!({"minReplicas": 4, "maxReplicas": 10}),
-                Value::Null,
+                json!({"minReplicas": 4, "maxReplicas": 10}),
             ),
             (
                 HPA,
                 Some(2),
                 json!({"minReplicas": 6, "maxReplicas": 12}),
-                json!({"minReplicas": 2}),
+                json!({"minReplicas": 2, "maxReplicas": 12}),
             ),
             (
                 Kind::ScaledObject,
                 Some(2),
                 json!({"minReplicaCount": 6, "maxReplicaCount": 10}),
-                json!({"minReplicaCount": 2}),
+                json!({"minReplicaCount": 2, "maxReplicaCount": 10}),
             ),
         ] {
-            let metadata = metadata(&[(BOUNDS, &record(user))], &[]);
-            let patch = patch(kind, &metadata, &spec, Extent::All, Timestamp::UNIX_EPOCH)
-                .unwrap()
-                .unwrap();
-            assert_eq!(patch["metadata"], gone, "{spec}");
-            assert_eq!(patch.get("spec").unwrap_or(&Value::Null), &back, "{spec}");
+            let before = object(&json!({BOUNDS: record(user)}), &spec);
+            let after = cleaned(kind, &before).expect("a record to be taken away");
+            assert_eq!(after["spec"], back, "{spec}");
+            assert_eq!(after["metadata"]["annotations"], json!({}), "{spec}");
+        }
+    }
+
+    #[test]
+    fn bounds_in_annotations_go_before_those_of_the_record() {
+        let spec = json!({"minReplicas": 6, "maxReplicas": 10});
+        let annotations = json!({BOUNDS: record(Some(2)), MIN_REPLICAS: "3"});
+        let after = cleaned(HPA, &object(&annotations, &spec)).unwrap();
+        assert_eq!(after["spec"], json!({"minReplicas": 3, "maxReplicas": 10}));
+    }
+
+    #[test]
+    fn a_patch_of_what_has_changed_since_fails() {
+        let spec = json!({"minReplicas": 6, "maxReplicas": 10});
+        let before = object(&json!({BOUNDS: record(Some(2))}), &spec);
+        let now = Timestamp::UNIX_EPOCH;
+        let patch = patch(HPA, &before, Extent::All, now).unwrap().unwrap();
+        let places = [
+            ("/metadata/uid", json!("v")),
+            ("/spec/minReplicas", json!(7)),
+            ("/metadata/annotations/evenkeel.dev~1bounds", json!("{}")),
+        ];
+        for (place, value) in places {
+            let mut changed = before.clone();
+            *changed.pointer_mut(place).expect("a place in the object") = value;
+            assert!(apply(&mut changed, &patch).is_err(), "{place}");
         }
     }
 
     #[test]
     fn what_was_written_goes_and_what_the_user_wrote_stays() {
-        let annotations = [
-            (SCALING_STATUS, "{}"),
-            (HEADROOM_RETURNED, "x"),
-            (SCALING, "floor"),
-            ("a/b", "c"),
-        ];
+        let annotations = json!({
+            SCALING_STATUS: "{}", HEADROOM_RETURNED: "x", SCALING: "floor", "a/b": "c",
+        });
         for (kind, label) in [(Kind::Namespace, true), (Kind::Node, false)] {
-            let metadata = metadata(&annotations, &[ENABLED, "team"]);
-            let found = traces(kind, &metadata, &Value::Null, Timestamp::UNIX_EPOCH);
+            let mut object = object(&annotations, &Value::Null);
+            object["metadata"]["labels"] = json!({ENABLED: "true", "team": "a"});
+            let found = traces(kind, &object, Timestamp::UNIX_EPOCH);
             assert_eq!((found.label, found.own), (label, vec![SCALING.to_owned()]));
-            let patch = patch(
-                kind,
-                &metadata,
-                &Value::Null,
-                Extent::All,
-                Timestamp::UNIX_EPOCH,
-            )
-            .unwrap()
-            .unwrap();
-            let mut expected = json!({"metadata": {"resourceVersion": "7",
-                "annotations": {SCALING_STATUS: null, HEADROOM_RETURNED: null}}});
-            if label {
-                expected["metadata"]["labels"] = json!({ENABLED: null});
-            }
-            assert_eq!(patch, expected);
+            let after = cleaned(kind, &object).expect("something is left");
+            let kept = json!({SCALING: "floor", "a/b": "c"});
+            assert_eq!(after["metadata"]["annotations"], kept);
+            assert_eq!(after["metadata"]["labels"].get(ENABLED).is_none(), label);
+            assert_eq!(after["metadata"]["labels"]["team"], "a");
         }
-        let own = metadata(&[(SCALING, "floor"), (ENABLED, "true")], &[]);
-        let nothing = patch(HPA, &own, &Value::Null, Extent::All, Timestamp::UNIX_EPOCH);
-        assert_eq!(nothing.unwrap(), None);
-    }
-
-    #[test]
-    fn on_a_damaged_record_nothing_is_written() {
-        let metadata = metadata(&[(BOUNDS, "{"), (SCALING_STATUS, "{}")], &[]);
-        let error = patch(
-            HPA,
-            &metadata,
-            &json!({}),
-            Extent::All,
-            Timestamp::UNIX_EPOCH,
-        )
-        .unwrap_err();
-        assert_eq!(error.reason(), "OwnershipRecord");
+        let own = json!({SCALING: "floor", ENABLED: "true"});
+        assert_eq!(cleaned(HPA, &object(&own, &json!({}))), None);
     }
 }

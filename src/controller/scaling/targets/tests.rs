@@ -9,7 +9,7 @@ use super::isolated::{Step, breaks};
 use super::*;
 use crate::controller::scaling::plans::Plans;
 use crate::controller::scaling::{Samples, Traces, trace};
-use crate::metrics::signals::SignalReadings;
+use crate::metrics::signals::{SignalReadings, Wanted};
 use crate::metrics::{Entry, MetricsError, Round};
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::placement::usage::{PodName, UsageSample};
@@ -444,14 +444,15 @@ impl Queue {
 fn a_signal_of_its_own_is_asked_at_each_tick_and_taken_once_for_the_time_it_was_asked() {
     let mut queue = Queue::new();
     let first = queue.tick(7);
-    let [query] = &first.asks.wanted[..] else {
+    let [Wanted { query, .. }] = &first.asks.wanted[..] else {
         panic!("{:?}", first.asks.wanted);
     };
     assert_eq!(query.api(), MetricsApi::External);
     queue.answer(query, 8, Ok(40));
     for (at, load) in [(22, 40.0), (37, 40.0)] {
         let ticked = queue.tick(at);
-        assert_eq!(ticked.asks.wanted, first.asks.wanted, "it is wanted anew");
+        let wanted: Vec<_> = ticked.asks.wanted.iter().map(|one| &one.query).collect();
+        assert_eq!(wanted, [query], "it is wanted anew");
         let shown = &ticked.shown[0].status.loads[0];
         assert_eq!(
             (&*shown.resource, shown.now),
@@ -471,7 +472,7 @@ fn a_signal_of_its_own_is_asked_at_each_tick_and_taken_once_for_the_time_it_was_
 #[test]
 fn an_outage_of_a_signal_takes_no_replicas_away_and_is_told() {
     let mut queue = Queue::new();
-    let query = queue.tick(7).asks.wanted.remove(0);
+    let query = queue.tick(7).asks.wanted.remove(0).query;
     queue.answer(&query, 8, Ok(40));
     queue.tick(22);
     let mut told = Vec::new();
@@ -491,7 +492,7 @@ fn an_outage_of_a_signal_takes_no_replicas_away_and_is_told() {
 #[test]
 fn a_load_that_is_expected_is_served_until_it_is_too_old_and_then_unknown() {
     let mut queue = Queue::new();
-    let query = queue.tick(7).asks.wanted.remove(0);
+    let query = queue.tick(7).asks.wanted.remove(0).query;
     let served = |ticked: &Ticked, at: i64| {
         let loads: Vec<_> = ticked.served.iter().map(|(_, load)| load.clone()).collect();
         let now = (second(at), SignedDuration::from_secs(90));
@@ -519,7 +520,7 @@ fn a_load_that_is_expected_is_served_until_it_is_too_old_and_then_unknown() {
 #[test]
 fn a_signal_that_comes_to_mean_another_load_begins_anew() {
     let mut queue = Queue::new();
-    let query = queue.tick(7).asks.wanted.remove(0);
+    let query = queue.tick(7).asks.wanted.remove(0).query;
     queue.answer(&query, 8, Ok(40));
     queue.tick(22);
     let state = |queue: &Queue| {

@@ -11,10 +11,9 @@ use crate::controller::scaling::plans::Plans;
 use crate::controller::scaling::refill::{Asked, Wish};
 use crate::controller::scaling::samples::Sample;
 use crate::controller::scaling::trace::Traces;
-use crate::metrics::signals::SignalReadings;
+use crate::metrics::signals::{SignalReadings, Wanted};
 use evenkeel_core::forecast::Shared;
 use evenkeel_kubernetes::external_metrics::ServedLoad;
-use evenkeel_kubernetes::metric_query::MetricQuery;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::scaling::Settings;
@@ -69,7 +68,7 @@ pub(in crate::controller::scaling) struct Asks {
     /// Queries of targets whose past is not known.
     pub(in crate::controller::scaling) past_queries: Vec<Arc<str>>,
     /// The questions that belong to one target each.
-    pub(in crate::controller::scaling) wanted: Vec<MetricQuery>,
+    pub(in crate::controller::scaling) wanted: Vec<Wanted>,
 }
 
 impl Asks {

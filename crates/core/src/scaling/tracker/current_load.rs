@@ -73,6 +73,7 @@ impl<'a> CurrentLoad<'a> {
             measured: self.certain.map(|certain| certain.measured),
             estimate: self.estimate,
             is_forecast: self.scaled.is_forecast,
+            only_here: self.scaled.only_here,
             prediction: forecast.and_then(|(selected, forecast)| {
                 Some(Prediction {
                     model: selected.model,

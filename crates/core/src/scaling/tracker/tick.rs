@@ -22,6 +22,8 @@ pub struct ScaledSignal {
     pub scope: ValueScope,
     /// True where the load is forecast, and not only reacted to.
     pub is_forecast: bool,
+    /// True where nobody else reacts to it: the target's HPA does not know it.
+    pub only_here: bool,
 }
 
 /// Everything that a tick reads beside the measurements and the policy.

@@ -24,6 +24,7 @@ use self::update::RecordChange;
 pub(super) use self::update::{BoundsUpdate, FloorChange};
 use super::owner::Owner;
 use crate::bounds_annotation::{BoundsAnnotation, BoundsAnnotationError};
+use crate::plan::conditional::ConditionalPatch;
 use crate::scaling_policy::ScalingPolicy;
 use evenkeel_core::scaling::contribution::{Contribution, Contributions, Contributor};
 use evenkeel_core::scaling::{Floor, ObjectBounds};
@@ -55,11 +56,11 @@ pub struct ObservedBounds {
 
 /// Why the record of an object is taken for none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RefusedRecord {
+pub struct RefusedRecord {
     /// The kind of error.
-    pub(super) reason: &'static str,
+    pub reason: &'static str,
     /// The error, without a long quote of the record.
-    pub(super) error: String,
+    pub error: String,
     is_foreign: bool,
 }
 
@@ -113,7 +114,7 @@ impl ObservedBounds {
     /// The same where the user's bounds stand in annotations, so that Git can leave the fields out and
     /// still change them: they count before the fields. What the object could not have is left out.
     #[must_use]
-    pub(super) fn with_annotated(mut self, owner: &Owner<'_>) -> Self {
+    pub fn with_annotated(mut self, owner: &Owner<'_>) -> Self {
         let (policy, _) = ScalingPolicy::parse(&owner.metadata.annotations);
         let user = &mut self.annotation.record.user;
         let min = policy.min_replicas.filter(|&min| min >= owner.least);
@@ -125,6 +126,12 @@ impl ObservedBounds {
             *user = wanted;
         }
         self
+    }
+
+    /// The bounds as the object has them.
+    #[must_use]
+    pub const fn found(&self) -> ObjectBounds {
+        self.found
     }
 
     /// The user's own bounds.
@@ -139,7 +146,8 @@ impl ObservedBounds {
     }
 
     /// The record as the annotation has it.
-    pub(super) const fn written(&self) -> Option<&BoundsAnnotation> {
+    #[must_use]
+    pub const fn written(&self) -> Option<&BoundsAnnotation> {
         self.written.as_ref()
     }
 
@@ -157,7 +165,8 @@ impl ObservedBounds {
 
     /// Why the record is taken for none; `None` where it is one, there is none, or the one before
     /// it is remembered.
-    pub(super) const fn refused(&self) -> Option<&RefusedRecord> {
+    #[must_use]
+    pub const fn refused(&self) -> Option<&RefusedRecord> {
         if self.is_remembered {
             return None;
         }
@@ -285,6 +294,13 @@ impl ObservedBounds {
     #[must_use]
     pub(super) fn restore(&self) -> Option<BoundsUpdate> {
         (!self.is_damaged()).then(|| self.update(None))
+    }
+
+    /// Puts the user's own bounds into the `patch` of their object, and takes the record away.
+    pub fn put_back(&self, owner: &Owner<'_>, patch: &mut ConditionalPatch) {
+        if let Some(update) = self.restore() {
+            update.put(owner, patch);
+        }
     }
 
     /// The change to what is settled; without that, to the user's own bounds and no record.

@@ -7,12 +7,14 @@ use serde_json::Value;
 
 use super::observed::Observed;
 use crate::annotations::BOUNDS;
+use crate::autoscaler::Autoscaler;
 use crate::bounds_annotation::{BoundsAnnotation, BoundsAnnotationError};
 use crate::kinds::{KEDA_MAX_REPLICAS, Kind};
 use crate::meta::Meta;
 use crate::object_ref::ObjectRef;
 use crate::plan::conditional::ConditionalPatch;
 use crate::plan::event::Regarding;
+use crate::scaled_object::ScaledObject;
 use evenkeel_core::scaling::ObjectBounds;
 
 /// An object that carries the bounds or the status of a target.
@@ -35,32 +37,45 @@ impl<'a> Owner<'a> {
     #[must_use]
     pub fn of(observed: &'a Observed) -> Option<Self> {
         if let Some(scaled_object) = &observed.scaled_object {
-            let spec = &scaled_object.spec;
-            return Some(Self {
-                kind: Kind::ScaledObject,
-                metadata: &scaled_object.metadata,
-                bounds: Some(ObjectBounds {
-                    min: spec.min_replica_count,
-                    max: spec.max_replica_count.unwrap_or(KEDA_MAX_REPLICAS),
-                }),
-                max: spec.max_replica_count,
-                least: 0,
-            });
+            return Some(Self::of_scaled_object(scaled_object));
         }
         let Some(autoscaler) = &observed.autoscaler else {
             return Self::workload(observed);
         };
         let own = autoscaler.scaled_object().is_none();
-        own.then(|| Self {
+        own.then(|| Self::of_autoscaler(autoscaler))
+    }
+
+    /// A ScaledObject, whatever it scales.
+    #[must_use]
+    pub fn of_scaled_object(scaled_object: &'a ScaledObject) -> Self {
+        let spec = &scaled_object.spec;
+        Self {
+            kind: Kind::ScaledObject,
+            metadata: &scaled_object.metadata,
+            bounds: Some(ObjectBounds {
+                min: spec.min_replica_count,
+                max: spec.max_replica_count.unwrap_or(KEDA_MAX_REPLICAS),
+            }),
+            max: spec.max_replica_count,
+            least: 0,
+        }
+    }
+
+    /// An HPA, whatever it scales and whoever made it.
+    #[must_use]
+    pub fn of_autoscaler(autoscaler: &'a Autoscaler) -> Self {
+        let spec = &autoscaler.spec;
+        Self {
             kind: Kind::HorizontalPodAutoscaler,
             metadata: &autoscaler.metadata,
             bounds: Some(ObjectBounds {
-                min: autoscaler.spec.min_replicas,
-                max: autoscaler.spec.max_replicas,
+                min: spec.min_replicas,
+                max: spec.max_replicas,
             }),
-            max: Some(autoscaler.spec.max_replicas),
-            least: autoscaler.spec.metrics.least_replicas(),
-        })
+            max: Some(spec.max_replicas),
+            least: spec.metrics.least_replicas(),
+        }
     }
 
     /// The workload of a target, where it is known.

@@ -5,6 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 
 use super::target_ref::TargetRef;
+use crate::autoscaler::FOLLOWED;
 use crate::external_metrics::EXPECTED_LOAD;
 use evenkeel_core::panicked::Panicked;
 use evenkeel_core::scaling::BoundsError;
@@ -33,6 +34,8 @@ pub enum Problem {
     NoMetric,
     /// Its HPA scales by nothing but the metric that Evenkeel makes of the target's load.
     OwnMetric,
+    /// The HPA has more metrics than are followed.
+    TooManyMetrics,
     /// Its Pods request nothing of a resource that it scales by a share of.
     NoRequests(Box<Signal>),
     /// A signal that it scales by cannot be had, and why.
@@ -49,8 +52,11 @@ pub enum Problem {
 }
 
 impl Problem {
+    /// The type of the condition for signals that cannot be had.
+    pub(super) const SIGNAL_UNKNOWN: &'static str = "SignalUnknown";
+
     /// The types of the conditions of all problems.
-    pub(super) const KINDS: [&'static str; 15] = [
+    pub(super) const KINDS: [&'static str; 16] = [
         "TargetConflict",
         "BoundsMissing",
         "InvalidBounds",
@@ -61,10 +67,11 @@ impl Problem {
         "NoWorkload",
         "Paused",
         "Quarantined",
-        "SignalUnknown",
+        Self::SIGNAL_UNKNOWN,
         "DirectConflict",
         "NoWakingSignal",
         "NoScale",
+        "TooManyMetrics",
         "OwnMetric",
     ];
 
@@ -86,7 +93,8 @@ impl Problem {
             Self::DirectConflict(_) => 11,
             Self::NoWakingSignal => 12,
             Self::NoScale(_) => 13,
-            Self::OwnMetric => 14,
+            Self::TooManyMetrics => 14,
+            Self::OwnMetric => 15,
         }]
     }
 }
@@ -129,6 +137,11 @@ impl fmt::Display for Problem {
             Self::NoWakingSignal => f.write_str(
                 "evenkeel.dev/min-replicas 0 is refused: what it scales by is measured on its Pods, \
                  and without any nothing could wake it",
+            ),
+            Self::TooManyMetrics => write!(
+                f,
+                "the HorizontalPodAutoscaler has more than {FOLLOWED} metrics: the first {FOLLOWED} \
+                 are followed, and the others are left to it"
             ),
             Self::NoRequests(signal) => write!(f, "the Pods request no {signal}"),
             Self::SignalUnknown { signal, why } => write!(f, "{}: {why}", signal.label()),

@@ -10,20 +10,22 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::bounds::ObservedBounds;
-use super::capacity::scaled_signals;
+use super::capacity::{scaled_signals, target_metrics};
 use super::measured::{self, Measured};
 use super::observed::Observed;
 use super::owner::Owner;
 use super::problem::Problem;
+use super::query::Question;
 use super::requested::RequestedPolicy;
 use super::settings::Settings;
 use super::target_ref::TargetRef;
-use crate::autoscaler::Autoscaler;
+use crate::autoscaler::{Autoscaler, ObservedMetric};
 use crate::bounds_annotation::BoundsAnnotation;
 use crate::scaling_policy::Predict;
 use evenkeel_core::forecast::{ModelSet, Shared};
 use evenkeel_core::scaling::horizon::Lead;
 use evenkeel_core::scaling::hpa::{Controller, SelectPolicy, Spec, Tolerances};
+use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput};
 use evenkeel_core::scaling::{Bounds, Floor, Mode, ObjectBounds, Policy, ScaleDown};
 
@@ -84,6 +86,8 @@ pub struct Target {
     pub models: Option<ModelSet>,
     /// The signals that it scales by.
     pub signals: Vec<ScaledSignal>,
+    /// How each of them is asked for, in their order.
+    pub questions: Vec<Question>,
     /// Who reacts to its load as it is now.
     pub reaction: TargetReaction,
     /// The replicas that it has.
@@ -93,6 +97,12 @@ pub struct Target {
 }
 
 impl Target {
+    /// The signals that it scales by, each with its question.
+    pub fn asked(&self) -> impl Iterator<Item = (&Signal, &Question)> {
+        let signals = self.signals.iter().map(|one| &one.signal);
+        signals.zip(&self.questions)
+    }
+
     /// The input of a tick at `now`. Where the HPA's algorithm is run here it needs what is
     /// `measured`, and knows nothing without.
     #[must_use]
@@ -215,7 +225,7 @@ impl Rules<'_> {
         conflict: bool,
         user: Option<ObjectBounds>,
     ) -> Result<(Target, Vec<Problem>), Problem> {
-        if let Some(refused) = self.refused(mode, conflict) {
+        if let Some(refused) = self.refused(conflict) {
             return Err(refused);
         }
         let Observed {
@@ -235,18 +245,16 @@ impl Rules<'_> {
         let current = self
             .current()
             .ok_or_else(|| Problem::NoWorkload(Box::new(target.clone())))?;
-        let signals = scaled_signals(
-            self.observed,
-            self.requested,
-            self.settings.queries,
-            &mut problems,
-        )?;
+        let metrics = target_metrics(self.observed, self.requested, self.settings.queries);
+        let signals = scaled_signals(self.observed, self.requested, &metrics, &mut problems)?;
+        let (signals, questions) = signals.into_iter().unzip();
         let target = Target {
             namespace: Arc::clone(&self.observed.namespace),
             policy: self.policy(mode, bounds),
             models: self.models(),
             signals,
-            reaction: self.reaction(mode, bounds)?,
+            questions,
+            reaction: self.reaction(mode, bounds, &metrics.accepted)?,
             current,
             floor: None,
         };
@@ -254,7 +262,7 @@ impl Rules<'_> {
     }
 
     /// Why nothing is to be decided for it whatever it has.
-    fn refused(&self, mode: Mode, conflict: bool) -> Option<Problem> {
+    fn refused(&self, conflict: bool) -> Option<Problem> {
         let Observed {
             scaled_object,
             workload,
@@ -264,7 +272,7 @@ impl Rules<'_> {
         if conflict {
             return Some(Problem::TargetConflict(Box::new(target.clone())));
         }
-        if let Some(other) = self.requested.direct_conflict(self.observed, mode) {
+        if let Some(other) = self.requested.direct_conflict(self.observed) {
             return Some(Problem::DirectConflict(other));
         }
         let mut workload = workload.iter();
@@ -277,11 +285,16 @@ impl Rules<'_> {
     }
 
     /// Who reacts to the load as it is now.
-    fn reaction(&self, mode: Mode, bounds: Bounds) -> Result<TargetReaction, Problem> {
+    fn reaction(
+        &self,
+        mode: Mode,
+        bounds: Bounds,
+        metrics: &[ObservedMetric],
+    ) -> Result<TargetReaction, Problem> {
         if let Some(autoscaler) = self.observed.autoscaler.as_deref() {
             return Ok(TargetReaction::Autoscaler(asked_by(autoscaler)));
         }
-        let spec = measured::spec(&self.observed.target, self.requested, bounds);
+        let spec = measured::spec(&self.observed.target, self.requested, metrics, bounds);
         let sleeps = mode == Mode::Direct && bounds.min() == 0;
         if sleeps && !spec.has_object_or_external_metric() {
             return Err(Problem::NoWakingSignal);

@@ -17,12 +17,12 @@ use serde_json::{Value, json};
 use super::owner::Owner;
 use super::status::TargetStatus;
 use super::*;
-use crate::annotations::{BOUNDS, SCALING, SCALING_STATUS};
+use crate::annotations::{BOUNDS, ENABLED, QUERY, QUERY_TARGET, SCALING, SCALING_STATUS, TARGET};
 use crate::condition::ConditionStatus;
 use crate::kinds::Kind;
 use crate::managed_fields::MANAGER;
 use crate::namespace_policy::NamespacePolicy;
-use crate::plan::{Operation, Purpose, Write, conditional};
+use crate::plan::{Operation, Purpose, Write, conditional, uninstall};
 use crate::pod::Pod;
 use crate::scaling_policy::Predict;
 use crate::watched::WatchedDeployment;
@@ -30,7 +30,7 @@ use evenkeel_core::panicked::Panicked;
 use evenkeel_core::scaling::contribution::Contribution;
 use evenkeel_core::scaling::horizon::{Horizon, Lead};
 use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_core::scaling::signal::{Signal, ValueScope};
+use evenkeel_core::scaling::signal::{PromQl, Signal, ValueScope};
 use evenkeel_core::scaling::tracker::TickReport;
 use evenkeel_core::scaling::{Decision, Grounds, Mode};
 
@@ -84,7 +84,7 @@ impl World {
             workload: Some(json!({
                 "metadata": {"name": "web", "namespace": "shop", "uid": "d", "resourceVersion": "1",
                              "annotations": {}},
-                "spec": {"replicas": 4},
+                "spec": {"replicas": 4, "selector": {"matchLabels": {"app": "web"}}},
             })),
             requests: Some(1500),
             conflict: false,
@@ -203,6 +203,13 @@ impl World {
     /// Applies writes as an API server does.
     fn apply(&mut self, writes: &[Write]) {
         for write in writes {
+            let is_scale = write.target.to_string().contains("/scale ");
+            if let Some(workload) = self.workload.as_mut().filter(|_| is_scale)
+                && workload["spec"]["replicas"] == 0
+            {
+                // A Scale leaves out a count of 0.
+                workload["spec"].as_object_mut().unwrap().remove("replicas");
+            }
             let object = match write.target.kind() {
                 Some(Kind::HorizontalPodAutoscaler) => self.autoscaler.as_mut(),
                 Some(Kind::ScaledObject) => self.scaled_object.as_mut(),
@@ -439,6 +446,35 @@ fn what_is_wrong_is_told_and_nothing_is_raised() {
     }
 }
 
+/// The harm: memory without bound for each of the metrics that fit one object, and a time that grows
+/// with their square.
+#[test]
+fn of_an_hpa_with_endless_metrics_the_first_are_followed_and_the_target_says_so() {
+    let external = |number: usize| {
+        json!({"type": "External", "external": {"metric": {"name": format!("m{number}")},
+            "target": {"type": "AverageValue", "averageValue": "1"}}})
+    };
+    for (count, followed, kinds) in [
+        (16, 16, &[][..]),
+        (17, 16, &["TooManyMetrics"]),
+        (28_000, 16, &["TooManyMetrics"]),
+    ] {
+        let mut world = World::new();
+        world.hpa()["spec"]["metrics"] = (0..count).map(external).collect();
+        let resolved = world.resolve(at(0));
+        let found: Vec<_> = resolved.problems.iter().map(Problem::kind).collect();
+        assert_eq!(found, kinds, "{count}");
+        let signals = resolved.target.unwrap().signals;
+        assert_eq!(signals.len(), followed);
+        assert_eq!(signals[15].signal.to_string(), "external/m15");
+        // A load that is named beside them is one more.
+        world.annotate("evenkeel.dev/query", json!("sum(up)"));
+        world.annotate("evenkeel.dev/query-target", json!("1"));
+        let signals = world.resolve(at(0)).target.unwrap().signals;
+        assert_eq!(signals.len(), followed + 1);
+    }
+}
+
 #[test]
 fn every_kind_of_metric_is_a_signal_with_what_one_pod_is_to_carry() {
     let metric = |name: &str| json!({"name": name});
@@ -480,6 +516,12 @@ fn every_kind_of_metric_is_a_signal_with_what_one_pod_is_to_carry() {
     ];
     let expected = expected.map(|(name, carried, scope)| (name.to_owned(), carried, scope));
     assert_eq!(found, expected);
+    let forecast = signals.iter().filter(|one| one.is_forecast);
+    assert!(
+        forecast.clone().all(|one| one.scope == ValueScope::Whole),
+        "a value of each Pod grows with every Pod that is added"
+    );
+    assert_eq!(forecast.count(), 4);
 
     // Without a selector Pods cannot be asked for; what needs none is forecast all the same.
     world.workload.as_mut().unwrap()["spec"]["selector"] = Value::Null;
@@ -499,7 +541,7 @@ fn a_load_that_an_annotation_names_counts_beside_the_metrics_of_the_hpa() {
         signals.iter().map(|one| one.signal.to_string()).collect()
     };
     assert_eq!(names(&world), ["cpu", "promql/query"]);
-    // Without an HPA it counts beside the target, which has a default.
+    // Without an HPA it takes the place of the default, and counts beside what the user says.
     let mut alone = World::alone(&[
         (SCALING, "recommend"),
         ("evenkeel.dev/min-replicas", "1"),
@@ -507,7 +549,7 @@ fn a_load_that_an_annotation_names_counts_beside_the_metrics_of_the_hpa() {
         ("evenkeel.dev/query", "gpu"),
         ("evenkeel.dev/query-target", "700m"),
     ]);
-    assert_eq!(names(&alone), ["cpu", "promql/gpu"]);
+    assert_eq!(names(&alone), ["promql/gpu"]);
     let annotations = &mut alone.workload.as_mut().unwrap()["metadata"]["annotations"];
     annotations["evenkeel.dev/target"] = json!("memory=1Gi");
     assert_eq!(names(&alone), ["memory", "promql/gpu"]);

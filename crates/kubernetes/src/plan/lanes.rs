@@ -1,7 +1,7 @@
 //! The order in which waiting writes are made.
 //!
-//! What wakes refused Pods goes first; it is little by nature. What changes how targets behave goes before what only tells of it, so that ten thousand
-//! statuses hold up no floor; yet every eighth turn is that of what tells, so that no storm of
+//! What wakes refused Pods goes first; it is little by nature. What changes how targets behave goes
+//! before what only tells of it, so that ten thousand statuses hold up no floor; yet every eighth turn is that of what tells, so that no storm of
 //! bounds silences it. In each lane the namespaces take turns, and in each namespace the largest gap
 //! goes first: whoever fills one namespace with writes delays nobody in another. Nor does he take
 //! their room: a full lane sheds the last write of the namespace that has most of them.
@@ -9,22 +9,26 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use evenkeel_kubernetes::object_ref::ObjectRef;
-use evenkeel_kubernetes::plan::{Purpose, Write};
+use super::{Purpose, Write};
+use crate::object_ref::ObjectRef;
 
 /// The lane that a write waits in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Lane {
+pub enum Lane {
+    /// What wakes refused Pods.
     Wakes,
     /// Changes of how the cluster behaves.
     Acts,
     /// Statuses.
     Tells,
+    /// Events, and other notices to people.
     Events,
 }
 
 impl Lane {
-    pub(super) const fn of(purpose: Purpose) -> Self {
+    /// The lane of writes for this purpose.
+    #[must_use]
+    pub const fn of(purpose: Purpose) -> Self {
         match purpose {
             Purpose::WakePods => Self::Wakes,
             Purpose::MirrorNamespace
@@ -44,31 +48,33 @@ const TURN: u64 = 8;
 
 /// The writes that wait, and the objects that are being written.
 #[derive(Debug)]
-pub(super) struct Lanes {
+pub struct Lanes {
     /// The most writes in each lane.
     length: usize,
-    wakes: Waiting,
-    acts: Waiting,
-    tells: Waiting,
-    events: Waiting,
+    wakes: WaitingWrites,
+    acts: WaitingWrites,
+    tells: WaitingWrites,
+    events: WaitingWrites,
     writing: HashSet<(Lane, ObjectRef)>,
     turn: u64,
 }
 
 impl Lanes {
-    pub(super) fn new(length: usize) -> Self {
+    /// Empty lanes for `length` writes each.
+    #[must_use]
+    pub fn new(length: usize) -> Self {
         Self {
             length,
-            wakes: Waiting::default(),
-            acts: Waiting::default(),
-            tells: Waiting::default(),
-            events: Waiting::default(),
+            wakes: WaitingWrites::default(),
+            acts: WaitingWrites::default(),
+            tells: WaitingWrites::default(),
+            events: WaitingWrites::default(),
             writing: HashSet::new(),
             turn: 0,
         }
     }
 
-    fn lane(&mut self, lane: Lane) -> &mut Waiting {
+    const fn lane(&mut self, lane: Lane) -> &mut WaitingWrites {
         match lane {
             Lane::Wakes => &mut self.wakes,
             Lane::Acts => &mut self.acts,
@@ -80,7 +86,7 @@ impl Lanes {
     /// Takes a write, in the place of one for the same object that waits in its lane already. One
     /// that is being made stands: the plan is made again on what it leaves behind. Gives the write
     /// for which there was no room.
-    pub(super) fn put(&mut self, write: Write) -> Option<Write> {
+    pub fn put(&mut self, write: Write) -> Option<Write> {
         let (lane, length) = (Lane::of(write.purpose), self.length);
         if self.writing.contains(&(lane, write.target.clone())) {
             return None;
@@ -90,8 +96,8 @@ impl Lanes {
         (waiting.length > length).then(|| waiting.shed()).flatten()
     }
 
-    /// The write whose turn it is, of an object that nothing else is being written on.
-    pub(super) fn next(&mut self) -> Option<Write> {
+    /// Takes out the write whose turn it is, of an object that nothing else is being written on.
+    pub fn take_next(&mut self) -> Option<Write> {
         let Self {
             length: _,
             wakes,
@@ -126,7 +132,7 @@ impl Lanes {
     }
 
     /// Takes note that a write is over.
-    pub(super) fn done(&mut self, write: &Write) {
+    pub fn done(&mut self, write: &Write) {
         let place = (Lane::of(write.purpose), write.target.clone());
         self.writing.remove(&place);
     }
@@ -140,7 +146,7 @@ type Rank = (Reverse<u32>, u64);
 
 /// The writes of one lane.
 #[derive(Debug, Default)]
-struct Waiting {
+struct WaitingWrites {
     namespaces: HashMap<Namespace, InNamespace>,
     /// The namespaces with writes that wait, the next first.
     turns: VecDeque<Namespace>,
@@ -155,7 +161,7 @@ struct InNamespace {
     ranks: HashMap<ObjectRef, Rank>,
 }
 
-impl Waiting {
+impl WaitingWrites {
     fn put(&mut self, write: Write) {
         let namespace = &write.target.namespace;
         if !self.namespaces.contains_key(namespace) {
@@ -225,11 +231,11 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_kubernetes::kinds::Kind;
-    use evenkeel_kubernetes::plan::Operation;
     use serde_json::json;
 
     use super::*;
+    use crate::kinds::Kind;
+    use crate::plan::Operation;
 
     fn write(purpose: Purpose, namespace: &str, name: &str, gap: u32) -> Write {
         let target = ObjectRef::in_namespace(Kind::HorizontalPodAutoscaler, namespace, name);
@@ -248,7 +254,7 @@ mod tests {
     fn order(lanes: &mut Lanes, count: usize) -> Vec<String> {
         let mut names = Vec::new();
         for _ in 0..count {
-            let Some(next) = lanes.next() else { break };
+            let Some(next) = lanes.take_next() else { break };
             lanes.done(&next);
             names.push(next.target.name);
         }
@@ -333,16 +339,16 @@ mod tests {
         let mut lanes = Lanes::new(9);
         lanes.put(floor("a", "web", 5));
         lanes.put(write(Purpose::ScalingStatus, "a", "web", 0));
-        let first = lanes.next().unwrap();
+        let first = lanes.take_next().unwrap();
         assert_eq!(first.purpose, Purpose::ScalingBounds);
-        assert_eq!(lanes.next(), None, "its status waits");
+        assert_eq!(lanes.take_next(), None, "its status waits");
         assert_eq!(lanes.put(floor("a", "web", 6)), None);
         lanes.done(&first);
-        let second = lanes.next().unwrap();
+        let second = lanes.take_next().unwrap();
         assert_eq!(second.purpose, Purpose::ScalingStatus);
         lanes.done(&second);
         assert_eq!(
-            lanes.next(),
+            lanes.take_next(),
             None,
             "a plan on what was being changed is no plan"
         );
