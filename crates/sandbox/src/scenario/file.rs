@@ -149,12 +149,14 @@ pub(super) fn read(text: &str, traces: Traces<'_>) -> Result<Scenario, ScenarioE
         trace_offset: optional("traceOffset", trace_offset)?,
         nodes: numbered(nodes, "nodes", NodeFile::check)?,
         workloads: numbered(workloads, "workloads", workload)?,
-        faults: numbered(faults, "faults", fault)?,
-        objects: numbered(objects, "objects", object)?,
+        faults: numbered(faults, "faults", |text: String, path| fault(&text, path))?,
+        objects: numbered(objects, "objects", |value: Value, path| {
+            object(&value, path)
+        })?,
     })
 }
 
-fn fault(text: String, path: &str) -> Result<Fault, ScenarioError> {
+fn fault(text: &str, path: &str) -> Result<Fault, ScenarioError> {
     let parsed = text.parse::<Fault>();
     parsed.map_err(|_| {
         let names: Vec<_> = faults::Kind::ALL
@@ -165,20 +167,20 @@ fn fault(text: String, path: &str) -> Result<Fault, ScenarioError> {
             "{}, then @FROM..UNTIL in time of the scenario, as in metrics-down@60s..120s",
             names.join(", ")
         );
-        refused(path, &text, accepted)
+        refused(path, text, accepted)
     })
 }
 
 /// An object as `kubectl apply` takes it.
-fn object(value: Value, path: &str) -> Result<DynamicObject, ScenarioError> {
-    let object: Option<DynamicObject> = serde_json::from_value(value.clone()).ok();
+fn object(value: &Value, path: &str) -> Result<DynamicObject, ScenarioError> {
+    let object = DynamicObject::deserialize(value).ok();
     let named = object.filter(|object| {
         let types = object.types.as_ref();
         let has_kind = types.is_some_and(|types| GroupVersionKind::try_from(types).is_ok());
         has_kind && object.metadata.name.is_some()
     });
     let accepted = "an object with apiVersion, kind and metadata.name";
-    named.ok_or_else(|| refused(path, &value, accepted))
+    named.ok_or_else(|| refused(path, value, accepted))
 }
 
 fn numbered<F, T>(

@@ -5,6 +5,7 @@
 //! same. A value that is compared with its target as it is, such as a latency, is the value of each Pod:
 //! times the Pods it grows with every one that is added, whatever the user says.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::observed::Observed;
@@ -47,13 +48,10 @@ pub(super) fn target_metrics(
     queries: Queries,
 ) -> TargetMetrics {
     let policy = &requested.policy;
-    let annotated;
-    let written = if let Some(autoscaler) = &observed.autoscaler {
-        &autoscaler.spec.metrics
-    } else {
-        annotated = policy.metrics();
-        &annotated
-    };
+    let written = observed.autoscaler.as_ref().map_or_else(
+        || Cow::Owned(policy.metrics()),
+        |autoscaler| Cow::Borrowed(&autoscaler.spec.metrics),
+    );
     let is_made_here = |metric: &ObservedMetric| external_metrics::is_own(&metric.signal);
     let has_made_here = written.observed().any(|metric| is_made_here(&metric));
     let mut written = written.observed().filter(|metric| !is_made_here(metric));
