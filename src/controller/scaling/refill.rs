@@ -5,72 +5,28 @@
 //! Decisions never wait for it: answers fill gaps, and values that were measured here stay. Each answer
 //! is used once, so none is cached.
 
+mod past;
+
 use std::collections::{BTreeMap, HashSet};
-use std::fmt;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use self::past::{Answer, Question};
 use super::metrics::Metrics;
-use super::samples::resource_of;
-use crate::metrics::MetricsError;
-use crate::metrics::prometheus::{Grid, PrometheusSource, WorkloadSums};
+use crate::metrics::prometheus::WorkloadSums;
 use evenkeel_clock::{self as clock, Clock};
 use evenkeel_core::forecast::Resolution;
 use evenkeel_core::scaling::refill::{Next, Outcome, Pace, Rest, Slots};
 use evenkeel_core::scaling::signal::Signal;
 
+pub use self::past::{Past, Points};
+
 /// The signals whose past can be asked for.
 const SIGNALS: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
-
-/// A source of the past.
-#[async_trait]
-pub trait Past: Send + Sync {
-    /// How long after a time its load is known: that of a rate is the mean of a window around it.
-    fn lag(&self, signal: &Signal) -> SignedDuration;
-
-    /// The load of the workloads of some namespaces at each time of `grid`; `None` where this signal
-    /// is not measured.
-    async fn sums(
-        &self,
-        signal: &Signal,
-        namespaces: &[&str],
-        grid: Grid,
-    ) -> Option<Result<WorkloadSums, MetricsError>>;
-
-    /// The value of a target's own query at each time of `grid`.
-    async fn series(&self, promql: &str, grid: Grid) -> Result<Points, MetricsError>;
-}
-
-/// Values of the past, in the order of time.
-pub type Points = Vec<(Timestamp, f64)>;
-
-#[async_trait]
-impl Past for PrometheusSource {
-    fn lag(&self, signal: &Signal) -> SignedDuration {
-        let resource = resource_of(signal);
-        resource.map_or(SignedDuration::ZERO, |resource| Self::lag(self, resource))
-    }
-
-    async fn sums(
-        &self,
-        signal: &Signal,
-        namespaces: &[&str],
-        grid: Grid,
-    ) -> Option<Result<WorkloadSums, MetricsError>> {
-        let resource = resource_of(signal)?;
-        self.workload_sums(resource, namespaces, grid).await
-    }
-
-    async fn series(&self, promql: &str, grid: Grid) -> Result<Points, MetricsError> {
-        self.past_of(promql, grid).await
-    }
-}
 
 /// A part of the past, in the loop's time.
 #[derive(Debug)]
@@ -271,15 +227,15 @@ impl Refill {
     async fn ask(&self, question: Question<'_>, slots: Slots, pace: &mut Pace) -> Asking {
         loop {
             // A place of the queries is held while one is asked, and not while it rests.
-            let permit = match question {
+            let held = match question {
                 Question::Query(_) => self.queries.acquire().await.ok(),
                 Question::Sums(..) => None,
             };
             let begun = clock::instant();
-            let Some(answer) = question.ask(&*self.past, grid(slots)).await else {
+            let Some(answer) = question.ask(&*self.past, slots).await else {
                 return Asking::NotToBeHad;
             };
-            drop(permit);
+            drop(held);
             self.metrics.refill(answer.as_ref().map(drop));
             let outcome = match &answer {
                 Ok(answer) => Outcome::Answered {
@@ -331,63 +287,6 @@ async fn sort(
     }
 }
 
-/// A question for a part of the past.
-#[derive(Debug, Clone, Copy)]
-enum Question<'a> {
-    /// A signal of the workloads of some namespaces.
-    Sums(&'a Signal, &'a [&'a str]),
-    /// A target's own query.
-    Query(&'a str),
-}
-
-/// The answer to such a question.
-enum Answer {
-    Sums(WorkloadSums),
-    Points(Points),
-}
-
-impl Question<'_> {
-    async fn ask(self, past: &dyn Past, grid: Grid) -> Option<Result<Answer, MetricsError>> {
-        match self {
-            Self::Sums(signal, namespaces) => {
-                let answer = past.sums(signal, namespaces, grid).await?;
-                Some(answer.map(Answer::Sums))
-            }
-            Self::Query(promql) => Some(past.series(promql, grid).await.map(Answer::Points)),
-        }
-    }
-}
-
-impl Question<'_> {
-    /// The meaning of an error for the pace of the refill. A query that is too slow at a single point is
-    /// somebody's own trouble, which is not waited for without end as for a server.
-    fn outcome(self, error: &MetricsError, slots: Slots) -> Outcome {
-        match (self, outcome(error)) {
-            (Self::Query(_), Outcome::TooSlow) if slots.points <= 1 => Outcome::Refused,
-            (_, outcome) => outcome,
-        }
-    }
-}
-
-impl fmt::Display for Question<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Sums(signal, _) => signal.fmt(f),
-            Self::Query(_) => f.write_str("a target's own query"),
-        }
-    }
-}
-
-impl Answer {
-    /// The number of series, which says how much more can be asked at once.
-    const fn series(&self) -> usize {
-        match self {
-            Self::Sums(sums) => sums.series,
-            Self::Points(_) => 1,
-        }
-    }
-}
-
 /// The end of asking for some slots.
 enum Asking {
     Answered(Answer),
@@ -397,34 +296,18 @@ enum Asking {
     NotToBeHad,
 }
 
-/// The meaning of an error for the pace of the refill.
-const fn outcome(error: &MetricsError) -> Outcome {
-    match error {
-        MetricsError::Timeout => Outcome::TooSlow,
-        MetricsError::TooLarge { .. } | MetricsError::Refused { .. } => Outcome::TooMuch,
-        MetricsError::Connect(_) | MetricsError::Transport(_) | MetricsError::Status { .. } => {
-            Outcome::Down
-        }
-        _ => Outcome::Refused,
-    }
-}
-
-/// The middle of each slot: a rate there speaks of the whole slot best.
-fn grid(slots: Slots) -> Grid {
-    Grid {
-        first: slots.first_middle(),
-        step: slots.step,
-        points: slots.points,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
     use std::sync::Mutex;
     use std::time::Duration;
 
+    use async_trait::async_trait;
+    use jiff::SignedDuration;
+
     use super::*;
+    use crate::metrics::MetricsError;
+    use crate::metrics::prometheus::Grid;
     use crate::metrics::prometheus::WorkloadName;
     use evenkeel_core::scaling::signal::PromQl;
     use evenkeel_core::units::Bytes;

@@ -19,6 +19,7 @@ use evenkeel_core::scaling::sample::ValueSample;
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::annotations::SCALING;
 use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
+use evenkeel_kubernetes::external_metrics::{self, EXPECTED_LOAD};
 use evenkeel_kubernetes::metric_query::MetricQuery;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::scaling::crons::ObservedCron;
@@ -143,6 +144,7 @@ impl Three {
             signals: &SignalReadings::default(),
             has_past: false,
             traces: &self.traces,
+            serves: true,
             crons: &[],
         };
         self.targets.tick(&all, &tick)
@@ -321,6 +323,7 @@ impl Measured {
             signals: &SignalReadings::default(),
             has_past: false,
             traces: &self.traces,
+            serves: true,
             crons: &[],
         };
         self.targets.tick(&[target], &tick);
@@ -474,6 +477,7 @@ impl Queue {
             signals: &self.readings,
             has_past: false,
             traces: &self.traces,
+            serves: true,
         };
         self.targets.tick(std::slice::from_ref(&self.target), &tick)
     }
@@ -536,6 +540,34 @@ fn an_outage_of_a_signal_takes_no_replicas_away_and_is_told() {
     }
     assert_eq!(queue.loads(), [40.0], "an error is no zero");
     assert_eq!(told, ["SignalUnknown", "MetricsUnavailable"]);
+}
+
+#[test]
+fn a_load_that_is_expected_is_served_until_it_is_too_old_and_then_unknown() {
+    let mut queue = Queue::new();
+    let query = queue.tick(7).asks.wanted.remove(0).query;
+    let served = |ticked: &Ticked, at: i64| {
+        let loads: Vec<_> = ticked.served.iter().map(|(_, load)| load.clone()).collect();
+        let now = (second(at), SignedDuration::from_secs(90));
+        external_metrics::list(EXPECTED_LOAD, "signal=external.queue", &loads, now)
+    };
+    let unknown = queue.tick(22);
+    assert_eq!(unknown.served.len(), 1);
+    assert_eq!(served(&unknown, 22).unwrap_err().code(), 503);
+    queue.answer(&query, 30, Ok(40));
+    let known = queue.tick(37);
+    assert_eq!(&*known.served[0].0, "shop");
+    let list = served(&known, 37).unwrap();
+    let item = &list["items"][0];
+    assert_eq!(item["value"], "40");
+    let labels = json!({"kind": "Deployment", "name": "a", "signal": "external.queue",
+        "basis": "measured"});
+    assert_eq!(item["metricLabels"], labels);
+    assert!(
+        served(&queue.tick(112), 112).is_ok(),
+        "the last one is not too old"
+    );
+    assert_eq!(served(&queue.tick(127), 127).unwrap_err().code(), 503);
 }
 
 #[test]

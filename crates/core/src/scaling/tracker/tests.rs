@@ -2,6 +2,7 @@
 //! costs.
 
 mod direct;
+mod expected;
 
 use proptest::prelude::*;
 use proptest::strategy::Strategy;

@@ -14,6 +14,7 @@ use super::query::{self, Question};
 use super::requested::RequestedPolicy;
 use super::settings::Queries;
 use crate::autoscaler::{FOLLOWED, ObservedMetric};
+use crate::external_metrics;
 use evenkeel_core::scaling::hpa::request;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::pod::PodFacts;
@@ -35,10 +36,12 @@ pub(super) struct TargetMetrics {
     refused: Option<Problem>,
     /// True where the HPA has more, which are not followed.
     leaves_some: bool,
+    /// True where the HPA has a metric that is made of the target's load here, and is none of them.
+    has_made_here: bool,
 }
 
 /// The metrics of a target: the first of its HPA or its annotation, and the load that it names beside
-/// them.
+/// them. The metric that is served here is none of them: a forecast of it would feed on itself.
 pub(super) fn target_metrics(
     observed: &Observed,
     requested: &RequestedPolicy,
@@ -49,7 +52,9 @@ pub(super) fn target_metrics(
         || Cow::Owned(policy.metrics()),
         |autoscaler| Cow::Borrowed(&autoscaler.spec.metrics),
     );
-    let mut written = written.observed();
+    let is_made_here = |metric: &ObservedMetric| external_metrics::is_own(&metric.signal);
+    let has_made_here = written.observed().any(|metric| is_made_here(&metric));
+    let mut written = written.observed().filter(|metric| !is_made_here(metric));
     let named = policy.query.as_ref().map(|query| ObservedMetric {
         signal: query.signal.clone(),
         target: Target::AverageValue(query.target),
@@ -78,6 +83,7 @@ pub(super) fn target_metrics(
         own,
         refused,
         leaves_some: written.next().is_some(),
+        has_made_here,
     }
 }
 
@@ -98,10 +104,15 @@ pub(super) fn scaled_signals(
         own,
         refused,
         leaves_some,
+        has_made_here,
     } = metrics;
     let mut without = refused.clone();
     if accepted.is_empty() && without.is_none() && observed.autoscaler.is_some() {
-        return Err(Problem::NoMetric);
+        return Err(if *has_made_here {
+            Problem::OwnMetric
+        } else {
+            Problem::NoMetric
+        });
     }
     let members = &observed.pods.members;
     let forecasts_all = requested.policy.predict_memory == Some(true);

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::target_ref::TargetRef;
 use crate::autoscaler::FOLLOWED;
+use crate::external_metrics::EXPECTED_LOAD;
 use evenkeel_core::panicked::Panicked;
 use evenkeel_core::scaling::BoundsError;
 use evenkeel_core::scaling::signal::Signal;
@@ -31,6 +32,8 @@ pub enum Problem {
     ScaleDownDisabled,
     /// The HPA scales by no metric whose value and target can be known.
     NoMetric,
+    /// Its HPA scales by nothing but the metric that Evenkeel makes of the target's load.
+    OwnMetric,
     /// The HPA has more metrics than are followed.
     TooManyMetrics,
     /// Its Pods request nothing of a resource that it scales by a share of.
@@ -53,7 +56,7 @@ impl Problem {
     pub(super) const SIGNAL_UNKNOWN: &'static str = "SignalUnknown";
 
     /// The types of the conditions of all problems.
-    pub(super) const KINDS: [&'static str; 15] = [
+    pub(super) const KINDS: [&'static str; 16] = [
         "TargetConflict",
         "BoundsMissing",
         "InvalidBounds",
@@ -69,6 +72,7 @@ impl Problem {
         "NoWakingSignal",
         "NoScale",
         "TooManyMetrics",
+        "OwnMetric",
     ];
 
     /// The type of the condition, and the reason of the Event.
@@ -90,6 +94,7 @@ impl Problem {
             Self::NoWakingSignal => 12,
             Self::NoScale(_) => 13,
             Self::TooManyMetrics => 14,
+            Self::OwnMetric => 15,
         }]
     }
 }
@@ -114,6 +119,11 @@ impl fmt::Display for Problem {
             ),
             Self::NoMetric => f.write_str(
                 "the HorizontalPodAutoscaler scales by no metric of a known type with a target above zero",
+            ),
+            Self::OwnMetric => write!(
+                f,
+                "the HorizontalPodAutoscaler scales by {EXPECTED_LOAD} alone, which is made of the load \
+                 that it scales by: add a metric of that load, or name it in evenkeel.dev/query"
             ),
             Self::DirectConflict(other) => write!(
                 f,

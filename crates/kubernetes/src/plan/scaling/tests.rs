@@ -405,12 +405,16 @@ fn a_target_has_the_tolerances_of_its_hpa() {
 
 #[test]
 fn what_is_wrong_is_told_and_nothing_is_raised() {
-    let cases: [(Change, &str); 5] = [
+    let cases: [(Change, &str); 6] = [
         (|world| world.conflict = true, "TargetConflict"),
         (|world| world.requests = None, "NoRequests"),
         (
             |world| world.hpa()["spec"]["metrics"] = json!([]),
             "NoMetric",
+        ),
+        (
+            |world| world.hpa()["spec"]["metrics"] = json!([own_metric()]),
+            "OwnMetric",
         ),
         (
             |world| {
@@ -563,6 +567,33 @@ fn who_only_opted_in_is_not_told_of_metrics_that_nobody_asked_to_predict() {
         .insert(SCALING.to_owned(), "recommend".to_owned());
     world.tick(None, 15);
     assert_eq!(world.reasons(), ["NoMetric"]);
+}
+
+/// The metric that is served of the loads of targets.
+fn own_metric() -> Value {
+    json!({"type": "External", "external": {
+        "metric": {"name": "Evenkeel-Expected-Load",
+            "selector": {"matchLabels": {"name": "web", "signal": "cpu"}}},
+        "target": {"type": "AverageValue", "averageValue": "400m"}}})
+}
+
+#[test]
+fn what_is_made_of_the_load_is_no_load_of_its_own() {
+    let mut world = World::new();
+    let metrics = world.hpa()["spec"]["metrics"].as_array_mut().unwrap();
+    let before = metrics.len();
+    metrics.push(own_metric());
+    let resolved = world.resolve(at(0));
+    assert!(resolved.problems.is_empty(), "{:?}", resolved.problems);
+    let signals = resolved.target.unwrap().signals;
+    assert_eq!(signals.len(), before);
+    assert_eq!(signals[0].signal, Signal::CPU);
+    // Where nothing else is known, it is said, and nothing is decided.
+    world.hpa()["spec"]["metrics"] = json!([own_metric()]);
+    let resolved = world.resolve(at(0));
+    assert!(resolved.target.is_none());
+    let told = resolved.problems[0].to_string();
+    assert!(told.contains("evenkeel.dev/query"), "{told}");
 }
 
 #[test]

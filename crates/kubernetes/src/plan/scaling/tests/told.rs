@@ -27,6 +27,8 @@ fn with_load(trust: Trust, fresh: bool) -> TickReport {
         fresh,
         estimate: None,
         is_estimated: false,
+        is_forecast: true,
+        expected: None,
         capacity: PodCapacity::new(1500.0, Ratio::new(0.8).unwrap()).unwrap(),
         model: Some(ModelReport {
             name: "s-hpa",
