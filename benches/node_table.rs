@@ -1,5 +1,6 @@
 //! One watch event from the object to the published snapshot, at 5,000 nodes and 150,000 Pods, and
-//! the memory that such a cluster takes; and the picture that scaling is planned from.
+//! the memory that such a cluster takes, alone and with the pasts and models of its 10,000 targets; and
+//! the picture that scaling is planned from.
 
 #![allow(clippy::print_stdout)] // a measurement's result is what it prints
 
@@ -18,9 +19,16 @@ use std::sync::Arc;
 use criterion::{Criterion, criterion_group, criterion_main};
 use evenkeel::cluster::ClusterState;
 use evenkeel_clock as clock;
+use evenkeel_core::forecast::{Resolution, Shared};
+use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::signal::Signal;
+use evenkeel_core::scaling::tracker::Tracker;
+use evenkeel_core::units::count_as_f64;
 use evenkeel_kubernetes::node::Node;
+use evenkeel_kubernetes::plan::scaling::{Queries, Settings, resolve};
 use evenkeel_kubernetes::pod::Pod;
-use jiff::SignedDuration;
+use evenkeel_kubernetes::scaling_policy::Predict;
+use jiff::{SignedDuration, Timestamp};
 use support::{fleet, percentiles};
 
 const NODES: usize = 5_000;
@@ -29,6 +37,14 @@ const CALLS: usize = 20_000;
 
 /// Events of each kind that are taken in turn.
 const EVENTS: usize = 4_096;
+
+const SETTINGS: Settings = Settings {
+    mode: Mode::Floor,
+    predict: Predict::Auto,
+    interval: SignedDuration::from_secs(15),
+    max_age: SignedDuration::from_mins(3),
+    queries: Queries::Presets,
+};
 
 /// Megabytes of memory in use by this process; none where the system does not tell.
 fn resident() -> usize {
@@ -59,6 +75,45 @@ fn cluster() -> ClusterState {
     cluster
 }
 
+/// The memory of a target with two loads, for which two days of past have come.
+fn tracker(target: usize, now: Timestamp) -> Tracker {
+    let mut tracker = Tracker::default();
+    for signal in [Signal::CPU, Signal::MEMORY] {
+        for resolution in Resolution::ALL {
+            let step = resolution.step();
+            let length = i32::try_from(resolution.length()).unwrap_or(i32::MAX);
+            let points = (1..=length).rev().map(|ago| {
+                let at = now - step * ago;
+                let phase = f64::from(ago) / 40.0 + count_as_f64(target);
+                (at, 4000.0 + 2500.0 * phase.sin())
+            });
+            tracker.refill(&signal, resolution, points, now);
+        }
+    }
+    tracker
+}
+
+/// Everything at once: the cluster, and what forecasts remember of all of its targets.
+fn forecasts(cluster: &ClusterState) -> Vec<Tracker> {
+    let (now, shared) = (clock::now(), Shared::default());
+    let view = cluster.scaling_view();
+    let trackers = view.targets.iter().enumerate().map(|(number, observed)| {
+        let mut tracker = tracker(number, now);
+        let resolved = resolve(observed, false, &SETTINGS, None, now);
+        let target = resolved.target.expect("every HPA is a target");
+        let report = tracker.tick(&target.policy, &target.input(now, &shared, None));
+        assert!(report.loads.iter().any(|load| load.model.is_some()));
+        tracker
+    });
+    let trackers: Vec<Tracker> = trackers.collect();
+    println!(
+        "with two loads of each of its {} targets: {} MiB resident",
+        trackers.len(),
+        resident()
+    );
+    trackers
+}
+
 /// A running Pod and the same Pod gone again, in turn.
 fn pods() -> Vec<Pod> {
     let pod = |number| fleet::bound_pod(PODS + number, number * 7 % NODES);
@@ -77,6 +132,7 @@ fn nodes() -> Vec<Node> {
 
 fn events(criterion: &mut Criterion) {
     let cluster = cluster();
+    drop(forecasts(&cluster));
     let now = clock::now();
     let (pods, nodes) = (pods(), nodes());
     // Each Pod comes and goes, so that every event changes its node's load.

@@ -14,6 +14,7 @@ pub mod config;
 pub mod controller;
 pub mod dashboard;
 pub mod doctor;
+pub mod external_metrics;
 pub mod metrics;
 pub mod server;
 pub mod service;

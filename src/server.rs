@@ -20,6 +20,7 @@ mod metrics_page;
 pub mod paths;
 mod probes;
 mod readiness;
+pub(crate) mod reviews;
 mod routes;
 mod scrape_access;
 mod sending;

@@ -25,6 +25,7 @@ pub use self::signing::sign;
 #[cfg(feature = "sandbox")] // only `dev` runs one beside the service
 pub(crate) use self::signing::signer;
 use crate::config::Config;
+use crate::external_metrics;
 use crate::server::{Drain, signals};
 use crate::telemetry;
 use evenkeel_clock::Clock;
@@ -60,6 +61,9 @@ pub(crate) async fn serve(
     let mut tasks = Tasks::new();
     let background = CancellationToken::new();
     let parts = Parts::new(config, clock).await?;
+    if parts.config.server.external_metrics {
+        external_metrics::claim(&parts.client, &parts.replica.namespace).await?;
+    }
     let page = listeners::metrics_page(&parts);
     listeners::probes(&parts, &drain, &mut tasks)?;
     listeners::open_metrics(&parts, &page, &drain, &mut tasks)?;

@@ -18,6 +18,7 @@ mod scenarios {
     mod cron;
     mod direct;
     mod doctor;
+    mod external_metrics;
     mod guard;
     mod harness;
     mod leadership;

@@ -21,6 +21,7 @@ mod edges {
     mod admission;
     mod doctor;
     mod extender;
+    mod external_metrics;
     mod manifests;
     mod metrics_faults;
     mod metrics_prometheus;

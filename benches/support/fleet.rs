@@ -23,10 +23,16 @@ pub(crate) const ASKING: usize = 256;
 /// The HPA of a service.
 fn autoscaler(number: usize) -> Autoscaler {
     let name = service_name(number);
+    let resource = |name: &str| {
+        serde_json::json!({"type": "Resource", "resource": {
+            "name": name, "target": {"type": "Utilization", "averageUtilization": 80}}})
+    };
     let hpa = serde_json::json!({
         "metadata": {"name": name, "namespace": NAMESPACE, "uid": name},
         "spec": {"maxReplicas": 500, "scaleTargetRef": {
-            "apiVersion": "apps/v1", "kind": "Deployment", "name": name}},
+            "apiVersion": "apps/v1", "kind": "Deployment", "name": name},
+            "metrics": [resource("cpu"), resource("memory")]},
+        "status": {"currentReplicas": 15, "desiredReplicas": 15},
     });
     serde_json::from_value(hpa).expect("an HPA")
 }
@@ -95,11 +101,11 @@ pub(crate) fn bound_pod(number: usize, node: usize) -> Pod {
     serde_json::from_value(pod).expect("a Pod")
 }
 
-/// The workloads that Pods belong to.
-const SERVICES: usize = 997;
+/// The workloads that Pods belong to, each with an HPA.
+pub(crate) const SERVICES: usize = 10_000;
 
 fn service_name(number: usize) -> String {
-    format!("service-{:03}", number % SERVICES)
+    format!("service-{:04}", number % SERVICES)
 }
 
 fn pod_name(number: usize) -> String {

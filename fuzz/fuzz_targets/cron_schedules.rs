@@ -4,6 +4,8 @@
 
 #![no_main]
 
+use std::sync::Arc;
+
 use evenkeel_core::scaling::cron::{
     CronSpec, CronState, ExcludedDay, ExcludedDays, Rule, Schedule, When, Zone, upcoming,
 };
@@ -38,7 +40,7 @@ fuzz_target!(|text: &str| {
         replicas: 1,
         run_once: false,
         suspended: false,
-        excluded: excluded.unwrap_or_default(),
+        excluded: Arc::new(excluded.unwrap_or_default()),
     };
     let spec = CronSpec::new(vec![rule], false, SignedDuration::ZERO).expect("one sound rule");
     let moments: Vec<Timestamp> = upcoming(&spec, &CronState::default(), at, 5)

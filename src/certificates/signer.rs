@@ -2,10 +2,11 @@
 //! only it may read them, and hands on what others need.
 //!
 //! Its Secret is the one thing that it remembers by. From it follow the Secret that replicas serve
-//! from and the caBundle of the webhook, which are put right whenever they differ; only then are
-//! the certificates moved on, so that no step of a rotation overtakes the one before. A damaged
-//! Secret is left as it is: replacing it would break the trust of every client. One that is gone
-//! was taken away by somebody, and its keys never come back: all of them are made anew.
+//! from and the caBundle of the webhook, and of the APIService where external metrics are served,
+//! which are put right whenever they differ; only then are the certificates moved on, so that no step
+//! of a rotation overtakes the one before. A damaged Secret is left as it is: replacing it would break
+//! the trust of every client. One that is gone was taken away by somebody, and its keys never come
+//! back: all of them are made anew.
 
 mod metrics;
 
@@ -13,10 +14,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use evenkeel_clock as clock;
+use evenkeel_kubernetes::api_service;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::key_rotation::KeyRotationError;
 use evenkeel_kubernetes::plan::{ObjectChange, ca_bundle, certificate_secret};
 use k8s_openapi::api::core::v1::{Secret, Service};
+use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use kube::core::DynamicObject;
 use kube::{Api, Client};
 use tokio_util::sync::CancellationToken;
@@ -106,23 +109,28 @@ pub struct Signer {
     client: Client,
     namespace: String,
     settings: SelfManagedSettings,
+    /// True where the group of external metrics is led here.
+    has_api_service: bool,
     metrics: Metrics,
     warned: RateLimited<&'static str>,
 }
 
 impl Signer {
-    /// A signer whose Secrets are in `namespace` and need not be there yet.
+    /// A signer whose Secrets are in `namespace` and need not be there yet. With `has_api_service` it
+    /// keeps the APIService of external metrics in step too, where that leads to Evenkeel.
     #[must_use]
     pub fn new(
         client: Client,
         namespace: String,
         settings: SelfManagedSettings,
+        has_api_service: bool,
         metrics: Metrics,
     ) -> Self {
         Self {
             client,
             namespace,
             settings,
+            has_api_service,
             metrics,
             warned: RateLimited::default(),
         }
@@ -170,7 +178,8 @@ impl Signer {
         // One that cannot be put right does not hold up the other.
         let served = self.put(self.serve(bundle).await).await;
         let trusted = self.put(self.trust(bundle).await).await;
-        if served? || trusted? {
+        let led = self.put(self.lead(bundle).await).await;
+        if served? || trusted? || led? {
             return Ok(Round::Moved);
         }
         self.advance(&held).await
@@ -220,6 +229,18 @@ impl Signer {
         };
         let configuration = serde_json::to_value(configuration).map_err(kube::Error::SerdeError)?;
         Ok(ca_bundle::plan(&configuration, &bundle.ca_bundle()))
+    }
+
+    /// The change that puts the caBundle of the APIService right, where that is there and Evenkeel's.
+    async fn lead(&self, bundle: &Bundle) -> Result<Option<ObjectChange>, Error> {
+        if !self.has_api_service {
+            return Ok(None);
+        }
+        let api: Api<APIService> = Api::all(self.client.clone());
+        let found = api.get_opt(api_service::NAME).await?;
+        let own = &self.namespace;
+        let bundle = bundle.ca_bundle();
+        Ok(found.and_then(|found| ca_bundle::plan_api_service(&found, own, &bundle)))
     }
 
     /// The change that puts the Secret right that replicas serve from.

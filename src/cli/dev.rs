@@ -183,11 +183,13 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         .prefix("evenkeel-dev-")
         .permissions(Permissions::from_mode(0o700))
         .tempdir()?;
+    let mut faults = scenario.faults.clone();
+    faults.extend(args.faults);
     let options = Options {
         scenario,
         seed: args.seed,
         speed: Ratio::new(args.speed).map_err(Failure::call)?,
-        faults: args.faults,
+        faults,
         patience: args.patience,
         ..Options::new(folder.path().to_owned())
     };

@@ -6,6 +6,7 @@
 
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::uninstall::BOUNDED;
+use evenkeel_kubernetes::{api_service, request_header};
 
 use super::records::WATCHED;
 
@@ -16,6 +17,8 @@ pub enum Scope {
     Cluster,
     /// The namespace of Evenkeel.
     OwnNamespace,
+    /// `kube-system`, where the API server tells how it introduces callers.
+    KubeSystem,
 }
 
 /// The installations that need a right.
@@ -29,6 +32,8 @@ pub enum Need {
     AuthenticatedMetrics,
     /// Those that give Pods to a second scheduler.
     SecondScheduler,
+    /// Those that serve external metrics.
+    ExternalMetrics,
 }
 
 /// Who asks: each runs by a ServiceAccount of its own.
@@ -155,6 +160,21 @@ const FURTHER: &[Access] = &[
         need: Need::AuthenticatedMetrics,
         ..everywhere(Kind::SubjectAccessReview, &["create"])
     },
+    // External metrics: how callers are introduced, whether they may, and whether another serves them.
+    Access {
+        scope: Scope::KubeSystem,
+        ..own(
+            Kind::ConfigMap,
+            &["get"],
+            &[request_header::CONFIG_MAP],
+            Need::ExternalMetrics,
+        )
+    },
+    Access {
+        need: Need::ExternalMetrics,
+        ..everywhere(Kind::SubjectAccessReview, &["create"])
+    },
+    api_service(Identity::Service, &["get"]),
     // What is served with; the keys of the authorities stand in another Secret.
     own(
         Kind::Secret,
@@ -179,6 +199,7 @@ const FURTHER: &[Access] = &[
             &["evenkeel"],
         )
     },
+    api_service(Identity::Signer, &["get", "patch"]),
 ];
 
 const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access {
@@ -190,6 +211,16 @@ const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access {
         names: &[],
         scope: Scope::Cluster,
         need: Need::Always,
+    }
+}
+
+/// The one APIService of external metrics.
+const fn api_service(identity: Identity, verbs: &'static [&'static str]) -> Access {
+    Access {
+        identity,
+        names: &[api_service::NAME],
+        need: Need::ExternalMetrics,
+        ..everywhere(Kind::ApiService, verbs)
     }
 }
 

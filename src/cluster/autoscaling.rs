@@ -5,15 +5,18 @@
 //! milliseconds, holds up neither admission nor the extender. Pods of all namespaces are counted:
 //! a namespace that opts in has its Pods at once.
 
+mod crons;
 mod pods;
 mod start_times;
 mod view;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
+use crons::Crons;
 use evenkeel_kubernetes::autoscaler::Autoscaler;
 use evenkeel_kubernetes::cron_hpa::{CheckedCronHpa, CronHpa};
 use evenkeel_kubernetes::kinds::Kind;
@@ -46,22 +49,16 @@ pub enum ScalingObject {
     Autoscaler(Arc<Autoscaler>),
     Workload(Arc<Workload>),
     ScaledObject(Arc<ScaledObject>),
-    CronHpa(Arc<CheckedCronHpa>),
+    CronHpa(Arc<CronHpa>),
 }
 
 impl ScalingObject {
-    /// A CronHPA, whose rules are checked here, once for each version of it.
-    pub(super) fn checked(object: Arc<CronHpa>) -> Self {
-        let checked = CheckedCronHpa::new(Arc::unwrap_or_clone(object));
-        Self::CronHpa(Arc::new(checked))
-    }
-
     fn metadata(&self) -> &Meta {
         match self {
             Self::Autoscaler(autoscaler) => &autoscaler.metadata,
             Self::Workload(workload) => &workload.metadata,
             Self::ScaledObject(scaled_object) => &scaled_object.metadata,
-            Self::CronHpa(cron) => &cron.object.metadata,
+            Self::CronHpa(cron) => &cron.metadata,
         }
     }
 
@@ -115,7 +112,7 @@ pub(super) struct Store {
     autoscalers: Objects<Autoscaler>,
     workloads: BTreeMap<Kind, Objects<Workload>>,
     scaled_objects: Objects<ScaledObject>,
-    crons: Objects<CheckedCronHpa>,
+    crons: Crons,
     pub(super) pods: PodIndex,
 }
 
@@ -133,7 +130,8 @@ impl Store {
         object.drop_copies();
         let metadata = object.metadata();
         let key = key(metadata.namespace.as_deref(), metadata.name.as_deref());
-        let told = if self.has_opted_in(metadata.namespace.as_deref().unwrap_or_default()) {
+        let has_opted_in = self.has_opted_in(metadata.namespace.as_deref().unwrap_or_default());
+        let told = if has_opted_in {
             object.warnings().collect()
         } else {
             Vec::new()
@@ -150,9 +148,7 @@ impl Store {
             ScalingObject::ScaledObject(scaled_object) => {
                 self.scaled_objects.insert(key, scaled_object);
             }
-            ScalingObject::CronHpa(cron) => {
-                self.crons.insert(key, cron);
-            }
+            ScalingObject::CronHpa(cron) => self.crons.apply(key, cron, has_opted_in),
         }
         told
     }
@@ -171,7 +167,7 @@ impl Store {
         match kind {
             Kind::HorizontalPodAutoscaler => self.autoscalers.retain(|key, _| !gone(key)),
             Kind::ScaledObject => self.scaled_objects.retain(|key, _| !gone(key)),
-            Kind::CronHpa => self.crons.retain(|key, _| !gone(key)),
+            Kind::CronHpa => self.crons.forget(gone),
             _ => self.forget_workloads(kind, gone),
         }
     }
@@ -199,6 +195,9 @@ impl Store {
     ) -> Vec<AnnotationWarning> {
         let before = self.has_opted_in(name);
         self.namespaces.insert(name.into(), Arc::clone(policy));
+        if before != policy.enabled {
+            self.crons.check(name, policy.enabled);
+        }
         if before || !policy.enabled {
             return Vec::new();
         }
@@ -227,8 +226,13 @@ impl Store {
 /// The objects of one namespace; `/` stands in no name, and `0` comes right after it.
 fn within<'a, T>(objects: &'a Objects<T>, namespace: &str) -> impl Iterator<Item = Arc<T>> + 'a {
     objects
-        .range(format!("{namespace}/")..format!("{namespace}0"))
+        .range(keys_of(namespace))
         .map(|(_, object)| Arc::clone(object))
+}
+
+/// The keys of all objects of one namespace.
+fn keys_of(namespace: &str) -> Range<String> {
+    format!("{namespace}/")..format!("{namespace}0")
 }
 
 fn name_of(workload: &Workload) -> WorkloadKey {

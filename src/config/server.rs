@@ -36,6 +36,8 @@ section! {
         metrics_authentication: MetricsAuthentication = MetricsAuthentication::default(),
         dashboard: Text = "127.0.0.1:8081".into(),
         dashboard_hosts: Vec<String> = Vec::new(),
+        // The group is one for the cluster, which KEDA or another adapter may hold.
+        external_metrics: bool = false,
         // The API server takes objects up to 3 MiB.
         admission_body_limit: Text = "4Mi".into(),
         // 5,000 whole Node objects are about 30 MB.
@@ -73,6 +75,7 @@ impl ServerSection {
             metrics_authentication,
             dashboard,
             dashboard_hosts,
+            external_metrics,
             admission_body_limit,
             extender_body_limit,
             body_budget:
@@ -95,6 +98,7 @@ impl ServerSection {
             http: check.listen("server.http", http),
             metrics: check.listen("server.metrics", metrics),
             metrics_authentication: *metrics_authentication,
+            external_metrics: *external_metrics,
             webhook: ListenerSettings {
                 idle_timeout: check.period("server.keepAlive", keep_alive),
                 ..ListenerSettings::new("https")

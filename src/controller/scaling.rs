@@ -13,6 +13,7 @@ pub mod metrics;
 mod plans;
 pub mod refill;
 pub mod samples;
+mod served;
 mod show;
 mod targets;
 pub mod trace;
@@ -21,6 +22,7 @@ pub use board::{Board, BoardEntry};
 pub use metrics::Metrics;
 pub use refill::{Past, Refill};
 pub use samples::Samples;
+pub use served::{LoadsByNamespace, ServedLoads};
 pub use trace::Traces;
 
 use std::sync::Arc;
@@ -79,6 +81,8 @@ pub struct Scaling {
     pub traces: Traces,
     /// The context that the models of all targets share.
     pub shared: Arc<Shared>,
+    /// Where the loads that are expected go, where they are served.
+    pub served: Option<ServedLoads>,
 }
 
 impl Scaling {
@@ -145,7 +149,7 @@ impl Scaling {
             Writes::Restore => Plans::Restore,
         };
         let (has_past, traces) = (self.past.is_some(), self.traces.clone());
-        let shared = Arc::clone(&self.shared);
+        let (shared, serves) = (Arc::clone(&self.shared), self.served.is_some());
         let signals = self.signals.newest().await;
         let worked = work(targets, move |targets| {
             let tick = Tick {
@@ -158,6 +162,7 @@ impl Scaling {
                 plans: &plans,
                 has_past,
                 traces: &traces,
+                serves,
                 crons: &view.crons,
             };
             targets.tick(&view.targets, &tick)
@@ -170,12 +175,13 @@ impl Scaling {
         self.metrics.ticked(begun.elapsed(), bytes, quarantined);
         if decides {
             self.metrics.crons(&ticked.crons);
-        }
-        if decides {
             self.metrics.restoring(ticked.restoring);
             self.metrics
                 .board()
                 .publish(std::mem::take(&mut ticked.shown));
+            if let Some(served) = &self.served {
+                served.publish(std::mem::take(&mut ticked.served));
+            }
         }
         for write in ticked.writes.drain(..) {
             self.queue.put(write);

@@ -5,6 +5,7 @@ mod calls;
 mod certificate;
 mod conflicts;
 mod evidence;
+mod external_metrics;
 mod install;
 mod leftovers;
 mod measuring;
@@ -52,6 +53,7 @@ const CHECKS: &[fn(&Evidence<'_>) -> Found] = &[
     measuring::names,
     measuring::capacity,
     signals::served,
+    external_metrics::check,
     namespaces::opted_in,
     namespaces::annotations,
     namespaces::mirror,

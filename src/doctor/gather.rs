@@ -21,12 +21,14 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use kube::Client;
 
 use super::observation::{CONFIGURATION_MAP, Observation, SIGNING_SECRET, Seen, ServedCertificate};
 use crate::certificates::SERVER_CERTIFICATE;
 use crate::certificates::Serving;
 use crate::config::Config;
+use evenkeel_kubernetes::api_service;
 use evenkeel_kubernetes::watched::{WatchedAutoscaler, WatchedNamespace, WatchedNode, WatchedPod};
 use read::Reader;
 
@@ -106,6 +108,7 @@ pub async fn gather(
         second_scheduler,
         autoscalers: Seen::Absent,
         api_groups: Seen::Absent,
+        api_service: Seen::Absent,
         trial: Seen::Absent,
     };
     further(client, &reader, &mut observation).await;
@@ -132,6 +135,7 @@ async fn further(client: &Client, reader: &Reader<'_>, observation: &mut Observa
     observation.autoscalers =
         autoscalers.map(|all| all.into_iter().map(|one| one.autoscaler).collect());
     observation.api_groups = api_groups;
+    observation.api_service = reader.named::<APIService>(api_service::NAME).await;
     writing(reader, observation).await;
     let system = Reader {
         namespace: "kube-system",

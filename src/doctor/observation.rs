@@ -14,6 +14,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use serde::Deserialize;
 
 use super::Finding;
@@ -132,6 +133,9 @@ pub struct Right {
     /// Only needed where Pods are given to a second scheduler.
     #[serde(default)]
     pub for_second_scheduler: bool,
+    /// Only needed where external metrics are served.
+    #[serde(default)]
+    pub for_external_metrics: bool,
     pub allowed: bool,
 }
 
@@ -214,6 +218,8 @@ pub struct Observation {
     pub autoscalers: Seen<Vec<Autoscaler>>,
     /// The names of the API groups that are served.
     pub api_groups: Seen<Vec<String>>,
+    /// The APIService of external metrics, whoever holds it.
+    pub api_service: Seen<APIService>,
     /// Result of sending a Pod through the webhook.
     pub trial: Seen<WebhookTrial>,
 }

@@ -18,7 +18,7 @@ use super::error::MetricsError;
 /// Bounds of the cache and of a refresh.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The most keys that are kept.
+    /// The most keys that are kept, or the most weight where they are weighed.
     pub capacity: u64,
     /// A key that nobody reads or refreshes for so long is forgotten; none where `None`.
     pub time_to_idle: Option<Duration>,
@@ -82,15 +82,26 @@ where
 {
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
+        Self::weighed(settings, |_, _| 1)
+    }
+
+    /// A cache that weighs each key with its last good value, if there is one.
+    #[must_use]
+    pub fn weighed(settings: &Settings, weight: fn(&K, Option<&V>) -> usize) -> Self {
         let Settings {
             capacity,
             time_to_idle,
             timeout,
         } = settings;
+        let weigh = move |key: &K, slot: &Slot<V>| {
+            let value = slot.entry.as_ref().map(|entry| &*entry.value);
+            u32::try_from(weight(key, value)).unwrap_or(u32::MAX)
+        };
         // The default policy may refuse a new key for a popular old one; here the new one is the
         // one that somebody waits for.
         let mut slots = Cache::builder()
             .max_capacity(*capacity)
+            .weigher(weigh)
             .eviction_policy(EvictionPolicy::lru());
         if let Some(idle) = time_to_idle {
             slots = slots.time_to_idle(*idle);
@@ -241,6 +252,26 @@ mod tests {
             .await
             .unwrap();
         assert_eq!((*renewed.value, renewed.fetched_at), (8, second(3)));
+    }
+
+    /// The harm: answers of megabytes each counted as one, as those of a number did.
+    #[tokio::test]
+    async fn what_is_kept_is_bounded_by_its_weight() {
+        let settings = Settings {
+            capacity: 100,
+            time_to_idle: None,
+            timeout: Duration::from_secs(60),
+        };
+        let weight = |_: &u32, value: Option<&Vec<u8>>| value.map_or(1, Vec::len);
+        let cache: MetricsCache<u32, Vec<u8>> = MetricsCache::weighed(&settings, weight);
+        for (key, size) in (0..50).zip([1, 30, 7].into_iter().cycle()) {
+            let answer = async { Ok(vec![0; size]) };
+            cache.refresh(key, second(1), answer).await.unwrap();
+            cache.slots.run_pending_tasks().await;
+            assert!(cache.slots.weighted_size() <= 100);
+        }
+        assert!(cache.get(&49).await.is_some(), "the newest stays");
+        assert!(cache.get(&0).await.is_none());
     }
 
     #[tokio::test]

@@ -72,6 +72,9 @@ pub enum MetricsError {
         /// The beginning of the answer.
         excerpt: String,
     },
+    /// The API server does not tell what it serves there. Nothing of its answer is repeated.
+    #[error("{path} does not tell what is served")]
+    Undiscovered { path: String },
     /// The query gives something else than what was asked for.
     #[error("the query gives a {given}, not a {wanted}")]
     ResultType {
@@ -145,7 +148,7 @@ impl MetricsError {
             Self::NotServed { .. } => "NotServed",
             Self::Status { .. } => "HttpStatus",
             Self::Refused { .. } => "QueryRefused",
-            Self::Malformed { .. } => "Malformed",
+            Self::Malformed { .. } | Self::Undiscovered { .. } => "Malformed",
             Self::ResultType { .. } => "ResultType",
             Self::Warnings { .. } => "Warnings",
             Self::TooLarge { .. } => "TooLarge",

@@ -45,12 +45,19 @@ struct ReasonLabel {
     reason: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct LaneLabels {
+    query: &'static str,
+    lane: &'static str,
+}
+
 /// The metrics of the measuring itself.
 #[derive(Debug, Clone)]
 pub struct Metrics {
     durations: Family<QueryLabel, Histogram, fn() -> Histogram>,
     failures: Family<FailureLabels, Counter>,
     dropped: Family<DropLabels, Counter>,
+    waits: Family<LaneLabels, Gauge<f64, AtomicU64>>,
     age: Gauge<f64, AtomicU64>,
     findings: Family<ReasonLabel, Gauge>,
 }
@@ -61,6 +68,7 @@ impl Default for Metrics {
             durations: Family::new_with_constructor(|| Histogram::new(BUCKETS)),
             failures: Family::default(),
             dropped: Family::default(),
+            waits: Family::default(),
             age: Gauge::default(),
             findings: Family::default(),
         }
@@ -87,6 +95,13 @@ impl Metrics {
             "values_dropped",
             "Values in answers of the metrics source that were not taken",
             metrics.dropped.clone(),
+        );
+        own.register_with_unit(
+            "signal_wait",
+            "How long questions for single targets' signals have waited for their turn, the longest of \
+             each API and lane; lane=\"trial\": those that were slow of late, or are new",
+            Unit::Seconds,
+            metrics.waits.clone(),
         );
         own.register_with_unit(
             "sample_age",
@@ -153,6 +168,17 @@ impl Metrics {
         }
     }
 
+    /// Shows how long questions for single targets' signals wait in a lane.
+    pub(crate) fn observe_wait(
+        &self,
+        query: &'static str,
+        lane: &'static str,
+        wait: SignedDuration,
+    ) {
+        let gauge = self.waits.get_or_create(&LaneLabels { query, lane });
+        gauge.set(wait.as_secs_f64());
+    }
+
     /// Shows the age of the newest measurement of any node.
     pub(crate) fn observe_age(&self, age: SignedDuration) {
         self.age.set(age.as_secs_f64());
@@ -197,6 +223,7 @@ mod tests {
         };
         metrics.observe(Ok(&round));
         metrics.observe(Err(&MetricsError::Skipped));
+        metrics.observe_wait("externalMetrics", "soon", SignedDuration::from_secs(3));
         metrics.observe_age(SignedDuration::from_secs(10));
         metrics.observe_findings(&[Finding::NoSeries]);
         let mut text = String::new();
@@ -207,6 +234,7 @@ mod tests {
             "metrics_query_failures_total{query=\"nodeCpu\",reason=\"Late\"} 1",
             "metrics_query_failures_total{query=\"all\",reason=\"Skipped\"} 1",
             "metrics_values_dropped_total{query=\"nodeCpu\",cause=\"Negative\"} 2",
+            "metrics_signal_wait_seconds{query=\"externalMetrics\",lane=\"soon\"} 3.0",
             "metrics_sample_age_seconds 10.0",
             "metrics_self_check_findings{reason=\"NoSeries\"} 1",
             "metrics_self_check_findings{reason=\"UseLabel\"} 0",

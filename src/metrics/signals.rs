@@ -3,19 +3,21 @@
 //!
 //! At each tick the scaling loop says which it wants; they are asked in the background, and their
 //! answers kept until newer ones come, so that no tick waits for the network. Of each API at most
-//! [`agenda::AT_ONCE`] questions are under way, namespaces take turns, and what fails rests, longer
-//! each time.
+//! [`agenda::AT_ONCE`] questions that are answered soon are under way, and half as many that are not;
+//! namespaces take turns, and what fails rests, longer each time.
 
 mod agenda;
 mod asker;
 mod readings;
 mod served;
 mod source;
+mod wanted;
 
 pub use asker::{Asker, Signals};
 pub use readings::{SignalReading, SignalReadings};
 pub use served::ServedSource;
 pub use source::{SignalSource, Sources};
+pub use wanted::Wanted;
 
 use std::time::Duration;
 

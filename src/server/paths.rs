@@ -8,6 +8,13 @@ pub const PRIORITIZE: &str = "/scheduler/prioritize";
 pub const LIVEZ: &str = "/livez";
 pub const READYZ: &str = "/readyz";
 pub const METRICS: &str = "/metrics";
+/// The API groups, as the API server asks for them.
+pub const GROUPS: &str = "/apis";
+pub const EXTERNAL_METRICS: &str = "/apis/external.metrics.k8s.io";
+pub const EXTERNAL_METRICS_VERSION: &str = "/apis/external.metrics.k8s.io/v1beta1";
+/// The values of a metric.
+pub const EXTERNAL_METRIC: &str =
+    "/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/{metric}";
 
 /// Header with the token of a reader of the metrics who comes through the API server's proxy, which
 /// takes `Authorization` away.

@@ -179,7 +179,10 @@ impl From<Unauthorised> for ApiError {
     fn from(refusal: Unauthorised) -> Self {
         let status = match refusal {
             Unauthorised::NoCertificate(_) => StatusCode::UNAUTHORIZED,
-            Unauthorised::OutOfDate | Unauthorised::OtherAuthority(_) => StatusCode::FORBIDDEN,
+            Unauthorised::OutOfDate
+            | Unauthorised::OtherAuthority(_)
+            | Unauthorised::OtherName(_)
+            | Unauthorised::NoAuthority(_) => StatusCode::FORBIDDEN,
         };
         Self::new(status, refusal.reason(), refusal.to_string())
     }

@@ -15,9 +15,6 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, StatusCode, header};
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
-use k8s_openapi::api::authorization::v1::{
-    NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
-};
 use kube::api::PostParams;
 use kube::{Api, Client};
 use moka::future::Cache;
@@ -27,11 +24,9 @@ use tokio::time::Instant;
 
 use self::turns::Turns;
 use super::paths;
+use super::reviews::{AccessReviews, Attempt, Digested, HeldVerdicts, REVIEW_TIME};
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
-
-/// Periods at whose ends the answers about tokens end.
-const HELD: Duration = Duration::from_secs(30);
 
 /// Tokens whose answers are held: more than are reviewed in that time.
 const MOST_HELD: u64 = 1024;
@@ -40,9 +35,6 @@ const MOST_HELD: u64 = 1024;
 /// shown: longer than Prometheus is away while it is updated.
 const MOST_KNOWN: u64 = 256;
 const KNOWN: Duration = Duration::from_secs(3600);
-
-/// Time limit of the two reviews together; Prometheus waits 10 s for a page.
-const REVIEW_TIME: Duration = Duration::from_secs(5);
 
 /// A token of a ServiceAccount has some 1,000 characters, and those of other issuers a few thousand.
 const LONGEST_TOKEN: usize = 16 * 1024;
@@ -133,19 +125,15 @@ fn token(headers: &HeaderMap) -> Option<&str> {
     (!token.is_empty() && token.len() <= LONGEST_TOKEN).then_some(token)
 }
 
-type Digested = [u8; 32];
-
 /// Asks the API server about tokens.
 pub struct Reviewer {
     tokens: Api<TokenReview>,
-    accesses: Api<SubjectAccessReview>,
-    /// By the digests of the tokens, which are secrets, and the period.
-    verdicts: Cache<(Digested, u64), Result<(), Refusal>>,
+    accesses: AccessReviews,
+    /// By the digests of the tokens, which are secrets.
+    verdicts: HeldVerdicts<Refusal>,
     /// Tokens that were admitted.
     known: Cache<Digested, ()>,
     turns: Turns,
-    /// The beginning of the first period.
-    begun: Instant,
     warned: RateLimited<()>,
 }
 
@@ -159,17 +147,13 @@ impl Reviewer {
     fn new(client: Client) -> Self {
         Self {
             tokens: Api::all(client.clone()),
-            accesses: Api::all(client),
-            verdicts: Cache::builder()
-                .max_capacity(MOST_HELD)
-                .time_to_live(HELD)
-                .build(),
+            accesses: AccessReviews::new(client),
+            verdicts: HeldVerdicts::new(MOST_HELD),
             known: Cache::builder()
                 .max_capacity(MOST_KNOWN)
                 .time_to_idle(KNOWN)
                 .build(),
             turns: Turns::default(),
-            begun: clock::runtime(),
             warned: RateLimited::default(),
         }
     }
@@ -177,13 +161,8 @@ impl Reviewer {
     async fn verdict(&self, token: &str) -> Result<(), Refusal> {
         let digest: Digested = Sha256::digest(token).into();
         let now = clock::runtime();
-        let period = now.saturating_duration_since(self.begun).as_secs() / HELD.as_secs();
-        // Those who ask about one token at a time wait for one review; a failure is not held.
-        let reviewed = self
-            .verdicts
-            .try_get_with((digest, period), self.review(token, digest, now))
-            .await;
-        reviewed.unwrap_or_else(|failure| Err(*failure))
+        let review = self.review(token, digest, now);
+        self.verdicts.get(digest, now, review).await
     }
 
     /// The verdict on a token in its turn, and whether it has turns of its own from now on.
@@ -249,36 +228,11 @@ impl Reviewer {
     }
 
     async fn may_read(&self, owner: UserInfo) -> kube::Result<Result<(), Refusal>> {
-        let UserInfo {
-            extra,
-            groups,
-            uid,
-            username,
-        } = owner;
-        let review = SubjectAccessReview {
-            spec: SubjectAccessReviewSpec {
-                user: username,
-                uid,
-                groups,
-                extra,
-                non_resource_attributes: Some(NonResourceAttributes {
-                    path: Some(paths::METRICS.to_owned()),
-                    verb: Some("get".to_owned()),
-                }),
-                resource_attributes: None,
-            },
-            ..SubjectAccessReview::default()
-        };
-        let answer = self
+        let may = self
             .accesses
-            .create(&PostParams::default(), &review)
+            .may(owner, Attempt::Get(paths::METRICS))
             .await?;
-        let allowed = answer.status.is_some_and(|status| status.allowed);
-        Ok(if allowed {
-            Ok(())
-        } else {
-            Err(Refusal::Forbidden)
-        })
+        Ok(may.then_some(()).ok_or(Refusal::Forbidden))
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Settings {
     pub http: SocketAddr,
     pub metrics: SocketAddr,
     pub metrics_authentication: MetricsAuthentication,
+    /// True where the group of external metrics is served beside webhook and extender.
+    pub external_metrics: bool,
     /// The dashboard; without authentication, so on loopback.
     pub dashboard: SocketAddr,
     /// Names by which it may be asked for besides those of loopback, without a port.

@@ -63,6 +63,7 @@ pub(super) fn start(
         shared: Arc::new(Shared {
             calendar: config.calendar.clone(),
         }),
+        served: parts.scaling.served.clone(),
     };
     lasting(tasks, "scaling loop", cancel, scaling.run(cancel.clone()));
     let reload = reload::Watch {

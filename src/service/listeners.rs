@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::parts::{Instruments, Parts, Tasks};
 use crate::certificates::CertificateProvider;
 use crate::dashboard;
+use crate::external_metrics::{Access, CallerHeaders, ExternalMetrics, FrontProxy};
 use crate::server::tls::CertificateStore;
 use crate::server::{
     Drain, Listener, ListenerSettings, MetricsAuthentication, MetricsPage, Probes, ScrapeAccess,
@@ -118,14 +119,28 @@ struct OverTls {
     calls: (SocketAddr, ListenerSettings, Router),
     /// Metrics, where their readers are authenticated.
     metrics: Option<(SocketAddr, ListenerSettings, Router)>,
+    /// Follows how the API server introduces callers of external metrics, where these are served.
+    front_proxy: Option<FrontProxy>,
 }
 
 impl OverTls {
     fn new(parts: &Parts, page: &MetricsPage) -> Self {
         let settings = &parts.config.server;
-        let calls = parts
+        let mut calls = parts
             .handlers
             .routes(&parts.config.handlers, parts.instruments.server.clone());
+        let mut front_proxy = None;
+        if let Some(loads) = parts.scaling.served.clone() {
+            let headers = CallerHeaders::default();
+            front_proxy = Some(FrontProxy::new(parts.client.clone(), headers.clone()));
+            let external_metrics = ExternalMetrics {
+                access: Access::new(parts.client.clone(), headers),
+                loads,
+                clock: parts.cluster.clock(),
+                max_age: parts.config.scaling.max_age,
+            };
+            calls = external_metrics.routes(calls);
+        }
         let metrics = match settings.metrics_authentication {
             MetricsAuthentication::None => None,
             MetricsAuthentication::Kubernetes => {
@@ -135,8 +150,9 @@ impl OverTls {
             }
         };
         Self {
-            calls: (settings.https, settings.webhook, calls),
+            calls: (settings.https, settings.webhook, calls.into_router()),
             metrics,
+            front_proxy,
         }
     }
 }
@@ -179,8 +195,16 @@ pub(super) fn https(
                 listener.serve(router, observer.clone()).await;
             }
         };
-        let keeping = certificates.run(Arc::clone(&store), background, observer.clone());
-        tokio::join!(listener.serve(router, shutdown), scrapes, keeping);
+        let introductions = async {
+            if let Some(front_proxy) = served.front_proxy {
+                front_proxy
+                    .run(Arc::clone(&store), background.clone())
+                    .await;
+            }
+        };
+        let keeping = certificates.run(Arc::clone(&store), background.clone(), observer.clone());
+        let serving = listener.serve(router, shutdown);
+        tokio::join!(serving, scrapes, keeping, introductions);
         Ok(())
     });
 }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::{client, reload};
 use crate::cluster::{self, ClusterState};
 use crate::config::Config;
-use crate::controller::scaling::{Samples, Traces};
+use crate::controller::scaling::{Samples, ServedLoads, Traces};
 use crate::controller::{self, Replica, WriteSwitch};
 use crate::metrics;
 use crate::server::{self, Readiness, handlers};
@@ -50,6 +50,8 @@ pub(super) struct Parts {
 pub(super) struct Scaling {
     pub(super) samples: Samples,
     pub(super) traces: Traces,
+    /// The loads that are expected, where they are served.
+    pub(super) served: Option<ServedLoads>,
 }
 
 /// The metric handles of all parts.
@@ -90,6 +92,7 @@ impl Parts {
             scaling: Scaling {
                 samples: Samples::default(),
                 traces: Traces::default(),
+                served: config.server.external_metrics.then(ServedLoads::default),
             },
             config,
         })

@@ -70,7 +70,15 @@ pub(crate) async fn signer(config: &Config, metrics: signer::Metrics) -> anyhow:
     let given = config.connection.namespace.clone();
     let namespace = given.unwrap_or_else(|| kubernetes.default_namespace.clone());
     let client = Client::try_from(kubernetes).context("the API server cannot be reached")?;
-    Ok(Signer::new(client, namespace, settings.clone(), metrics))
+    let has_api_service = config.server.external_metrics;
+    let settings = settings.clone();
+    Ok(Signer::new(
+        client,
+        namespace,
+        settings,
+        has_api_service,
+        metrics,
+    ))
 }
 
 /// The listeners for kubelet and for Prometheus, bound. What is counted here names no tenant, so that

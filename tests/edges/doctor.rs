@@ -193,7 +193,7 @@ fn every_check_has_its_fault() {
 }
 
 /// The fields of an observation that a user may have no right to.
-const READS: [&str; 26] = [
+const READS: [&str; 27] = [
     "server",
     "configuration",
     "deployment",
@@ -217,6 +217,7 @@ const READS: [&str; 26] = [
     "unbound",
     "schedulers",
     "secondScheduler",
+    "apiService",
     "trial",
     "replicas/there/0/metrics",
     "replicas/there/1/metrics",

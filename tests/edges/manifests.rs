@@ -30,7 +30,9 @@ use read::{
 mod code {
     pub(super) const NAMESPACE: &str = "evenkeel-system";
 
-    pub(super) use evenkeel::server::paths::{FILTER, LIVEZ, METRICS, MUTATE, PRIORITIZE, READYZ};
+    pub(super) use evenkeel::server::paths::{
+        EXTERNAL_METRICS_VERSION, FILTER, LIVEZ, METRICS, MUTATE, PRIORITIZE, READYZ,
+    };
     pub(super) use evenkeel_kubernetes::annotations::{
         BOUNDS, ENABLED, HEADROOM_RETURNED, SCALING_STATUS,
     };
@@ -451,6 +453,9 @@ fn rights(all: impl IntoIterator<Item = access::Access>) -> BTreeSet<Right> {
     rights
 }
 
+/// The Role of Kubernetes by which the API server's introductions are read.
+const AUTHENTICATION_READER: &str = "extension-apiserver-authentication-reader";
+
 /// The rights that are bound to a ServiceAccount.
 fn granted(objects: &[Value], identity: Identity) -> BTreeSet<Right> {
     let account = json!({
@@ -458,12 +463,27 @@ fn granted(objects: &[Value], identity: Identity) -> BTreeSet<Right> {
     });
     let mut rights = BTreeSet::new();
     for binding in objects {
-        let scope = match binding["kind"].as_str() {
-            Some("ClusterRoleBinding") => Scope::Cluster,
-            Some("RoleBinding") => Scope::OwnNamespace,
+        let scope = match (&binding["kind"], &binding["metadata"]["namespace"]) {
+            (Value::String(kind), _) if kind == "ClusterRoleBinding" => Scope::Cluster,
+            (Value::String(kind), place) if kind == "RoleBinding" && place == "kube-system" => {
+                Scope::KubeSystem
+            }
+            (Value::String(kind), _) if kind == "RoleBinding" => Scope::OwnNamespace,
             _ => continue,
         };
         if !binding["subjects"].as_array().unwrap().contains(&account) {
+            continue;
+        }
+        if scope == Scope::KubeSystem {
+            // A Role of Kubernetes' own, which grants more verbs on the one object than are used.
+            assert_eq!(binding["roleRef"]["name"], AUTHENTICATION_READER);
+            rights.insert(Right {
+                scope,
+                group: String::new(),
+                resource: "configmaps".to_owned(),
+                name: evenkeel_kubernetes::request_header::CONFIG_MAP.to_owned(),
+                verb: "get".to_owned(),
+            });
             continue;
         }
         if scope == Scope::OwnNamespace {
@@ -1015,6 +1035,102 @@ fn the_second_scheduler_serves_the_name_that_admission_sets() {
         role["rules"][1]["resourceNames"],
         json!([lease["resourceName"]])
     );
+}
+
+/// Wherever it is listed beside cert-manager, which leaves nobody to write a caBundle.
+#[test]
+fn external_metrics_bring_the_rights_and_the_switch_to_whoever_is_there() {
+    let external = |identity| access(identity, Need::ExternalMetrics);
+    let mut service = access(Identity::Service, Need::Always);
+    service.extend(access(Identity::Service, Need::AuthenticatedMetrics));
+    service.extend(external(Identity::Service));
+    let is_on = |objects: &[Value], name: &str| {
+        let variables = environment(find(objects, "Deployment", name));
+        let on = (
+            "EVENKEEL_SERVER_EXTERNAL_METRICS".to_owned(),
+            "true".to_owned(),
+        );
+        variables.contains(&on)
+    };
+    let Some(objects) = built("deploy/overlays/external-metrics") else {
+        return;
+    };
+    assert!(configuration(&objects).server.external_metrics);
+    assert!(is_on(&objects, "evenkeel") && is_on(&objects, "evenkeel-signer"));
+    let mut with_secrets = service.clone();
+    with_secrets.extend(access(Identity::Service, Need::SelfManagedCertificates));
+    assert_eq!(granted(&objects, Identity::Service), with_secrets);
+    let mut signer = access(Identity::Signer, Need::SelfManagedCertificates);
+    signer.extend(external(Identity::Signer));
+    assert_eq!(granted(&objects, Identity::Signer), signer);
+    let (own, given) = ("external-metrics", "cert-manager");
+    for order in [[own, given], [given, own]] {
+        let components = order.map(|name| format!("deploy/components/{name}"));
+        let objects = combined(&components).unwrap();
+        assert!(is_on(&objects, "evenkeel"), "{order:?}");
+        assert_eq!(granted(&objects, Identity::Service), service, "{order:?}");
+        assert!(granted(&objects, Identity::Signer).is_empty(), "{order:?}");
+    }
+}
+
+/// Applying it would take the group away from whoever holds it.
+#[test]
+fn no_overlay_has_the_api_service_and_the_one_that_is_created_leads_to_evenkeel() {
+    let applied = [vec!["deploy".to_owned()], overlays()].concat();
+    for folder in applied {
+        let Some(objects) = built(&folder) else {
+            return;
+        };
+        let kinds = objects.iter().map(|object| &object["kind"]);
+        assert!(kinds.clone().all(|kind| kind != "APIService"), "{folder}");
+    }
+    let base = base();
+    for (folder, injected) in [
+        ("external-metrics", false),
+        ("external-metrics-cert-manager", true),
+    ] {
+        let objects = built(&format!("deploy/api-service/{folder}")).unwrap();
+        let [object] = &objects[..] else {
+            panic!("{objects:?}");
+        };
+        assert_eq!(
+            object["metadata"]["name"],
+            evenkeel_kubernetes::api_service::NAME
+        );
+        let injection = &object["metadata"]["annotations"]["cert-manager.io/inject-ca-from"];
+        assert_eq!(injection.is_string(), injected);
+        let object = serde_json::from_value(object.clone()).unwrap();
+        let holder = evenkeel_kubernetes::api_service::holder(&object, code::NAMESPACE);
+        assert_eq!(holder, evenkeel_kubernetes::api_service::Holder::Own);
+        let spec = object.spec.unwrap();
+        assert!(spec.insecure_skip_tls_verify.is_none() && spec.ca_bundle.is_none());
+        let service = spec.service.unwrap();
+        let led = find(&base, "Service", &service.name.unwrap());
+        assert_eq!(led["spec"]["ports"][0]["port"], service.port.unwrap());
+        let [group, version] = [spec.group, spec.version].map(Option::unwrap);
+        assert_eq!(
+            format!("/apis/{group}/{version}"),
+            code::EXTERNAL_METRICS_VERSION
+        );
+    }
+}
+
+#[test]
+fn the_example_scales_by_the_metric_that_is_served_and_by_what_it_is_made_of() {
+    use evenkeel_core::scaling::signal::{Signal, Target};
+    use evenkeel_kubernetes::autoscaler::Autoscaler;
+    use evenkeel_kubernetes::external_metrics::is_own;
+    let example = documents("examples/external-metrics/hpa.yaml").remove(0);
+    let labels = &example["spec"]["metrics"][1]["external"]["metric"]["selector"]["matchLabels"];
+    let target = &example["spec"]["scaleTargetRef"];
+    let expected = json!({"kind": target["kind"], "name": target["name"], "signal": "cpu"});
+    assert_eq!(*labels, expected);
+    let hpa: Autoscaler = serde_json::from_value(example).unwrap();
+    let metrics: Vec<_> = hpa.spec.metrics.observed().collect();
+    assert_eq!(metrics.len(), 2);
+    assert_eq!(metrics[0].signal, Signal::CPU);
+    assert!(is_own(&metrics[1].signal));
+    assert_eq!(metrics[1].target, Target::AverageValue(400));
 }
 
 /// The block of the README between fences that begins with, or holds, `part`.

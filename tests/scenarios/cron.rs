@@ -14,6 +14,8 @@ use crate::support::dev_api::{ask, create, get};
 
 const NAMESPACE: &str = "calendar";
 const CRON_HPAS: &str = "/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/calendar/cronhpas";
+/// The namespace of a Deployment without an HPA.
+const ALONE: &str = "calendar-alone";
 /// The namespace in which nothing is scaled.
 const DRAFTS: &str = "drafts";
 const DRAFT_CRON_HPAS: &str = "/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/drafts/cronhpas";
@@ -77,8 +79,18 @@ fn refused_crons() -> [(Value, &'static str); 8] {
 }
 
 /// Specs whose crons are sound and which are refused all the same.
-fn refused_specs() -> [(Value, &'static str); 3] {
+fn refused_specs() -> [(Value, &'static str); 4] {
+    let days = |count: u32| {
+        (0..count)
+            .map(|day| format!("2027-01-{:02}", day % 28 + 1))
+            .collect::<Vec<_>>()
+    };
+    let cron = |name: &str, count| json!({"name": name, "schedule": "0 8 * * *", "target": 1, "excludeDates": days(count)});
     [
+        (
+            json!({"excludeDates": days(64), "crons": [cron("a", 64), cron("b", 1)]}),
+            "excludeDates of the spec and of all crons have 128 entries at most",
+        ),
         (
             json!({"scaleTargetRef": {"kind": "DaemonSet", "name": "web"}}),
             "a DaemonSet has one Pod on each node",
@@ -220,26 +232,28 @@ fn a_cron_hpa_sets_the_count_of_a_deployment_alone_and_puts_it_back_when_it_goes
     with_control_plane(async |plane| {
         let client = &plane.client;
         let world = World::new(plane, 1, Patience::Ample).await;
-        objects::create_namespace(client, NAMESPACE, &OPTED_IN).await;
+        objects::create_namespace(client, ALONE, &OPTED_IN).await;
         served(client).await;
-        workload(client).await;
-        ask(client, "DELETE", HPA, &Value::Null).await;
+        deployment(client, ALONE).await;
+        let crons_of =
+            format!("/apis/autoscaling.evenkeel.dev/v1alpha1/namespaces/{ALONE}/cronhpas");
+        let path = format!("/apis/apps/v1/namespaces/{ALONE}/deployments/web");
         let evenkeel = world.serve_scaling("http://127.0.0.1:9").await;
         let crons = json!([{"name": "often", "schedule": "*/5 * * * * *", "target": 6}]);
         let spec = json!({"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "crons": crons});
-        create(client, CRON_HPAS, &cron_hpa("rush", &spec)).await;
+        create(client, &crons_of, &cron_hpa("rush", &spec)).await;
         let record = |deployment: &Value| {
             let text = deployment["metadata"]["annotations"]["evenkeel.dev/bounds"].as_str();
             text.map(|text| serde_json::from_str::<Value>(text).expect("a record"))
         };
         eventually("the replicas are set with the record", async || {
-            let deployment = get(client, DEPLOYMENT).await;
+            let deployment = get(client, &path).await;
             let users = record(&deployment).map(|record| record["user"]["min"].clone());
             let set = deployment["spec"]["replicas"] == 6 && users == Some(json!(2));
             holds(set, || deployment.to_string())
         })
         .await;
-        let pods = format!("/api/v1/namespaces/{NAMESPACE}/pods");
+        let pods = format!("/api/v1/namespaces/{ALONE}/pods");
         eventually("kube-controller-manager makes the Pods", async || {
             let made = get(client, &pods).await["items"]
                 .as_array()
@@ -248,33 +262,28 @@ fn a_cron_hpa_sets_the_count_of_a_deployment_alone_and_puts_it_back_when_it_goes
         })
         .await;
         eventually("it is told", async || {
-            let status = get(client, &format!("{CRON_HPAS}/rush")).await["status"].clone();
+            let status = get(client, &format!("{crons_of}/rush")).await["status"].clone();
             let told =
                 status["conditions"][0]["status"] == "True" && status["active"]["minReplicas"] == 6;
             holds(told, || status.to_string())
         })
         .await;
-        ask(client, "DELETE", &format!("{CRON_HPAS}/rush"), &Value::Null).await;
+        ask(client, "DELETE", &format!("{crons_of}/rush"), &Value::Null).await;
         eventually("the count is as its user made it", async || {
-            let deployment = get(client, DEPLOYMENT).await;
+            let deployment = get(client, &path).await;
             let back = deployment["spec"]["replicas"] == 2 && record(&deployment).is_none();
             holds(back, || deployment.to_string())
         })
         .await;
         evenkeel.assert_within_rights();
         let background = json!({"propagationPolicy": "Background"});
-        ask(client, "DELETE", DEPLOYMENT, &background).await;
+        ask(client, "DELETE", &path, &background).await;
     });
 }
 
 /// A Deployment that nobody runs, with an HPA of 2 to 4 that Evenkeel was not asked to predict.
 async fn workload(client: &Client) {
-    let deployment = json!({"metadata": {"name": "web"}, "spec": {"replicas": 2,
-        "selector": {"matchLabels": {"app": "web"}},
-        "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{
-            "name": "app", "image": "none", "resources": {"requests": {"cpu": "10m"}}}]}}}});
-    let deployments = "/apis/apps/v1/namespaces/calendar/deployments";
-    create(client, deployments, &deployment).await;
+    deployment(client, NAMESPACE).await;
     let hpa = json!({
         "metadata": {"name": "web"},
         "spec": {
@@ -286,4 +295,14 @@ async fn workload(client: &Client) {
     });
     let hpas = "/apis/autoscaling/v2/namespaces/calendar/horizontalpodautoscalers";
     create(client, hpas, &hpa).await;
+}
+
+/// A Deployment of two replicas that nobody runs.
+async fn deployment(client: &Client, namespace: &str) {
+    let deployment = json!({"metadata": {"name": "web"}, "spec": {"replicas": 2,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{
+            "name": "app", "image": "none", "resources": {"requests": {"cpu": "10m"}}}]}}}});
+    let deployments = format!("/apis/apps/v1/namespaces/{namespace}/deployments");
+    create(client, &deployments, &deployment).await;
 }

@@ -28,8 +28,9 @@ use super::world::{OPTED_IN, Patience, World, plain_scheduling};
 /// What the checks' own tests take a replica to export.
 const METRICS: &str = include_str!("../fixtures/doctor/metrics.txt");
 /// Of these, what is exported only once something has gone wrong.
-const ON_FAULTS: [&str; 2] = [
+const ON_FAULTS: [&str; 3] = [
     "evenkeel_metrics_query_failures_total",
+    "evenkeel_scaling_target_condition",
     "evenkeel_tls_handshake_failures_total",
 ];
 

@@ -372,7 +372,7 @@ async fn counts_with_records(plane: &ControlPlane, evenkeel: &Client) {
     assert_eq!(set(evenkeel, "scaled", 6, json!(COUNT)).await, Ok(()));
     let refused = set(evenkeel, "let-alone", 6, json!(COUNT))
         .await
-        .unwrap_err();
+        .expect_err("it has not opted in");
     assert!(
         refused.contains("namespaces that have opted in"),
         "{refused}"

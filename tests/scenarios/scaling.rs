@@ -33,7 +33,7 @@ macro_rules! tell {
 const NAMESPACE: &str = "ramp";
 const HPA: &str = "/apis/autoscaling/v2/namespaces/ramp/horizontalpodautoscalers/web";
 const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/ramp/deployments/web";
-const MIN: i64 = 2;
+pub(super) const MIN: i64 = 2;
 /// Half a core is requested, and 80 % of it aimed at.
 const EACH: f64 = 0.4;
 /// How often kube-controller-manager looks at HPAs.
@@ -41,7 +41,7 @@ const SYNC: SignedDuration = SignedDuration::from_secs(15);
 
 /// The cores that are used so long after the beginning: up for four minutes before it and three
 /// after, then down within one.
-fn ramp(since: SignedDuration) -> f64 {
+pub(super) fn ramp(since: SignedDuration) -> f64 {
     let seconds = since.as_secs_f64();
     let noise = 0.01 * (seconds / 7.0).sin();
     let up = 0.4 + 0.01 * (seconds + 240.0).clamp(0.0, 440.0);
@@ -51,14 +51,14 @@ fn ramp(since: SignedDuration) -> f64 {
 
 /// What an HPA without a floor would have, looking as often.
 #[derive(Debug)]
-struct Plain {
-    replicas: i64,
-    looked: Timestamp,
+pub(super) struct Plain {
+    pub(super) replicas: i64,
+    pub(super) looked: Timestamp,
 }
 
 impl Plain {
     #[allow(clippy::cast_precision_loss)] // a handful
-    fn at(&mut self, now: Timestamp, load: f64) -> i64 {
+    pub(super) fn at(&mut self, now: Timestamp, load: f64) -> i64 {
         if now.duration_since(self.looked) >= SYNC {
             self.looked = now;
             if (load / (self.replicas as f64 * EACH) - 1.0).abs() > 0.1 {
@@ -70,7 +70,7 @@ impl Plain {
 }
 
 #[allow(clippy::cast_possible_truncation)] // a handful
-fn needed(load: f64) -> i64 {
+pub(super) fn needed(load: f64) -> i64 {
     (load / EACH).ceil() as i64
 }
 
@@ -91,7 +91,7 @@ fn the_floor_rises_first_and_kube_controller_manager_scales() {
         let _metrics = ResourceMetrics::start(client, prometheus.handle.clone()).await;
         let begun = needed(prometheus.handle.load(origin));
         workload(client, begun).await;
-        let following = tokio::spawn(follow(client.clone(), prometheus.handle.clone()));
+        let following = tokio::spawn(follow(client.clone(), NAMESPACE, prometheus.handle.clone()));
         let evenkeel = world.serve_scaling(&prometheus.url).await;
         let mut plain = Plain {
             replicas: begun,
@@ -145,8 +145,8 @@ async fn workload(client: &Client, replicas: i64) {
 }
 
 /// Tells Prometheus which Pods there are.
-async fn follow(client: Client, load: Handle) {
-    let pods: Api<Pod> = Api::namespaced(client, NAMESPACE);
+pub(super) async fn follow(client: Client, namespace: &str, load: Handle) {
+    let pods: Api<Pod> = Api::namespaced(client, namespace);
     loop {
         if let Ok(found) = pods.list(&ListParams::default()).await {
             let names: Vec<String> = found.iter().map(ResourceExt::name_any).collect();
@@ -208,7 +208,7 @@ async fn ahead_of(client: &Client, load: (Timestamp, &Handle), plain: &mut Plain
 }
 
 /// Looks every second; minutes pass on a real HPA's clock.
-async fn until<T>(what: &str, mut probe: impl AsyncFnMut() -> Option<T>) -> T {
+pub(super) async fn until<T>(what: &str, mut probe: impl AsyncFnMut() -> Option<T>) -> T {
     let began = clock::instant();
     loop {
         if let Some(found) = probe().await {

@@ -17,6 +17,7 @@ use crate::support::control_plane::prometheus::Prometheus;
 use crate::support::control_plane::signer::Signer;
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::control_plane::{ControlPlane, free_port};
+use crate::support::dev_api::create;
 
 /// Opts a namespace in.
 pub(crate) const OPTED_IN: [(&str, &str); 1] = [("evenkeel.dev/enabled", "true")];
@@ -93,6 +94,26 @@ impl<'a> World<'a> {
         self.prometheus.set(query, &[("node", node)], value);
     }
 
+    /// Grants what serving external metrics takes, lets the signer follow, and starts a replica that does,
+    /// measuring as in [`Self::serve_scaling`]. The API server is led to it.
+    pub(crate) async fn serve_external_metrics(&mut self, url: &str) -> Evenkeel {
+        let client = &self.plane.client;
+        manifests::grant(client, "deploy/overlays/external-metrics").await;
+        let switch = json!({"server": {"externalMetrics": true}});
+        let mut configuration = self.installation.configuration.clone();
+        json_patch::merge(&mut configuration, &switch);
+        let (folder, credentials) = (self.plane.folder(), &self.installation.signer);
+        self.signer = Signer::start(folder, NAMESPACE, credentials, configuration);
+        let mut api_service = manifests::document("deploy/api-service/external-metrics");
+        api_service["spec"]["service"]["port"] = json!(self.port);
+        let path = "/apis/apiregistration.k8s.io/v1/apiservices";
+        create(client, path, &api_service).await;
+        let mut ours = scaling(url);
+        json_patch::merge(&mut ours, &switch);
+        self.replica_with("evenkeel-0", self.port, "1s", &ours)
+            .await
+    }
+
     /// Starts the replica that is called, which measures every `interval`, and waits until it
     /// knows the load of every node.
     pub(crate) async fn serve(&self, interval: &str) -> Evenkeel {
@@ -137,10 +158,7 @@ impl<'a> World<'a> {
     /// Starts a replica that measures by the Prometheus at `url`, where Pods have cpu only, and
     /// looks at its targets every five seconds.
     pub(crate) async fn serve_scaling(&self, url: &str) -> Evenkeel {
-        let ours = json!({
-            "metrics": {"interval": "1s", "maxAge": "2m", "prometheus": {"url": url}},
-            "scaling": {"interval": "5s"},
-        });
+        let ours = scaling(url);
         self.replica_with("evenkeel-0", self.port, "1s", &ours)
             .await
     }
@@ -228,6 +246,15 @@ impl<'a> World<'a> {
         })
         .await;
     }
+}
+
+/// The configuration by which targets are measured by the Prometheus at `url` and looked at every five
+/// seconds.
+fn scaling(url: &str) -> Value {
+    json!({
+        "metrics": {"interval": "1s", "maxAge": "2m", "prometheus": {"url": url}},
+        "scaling": {"interval": "5s"},
+    })
 }
 
 /// kube-scheduler as it comes.

@@ -202,7 +202,9 @@ impl Asked {
             extender_budget: units::Bytes(4 * EXTENDER_BODY),
         };
         Self {
-            router: handlers.routes(&settings, server::Metrics::default()),
+            router: handlers
+                .routes(&settings, server::Metrics::default())
+                .into_router(),
             explanations: dashboard::explanations(&handlers),
             registry,
             peer: Arc::new(Peer::new(Arc::clone(&certificates.store), chain)),

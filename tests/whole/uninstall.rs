@@ -180,6 +180,8 @@ fn manifests() -> Vec<Value> {
     let folders = [
         "deploy/base",
         "deploy/components/second-scheduler",
+        "deploy/components/external-metrics",
+        "deploy/api-service/external-metrics",
         "webhook-config",
         "certs",
     ];
@@ -344,7 +346,8 @@ fn everything_that_is_left_is_listed_and_nothing_is_changed() {
         for part in [
             "bounds 6 to 10, the user's 2 to 10",
             "label evenkeel.dev/enabled",
-            "kubectl delete -k FOLDER, that of your overlay with the components cert-manager, second-scheduler",
+            "kubectl delete apiservice v1beta1.external.metrics.k8s.io; kubectl delete -k FOLDER, that of \
+             your overlay with the components cert-manager, second-scheduler, external-metrics",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

@@ -10,7 +10,9 @@ mod ratio;
 mod resource;
 
 pub use amount::{Amount, Bytes, BytesPerSecond, MilliCpu};
-pub use convert::{count_as_f64, i64_as_f64, i64_ceil, narrowed, replicas_ceil, wrapped_i32};
+pub use convert::{
+    count_as_f64, i64_as_f64, i64_ceil, i64_nearest, narrowed, replicas_ceil, wrapped_i32,
+};
 pub use evenkeel_quantity::{Quantity, QuantityError, QuantityFormat};
 pub use rate::RateError;
 pub use ratio::{Ratio, RatioError};

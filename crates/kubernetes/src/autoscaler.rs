@@ -14,7 +14,7 @@ use super::meta::Meta;
 use evenkeel_core::scaling::hpa::{self, Behavior};
 use evenkeel_core::scaling::signal::ObjectReference;
 
-pub use metrics::{Metrics, ObservedMetric};
+pub use metrics::{FOLLOWED, Metrics, ObservedMetric};
 pub use status::AutoscalerStatus;
 
 /// A HorizontalPodAutoscaler.

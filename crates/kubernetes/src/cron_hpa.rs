@@ -9,13 +9,16 @@ mod check;
 mod spec;
 mod status;
 
+use std::sync::Arc;
+
+use evenkeel_core::scaling::contribution::Contributor;
 use evenkeel_core::scaling::cron::CronSpec;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::meta::Meta;
 
-pub use check::{CronHpaError, check};
+pub use check::{CronHpaError, MOST_CRONS, MOST_DAYS, MOST_DAYS_OF_ALL, check};
 pub use spec::{CronHpaSpec, CronRule, HPA, ScaledRef};
 pub use status::{ActiveCron, CronHpaStatus, CronStatus, HeldCron, LastRun, NextRun};
 
@@ -60,23 +63,77 @@ impl<'de> Deserialize<'de> for CronHpa {
 /// A CronHPA with its rules, or with the reason why it has none.
 #[derive(Debug)]
 pub struct CheckedCronHpa {
-    pub object: CronHpa,
-    /// The rules in the spec.
-    pub rules: Result<CronSpec, CronHpaError>,
+    pub object: Arc<CronHpa>,
+    rules: Arc<Result<CronSpec, CronHpaError>>,
 }
 
 impl CheckedCronHpa {
-    /// Checks the rules of an object.
+    /// Checks the rules of an object; those of the version `before` stand where its spec is the same,
+    /// as it is after each write of the status.
     #[must_use]
-    pub fn new(object: CronHpa) -> Self {
-        let rules = check(&object.spec);
+    pub fn new(object: Arc<CronHpa>, before: Option<&Self>) -> Self {
+        let same_spec = |before: &&Self| {
+            let (old, new) = (&before.object, &object);
+            old.metadata.uid == new.metadata.uid
+                && old.generation == new.generation
+                && old.spec == new.spec
+        };
+        let rules = before.filter(same_spec).map_or_else(
+            || Arc::new(check(&object.spec)),
+            |before| Arc::clone(&before.rules),
+        );
         Self { object, rules }
     }
 
     /// True where it may ask for something now or later.
     #[must_use]
     pub fn is_active(&self) -> bool {
-        let rules = self.rules.as_ref();
-        rules.is_ok_and(|rules| !rules.is_suspended())
+        self.rules().is_ok_and(|rules| !rules.is_suspended())
+    }
+
+    /// The name under which it contributes to bounds.
+    #[must_use]
+    pub fn contributor(&self) -> Contributor {
+        let name = self.object.metadata.name.clone();
+        Contributor::Cron(name.unwrap_or_default())
+    }
+
+    /// The rules in the spec.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn rules(&self) -> Result<&CronSpec, &CronHpaError> {
+        (*self.rules).as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_checked_anew_where_the_spec_has_changed_and_not_for_a_status() {
+        let object = |generation: i64, schedule: &str, run: Option<&str>| {
+            let object = serde_json::json!({
+                "metadata": {"name": "a", "uid": "u", "generation": generation},
+                "spec": {"crons": [{"schedule": schedule, "target": 1}]},
+                "status": {"lastRun": run.map(|cron| serde_json::json!({"cron": cron,
+                    "scheduledTime": "2026-11-22T08:00:00Z", "target": 1, "replicas": 1}))},
+            });
+            Arc::new(serde_json::from_value::<CronHpa>(object).unwrap())
+        };
+        let first = CheckedCronHpa::new(object(1, "0 8 * * *", None), None);
+        let told = CheckedCronHpa::new(object(1, "0 8 * * *", Some("a")), Some(&first));
+        assert!(Arc::ptr_eq(&first.rules, &told.rules));
+        assert!(told.object.status.as_ref().unwrap().last_run.is_some());
+        let edited = CheckedCronHpa::new(object(2, "0 9 * * *", None), Some(&told));
+        assert_eq!(edited.rules().unwrap().rules()[0].name, "0 9 * * *");
+        let broken = CheckedCronHpa::new(object(3, "x", None), Some(&edited));
+        assert_eq!(broken.rules().unwrap_err().reason(), "Schedule");
+        let again = CheckedCronHpa::new(object(3, "x", Some("a")), Some(&broken));
+        assert!(
+            Arc::ptr_eq(&broken.rules, &again.rules),
+            "also what is refused"
+        );
     }
 }

@@ -9,6 +9,7 @@
 
 pub mod admission;
 pub mod annotations;
+pub mod api_service;
 pub mod autoscaler;
 mod behavior_text;
 pub mod bounds_annotation;
@@ -19,6 +20,8 @@ pub mod demand;
 pub mod duration;
 pub mod excerpt;
 pub mod extender;
+pub mod external_metrics;
+pub mod group_version;
 pub mod json;
 pub mod kinds;
 pub mod lease;
@@ -36,6 +39,7 @@ pub mod pod;
 pub mod pod_facts;
 pub mod pod_metrics;
 pub mod pod_names;
+pub mod request_header;
 pub mod requests;
 pub mod resource_list;
 pub mod scaled_object;

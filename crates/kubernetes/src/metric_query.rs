@@ -74,6 +74,11 @@ pub enum QueryError {
     /// It would be another path than that of a metric.
     #[error("{0:?} is no name that a path can hold")]
     Name(String),
+    /// The group and version of a described object, which would be another path than that of its kinds.
+    #[error(
+        "{0:?} is no apiVersion: a group and a version are accepted, such as networking.k8s.io/v1"
+    )]
+    ApiVersion(String),
 }
 
 impl QueryError {
@@ -82,7 +87,7 @@ impl QueryError {
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Selector(_) => "InvalidSelector",
-            Self::Name(_) => "InvalidName",
+            Self::Name(_) | Self::ApiVersion(_) => "InvalidName",
         }
     }
 }
@@ -106,6 +111,62 @@ impl MetricQuery {
             MetricSubject::PromQl(_) => MetricsApi::Prometheus,
         }
     }
+
+    /// True where the answer holds the values of single Pods.
+    #[must_use]
+    pub const fn is_by_pod(&self) -> bool {
+        match &self.subject {
+            MetricSubject::Served(ServedMetric::Container { .. } | ServedMetric::Pods { .. }) => {
+                true
+            }
+            MetricSubject::Served(ServedMetric::Object { .. } | ServedMetric::External(_))
+            | MetricSubject::PromQl(_) => false,
+        }
+    }
+
+    /// The memory that its texts take, in bytes.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        let own = match &self.subject {
+            MetricSubject::Served(ServedMetric::Container {
+                selector,
+                resource,
+                container,
+            }) => selector.len() + resource.as_str().len() + container.len(),
+            MetricSubject::Served(ServedMetric::Pods { selector, metric }) => {
+                selector.len() + identifier_bytes(metric)
+            }
+            MetricSubject::Served(ServedMetric::Object { object, metric }) => {
+                let ObjectReference {
+                    api_version,
+                    kind,
+                    name,
+                } = &**object;
+                api_version.len() + kind.len() + name.len() + identifier_bytes(metric)
+            }
+            MetricSubject::Served(ServedMetric::External(metric)) => identifier_bytes(metric),
+            MetricSubject::PromQl(text) => text.len(),
+        };
+        self.namespace.len() + own
+    }
+}
+
+fn identifier_bytes(metric: &MetricIdentifier) -> usize {
+    let selector = metric.selector.as_ref().map_or(0, |selector| {
+        let LabelSelector {
+            match_labels,
+            match_expressions,
+        } = selector;
+        let labels = match_labels.iter();
+        let labels = labels.map(|(key, value)| key.len() + value.len() + 2 * size_of::<String>());
+        let requirements = match_expressions.iter().map(|one| {
+            let values = one.values.iter();
+            let values = values.map(|value| value.len() + size_of::<String>());
+            one.key.len() + values.sum::<usize>() + 2 * size_of::<Vec<String>>()
+        });
+        labels.sum::<usize>() + requirements.sum::<usize>()
+    });
+    metric.name.len() + selector
 }
 
 impl ServedMetric {
@@ -167,8 +228,9 @@ impl ServedMetric {
             Self::Object { object, metric } => {
                 let (of, name) = (segment(&object.name)?, segment(&metric.name)?);
                 let query = query(&[("metricLabelSelector", &of_metric(metric)?)]);
-                if object.kind == Kind::Namespace.as_str() {
-                    return Ok(format!("{custom}/namespaces/{of}/metrics/{name}{query}"));
+                // Whatever namespace it names: an HPA is to learn nothing of others than its own.
+                if Kind::of(&object.api_version, &object.kind) == Some(Kind::Namespace) {
+                    return Ok(format!("{custom}/namespaces/{space}/metrics/{name}{query}"));
                 }
                 let resource = segment(&names.resource.to_ascii_lowercase())?;
                 format!("{custom}/namespaces/{space}/{resource}/{of}/{name}{query}")
@@ -282,10 +344,10 @@ mod tests {
         }
     }
 
-    fn object(kind: &str) -> Signal {
+    fn object(api_version: &str, kind: &str) -> Signal {
         Signal::Object {
             object: Box::new(ObjectReference {
-                api_version: "networking.k8s.io/v1".to_owned(),
+                api_version: api_version.to_owned(),
                 kind: kind.to_owned(),
                 name: "web".to_owned(),
             }),
@@ -311,13 +373,9 @@ mod tests {
                  &metricLabelSelector=a%2Fx%20in%20%28y%2Cz%29%2Cb%3D1",
             ),
             (
-                object("Ingress"),
+                object("networking.k8s.io/v1", "Ingress"),
                 "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/\
                  ingresses.networking.k8s.io/web/rps",
-            ),
-            (
-                object("Namespace"),
-                "/apis/custom.metrics.k8s.io/v1beta2/namespaces/web/metrics/rps",
             ),
             (
                 Signal::External(metric("Queue|Length", Some(labels()))),
@@ -331,6 +389,31 @@ mod tests {
                 resource: "ingresses.networking.k8s.io",
             };
             assert_eq!(served.path("shop", names).as_deref(), Ok(path));
+        }
+    }
+
+    /// The harm: an HPA that names another namespace learned its metrics.
+    #[test]
+    fn a_metric_of_a_namespace_is_that_of_the_hpas_own() {
+        let base = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop";
+        for (api_version, path) in [
+            ("v1", "metrics/rps"),
+            ("", "metrics/rps"),
+            ("/v1", "metrics/rps"),
+            // A kind of another group that has the name, too.
+            (
+                "tenancy.example.com/v1",
+                "namespaces.tenancy.example.com/web/rps",
+            ),
+        ] {
+            let signal = object(api_version, "Namespace");
+            let served = ServedMetric::of(&signal, None).unwrap();
+            let names = CustomNames {
+                version: "v1beta2",
+                resource: "namespaces.tenancy.example.com",
+            };
+            let asked = served.path("shop", names).unwrap();
+            assert_eq!(asked, format!("{base}/{path}"), "{api_version}");
         }
     }
 

@@ -3,7 +3,7 @@
 //! A list without a value is an error, as for the HPA controller, and never a zero. A value that does
 //! not say of when it is counts as of when it was asked for; one of the future is no newer than that.
 
-use evenkeel_core::scaling::hpa::Reading;
+use evenkeel_core::scaling::hpa::{Reading, summed_series};
 use evenkeel_core::scaling::sample::{Measurement, PodSample, ValueSample};
 use evenkeel_core::units::Quantity;
 use jiff::{SignedDuration, Timestamp};
@@ -106,7 +106,8 @@ pub(super) fn of_object(body: &[u8], asked: Timestamp) -> Result<Reading, Values
     }))
 }
 
-/// The values of all series of an external metric.
+/// The values of all series of an external metric, as few that count as all do: an answer may hold tens of
+/// thousands.
 pub(super) fn of_series(body: &[u8], asked: Timestamp) -> Result<Reading, ValuesError> {
     let items = items::<ExternalMetricValue>(body)?;
     let sample = |item: ExternalMetricValue| {
@@ -115,8 +116,8 @@ pub(super) fn of_series(body: &[u8], asked: Timestamp) -> Result<Reading, Values
             value: thousandths(&item.value)?,
         })
     };
-    let samples: Result<_, ValuesError> = items.into_iter().map(sample).collect();
-    Ok(Reading::Series(samples?))
+    let samples: Result<Vec<_>, ValuesError> = items.into_iter().map(sample).collect();
+    Ok(Reading::Series(summed_series(&samples?)))
 }
 
 fn items<T: DeserializeOwned>(body: &[u8]) -> Result<Vec<T>, ValuesError> {
@@ -212,6 +213,19 @@ mod tests {
             assert_eq!(reason(of_series(&body, asked())), of_series_is, "{items}");
         }
         assert!(of_pods(b"<html>", asked()).is_err());
+    }
+
+    /// The harm: each series of an exporter that has tens of thousands was kept for minutes.
+    #[test]
+    fn of_endless_series_the_sum_is_kept() {
+        let items: Vec<_> = (0..30_000).map(|_| json!({"value": "2"})).collect();
+        let reading = of_series(&body(&json!(items)), asked()).unwrap();
+        let sample = ValueSample {
+            timestamp: asked(),
+            value: 60_000_000,
+        };
+        assert_eq!(reading, Reading::Series(vec![sample]));
+        assert!(reading.bytes() < 200);
     }
 
     #[test]

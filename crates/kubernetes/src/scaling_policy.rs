@@ -141,15 +141,21 @@ impl ScalingPolicy {
     /// True where it does so in mode direct, which a namespace or the configuration may say.
     #[must_use]
     pub const fn has_bounds(&self) -> bool {
-        self.min_replicas.is_some() || self.max_replicas.is_some()
+        self.min_replicas.is_some() && self.max_replicas.is_some()
     }
 
-    /// The metrics of a workload without an autoscaler.
+    /// The metrics of a workload without an autoscaler. The default is for those that name no load at
+    /// all: what else stands beside a queue decides whether the last replica may go.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
-        let default = || target_metrics::parse(target_metrics::DEFAULT);
-        let metrics = self.target.clone().or_else(default);
-        metrics.expect("the default is accepted")
+        match (&self.target, &self.query) {
+            (Some(metrics), _) => metrics.clone(),
+            (None, Some(_)) => Metrics::default(),
+            (None, None) => {
+                let default = target_metrics::parse(target_metrics::DEFAULT);
+                default.expect("the default is accepted")
+            }
+        }
     }
 }
 

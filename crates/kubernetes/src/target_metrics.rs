@@ -4,7 +4,7 @@
 //! `container/app/cpu=70%` the same of one container. Several stand side by side, with commas between
 //! them; the one that asks for the most replicas wins, as those of an HPA.
 
-use super::autoscaler::Metrics;
+use super::autoscaler::{FOLLOWED, Metrics};
 use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::signal::{ResourceName, Signal, Target};
 use evenkeel_core::units::Quantity;
@@ -12,7 +12,11 @@ use evenkeel_core::units::Quantity;
 /// The accepted texts, for messages.
 pub(super) const ACCEPTED: &str = "cpu or memory, or container/NAME/cpu or .../memory, each with a \
     whole percent of the requests or an amount for each Pod, such as cpu=80%,memory=1Gi or \
-    container/app/cpu=500m";
+    container/app/cpu=500m; at most 16 of them in 2048 bytes";
+
+/// The longest text, in bytes: all that is accepted fits, and it is read again with each picture of the
+/// targets.
+const LONGEST: usize = 2048;
 
 /// The longest name of a container.
 const LONGEST_NAME: usize = 63;
@@ -22,8 +26,14 @@ pub(super) const DEFAULT: &str = "cpu=80%";
 
 /// The metrics in a text; `None` where it is not accepted.
 pub(super) fn parse(text: &str) -> Option<Metrics> {
+    if text.len() > LONGEST {
+        return None;
+    }
     let mut metrics: Vec<MetricSpec> = Vec::new();
     for part in text.split(',') {
+        if metrics.len() == FOLLOWED {
+            return None;
+        }
         let (name, value) = part.split_once('=')?;
         let signal = signal(name.trim())?;
         let is_named = |one: &MetricSpec| matches!(one, MetricSpec::Known(of, _) if *of == signal);
@@ -151,5 +161,18 @@ mod tests {
         }
         let long = format!("container/{}/cpu=70%", "a".repeat(64));
         assert_eq!(parsed(&long), None);
+    }
+
+    #[test]
+    fn no_more_are_read_than_are_followed() {
+        let of = |count: usize| {
+            let one = |number| format!("container/{number}{}/memory=123456789Ki", "a".repeat(61));
+            let all: Vec<_> = (10..10 + count).map(one).collect();
+            all.join(",")
+        };
+        let most = of(FOLLOWED);
+        assert_eq!(parsed(&most).map(|found| found.len()), Some(FOLLOWED));
+        assert_eq!(parsed(&of(FOLLOWED + 1)), None);
+        assert_eq!(parsed(&format!("{most}{}", " ".repeat(LONGEST))), None);
     }
 }

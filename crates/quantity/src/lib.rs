@@ -82,6 +82,16 @@ impl Quantity {
         }
     }
 
+    /// `micro` millionths of a unit, printed in `format` where that loses nothing.
+    #[must_use]
+    pub fn from_micro(micro: i64, format: QuantityFormat) -> Self {
+        Self {
+            nano: i128::from(micro) * 1_000,
+            format,
+            scale: -6,
+        }
+    }
+
     /// The value as `AsApproximateFloat64` of Kubernetes computes it: all digits as one integer
     /// times a power of ten. `0.29` and `290m` may differ by one unit in the last place, and so may
     /// either from the nearest float.

@@ -7,8 +7,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use evenkeel_core::scaling::hpa::{
-    self, Action, ConditionStatus, ConditionType, Controller, HorizontalPodAutoscaler, Memory,
-    MetricSpec, Observed, Outcome, Readings, Scale, Settings, Spec, Status,
+    self, Action, Behavior, ConditionStatus, ConditionType, Controller, HorizontalPodAutoscaler,
+    Memory, MetricSpec, Observed, Outcome, Readings, Scale, Settings, Spec, Status,
 };
 use evenkeel_core::scaling::pod::{ContainerFacts, PodFacts, PodPhase, ReadyCondition, Requests};
 use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics};
@@ -40,14 +40,14 @@ pub struct Recommendation {
 }
 
 impl Autoscaler {
-    /// An HPA between two replica counts that scales by `metric`.
+    /// An HPA between two replica counts that scales by `metrics`.
     #[must_use]
-    pub fn new(min: i32, max: i32, metric: MetricSpec) -> Self {
+    pub fn new(min: i32, max: i32, metrics: Vec<MetricSpec>) -> Self {
         let spec = Spec {
             scale_target: ObjectReference::default(),
             min_replicas: min,
             max_replicas: max,
-            metrics: vec![metric],
+            metrics,
             behavior: None,
         };
         Self {
@@ -60,6 +60,13 @@ impl Autoscaler {
             },
             memory: Memory::default(),
         }
+    }
+
+    /// The same with rules of its own for how fast it may scale.
+    #[must_use]
+    pub fn with_behavior(mut self, behavior: Option<Behavior>) -> Self {
+        self.hpa.spec.behavior = behavior;
+        self
     }
 
     /// Changes `minReplicas`; the memory stays.
@@ -199,7 +206,7 @@ mod tests {
 
     fn autoscaler() -> Autoscaler {
         let metric = MetricSpec::new(Signal::CPU, Target::Utilization(50));
-        Autoscaler::new(2, 20, metric)
+        Autoscaler::new(2, 20, vec![metric])
     }
 
     /// Reconciles with Pods that have been ready for an hour and request 1000m each.

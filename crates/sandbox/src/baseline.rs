@@ -21,11 +21,13 @@ use crate::scenario::{NodeShape, Scale, ScaleBy, Scenario, Workload};
 use crate::scheduler::plugins::{self, NodeRequest, PodRequest};
 use crate::scrape::{Sample, Timing};
 use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::hpa::{MetricSpec, Reading, Readings};
 use evenkeel_core::scaling::pod::Requests;
 use evenkeel_core::scaling::sample::{PodMetrics, PodSample};
 use evenkeel_core::scaling::signal::{MetricIdentifier, ResourceName, Signal, Target};
 use evenkeel_core::units::{Ratio, Resource, i64_ceil};
+use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 
 /// The node that losses are of: the first.
 const LOST: usize = 0;
@@ -85,7 +87,10 @@ impl Baseline {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let workloads = &settings.scenario.workloads;
-        let autoscaler = |workload: &Workload| workload.scale.map(autoscaler_of);
+        let autoscaler = |workload: &Workload| {
+            let own = workload.scale.map(autoscaler_of);
+            own.or_else(|| autoscaler_in_place_of_direct(workload))
+        };
         Self {
             engine: Engine::new(settings.scenario.clone(), settings.seed, settings.line),
             next: SignedDuration::ZERO,
@@ -286,7 +291,19 @@ fn autoscaler_of(scale: Scale) -> Autoscaler {
             MetricSpec::new(requests_signal(), target)
         }
     };
-    Autoscaler::new(bound(scale.min), bound(scale.max), metric)
+    Autoscaler::new(bound(scale.min), bound(scale.max), vec![metric])
+}
+
+/// The HPA that the annotations of a workload in mode direct stand for: who would go without Evenkeel
+/// would not go without an HPA.
+fn autoscaler_in_place_of_direct(workload: &Workload) -> Option<Autoscaler> {
+    let (policy, _) = ScalingPolicy::parse(&workload.annotations);
+    let (min, max) = policy.min_replicas.zip(policy.max_replicas)?;
+    let is_direct = policy.scaling == Some(Mode::Direct);
+    is_direct.then(|| {
+        let metrics = policy.metrics().0;
+        Autoscaler::new(min.max(1), max, metrics).with_behavior(policy.behavior)
+    })
 }
 
 fn requests_signal() -> Signal {
@@ -425,6 +442,24 @@ mod tests {
             "{summary:#?}"
         );
         assert!(summary.seconds_over_line > 0.0, "{summary:#?}");
+    }
+
+    #[test]
+    fn what_evenkeel_scales_directly_has_an_hpa_without_it() {
+        let text = include_str!("../../../examples/scenarios/direct.yaml");
+        let shop = include_str!("../../../examples/traces/shop.csv");
+        let scenario = Scenario::read(text, &|_| Ok(shop.to_owned())).unwrap();
+        let mut plain = Baseline::new(Settings {
+            scenario,
+            ..settings(1)
+        });
+        let mut counts = BTreeSet::new();
+        for step in 0..12 * 60 {
+            plain.advance(STEP * step);
+            counts.extend(plain.replicas().map(|(_, replicas)| replicas));
+        }
+        assert_eq!(counts.first(), Some(&2));
+        assert!(counts.last().is_some_and(|most| *most >= 8), "{counts:?}");
     }
 
     #[test]

@@ -69,6 +69,8 @@ impl Engine {
             trace_offset,
             nodes,
             workloads,
+            faults: _,
+            objects: _,
         } = scenario;
         let timing = Timing::default();
         Self {

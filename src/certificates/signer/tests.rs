@@ -33,6 +33,7 @@ fn signer(api: &FakeApi) -> Signer {
         api.client(),
         "system".to_owned(),
         settings,
+        true,
         Metrics::default(),
     )
 }
@@ -298,4 +299,37 @@ async fn a_serving_secret_damaged_later_is_counted_and_changes_nothing() {
     cancel.cancel();
     running.await.unwrap();
     assert_eq!(store.current().generation, 0);
+}
+
+const API_SERVICE: &str =
+    "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.external.metrics.k8s.io";
+
+/// An APIService that leads to a Service of this namespace.
+fn lead_external_metrics_to(api: &FakeApi, namespace: &str) {
+    let spec = json!({"group": "external.metrics.k8s.io", "version": "v1beta1",
+        "service": {"namespace": namespace, "name": "evenkeel"},
+        "groupPriorityMinimum": 100, "versionPriority": 100});
+    let metadata = json!({"name": "v1beta1.external.metrics.k8s.io"});
+    api.set(API_SERVICE, json!({"metadata": metadata, "spec": spec}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_api_service_is_kept_in_step_like_the_webhook_and_anothers_is_left_alone() {
+    let api = FakeApi::default();
+    install_webhook(&api);
+    lead_external_metrics_to(&api, "keda");
+    let signer = signer(&api);
+    settle(&signer).await;
+    let bundle = || api.get(API_SERVICE).unwrap()["spec"]["caBundle"].clone();
+    assert!(bundle().is_null(), "it is another's");
+    lead_external_metrics_to(&api, "system");
+    settle(&signer).await;
+    assert_eq!(bundle(), STANDARD.encode(file(&api, SECRET, "ca.crt")));
+    let before = ca_bundle_of(&api);
+    let mut asked = api.get(SECRET).unwrap();
+    asked["metadata"]["annotations"] = json!({"evenkeel.dev/rotate-keys": "24h"});
+    api.set(SECRET, asked);
+    settle(&signer).await;
+    assert!(ca_bundle_of(&api).len() > before.len(), "both generations");
+    assert_eq!(bundle(), STANDARD.encode(ca_bundle_of(&api)));
 }

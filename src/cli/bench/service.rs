@@ -69,7 +69,9 @@ impl Service {
             delay: Duration::ZERO,
             timeout: Duration::from_secs(1),
         });
-        let router = handlers(nodes, now)?.routes(&limits(), metrics);
+        let router = handlers(nodes, now)?
+            .routes(&limits(), metrics)
+            .into_router();
         runtime.spawn(listener.serve(router, drain.part()));
         Ok(Self {
             address,

@@ -8,12 +8,19 @@ use super::Leftovers;
 use crate::cli::output::{Failure, Report, Style};
 use crate::uninstall::{Inventory, Mark, Object, Outcome};
 use evenkeel_core::scaling::ObjectBounds;
+use evenkeel_kubernetes::api_service;
+use evenkeel_kubernetes::kinds::Kind;
 
 /// Overlays that add objects to the base, with the kind and, where that is not enough, the name of one.
-const OVERLAYS: [(&str, &str, &str); 3] = [
+const OVERLAYS: [(&str, &str, &str); 4] = [
     ("cert-manager", "Certificate", ""),
     ("prometheus-operator", "ServiceMonitor", ""),
     ("second-scheduler", "Deployment", "evenkeel-scheduler"),
+    (
+        "external-metrics",
+        "ClusterRole",
+        "evenkeel-external-metrics",
+    ),
 ];
 
 impl Leftovers {
@@ -28,14 +35,22 @@ impl Leftovers {
             .filter(|(_, kind, name)| is_there(kind, name))
             .map(|(overlay, ..)| overlay)
             .collect();
-        match *applied {
+        let installation = match *applied {
             [] => "kubectl delete -k deploy/".to_owned(),
             [overlay] => format!("kubectl delete -k deploy/overlays/{overlay}"),
             _ => format!(
                 "kubectl delete -k FOLDER, that of your overlay with the components {}",
                 applied.join(", ")
             ),
+        };
+        // First, since one that leads nowhere hampers the deletion of the namespace.
+        if is_there(Kind::ApiService.as_str(), api_service::NAME) {
+            return format!(
+                "kubectl delete apiservice {}; {installation}",
+                api_service::NAME
+            );
         }
+        installation
     }
 
     pub(super) fn verdict(&self) -> Result<(), Failure> {

@@ -555,7 +555,7 @@ fn cron_hpa(state: &ClusterState, name: &str, target: &Value, deleted: Option<&s
     let object = json!({"metadata": metadata, "spec": {"scaleTargetRef": target,
         "crons": [{"schedule": "0 8 * * *", "target": 3}]}});
     let object = Arc::new(serde_json::from_value(object).unwrap());
-    state.apply_scaling_object(ScalingObject::checked(object));
+    state.apply_scaling_object(ScalingObject::CronHpa(object));
 }
 
 #[test]

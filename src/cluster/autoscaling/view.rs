@@ -25,7 +25,7 @@ impl Store {
         let mut scaled = Scaling::default();
         let crons: Vec<_> = self
             .crons
-            .values()
+            .checked()
             .filter(|cron| self.follows(cron))
             .collect();
         let named: HashSet<_> = crons.iter().filter_map(|cron| named(cron)).collect();

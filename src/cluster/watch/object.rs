@@ -179,7 +179,7 @@ scaled!(
 scaled!(
     WatchedCronHpa,
     Kind::CronHpa,
-    ScalingObject::checked,
+    ScalingObject::CronHpa,
     cron_hpa
 );
 scaled!(

@@ -76,7 +76,7 @@ impl Metrics {
         );
         own.register_with_unit(
             "memory",
-            "What is kept of the targets' past and their models",
+            "What is kept of the targets' past, their models and the rules of CronHPAs",
             Unit::Bytes,
             self.memory.clone(),
         );
@@ -92,7 +92,7 @@ impl Metrics {
         );
         own.register(
             "refilling",
-            "1 while the past of targets is asked for",
+            "The pasts that are asked for: of the targets of namespaces together, and of single queries",
             self.refilling.clone(),
         );
         own.register(
@@ -155,8 +155,20 @@ impl Metrics {
         self.refill.get_or_create(&OutcomeLabel { outcome }).inc();
     }
 
-    pub(super) fn refilling(&self, running: bool) {
-        self.refilling.set(i64::from(running));
+    /// Shows that a past is asked for while what it gives is held.
+    pub(super) fn refilling(&self) -> Refilling {
+        self.refilling.inc();
+        Refilling(self.refilling.clone())
+    }
+}
+
+/// A past that is asked for.
+#[derive(Debug)]
+pub(super) struct Refilling(Gauge);
+
+impl Drop for Refilling {
+    fn drop(&mut self) {
+        self.0.dec();
     }
 }
 
@@ -241,10 +253,15 @@ impl Families<'_, '_> {
         value: impl Fn(&LoadStatus) -> Option<f64>,
     ) -> fmt::Result {
         self.gauge(name, help, |shown| {
-            let loads = shown.loads.iter();
-            loads
-                .filter_map(|load| Some((("resource", &*load.resource), value(load)?)))
-                .collect()
+            let mut told: Vec<((&'static str, &str), f64)> = Vec::new();
+            for load in &shown.loads {
+                let label = ("resource", &*load.resource);
+                // Two loads of one name, such as one object in two versions of its group, are one series.
+                if !told.iter().any(|(known, _)| *known == label) {
+                    told.extend(value(load).map(|value| (label, value)));
+                }
+            }
+            told
         })
     }
 

@@ -1,73 +1,32 @@
 //! Fills the histories of targets from a Prometheus, in the background, newest past first.
 //!
-//! One question at a time, at the pace of [`evenkeel_core::scaling::refill`]. Decisions never wait
-//! for it: answers fill gaps, and values that were measured here stay. Each answer is used once, so
-//! none is cached.
+//! One question at a time for the targets of all namespaces, and beside it a few for queries of single
+//! targets, which may be anybody's and hang: each at the pace of [`evenkeel_core::scaling::refill`].
+//! Decisions never wait for it: answers fill gaps, and values that were measured here stay. Each answer
+//! is used once, so none is cached.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+mod past;
+
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
-use tokio::sync::mpsc;
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use self::past::{Answer, Question};
 use super::metrics::Metrics;
-use super::samples::resource_of;
-use crate::metrics::MetricsError;
-use crate::metrics::prometheus::{Grid, PrometheusSource, WorkloadSums};
+use crate::metrics::prometheus::WorkloadSums;
 use evenkeel_clock::{self as clock, Clock};
 use evenkeel_core::forecast::Resolution;
 use evenkeel_core::scaling::refill::{Next, Outcome, Pace, Rest, Slots};
 use evenkeel_core::scaling::signal::Signal;
 
+pub use self::past::{Past, Points};
+
 /// The signals whose past can be asked for.
 const SIGNALS: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
-
-/// A source of the past.
-#[async_trait]
-pub trait Past: Send + Sync {
-    /// How long after a time its load is known: that of a rate is the mean of a window around it.
-    fn lag(&self, signal: &Signal) -> SignedDuration;
-
-    /// The load of the workloads of some namespaces at each time of `grid`; `None` where this signal
-    /// is not measured.
-    async fn sums(
-        &self,
-        signal: &Signal,
-        namespaces: &[&str],
-        grid: Grid,
-    ) -> Option<Result<WorkloadSums, MetricsError>>;
-
-    /// The value of a target's own query at each time of `grid`.
-    async fn series(&self, promql: &str, grid: Grid) -> Result<Points, MetricsError>;
-}
-
-/// Values of the past, in the order of time.
-pub type Points = Vec<(Timestamp, f64)>;
-
-#[async_trait]
-impl Past for PrometheusSource {
-    fn lag(&self, signal: &Signal) -> SignedDuration {
-        let resource = resource_of(signal);
-        resource.map_or(SignedDuration::ZERO, |resource| Self::lag(self, resource))
-    }
-
-    async fn sums(
-        &self,
-        signal: &Signal,
-        namespaces: &[&str],
-        grid: Grid,
-    ) -> Option<Result<WorkloadSums, MetricsError>> {
-        let resource = resource_of(signal)?;
-        self.workload_sums(resource, namespaces, grid).await
-    }
-
-    async fn series(&self, promql: &str, grid: Grid) -> Result<Points, MetricsError> {
-        self.past_of(promql, grid).await
-    }
-}
 
 /// A part of the past, in the loop's time.
 #[derive(Debug)]
@@ -111,12 +70,16 @@ pub enum Progress {
 /// Namespaces whose past is asked for, each with the newest tick at which it was.
 pub type Asked = BTreeMap<Box<str>, u64>;
 
+/// Questions for the past of queries that are under way at once.
+const QUERIES_AT_ONCE: usize = 4;
+
 /// The refill, which works on what it is asked for until it is cancelled.
 pub struct Refill {
     past: Arc<dyn Past>,
     clock: Clock,
     metrics: Metrics,
-    pace: Pace,
+    /// The places for questions of queries.
+    queries: Semaphore,
 }
 
 impl Refill {
@@ -127,73 +90,86 @@ impl Refill {
             past,
             clock,
             metrics,
-            pace: Pace::default(),
+            queries: Semaphore::new(QUERIES_AT_ONCE),
         }
     }
 
-    /// Fills what is wished for, one request after the other: the targets of all namespaces that have
-    /// gathered meanwhile together, then the queries.
+    /// Fills what is wished for: the targets of all namespaces that have gathered meanwhile together, and
+    /// beside them each query.
     pub async fn run(
-        mut self,
-        mut wishes: mpsc::UnboundedReceiver<Wish>,
+        self,
+        wishes: mpsc::UnboundedReceiver<Wish>,
         told: mpsc::Sender<Progress>,
         cancel: CancellationToken,
     ) {
+        let (namespaces, asked_namespaces) = mpsc::unbounded_channel();
+        let (queries, asked_queries) = mpsc::unbounded_channel();
         let filling = async {
-            while let Some(first) = wishes.recv().await {
-                let (mut namespaces, mut queries) = (Asked::default(), BTreeSet::new());
-                let mut next = Ok(first);
-                while let Ok(wish) = next {
-                    match wish {
-                        Wish::Namespace(namespace, tick) => {
-                            namespaces.insert(namespace, tick);
-                        }
-                        Wish::Query(query) => {
-                            queries.insert(query);
-                        }
-                    }
-                    next = wishes.try_recv();
-                }
-                self.metrics.refilling(true);
-                let heard = self.fill_all(namespaces, &queries, &told).await;
-                self.metrics.refilling(false);
-                if !heard {
-                    return;
-                }
-            }
+            tokio::join!(
+                sort(wishes, namespaces, queries),
+                self.fill_namespaces(asked_namespaces, &told),
+                self.fill_queries(asked_queries, &told),
+            )
         };
         cancel.run_until_cancelled(filling).await;
     }
 
-    /// Fills namespaces and queries; false where nobody listens any more.
-    async fn fill_all(
-        &mut self,
-        namespaces: Asked,
-        queries: &BTreeSet<Arc<str>>,
+    /// Fills namespaces until there are no more wishes, or nobody listens any more.
+    async fn fill_namespaces(
+        &self,
+        mut wishes: mpsc::UnboundedReceiver<(Box<str>, u64)>,
         told: &mpsc::Sender<Progress>,
-    ) -> bool {
-        if !namespaces.is_empty() {
-            let heard = self.fill(&namespaces, told).await;
+    ) {
+        let mut pace = Pace::default();
+        while let Some(first) = wishes.recv().await {
+            let mut namespaces = Asked::from([first]);
+            while let Ok((namespace, tick)) = wishes.try_recv() {
+                namespaces.insert(namespace, tick);
+            }
+            let _running = self.metrics.refilling();
+            let heard = self.fill(&namespaces, &mut pace, told).await;
             let done = told.send(Progress::Done(namespaces));
             if !heard || done.await.is_err() {
-                return false;
+                return;
             }
         }
-        for query in queries {
-            if !self.fill_query(query, told).await {
-                return false;
+    }
+
+    /// Fills queries until there are no more wishes, or nobody listens any more.
+    async fn fill_queries(
+        &self,
+        mut wishes: mpsc::UnboundedReceiver<Arc<str>>,
+        told: &mpsc::Sender<Progress>,
+    ) {
+        let (mut under_way, mut known) = (FuturesUnordered::new(), HashSet::new());
+        let fill = |query: Arc<str>| async move { (self.fill_query(&query, told).await, query) };
+        loop {
+            tokio::select! {
+                Some(ended) = under_way.next() => {
+                    let (heard, query): (bool, Arc<str>) = ended;
+                    known.remove(&query);
+                    if !heard {
+                        return;
+                    }
+                }
+                Some(query) = wishes.recv() => {
+                    if known.insert(Arc::clone(&query)) {
+                        under_way.push(fill(query));
+                    }
+                }
+                else => return,
             }
         }
-        true
     }
 
     /// Tells the past of one query; false where nobody listens any more.
-    async fn fill_query(&mut self, query: &Arc<str>, told: &mpsc::Sender<Progress>) -> bool {
-        self.pace.begin();
+    async fn fill_query(&self, query: &Arc<str>, told: &mpsc::Sender<Progress>) -> bool {
+        let _running = self.metrics.refilling();
+        let mut pace = Pace::default();
         for resolution in Resolution::ALL {
             let mut rest = Rest::before(self.clock.now(), resolution);
-            while let Some(slots) = rest.newest(self.pace.points()) {
-                let points = match self.ask(Question::Query(query), slots).await {
+            while let Some(slots) = rest.newest(pace.points()) {
+                let points = match self.ask(Question::Query(query), slots, &mut pace).await {
                     Asking::Answered(Answer::Points(points)) => points,
                     Asking::TooMuch => continue,
                     Asking::Answered(Answer::Sums(_)) | Asking::NotToBeHad => break,
@@ -213,16 +189,21 @@ impl Refill {
     }
 
     /// Tells all of the past that there is; false where nobody listens any more.
-    async fn fill(&mut self, namespaces: &Asked, told: &mpsc::Sender<Progress>) -> bool {
-        self.pace.begin();
+    async fn fill(
+        &self,
+        namespaces: &Asked,
+        pace: &mut Pace,
+        told: &mpsc::Sender<Progress>,
+    ) -> bool {
+        pace.begin();
         let names: Vec<&str> = namespaces.keys().map(|name| &**name).collect();
         for resolution in Resolution::ALL {
             for signal in SIGNALS {
                 let known = self.clock.now() - self.past.lag(&signal);
                 let mut rest = Rest::before(known, resolution);
-                while let Some(slots) = rest.newest(self.pace.points()) {
+                while let Some(slots) = rest.newest(pace.points()) {
                     let question = Question::Sums(&signal, &names);
-                    let sums = match self.ask(question, slots).await {
+                    let sums = match self.ask(question, slots, pace).await {
                         Asking::Answered(Answer::Sums(sums)) => sums,
                         Asking::TooMuch => continue,
                         Asking::Answered(Answer::Points(_)) | Asking::NotToBeHad => break,
@@ -243,21 +224,27 @@ impl Refill {
     }
 
     /// Asks for some slots until there is an answer, or it is not to be had.
-    async fn ask(&mut self, question: Question<'_>, slots: Slots) -> Asking {
+    async fn ask(&self, question: Question<'_>, slots: Slots, pace: &mut Pace) -> Asking {
         loop {
+            // A place of the queries is held while one is asked, and not while it rests.
+            let held = match question {
+                Question::Query(_) => self.queries.acquire().await.ok(),
+                Question::Sums(..) => None,
+            };
             let begun = clock::instant();
-            let Some(answer) = question.ask(&*self.past, grid(slots)).await else {
+            let Some(answer) = question.ask(&*self.past, slots).await else {
                 return Asking::NotToBeHad;
             };
+            drop(held);
             self.metrics.refill(answer.as_ref().map(drop));
             let outcome = match &answer {
                 Ok(answer) => Outcome::Answered {
                     series: answer.series(),
                     took: begun.elapsed(),
                 },
-                Err(error) => outcome(error),
+                Err(error) => question.outcome(error, slots),
             };
-            match (self.pace.after(slots.points, outcome), answer) {
+            match (pace.after(slots.points, outcome), answer) {
                 (Next::Take(rest), Ok(answer)) => {
                     tokio::time::sleep(rest).await;
                     return Asking::Answered(answer);
@@ -282,48 +269,20 @@ impl Refill {
     }
 }
 
-/// A question for a part of the past.
-#[derive(Debug, Clone, Copy)]
-enum Question<'a> {
-    /// A signal of the workloads of some namespaces.
-    Sums(&'a Signal, &'a [&'a str]),
-    /// A target's own query.
-    Query(&'a str),
-}
-
-/// The answer to such a question.
-enum Answer {
-    Sums(WorkloadSums),
-    Points(Points),
-}
-
-impl Question<'_> {
-    async fn ask(self, past: &dyn Past, grid: Grid) -> Option<Result<Answer, MetricsError>> {
-        match self {
-            Self::Sums(signal, namespaces) => {
-                let answer = past.sums(signal, namespaces, grid).await?;
-                Some(answer.map(Answer::Sums))
-            }
-            Self::Query(promql) => Some(past.series(promql, grid).await.map(Answer::Points)),
-        }
-    }
-}
-
-impl fmt::Display for Question<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Sums(signal, _) => signal.fmt(f),
-            Self::Query(_) => f.write_str("a target's own query"),
-        }
-    }
-}
-
-impl Answer {
-    /// The number of series, which says how much more can be asked at once.
-    const fn series(&self) -> usize {
-        match self {
-            Self::Sums(sums) => sums.series,
-            Self::Points(_) => 1,
+/// Hands wishes to those who fill namespaces and queries.
+async fn sort(
+    mut wishes: mpsc::UnboundedReceiver<Wish>,
+    namespaces: mpsc::UnboundedSender<(Box<str>, u64)>,
+    queries: mpsc::UnboundedSender<Arc<str>>,
+) {
+    while let Some(wish) = wishes.recv().await {
+        let heard = match wish {
+            Wish::Namespace(namespace, tick) => namespaces.send((namespace, tick)).is_ok(),
+            Wish::Query(query) => queries.send(query).is_ok(),
+        };
+        // Nobody listens any more to what they tell.
+        if !heard {
+            return;
         }
     }
 }
@@ -337,33 +296,18 @@ enum Asking {
     NotToBeHad,
 }
 
-/// The meaning of an error for the pace of the refill.
-const fn outcome(error: &MetricsError) -> Outcome {
-    match error {
-        MetricsError::Timeout => Outcome::TooSlow,
-        MetricsError::TooLarge { .. } | MetricsError::Refused { .. } => Outcome::TooMuch,
-        MetricsError::Connect(_) | MetricsError::Transport(_) | MetricsError::Status { .. } => {
-            Outcome::Down
-        }
-        _ => Outcome::Refused,
-    }
-}
-
-/// The middle of each slot: a rate there speaks of the whole slot best.
-fn grid(slots: Slots) -> Grid {
-    Grid {
-        first: slots.first_middle(),
-        step: slots.step,
-        points: slots.points,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
     use std::sync::Mutex;
+    use std::time::Duration;
+
+    use async_trait::async_trait;
+    use jiff::SignedDuration;
 
     use super::*;
+    use crate::metrics::MetricsError;
+    use crate::metrics::prometheus::Grid;
     use crate::metrics::prometheus::WorkloadName;
     use evenkeel_core::scaling::signal::PromQl;
     use evenkeel_core::units::Bytes;
@@ -397,6 +341,10 @@ mod tests {
 
         async fn series(&self, promql: &str, grid: Grid) -> Result<Points, MetricsError> {
             let signal = Signal::PromQl(PromQl::own(promql));
+            if promql.starts_with("hang") {
+                tokio::time::sleep(Duration::from_secs(10)).await;
+                return Err(MetricsError::Timeout);
+            }
             let number = {
                 let mut asked = self.asked.lock().unwrap();
                 asked.push((signal.clone(), grid));
@@ -515,6 +463,41 @@ mod tests {
             assert_eq!(of_ring(resolution), resolution.length() + again);
             assert!(points.contains_key(&resolution.length()), "once, not twice");
         }
+    }
+
+    /// The harm: the past of all targets waited for each query before it, and for one that hangs without
+    /// end.
+    #[tokio::test(start_paused = true)]
+    async fn the_past_of_others_waits_for_no_query_that_hangs() {
+        let fake = Arc::new(Fake {
+            script: |_, _: &Signal, grid| Some(Ok(sums(grid, 1))),
+            asked: Mutex::default(),
+        });
+        let refill = Refill::new(fake.clone(), Clock::real(), Metrics::default());
+        let (ask, asked) = mpsc::unbounded_channel();
+        let (told, mut heard) = mpsc::channel(1);
+        let hanging = (0..40).map(|number| Wish::Query(format!("hang{number}").into()));
+        let honest = [
+            Wish::Query("sum(up)".into()),
+            Wish::Namespace("shop".into(), 1),
+        ];
+        for wish in hanging.chain(honest) {
+            ask.send(wish).unwrap();
+        }
+        drop(ask);
+        let begun = clock::runtime();
+        let running = tokio::spawn(refill.run(asked, told, CancellationToken::new()));
+        let (mut filled, mut of_query) = (None, 0);
+        while let Some(progress) = heard.recv().await {
+            match progress {
+                Progress::Part(_) => {}
+                Progress::Query(part) => of_query += part.points.len(),
+                Progress::Done(_) => filled = Some(begun.elapsed()),
+            }
+        }
+        running.await.unwrap();
+        assert!(filled.unwrap() < Duration::from_secs(1), "{filled:?}");
+        assert!(of_query > 0, "the query that is answered has its turn");
     }
 
     #[tokio::test(start_paused = true)]

@@ -8,6 +8,7 @@ use crate::api::scaling::{
 use evenkeel_core::scaling::load_unit::LoadUnit;
 use evenkeel_core::scaling::tracker::{LoadReport, TickReport};
 use evenkeel_core::scaling::{Bounds, Grounds, LimitedBy};
+use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
 use evenkeel_kubernetes::plan::scaling::owner::Owner;
 use evenkeel_kubernetes::plan::scaling::refill::RefillState;
 use evenkeel_kubernetes::plan::scaling::sink::status_of;
@@ -37,7 +38,7 @@ pub(super) fn shown(picture: &Picture<'_>) -> Option<TargetStatus> {
         return None;
     }
     let owner = Owner::of(observed).or_else(|| Owner::workload(observed))?;
-    let user = resolved.autoscaler_bounds();
+    let user = resolved.autoscaler_bounds().map(ObservedBounds::user);
     let target = resolved.target.as_ref();
     let policy = target.map(|target| target.policy.bounds);
     let decision = report.map(|report| &report.decision);

@@ -22,6 +22,7 @@ use self::ticking::{TickingTarget, decisions, key_of};
 use super::refill::{Asked, Filled, FilledQuery};
 use super::trace::Trace;
 use crate::metrics::prometheus::WorkloadName;
+use evenkeel_core::scaling::cron::CronSpec;
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::refill::RefillState;
 use evenkeel_kubernetes::plan::scaling::{Observed, conflicts, take_turns};
@@ -96,7 +97,9 @@ impl Targets {
         let resting = quarantines.filter(|one| tick.now < one.until());
         ticked.quarantined = resting.count();
         let states = self.states.values().map(|state| state.tracker.bytes());
-        ticked.bytes = states.chain(traces.values().map(Trace::bytes)).sum();
+        let rules = tick.crons.iter().filter_map(|cron| cron.rules().ok());
+        let kept = states.chain(traces.values().map(Trace::bytes));
+        ticked.bytes = kept.chain(rules.map(CronSpec::bytes)).sum();
         ticked
     }
 

@@ -2,7 +2,7 @@
 //! of the last 30 minutes, and the forecasts for the next ten.
 //!
 //! Rings on the 15-second grid, addressed by time, in f32: some 4 KB a target and as much again
-//! for each further resource.
+//! for each further load that has ever been known.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::api::history::{ForecastBand, HistoryPoint};
 use evenkeel_core::forecast::Resolution;
 use evenkeel_core::scaling::signal::Signal;
+use evenkeel_core::scaling::tracker::UNSCALED;
 use evenkeel_core::units::narrowed;
 
 /// The past that is kept: 30 minutes.
@@ -86,7 +87,22 @@ pub struct Trace {
     /// The newest slot; the rings reach [`AHEAD`] beyond it.
     newest: Option<i64>,
     counts: Box<[[i32; 2]]>,
-    loads: Vec<(Signal, Box<[Row]>)>,
+    loads: Vec<Load>,
+}
+
+/// The trace of one load.
+#[derive(Debug)]
+struct Load {
+    signal: Signal,
+    /// None before the first value.
+    rows: Option<Box<[Row]>>,
+}
+
+impl Load {
+    fn row(&mut self, slot: i64) -> &mut Row {
+        let rows = self.rows.get_or_insert_with(|| vec![GAP; length()].into());
+        &mut rows[place(slot)]
+    }
 }
 
 impl Default for Trace {
@@ -112,12 +128,12 @@ impl Trace {
         self.move_to(slot);
         self.counts[place(slot)] = [replicas.unwrap_or(-1), floor.unwrap_or(-1)];
         for observed in loads {
-            let rows = self.rows(&observed.signal);
+            let traced = self.load(&observed.signal);
             if let Some((of, load)) = observed.load
                 && (slot - PAST + 1..=slot).contains(&slot_of(of))
                 && let Some(load) = narrowed(load)
             {
-                rows[place(slot_of(of))].load = load;
+                traced.row(slot_of(of)).load = load;
             }
             let Some(DueForecast { due, band }) = observed.forecast else {
                 continue;
@@ -125,26 +141,39 @@ impl Trace {
             let due = slot_of(due);
             if due > slot && due <= slot + AHEAD {
                 let narrow = |value: f64| narrowed(value).unwrap_or(f32::NAN);
-                rows[place(due)].forecast = [band.mean, band.lower80, band.upper80].map(narrow);
+                traced.row(due).forecast = [band.mean, band.lower80, band.upper80].map(narrow);
             }
+        }
+        self.forget_but(loads);
+    }
+
+    /// Forgets the loads that the target does not scale by any more, once they are more than a few.
+    fn forget_but(&mut self, loads: &[Observed]) {
+        if self.loads.len() > loads.len() + UNSCALED {
+            let kept = |load: &Load| loads.iter().any(|one| one.signal == load.signal);
+            self.loads.retain(kept);
+            self.loads.shrink_to_fit();
         }
     }
 
     /// The memory it takes.
     pub(super) fn bytes(&self) -> usize {
         let counts = size_of_val(&*self.counts);
-        let loads = self.loads.iter().map(|(_, rows)| size_of_val(&**rows));
+        let rows = |load: &Load| load.rows.as_deref().map_or(0, size_of_val);
+        let loads = self.loads.iter().map(|load| size_of::<Load>() + rows(load));
         size_of::<Self>() + counts + loads.sum::<usize>()
     }
 
-    fn rows(&mut self, signal: &Signal) -> &mut [Row] {
-        let known = self.loads.iter().position(|(of, _)| of == signal);
+    fn load(&mut self, signal: &Signal) -> &mut Load {
+        let known = self.loads.iter().position(|load| load.signal == *signal);
         let index = known.unwrap_or_else(|| {
-            self.loads
-                .push((signal.clone(), vec![GAP; length()].into()));
+            self.loads.push(Load {
+                signal: signal.clone(),
+                rows: None,
+            });
             self.loads.len() - 1
         });
-        &mut self.loads[index].1
+        &mut self.loads[index]
     }
 
     /// Empties the slots that the rings newly reach. A clock that went back clears what it left.
@@ -157,7 +186,7 @@ impl Trace {
         for slot in cleared {
             let place = place(slot);
             self.counts[place] = NONE;
-            for (_, rows) in &mut self.loads {
+            for rows in self.loads.iter_mut().filter_map(|load| load.rows.as_mut()) {
                 rows[place] = GAP;
             }
         }
@@ -165,12 +194,16 @@ impl Trace {
     }
 
     fn points(&self, signal: &str) -> Option<Vec<HistoryPoint>> {
-        let (_, rows) = self.loads.iter().find(|(of, _)| of.label() == signal)?;
+        let load = self
+            .loads
+            .iter()
+            .find(|load| load.signal.label() == signal)?;
         let newest = self.newest?;
         let value = |value: f32| (!value.is_nan()).then(|| f64::from(value));
         let count = |count: i32| (count >= 0).then_some(count);
         let points = (newest + 1 - PAST..=newest + AHEAD).filter_map(|slot| {
-            let (row, [replicas, floor]) = (rows[place(slot)], self.counts[place(slot)]);
+            let row = load.rows.as_ref().map_or(GAP, |rows| rows[place(slot)]);
+            let [replicas, floor] = self.counts[place(slot)];
             let [mean, lower, upper] = row.forecast.map(value);
             let point = HistoryPoint {
                 at: Timestamp::from_second(slot * STEP.as_secs()).ok()?,
@@ -298,6 +331,38 @@ mod tests {
         let replicas: Vec<_> = points.iter().map(|point| point.replicas).collect();
         assert_eq!(replicas, [Some(3)]);
         assert!(trace.bytes() < 5000);
+    }
+
+    /// The harm: a metric that nobody answers took as much as one that is drawn, and one that was
+    /// renamed stayed until its target went.
+    #[test]
+    fn loads_that_were_never_known_take_no_rows_and_renamed_ones_are_forgotten() {
+        let queue = |number: i64, load| Observed {
+            signal: Signal::Resource(format!("queue-{number}").as_str().into()),
+            load,
+            forecast: None,
+        };
+        let mut trace = Trace::default();
+        let empty = trace.bytes();
+        let unanswered: Vec<_> = (0..16).map(|number| queue(number, None)).collect();
+        trace.record(at(1), Some(1), None, &unanswered);
+        let rows = size_of_val(&*vec![GAP; length()]);
+        assert!(trace.bytes() - empty < rows, "{}", trace.bytes());
+        assert_eq!(trace.points("queue-0").map(|points| points.len()), Some(1));
+        for slot in 100..1000 {
+            trace.record(
+                at(slot),
+                Some(1),
+                None,
+                &[queue(slot, Some((at(slot), 1.0)))],
+            );
+        }
+        assert!(trace.loads.len() <= 1 + UNSCALED);
+        assert_eq!(trace.points("queue-0"), None);
+        assert_eq!(
+            trace.points("queue-999").unwrap().last().unwrap().load,
+            Some(1.0)
+        );
     }
 
     #[test]

@@ -58,6 +58,12 @@ impl<'a> Evidence<'a> {
         })
     }
 
+    /// External metrics are served, which is not the default.
+    pub(super) fn serves_external_metrics(&self) -> bool {
+        self.config()
+            .is_some_and(|config| config.server.external_metrics)
+    }
+
     /// Metrics of each replica: at least one page.
     pub(super) fn pages(
         &self,

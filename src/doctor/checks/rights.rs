@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::evidence::{Evidence, Found};
 use super::outside;
 use super::wording::count;
+use crate::cluster::access::Identity;
 use crate::doctor::Finding;
 use crate::doctor::Right;
 use evenkeel_kubernetes::kinds::Kind;
@@ -28,6 +29,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     let needed = |right: &&Right| {
         (!right.for_certificates || evidence.makes_certificates())
             && (!right.for_second_scheduler || has_second_scheduler)
+            && (!right.for_external_metrics || is_asked_for_external_metrics(right, evidence))
             && (!is_for_metrics(right) || evidence.authenticates_metrics())
     };
     let needed: Vec<&Right> = rights.iter().filter(needed).collect();
@@ -68,17 +70,27 @@ fn shown(right: &Right) -> String {
     format!("{} {text}", right.account)
 }
 
+/// True for a right that is used where external metrics are served; the signer's only where there is
+/// one.
+fn is_asked_for_external_metrics(right: &Right, evidence: &Evidence<'_>) -> bool {
+    let of_signer = right.account == Identity::Signer.account();
+    evidence.serves_external_metrics() && (!of_signer || evidence.makes_certificates())
+}
+
 /// True for a right by which readers of the metrics are authenticated.
 fn is_for_metrics(right: &Right) -> bool {
-    [Kind::TokenReview, Kind::SubjectAccessReview]
-        .iter()
-        .any(|kind| right.group == kind.group() && right.resource == kind.plural())
+    !right.for_external_metrics
+        && [Kind::TokenReview, Kind::SubjectAccessReview]
+            .iter()
+            .any(|kind| right.group == kind.group() && right.resource == kind.plural())
 }
 
 /// The manifest that grants it.
 fn file(right: &Right) -> &'static str {
     if right.for_certificates {
         "deploy/base/rbac-certificates.yaml"
+    } else if right.for_external_metrics {
+        "deploy/components/external-metrics/rbac.yaml"
     } else if is_for_metrics(right) {
         "deploy/base/rbac-metrics.yaml"
     } else if right.for_second_scheduler {

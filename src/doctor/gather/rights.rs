@@ -10,6 +10,7 @@ use kube::api::PostParams;
 use super::read::Reader;
 use crate::cluster::access::{Access, Need, Scope, access};
 use crate::doctor::observation::{Right, Seen};
+use evenkeel_kubernetes::request_header;
 
 /// Questions that are under way at a time.
 const AT_ONCE: usize = 8;
@@ -34,6 +35,7 @@ fn rights(access: Access, own: &str) -> impl Iterator<Item = Right> {
     let namespace = match access.scope {
         Scope::Cluster => None,
         Scope::OwnNamespace => Some(own.to_owned()),
+        Scope::KubeSystem => Some(request_header::NAMESPACE.to_owned()),
     };
     let names: Vec<Option<&'static str>> = if access.names.is_empty() {
         vec![None]
@@ -51,6 +53,7 @@ fn rights(access: Access, own: &str) -> impl Iterator<Item = Right> {
             namespace: namespace.clone(),
             for_certificates: access.need == Need::SelfManagedCertificates,
             for_second_scheduler: access.need == Need::SecondScheduler,
+            for_external_metrics: access.need == Need::ExternalMetrics,
             allowed: false,
         })
     })

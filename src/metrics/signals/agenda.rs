@@ -1,61 +1,119 @@
 //! Which question is asked next.
 //!
-//! Each API has places of its own, so that one that hangs holds up no other. In an API namespaces take
-//! turns; one alone may take all places but the last, which is for whoever comes next. A question that
-//! failed rests for longer each time, up to two minutes; one that was answered is asked again when it
-//! is wanted again.
+//! Each API has places of its own, so that one that hangs holds up no other. What answers soon has a
+//! lane of its own, too: a question begins on the lane of trial, with fewer places, and goes back there
+//! for a while when it was slow, so that those that hang wait for each other and nobody for them. In a
+//! lane namespaces take turns; one alone may take half of the places. A question that failed rests for
+//! longer each time, up to two minutes; one that was answered is asked again when it is wanted again.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+mod lane;
+
+use std::collections::HashMap;
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use self::lane::Lane;
 use evenkeel_core::scaling::hpa::MetricsApi;
 use evenkeel_kubernetes::metric_query::MetricQuery;
 
-/// Questions to one API that are under way at once.
-pub(super) const AT_ONCE: usize = 4;
+/// Questions to one API under way at once that are known to be answered soon: enough for 10,000 in a
+/// minute at 100 ms each.
+pub(super) const AT_ONCE: usize = 16;
+/// Those of Prometheus, which answers twenty at a time by default, the round's and everybody else's
+/// among them.
+const AT_ONCE_PROMETHEUS: usize = 8;
+/// For each two of these places, one for those on trial.
+const TRIAL: usize = 2;
+
+/// The longest that an answer may take which is soon.
+const SOON: Duration = Duration::from_secs(2);
+/// The answers in a row that must come soon of one that was slow, before it leaves the lane of trial. One
+/// that hangs every now and then is so kept out of the other lane most of the time.
+const TRIALS: u8 = 4;
 
 /// The first rest, of a question that has failed twice in a row; it doubles with each further one.
 const REST: SignedDuration = SignedDuration::from_secs(15);
 /// The longest rest.
 const LONGEST_REST: SignedDuration = SignedDuration::from_mins(2);
 
+/// The end of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ending {
+    pub(super) answered: bool,
+    pub(super) took: Duration,
+}
+
 /// The questions that are wanted, and whose turn it is.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Agenda {
     turns: HashMap<MetricQuery, Turn>,
-    lanes: [Lane; 4],
+    lanes: [[Lane; 2]; 4],
 }
 
 /// The state of one question.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Turn {
     state: State,
     wanted: bool,
+    /// The answers that have to come soon before it is known to be answered soon.
+    trials: u8,
     /// The failures in a row.
     failures: u32,
     rests_until: Option<Timestamp>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    #[default]
     Idle,
-    Waiting,
-    UnderWay,
+    /// For a place of a lane, since then.
+    Waiting(Speed, Timestamp),
+    /// On a place of a lane.
+    UnderWay(Speed),
 }
 
-/// The questions to one API.
-#[derive(Debug, Default)]
-struct Lane {
-    /// The namespaces with questions that wait, in the order of their turns.
-    order: VecDeque<Arc<str>>,
-    waiting: HashMap<Arc<str>, VecDeque<MetricQuery>>,
-    under_way: HashMap<Arc<str>, usize>,
+/// The lanes of an API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Speed {
+    /// Of questions that are answered soon.
+    Soon,
+    /// Of those that were slow of late, or are new.
+    Trial,
 }
 
-const fn lane_of(api: MetricsApi) -> usize {
+impl Speed {
+    pub(super) const ALL: [Self; 2] = [Self::Soon, Self::Trial];
+
+    /// The name in metrics.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Soon => "soon",
+            Self::Trial => "trial",
+        }
+    }
+}
+
+impl Default for Turn {
+    fn default() -> Self {
+        Self {
+            state: State::Idle,
+            wanted: false,
+            trials: 1,
+            failures: 0,
+            rests_until: None,
+        }
+    }
+}
+
+/// The APIs, in the order of the lanes.
+pub(super) const APIS: [MetricsApi; 4] = [
+    MetricsApi::Resource,
+    MetricsApi::Custom,
+    MetricsApi::External,
+    MetricsApi::Prometheus,
+];
+
+const fn place_of(api: MetricsApi) -> usize {
     match api {
         MetricsApi::Resource => 0,
         MetricsApi::Custom => 1,
@@ -64,10 +122,33 @@ const fn lane_of(api: MetricsApi) -> usize {
     }
 }
 
+const fn at_once(api: MetricsApi) -> usize {
+    match api {
+        MetricsApi::Resource | MetricsApi::Custom | MetricsApi::External => AT_ONCE,
+        MetricsApi::Prometheus => AT_ONCE_PROMETHEUS,
+    }
+}
+
+impl Default for Agenda {
+    fn default() -> Self {
+        Self {
+            turns: HashMap::new(),
+            lanes: APIS.map(|api| {
+                let places = at_once(api);
+                [Lane::new(places), Lane::new(places / TRIAL)]
+            }),
+        }
+    }
+}
+
 impl Agenda {
     /// Takes note of all that is wanted at `now`. What was wanted before and is not any more is asked
     /// no more.
-    pub(super) fn want(&mut self, wanted: &[MetricQuery], now: Timestamp) {
+    pub(super) fn want<'a>(
+        &mut self,
+        wanted: impl Iterator<Item = &'a MetricQuery>,
+        now: Timestamp,
+    ) {
         for turn in self.turns.values_mut() {
             turn.wanted = false;
         }
@@ -76,39 +157,50 @@ impl Agenda {
             turn.wanted = true;
             let rests = turn.rests_until.is_some_and(|until| now < until);
             if turn.state == State::Idle && !rests {
-                turn.state = State::Waiting;
-                self.lanes[lane_of(query.api())].wait(query.clone());
+                let speed = turn.speed();
+                turn.state = State::Waiting(speed, now);
+                self.lanes[place_of(query.api())][speed as usize].wait(query.clone());
             }
         }
         self.turns
-            .retain(|_, turn| turn.wanted || turn.state == State::UnderWay);
+            .retain(|_, turn| turn.wanted || matches!(turn.state, State::UnderWay(_)));
     }
 
     /// The next question, which is under way from here on; `None` while all places are taken or
     /// nothing waits.
     pub(super) fn next(&mut self) -> Option<MetricQuery> {
-        for lane in &mut self.lanes {
-            while let Some(query) = lane.take() {
-                // What is not wanted any more is let go where its turn comes.
-                let turn = self.turns.get_mut(&query);
-                if let Some(turn) = turn.filter(|turn| turn.state == State::Waiting) {
-                    turn.state = State::UnderWay;
-                    return Some(query);
+        for lanes in &mut self.lanes {
+            for speed in Speed::ALL {
+                let lane = &mut lanes[speed as usize];
+                while let Some(query) = lane.take() {
+                    // What is not wanted any more, or waits elsewhere, is let go where its turn comes.
+                    let turn = self.turns.get_mut(&query);
+                    if let Some(turn) = turn.filter(|turn| turn.waits_on(speed)) {
+                        turn.state = State::UnderWay(speed);
+                        return Some(query);
+                    }
+                    lane.end(&query.namespace);
                 }
-                lane.end(&query.namespace);
             }
         }
         None
     }
 
     /// Takes note of the end of a question.
-    pub(super) fn ended(&mut self, query: &MetricQuery, now: Timestamp, answered: bool) {
-        self.lanes[lane_of(query.api())].end(&query.namespace);
+    pub(super) fn ended(&mut self, query: &MetricQuery, now: Timestamp, ending: Ending) {
         let Some(turn) = self.turns.get_mut(query) else {
             return;
         };
+        if let State::UnderWay(speed) = turn.state {
+            self.lanes[place_of(query.api())][speed as usize].end(&query.namespace);
+        }
         turn.state = State::Idle;
-        if answered {
+        turn.trials = if ending.took > SOON {
+            TRIALS
+        } else {
+            turn.trials.saturating_sub(1)
+        };
+        if ending.answered {
             (turn.failures, turn.rests_until) = (0, None);
         } else {
             turn.failures = turn.failures.saturating_add(1);
@@ -118,6 +210,32 @@ impl Agenda {
             self.turns.remove(query);
         }
     }
+
+    /// How long the questions of each API wait for a place at `now`, the longest of each lane.
+    pub(super) fn waits(&self, now: Timestamp) -> [[SignedDuration; 2]; 4] {
+        let mut longest = [[SignedDuration::ZERO; 2]; 4];
+        for (query, turn) in &self.turns {
+            if let State::Waiting(speed, since) = turn.state {
+                let known = &mut longest[place_of(query.api())][speed as usize];
+                *known = now.duration_since(since).max(*known);
+            }
+        }
+        longest
+    }
+}
+
+impl Turn {
+    const fn speed(&self) -> Speed {
+        if self.trials == 0 {
+            Speed::Soon
+        } else {
+            Speed::Trial
+        }
+    }
+
+    fn waits_on(&self, lane: Speed) -> bool {
+        matches!(self.state, State::Waiting(speed, _) if speed == lane)
+    }
 }
 
 /// The rest after so many failures in a row: none after the first.
@@ -126,139 +244,5 @@ fn rest(failures: u32) -> SignedDuration {
     REST.saturating_mul(doubled - 1).min(LONGEST_REST)
 }
 
-impl Lane {
-    fn wait(&mut self, query: MetricQuery) {
-        let namespace = Arc::clone(&query.namespace);
-        let waiting = self.waiting.entry(Arc::clone(&namespace)).or_default();
-        if waiting.is_empty() {
-            self.order.push_back(namespace);
-        }
-        waiting.push_back(query);
-    }
-
-    /// Takes a place for the next question.
-    fn take(&mut self) -> Option<MetricQuery> {
-        let taken: usize = self.under_way.values().sum();
-        if taken >= AT_ONCE {
-            return None;
-        }
-        let has_room = |namespace: &Arc<str>| {
-            let own = self.under_way.get(namespace).copied().unwrap_or(0);
-            own + 1 < AT_ONCE
-        };
-        let place = self.order.iter().position(has_room)?;
-        let namespace = self.order.remove(place)?;
-        let waiting = self.waiting.get_mut(&namespace)?;
-        let query = waiting.pop_front();
-        if waiting.is_empty() {
-            self.waiting.remove(&namespace);
-        } else {
-            self.order.push_back(Arc::clone(&namespace));
-        }
-        *self.under_way.entry(namespace).or_default() += 1;
-        query
-    }
-
-    fn end(&mut self, namespace: &Arc<str>) {
-        if let Some(count) = self.under_way.get_mut(namespace) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                self.under_way.remove(namespace);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use evenkeel_core::scaling::signal::MetricIdentifier;
-    use evenkeel_kubernetes::metric_query::{MetricSubject, ServedMetric};
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
-    }
-
-    fn external(namespace: &str, name: &str) -> MetricQuery {
-        let metric = ServedMetric::External(MetricIdentifier::named(name));
-        MetricQuery {
-            namespace: namespace.into(),
-            subject: MetricSubject::Served(metric),
-        }
-    }
-
-    fn promql(namespace: &str) -> MetricQuery {
-        MetricQuery {
-            namespace: namespace.into(),
-            subject: MetricSubject::PromQl("up".into()),
-        }
-    }
-
-    fn under_way(agenda: &mut Agenda) -> Vec<MetricQuery> {
-        std::iter::from_fn(|| agenda.next()).collect()
-    }
-
-    #[test]
-    fn namespaces_take_turns_and_none_takes_the_last_place() {
-        let mut agenda = Agenda::default();
-        let a = ["1", "2", "3", "4", "5"].map(|name| external("a", name));
-        agenda.want(&a, at(0));
-        assert_eq!(under_way(&mut agenda), a[..3]);
-        // One that comes later finds a place, and those that wait for longer none beside it.
-        let b = ["1", "2"].map(|name| external("b", name));
-        let both = [&a[..], &b[..]].concat();
-        agenda.want(&both, at(15));
-        assert_eq!(under_way(&mut agenda), b[..1]);
-        agenda.ended(&a[0], at(16), true);
-        assert_eq!(under_way(&mut agenda), a[3..4]);
-        agenda.ended(&b[0], at(16), true);
-        assert_eq!(under_way(&mut agenda), b[1..]);
-        agenda.ended(&a[1], at(17), true);
-        agenda.ended(&a[2], at(17), true);
-        assert_eq!(under_way(&mut agenda), a[4..]);
-    }
-
-    #[test]
-    fn an_api_that_hangs_holds_up_no_other() {
-        let mut agenda = Agenda::default();
-        let hanging: Vec<_> = (0..9).map(|n| external(&n.to_string(), "x")).collect();
-        agenda.want(&hanging, at(0));
-        assert_eq!(under_way(&mut agenda).len(), AT_ONCE);
-        let all = [&hanging[..], &[promql("z")]].concat();
-        agenda.want(&all, at(15));
-        assert_eq!(under_way(&mut agenda), [promql("z")]);
-    }
-
-    #[test]
-    fn what_is_under_way_or_waits_is_asked_once_and_what_is_not_wanted_never() {
-        let mut agenda = Agenda::default();
-        let query = external("a", "x");
-        for second in [0, 15] {
-            agenda.want(std::slice::from_ref(&query), at(second));
-        }
-        assert_eq!(under_way(&mut agenda), std::slice::from_ref(&query));
-        agenda.want(&[], at(30));
-        agenda.ended(&query, at(31), false);
-        assert!(agenda.turns.is_empty(), "and its failure is forgotten");
-        agenda.want(std::slice::from_ref(&query), at(45));
-        agenda.want(&[], at(60));
-        assert_eq!(under_way(&mut agenda), []);
-        agenda.want(std::slice::from_ref(&query), at(75));
-        assert_eq!(under_way(&mut agenda), [query]);
-    }
-
-    #[test]
-    fn what_fails_rests_longer_each_time_and_an_answer_ends_it() {
-        let mut agenda = Agenda::default();
-        let query = external("a", "x");
-        let mut asked = Vec::new();
-        for second in (0..600).step_by(15) {
-            agenda.want(std::slice::from_ref(&query), at(second));
-            if agenda.next().is_some() {
-                asked.push(second);
-                agenda.ended(&query, at(second + 1), second == 360);
-            }
-        }
-        assert_eq!(asked, [0, 15, 45, 105, 225, 360, 375, 390, 420, 480]);
-    }
-}
+mod tests;

@@ -8,9 +8,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::agenda::Agenda;
+use super::agenda::{self, Agenda, Ending, Speed};
 use super::readings::{SignalReading, SignalReadings};
 use super::source::SignalSource;
+use super::wanted::{KeptPods, Wanted};
 use crate::metrics::cache::{self, MetricsCache};
 use crate::metrics::error::MetricsError;
 use crate::metrics::instruments::Metrics;
@@ -18,8 +19,11 @@ use evenkeel_clock::{self as clock, Clock};
 use evenkeel_core::scaling::hpa::{MetricsApi, Reading};
 use evenkeel_kubernetes::metric_query::MetricQuery;
 
-/// Answers that are kept: several for each of ten thousand targets.
-const KEPT: u64 = 50_000;
+/// The memory for answers, in bytes: several for each of ten thousand targets with fifteen Pods each, and
+/// a tenth of what the Pod may take.
+const KEPT: u64 = 64 * 1024 * 1024;
+/// What an answer takes beside its values and the texts of its question.
+const OVERHEAD: usize = 512;
 /// How long an answer is kept that nobody wants any more.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
 
@@ -29,14 +33,15 @@ type Cache = MetricsCache<MetricQuery, Reading>;
 #[derive(Clone)]
 pub struct Signals {
     cache: Cache,
-    wanted: watch::Sender<Arc<[MetricQuery]>>,
+    wanted: watch::Sender<Arc<[Wanted]>>,
 }
 
 /// The end that asks.
 pub struct Asker {
     source: Arc<dyn SignalSource>,
     cache: Cache,
-    wanted: watch::Receiver<Arc<[MetricQuery]>>,
+    wanted: watch::Receiver<Arc<[Wanted]>>,
+    kept: KeptPods,
     clock: Clock,
     metrics: Metrics,
 }
@@ -50,11 +55,12 @@ impl Signals {
         clock: Clock,
         metrics: Metrics,
     ) -> (Self, Asker) {
-        let cache = MetricsCache::new(&cache::Settings {
+        let settings = cache::Settings {
             capacity: KEPT,
             time_to_idle: Some(FORGOTTEN_AFTER),
             timeout: settings.timeout,
-        });
+        };
+        let cache = MetricsCache::weighed(&settings, weight);
         let (sender, receiver) = watch::channel(Arc::default());
         let signals = Self {
             cache: cache.clone(),
@@ -64,6 +70,7 @@ impl Signals {
             source,
             cache,
             wanted: receiver,
+            kept: KeptPods::default(),
             clock,
             metrics,
         };
@@ -71,7 +78,7 @@ impl Signals {
     }
 
     /// Says what is wanted from here on; what was wanted before is not asked any more.
-    pub fn want(&self, wanted: Vec<MetricQuery>) {
+    pub fn want(&self, wanted: Vec<Wanted>) {
         self.wanted.send_replace(wanted.into());
     }
 
@@ -79,7 +86,7 @@ impl Signals {
     pub async fn newest(&self) -> SignalReadings {
         let wanted = Arc::clone(&self.wanted.borrow());
         let mut readings = Vec::with_capacity(wanted.len());
-        for query in &*wanted {
+        for Wanted { query, .. } in &*wanted {
             let (answer, error) = self.cache.last(query).await;
             readings.push((query.clone(), SignalReading { answer, error }));
         }
@@ -109,7 +116,7 @@ impl Asker {
                             return;
                         }
                         let wanted = Arc::clone(&self.wanted.borrow_and_update());
-                        agenda.want(&wanted, self.clock.now());
+                        self.want(&wanted, &mut agenda);
                     }
                     Some(ended) = under_way.join_next() => self.take(ended, &mut agenda),
                 }
@@ -118,16 +125,33 @@ impl Asker {
         cancelled.run_until_cancelled(asking).await;
     }
 
+    fn want(&mut self, wanted: &[Wanted], agenda: &mut Agenda) {
+        let now = self.clock.now();
+        // Before those that are new are among them, which wait no time.
+        for (api, waits) in agenda::APIS.into_iter().zip(agenda.waits(now)) {
+            for (speed, wait) in Speed::ALL.into_iter().zip(waits) {
+                self.metrics.observe_wait(label(api), speed.as_str(), wait);
+            }
+        }
+        agenda.want(wanted.iter().map(|one| &one.query), now);
+        self.kept = KeptPods::of(wanted);
+    }
+
     fn ask(
         &self,
         query: MetricQuery,
         now: Timestamp,
     ) -> impl Future<Output = Ended> + Send + 'static {
         let (source, cache) = (Arc::clone(&self.source), self.cache.clone());
+        let kept = self.kept.get(&query);
         async move {
-            let begun = clock::instant();
-            let answer = cache.refresh(query.clone(), now, source.fetch(&query, now));
-            let outcome = answer.await.map(drop);
+            let begun = clock::runtime();
+            let fetch = async {
+                let mut reading = source.fetch(&query, now).await?;
+                reading.keep_pods(&kept);
+                Ok(reading)
+            };
+            let outcome = cache.refresh(query.clone(), now, fetch).await.map(drop);
             Ended {
                 query,
                 took: begun.elapsed(),
@@ -151,8 +175,17 @@ impl Asker {
         let outcome = outcome.as_ref().map(|&()| ()).map_err(|error| &**error);
         self.metrics
             .observe_signal(label(query.api()), took, outcome);
-        agenda.ended(&query, self.clock.now(), outcome.is_ok());
+        let ending = Ending {
+            answered: outcome.is_ok(),
+            took,
+        };
+        agenda.ended(&query, self.clock.now(), ending);
     }
+}
+
+/// The memory that an answer takes, in bytes, or the lack of one.
+fn weight(query: &MetricQuery, reading: Option<&Reading>) -> usize {
+    OVERHEAD + query.text_bytes() + reading.map_or(0, Reading::bytes)
 }
 
 /// The questions to an API in metrics.
@@ -174,8 +207,18 @@ mod tests {
     use tokio::sync::Notify;
 
     use super::*;
-    use evenkeel_core::scaling::sample::ValueSample;
-    use evenkeel_kubernetes::metric_query::MetricSubject;
+    use jiff::SignedDuration;
+
+    use evenkeel_core::scaling::pod::PodFacts;
+    use evenkeel_core::scaling::sample::{Measurement, PodSample, ValueSample};
+    use evenkeel_core::scaling::signal::MetricIdentifier;
+    use evenkeel_kubernetes::metric_query::{MetricSubject, ServedMetric};
+    use evenkeel_kubernetes::pod::Pod;
+
+    fn wanted(queries: impl IntoIterator<Item = MetricQuery>) -> Vec<Wanted> {
+        let queries = queries.into_iter();
+        queries.map(|query| Wanted::new(&query, &[])).collect()
+    }
 
     fn query(namespace: &str, text: &str) -> MetricQuery {
         MetricQuery {
@@ -268,9 +311,9 @@ mod tests {
         let source = Arc::new(Fake::default());
         let (signals, cancelled) = begin(&source);
         let up = query("a", "up");
-        signals.want(vec![up.clone()]);
+        signals.want(wanted([up.clone()]));
         assert_eq!(value(&ended(&signals, &up).await), Some(1));
-        signals.want(vec![up.clone()]);
+        signals.want(wanted([up.clone()]));
         source.asked("up", 2).await;
         signals.want(Vec::new());
         assert!(signals.newest().await.get(&up).is_none());
@@ -282,7 +325,7 @@ mod tests {
         let source = Arc::new(Fake::default());
         let (signals, _cancelled) = begin(&source);
         let none = query("a", "none");
-        signals.want(vec![none.clone()]);
+        signals.want(wanted([none.clone()]));
         let reading = ended(&signals, &none).await;
         assert!(reading.answer.is_none());
         assert_eq!(reading.error.map(|error| error.reason()), Some("NoValues"));
@@ -292,12 +335,64 @@ mod tests {
     async fn a_tenant_whose_queries_hang_holds_up_nobody_else() {
         let source = Arc::new(Fake::default());
         let (signals, _cancelled) = begin(&source);
-        let mut wanted: Vec<_> = (0..100)
-            .map(|n| query("bad", &format!("hang{n}")))
-            .collect();
-        wanted.push(query("good", "up"));
-        let good = wanted[100].clone();
-        signals.want(wanted);
+        let hanging = (0..100).map(|n| query("bad", &format!("hang{n}")));
+        let good = query("good", "up");
+        signals.want(wanted(hanging.chain([good.clone()])));
         assert_eq!(value(&ended(&signals, &good).await), Some(1));
+    }
+
+    /// Answers by the values of a thousand Pods, some of them the target's.
+    struct Crowd;
+
+    #[async_trait]
+    impl SignalSource for Crowd {
+        async fn fetch(&self, _: &MetricQuery, now: Timestamp) -> Result<Reading, MetricsError> {
+            let sample = |number: i64| PodSample {
+                pod: format!("web-{number}"),
+                measurement: Measurement {
+                    timestamp: now,
+                    window: SignedDuration::from_secs(60),
+                    value: number,
+                },
+            };
+            Ok(Reading::Pods((0..1000).map(sample).collect()))
+        }
+    }
+
+    /// The harm: a selector that selects thousands of Pods beside the target's had all of them kept, for
+    /// each of as many targets as one likes.
+    #[tokio::test(start_paused = true)]
+    async fn of_an_answer_by_pods_those_of_the_targets_are_kept() {
+        let settings = super::super::Settings {
+            timeout: Duration::from_secs(10),
+        };
+        let (signals, asker) =
+            Signals::new(Arc::new(Crowd), settings, Clock::real(), Metrics::default());
+        tokio::spawn(asker.run(CancellationToken::new()));
+        let query = MetricQuery {
+            namespace: "a".into(),
+            subject: MetricSubject::Served(ServedMetric::Pods {
+                selector: "app=web".into(),
+                metric: MetricIdentifier::named("rps"),
+            }),
+        };
+        let pod = |name: &str| {
+            let pod = serde_json::json!({"metadata": {"name": name}, "spec": {"containers": []}});
+            let pod: Pod = serde_json::from_value(pod).unwrap();
+            Arc::new(PodFacts::from(&pod))
+        };
+        // Two targets with one question.
+        let of = |names: &[&str]| {
+            let pods: Vec<_> = names.iter().map(|name| pod(name)).collect();
+            Wanted::new(&query, &pods)
+        };
+        signals.want(vec![of(&["web-1", "web-7"]), of(&["web-3", "unmeasured"])]);
+        let answer = ended(&signals, &query).await.answer.unwrap();
+        let Reading::Pods(samples) = &*answer.value else {
+            panic!("{answer:?}");
+        };
+        let kept: Vec<_> = samples.iter().map(|sample| &*sample.pod).collect();
+        assert_eq!(kept, ["web-1", "web-3", "web-7"]);
+        assert!(weight(&query, Some(&answer.value)) < 2 * OVERHEAD);
     }
 }

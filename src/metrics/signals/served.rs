@@ -6,13 +6,16 @@ use std::sync::Mutex;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-use crate::metrics::api_call::{self, Bounds};
+use crate::metrics::api_call::{self, Answer, Bounds, LongAnswers};
 use crate::metrics::error::MetricsError;
 use evenkeel_core::scaling::hpa::Reading;
 use evenkeel_core::scaling::signal::ObjectReference;
+use evenkeel_kubernetes::excerpt::excerpt;
+use evenkeel_kubernetes::group_version::GroupVersion;
 use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::metric_query::{CustomNames, ServedMetric};
+use evenkeel_kubernetes::metric_query::{CustomNames, QueryError, ServedMetric};
 
 /// The versions of `custom.metrics.k8s.io` that are understood, the newer first.
 const VERSIONS: [&str; 2] = ["v1beta2", "v1beta1"];
@@ -20,10 +23,18 @@ const VERSIONS: [&str; 2] = ["v1beta2", "v1beta1"];
 /// The time for which the names of a cluster are taken for known, as the HPA controller does.
 const NAMES_HOLD: SignedDuration = SignedDuration::from_mins(10);
 
+/// The answers of more than some hundred Kilobytes that are read at once: each may be of four megabytes, and
+/// takes as much again while it is parsed.
+const LONG_AT_ONCE: usize = 4;
+
+/// The characters of a name that an error repeats.
+const TOLD: usize = 60;
+
 /// Signals from the API server.
 pub struct ServedSource {
     client: kube::Client,
     bounds: Bounds,
+    long: LongAnswers,
     names: Mutex<Names>,
 }
 
@@ -33,7 +44,7 @@ struct Names {
     /// When they were first asked for.
     since: Option<Timestamp>,
     custom_version: Option<&'static str>,
-    resources: HashMap<(String, String), String>,
+    resources: HashMap<(GroupVersion, String), String>,
 }
 
 impl ServedSource {
@@ -43,6 +54,7 @@ impl ServedSource {
         Self {
             client,
             bounds,
+            long: LongAnswers::at_once(LONG_AT_ONCE),
             names: Mutex::default(),
         }
     }
@@ -72,17 +84,34 @@ impl ServedSource {
             resource: &resource,
         };
         let path = metric.path(namespace, names)?;
-        let body = self.get(&path).await?;
-        Ok(metric.read(&body, now)?)
+        let answer = self.get(&path).await?;
+        let metric = metric.clone();
+        Ok(aside(move || metric.read(&answer.body, now)).await??)
     }
 
-    async fn get(&self, path: &str) -> Result<Vec<u8>, MetricsError> {
-        api_call::get(&self.client, path, self.bounds).await
+    async fn get(&self, path: &str) -> Result<Answer, MetricsError> {
+        api_call::get_among(&self.client, path, self.bounds, Some(&self.long)).await
     }
 
-    async fn read<T: for<'de> Deserialize<'de>>(&self, path: &str) -> Result<T, MetricsError> {
-        let body = self.get(path).await?;
-        serde_json::from_slice(&body).map_err(|error| MetricsError::malformed(&error, &body))
+    /// What the API server tells of itself. Its answers are for whoever asks, not for the status of an
+    /// HPA: no error repeats a part of one.
+    async fn discover<T>(&self, path: &str) -> Result<T, MetricsError>
+    where
+        T: DeserializeOwned + Send + 'static,
+    {
+        let told = || format!("{path}, which tells what is served");
+        let answer = self.get(path).await.map_err(|error| match error {
+            MetricsError::NotServed { .. } => MetricsError::NotServed { excerpt: told() },
+            MetricsError::Status { status, .. } => MetricsError::Status {
+                status,
+                excerpt: told(),
+            },
+            other => other,
+        })?;
+        let read = aside(move || serde_json::from_slice(&answer.body)).await?;
+        read.map_err(|_| MetricsError::Undiscovered {
+            path: path.to_owned(),
+        })
     }
 
     /// The newest version of the custom metrics API that both sides understand.
@@ -90,9 +119,8 @@ impl ServedSource {
         if let Some(known) = self.known(now, |names| names.custom_version) {
             return Ok(known);
         }
-        let group: ApiGroup = self
-            .read(&format!("/apis/{}", Kind::CustomMetrics.group()))
-            .await?;
+        let path = format!("/apis/{}", Kind::CustomMetrics.group());
+        let group: ApiGroup = self.discover(&path).await?;
         let served = |version: &&str| group.versions.iter().any(|one| one.version == **version);
         let version = VERSIONS.into_iter().find(|version| served(version));
         let version = version.ok_or_else(|| MetricsError::NotServed {
@@ -114,25 +142,19 @@ impl ServedSource {
         if let Some(kind) = Kind::of(api_version, kind) {
             return Ok(kind.qualified());
         }
-        let key = (api_version.clone(), kind.clone());
+        let group_version = GroupVersion::parse(api_version)
+            .ok_or_else(|| QueryError::ApiVersion(excerpt(api_version, TOLD)))?;
+        let key = (group_version, kind.clone());
         if let Some(known) = self.known(now, |names| names.resources.get(&key).cloned()) {
             return Ok(known);
         }
-        let (group, root) = match api_version.split_once('/') {
-            Some((group, _)) => (group, "/apis"),
-            None => ("", "/api"),
-        };
-        let list: ResourceList = self.read(&format!("{root}/{api_version}")).await?;
+        let list: ResourceList = self.discover(&key.0.path()).await?;
         let mut resources = list.resources.into_iter();
         let found = resources.find(|one| one.kind == *kind && !one.name.contains('/'));
         let found = found.ok_or_else(|| MetricsError::NotServed {
-            excerpt: format!("the kind {kind} of {api_version}"),
+            excerpt: format!("the kind {} of {}", excerpt(kind, TOLD), key.0),
         })?;
-        let name = if group.is_empty() {
-            found.name
-        } else {
-            format!("{}.{group}", found.name)
-        };
+        let name = key.0.qualified(&found.name);
         self.learn(|names| drop(names.resources.insert(key, name.clone())));
         Ok(name)
     }
@@ -161,13 +183,28 @@ impl ServedSource {
     }
 }
 
-#[derive(Deserialize)]
-struct ApiGroup {
-    versions: Vec<GroupVersion>,
+/// Reads an answer on the blocking pool: some megabytes take as long as thousands of reviews, which the
+/// other threads answer.
+async fn aside<T: Send + 'static>(
+    read: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, MetricsError> {
+    match tokio::task::spawn_blocking(read).await {
+        Ok(read) => Ok(read),
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // Only a runtime that shuts down cancels its blocking work.
+            Err(_) => Err(MetricsError::Aborted),
+        },
+    }
 }
 
 #[derive(Deserialize)]
-struct GroupVersion {
+struct ApiGroup {
+    versions: Vec<ServedVersion>,
+}
+
+#[derive(Deserialize)]
+struct ServedVersion {
     version: String,
 }
 
@@ -309,6 +346,51 @@ mod tests {
             "/apis/networking.k8s.io/v1".to_owned(),
         ];
         assert_eq!(*asked.lock().unwrap(), expected);
+    }
+
+    /// The harm: a path of the tenant's own was asked with the service's token, and what it answered
+    /// stood in the status of his HPA.
+    #[tokio::test]
+    async fn an_api_version_leads_nowhere_but_to_the_kinds_of_its_group() {
+        const SECRET: &str = "of-another-namespace";
+        for (api_version, kind, status, reason) in [
+            ("v1%2Fpods?fieldSelector=a%3Db", "Web", 200, "InvalidName"),
+            (
+                "external.metrics.k8s.io/v1beta1%2Fnamespaces%2Fother%2Fqueue",
+                "Web",
+                200,
+                "InvalidName",
+            ),
+            ("a/b/c", "Web", 200, "InvalidName"),
+            ("apps/v1", "Web", 200, "Malformed"),
+            ("apps/v1", "Web", 404, "NotServed"),
+            ("apps/v1", "Web", 500, "HttpStatus"),
+        ] {
+            let (source, asked) = source(move |path| match path {
+                "/apis/custom.metrics.k8s.io" => (200, group(&["v1beta2"])),
+                _ => (
+                    status,
+                    format!("{{\"items\": {SECRET:?}, \"resources\": {SECRET:?}}}"),
+                ),
+            });
+            let metric = ServedMetric::Object {
+                object: Box::new(ObjectReference {
+                    api_version: api_version.to_owned(),
+                    kind: kind.to_owned(),
+                    name: "web".to_owned(),
+                }),
+                metric: MetricIdentifier::named("rps"),
+            };
+            let error = source.value("shop", &metric, now()).await.unwrap_err();
+            assert_eq!(error.reason(), reason, "{api_version} {error}");
+            assert!(!error.to_string().contains(SECRET), "{error}");
+            let asked = asked.lock().unwrap();
+            let known = ["/apis/custom.metrics.k8s.io", "/apis/apps/v1"];
+            assert!(
+                asked.iter().all(|path| known.contains(&&**path)),
+                "{asked:?}"
+            );
+        }
     }
 
     #[tokio::test]

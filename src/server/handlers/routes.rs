@@ -2,7 +2,6 @@
 
 use std::num::NonZeroUsize;
 
-use axum::Router;
 use axum::routing::post;
 
 use super::{Handlers, admission, extender};
@@ -47,8 +46,8 @@ impl Settings {
 }
 
 impl Handlers {
-    /// Router of the HTTPS listener.
-    pub fn routes(&self, settings: &Settings, metrics: Metrics) -> Router {
+    /// Paths of webhook and extender.
+    pub fn routes(&self, settings: &Settings, metrics: Metrics) -> Routes {
         let mutate = Endpoint {
             path: paths::MUTATE,
             limits: settings.admission(),
@@ -73,6 +72,5 @@ impl Handlers {
                 settings.extender_budget,
                 [(filter, filters), (prioritize, prioritizes)],
             )
-            .into_router()
     }
 }

@@ -10,15 +10,21 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::{CertificateError, DistinguishedName, RootCertStore};
 
 use super::TlsError;
-use super::server_certificate::certificates;
+use super::server_certificate::{certificates, common_name};
 
 const WHAT: &str = "client authority";
+
+/// The refusal of a certificate whose authority is known, and which has another name than its clients.
+const OTHER_NAME: rustls::Error =
+    rustls::Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure);
 
 /// Whose clients an authority signs for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Authority {
     /// kube-scheduler, which calls the extender.
     Scheduler,
+    /// The API server's front proxy, which passes on what others ask of an extension API.
+    FrontProxy,
 }
 
 impl Authority {
@@ -26,13 +32,32 @@ impl Authority {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Scheduler => "scheduler",
+            Self::FrontProxy => "front-proxy",
+        }
+    }
+
+    /// True where everybody may call while the authority is not configured: the operator says by that
+    /// that callers of the extender have no certificates. Who is introduced by headers is nobody
+    /// without one.
+    pub(super) const fn may_be_absent(self) -> bool {
+        match self {
+            Self::Scheduler => true,
+            Self::FrontProxy => false,
         }
     }
 }
 
+/// An authority, and the clients of it that are meant.
+#[derive(Debug, Clone)]
+struct Known {
+    verifier: Arc<dyn ClientCertVerifier>,
+    /// The common names of their certificates; any where there are none.
+    names: BTreeSet<String>,
+}
+
 /// The authorities that are configured, each with its root certificates.
 #[derive(Debug, Clone, Default)]
-pub struct ClientAuthorities(BTreeMap<Authority, Arc<dyn ClientCertVerifier>>);
+pub struct ClientAuthorities(BTreeMap<Authority, Known>);
 
 impl ClientAuthorities {
     /// Adds the root certificates in a PEM text as `authority`.
@@ -40,7 +65,22 @@ impl ClientAuthorities {
     /// # Errors
     ///
     /// The text holds no certificate, or one that cannot be a root.
-    pub fn with_pem(mut self, authority: Authority, pem: &[u8]) -> Result<Self, TlsError> {
+    pub fn with_pem(self, authority: Authority, pem: &[u8]) -> Result<Self, TlsError> {
+        self.with_names(authority, pem, BTreeSet::new())
+    }
+
+    /// The same, where only clients with one of the common names `names` are meant, unless there are
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::with_pem`].
+    pub fn with_names(
+        mut self,
+        authority: Authority,
+        pem: &[u8],
+        names: BTreeSet<String>,
+    ) -> Result<Self, TlsError> {
         let unusable = |source| TlsError::Unusable { what: WHAT, source };
         let mut roots = RootCertStore::empty();
         for root in certificates(pem, WHAT)? {
@@ -52,8 +92,15 @@ impl ClientAuthorities {
                 what: WHAT,
                 problem: error.to_string(),
             })?;
-        self.0.insert(authority, verifier);
+        self.0.insert(authority, Known { verifier, names });
         Ok(self)
+    }
+
+    /// These, and `others`, which take the places of those of the same kind.
+    #[must_use]
+    pub(super) fn and(mut self, others: Self) -> Self {
+        self.0.extend(others.0);
+        self
     }
 
     /// True where `authority` is configured.
@@ -65,11 +112,12 @@ impl ClientAuthorities {
     pub(super) fn subjects(&self) -> Vec<DistinguishedName> {
         self.0
             .values()
-            .flat_map(|verifier| verifier.root_hint_subjects().iter().cloned())
+            .flat_map(|known| known.verifier.root_hint_subjects().iter().cloned())
             .collect()
     }
 
-    /// The authorities that signed `chain` (the client's own certificate first), at `now`.
+    /// The authorities that signed `chain` (the client's own certificate first), at `now`, and whose
+    /// clients have its name.
     ///
     /// # Errors
     ///
@@ -85,11 +133,12 @@ impl ClientAuthorities {
         };
         let mut refused = unknown;
         let mut signers = BTreeSet::new();
-        for (authority, verifier) in &self.0 {
+        for (authority, Known { verifier, names }) in &self.0 {
             match verifier.verify_client_cert(own, intermediates, now) {
-                Ok(_) => {
+                Ok(_) if is_named(own, names) => {
                     signers.insert(*authority);
                 }
+                Ok(_) => refused = OTHER_NAME,
                 Err(error) => refused = error,
             }
         }
@@ -98,6 +147,11 @@ impl ClientAuthorities {
         }
         Ok(signers)
     }
+}
+
+/// True for a certificate with one of the common names, where there are any.
+fn is_named(certificate: &CertificateDer<'_>, names: &BTreeSet<String>) -> bool {
+    names.is_empty() || common_name(certificate).is_some_and(|name| names.contains(&name))
 }
 
 pub(super) fn provider() -> Arc<CryptoProvider> {

@@ -34,6 +34,12 @@ pub enum Unauthorised {
     /// Its certificate is of someone else.
     #[error("the client certificate is not signed by the {} authority", .0.as_str())]
     OtherAuthority(Authority),
+    /// Its certificate is of the authority, and of none of its clients that are meant.
+    #[error("the common name of the client certificate is none that the {} authority stands for", .0.as_str())]
+    OtherName(Authority),
+    /// The authority by which it would be known is not known itself.
+    #[error("the {} authority is not known", .0.as_str())]
+    NoAuthority(Authority),
 }
 
 impl Unauthorised {
@@ -43,6 +49,8 @@ impl Unauthorised {
             Self::NoCertificate(_) => "ClientCertificateMissing",
             Self::OutOfDate => "ClientCertificateOutOfDate",
             Self::OtherAuthority(_) => "ClientCertificateUntrusted",
+            Self::OtherName(_) => "ClientNameNotAllowed",
+            Self::NoAuthority(_) => "ClientAuthorityUnknown",
         }
     }
 }
@@ -75,15 +83,19 @@ impl Peer {
         }
     }
 
-    /// Checks that the client may use a path that is for those of `authority`. Where that authority
-    /// is not configured, everybody may.
+    /// Checks that the client may use a path that is for those of `authority`. Where the scheduler's is
+    /// not configured, everybody may.
     ///
     /// # Errors
     ///
     /// The condition that the client does not meet.
     pub fn authorise(&self, authority: Authority, now: Timestamp) -> Result<(), Unauthorised> {
         if !self.store.current().authorities.contains(authority) {
-            return Ok(());
+            return if authority.may_be_absent() {
+                Ok(())
+            } else {
+                Err(Unauthorised::NoAuthority(authority))
+            };
         }
         if self.chain.is_empty() {
             return Err(Unauthorised::NoCertificate(authority));
@@ -96,14 +108,18 @@ impl Peer {
                 | CertificateError::NotValidYet
                 | CertificateError::NotValidYetContext { .. },
             ) => Err(Unauthorised::OutOfDate),
+            Err(CertificateError::ApplicationVerificationFailure) => {
+                Err(Unauthorised::OtherName(authority))
+            }
             Ok(_) | Err(_) => Err(Unauthorised::OtherAuthority(authority)),
         }
     }
 
-    /// True where an authority that is configured has signed its certificate.
+    /// True where the scheduler's authority has signed its certificate: it has slots of its own, for
+    /// which the API server's front proxy, and whoever else that authority signs for, does not compete.
     pub(in crate::server) fn is_known(&self, now: Timestamp) -> bool {
         self.identity(now)
-            .is_ok_and(|ClientIdentity { authorities }| !authorities.is_empty())
+            .is_ok_and(|ClientIdentity { authorities }| authorities.contains(&Authority::Scheduler))
     }
 
     /// Whose client this is at `now`.

@@ -70,6 +70,13 @@ pub(super) fn certificates(
     Ok(found)
 }
 
+/// The common name of a certificate's subject; `None` where it has none or does not parse.
+pub(super) fn common_name(certificate: &CertificateDer<'_>) -> Option<String> {
+    let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
+    let name = certificate.subject().iter_common_name().next()?;
+    name.as_str().ok().map(str::to_owned)
+}
+
 /// End of a certificate.
 pub(super) fn not_after(
     certificate: &CertificateDer<'_>,

@@ -20,7 +20,7 @@ use crate::server::Metrics;
 #[derive(Debug, Clone, Default)]
 pub struct Change {
     pub server: Option<ServerCertificate>,
-    /// All authorities by which clients are known.
+    /// Authorities by which clients are known; of other kinds they stay as they are.
     pub authorities: Option<ClientAuthorities>,
 }
 
@@ -74,7 +74,7 @@ impl CertificateStore {
         let next = InUse::new(
             old.generation.wrapping_add(1),
             server.unwrap_or_else(|| old.server.clone()),
-            authorities.unwrap_or_else(|| old.authorities.clone()),
+            old.authorities.clone().and(authorities.unwrap_or_default()),
         );
         let metrics = self.metrics.certificates();
         metrics.serves_until(next.server.not_after());

@@ -122,6 +122,23 @@ pub(crate) async fn deploy(client: &Client, metrics: u16) {
     }
 }
 
+/// Grants what a kustomization grants beside an installation.
+pub(crate) async fn grant(client: &Client, kustomization: &str) {
+    for document in built(&root().join(kustomization)) {
+        let kind = document["kind"].as_str().expect("a kind");
+        if ["ClusterRole", "ClusterRoleBinding", "RoleBinding"].contains(&kind) {
+            send(client, &document, false).await;
+        }
+    }
+}
+
+/// The one document of a kustomization.
+pub(crate) fn document(kustomization: &str) -> Value {
+    let mut documents = built(&root().join(kustomization));
+    assert_eq!(documents.len(), 1, "{kustomization}");
+    documents.remove(0)
+}
+
 /// Lets the API server check what `kubectl apply -k` would apply, on top of an installation.
 pub(crate) async fn validate(client: &Client, kustomization: &str) {
     for document in built(&root().join(kustomization)) {

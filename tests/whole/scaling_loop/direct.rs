@@ -125,6 +125,38 @@ fn an_outage_of_the_metrics_freezes_the_count_and_a_restart_takes_nothing_away()
 }
 
 #[test]
+fn a_queue_sends_its_workers_to_sleep_and_wakes_them_and_so_does_the_end_of_the_mode() {
+    with_world(async |world| {
+        let _controllers = world.controllers().await;
+        directly(world).await;
+        let queue = json!({
+            "evenkeel.dev/min-replicas": "0", "evenkeel.dev/predict": "off",
+            "evenkeel.dev/query": r#"sum(rate(orders_total{namespace="$namespace"}[$window]))"#,
+            "evenkeel.dev/query-target": "50"});
+        world.annotate(DEPLOYMENT, queue).await;
+        let _service = world.serve(&[("scaling.queries", "any")]).await;
+        until_replicas(world, "the queue is worked on", |count| count > MIN).await;
+        world.prometheus.handle.set_load(|_| 0.0);
+        until_replicas(world, "it sleeps", |count| count == 0).await;
+        until_condition(world, "ScaledToZero", "True").await;
+        world.prometheus.handle.set_load(|_| 3.0);
+        until_replicas(world, "it is woken", |count| count > MIN).await;
+
+        world.prometheus.handle.set_load(|_| 0.0);
+        until_replicas(world, "it sleeps again", |count| count == 0).await;
+        until_condition(world, "ScaledToZero", "True").await;
+        world.annotate(DEPLOYMENT, json!({MODE: "off"})).await;
+        until_replicas(world, "nobody else would wake it", |count| count == 1).await;
+        world
+            .until(DEPLOYMENT, "then its status goes", |deployment| {
+                annotation(deployment, STATUS).is_none()
+            })
+            .await;
+        assert_eq!(replicas(&get(world.client, DEPLOYMENT).await), 1);
+    });
+}
+
+#[test]
 fn an_hpa_beside_it_is_a_conflict_that_both_tell_of_until_one_goes() {
     with_world(async |world| {
         let _controllers = world.controllers().await;

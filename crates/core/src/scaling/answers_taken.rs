@@ -6,6 +6,7 @@
 use jiff::Timestamp;
 
 use super::signal::Signal;
+use super::tracker::{ScaledSignal, UNSCALED};
 
 /// The answers that one target has taken.
 #[derive(Debug, Default)]
@@ -27,12 +28,22 @@ impl AnswersTaken {
         }
         true
     }
+
+    /// Forgets the signals that the target does not scale by any more, once they are more than a few.
+    pub fn forget_but(&mut self, scaled: &[ScaledSignal]) {
+        if self.asked.len() > scaled.len() + UNSCALED {
+            let is_scaled = |of: &Signal| scaled.iter().any(|one| one.signal == *of);
+            self.asked.retain(|(of, _)| is_scaled(of));
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scaling::signal::ResourceName;
+    use crate::scaling::hpa_aware::PodCapacity;
+    use crate::scaling::signal::{ResourceName, ValueScope};
+    use crate::units::Ratio;
 
     #[test]
     fn an_answer_is_taken_once_and_again_after_the_clock_was_set_back() {
@@ -51,5 +62,26 @@ mod tests {
         );
         assert!(taken.take(&cpu, at(115), at(125)));
         assert!(taken.take(&cpu, at(50), at(60)), "the clock went back");
+    }
+
+    #[test]
+    fn signals_that_are_renamed_again_and_again_leave_nothing_behind() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let mut taken = AnswersTaken::default();
+        for number in 0..100 {
+            let name = format!("queue-{number}");
+            let signal = Signal::Resource(name.as_str().into());
+            assert!(taken.take(&signal, at(number), at(number)));
+            let scaled = ScaledSignal {
+                signal,
+                capacity: PodCapacity::new(1.0, Ratio::new(1.0).unwrap()).unwrap(),
+                scope: ValueScope::Whole,
+                is_forecast: true,
+                only_here: false,
+            };
+            taken.forget_but(std::slice::from_ref(&scaled));
+            assert!(taken.asked.len() <= 1 + UNSCALED);
+            assert!(!taken.take(&scaled.signal, at(number), at(number)));
+        }
     }
 }

@@ -163,6 +163,14 @@ impl BoundsRecord {
         merge(self.user, counting, now).bounds
     }
 
+    /// The bounds that follow from the user's values at `now` and from what stands in for them, without
+    /// what only raises them.
+    #[must_use]
+    pub fn beneath_floors(&self, now: Timestamp) -> ObjectBounds {
+        let replacing = self.contributions.iter().filter(|one| one.replaces());
+        merge(self.user, replacing.filter(|_| !self.contested), now).bounds
+    }
+
     /// Takes the fields that differ from those written `before` as the user's. An edit of one field
     /// was made beside the other as it was written, not as the user once had it: where the two do
     /// not fit, the one that was edited is the user's last word.

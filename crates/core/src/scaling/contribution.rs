@@ -1,7 +1,7 @@
 //! Contributions to the bounds of an object, and the bounds that they add up to.
 //!
 //! Beside the user, several contributors may ask for other bounds: a prediction raises the least, a
-//! schedule replaces it for a while. Each contribution expires, so that nothing outlives the one who
+//! schedule raises or replaces it for a while. Each contribution expires, so that nothing outlives the one who
 //! could take it back. [`merge`] depends on neither the order of the contributions nor on how often
 //! one of them is given.
 
@@ -30,6 +30,12 @@ pub enum Contributor {
 /// without a change of bounds, and whatever was asked for is over the next morning.
 const LONGEST: SignedDuration = SignedDuration::from_hours(6);
 
+/// The priority of a contribution whose least only raises that of others.
+const RAISES: i32 = 0;
+
+/// The lowest priority of a contribution whose least stands in for the user's.
+const REPLACES: i32 = 1;
+
 const PREDICTION: &str = "prediction";
 const CRON: &str = "cron/";
 
@@ -38,8 +44,8 @@ impl Contributor {
     /// that stand in for the user's own bounds.
     pub const fn default_priority(&self) -> i32 {
         match self {
-            Self::Cron(_) => 1,
-            Self::Prediction | Self::Other(_) => 0,
+            Self::Cron(_) => REPLACES,
+            Self::Prediction | Self::Other(_) => RAISES,
         }
     }
 }
@@ -91,7 +97,7 @@ impl Contribution {
             min: Some(min),
             max: None,
             replicas: None,
-            priority: 0,
+            priority: RAISES,
             until,
         }
     }
@@ -110,6 +116,16 @@ impl Contribution {
         }
     }
 
+    /// The same where its least only raises the user's: one that the user sets later and that is larger
+    /// holds.
+    #[must_use]
+    pub fn raising_only(self) -> Self {
+        Self {
+            priority: RAISES,
+            ..self
+        }
+    }
+
     /// True where everything that it asks for is a count of replicas.
     #[must_use]
     pub fn makes_sense(&self) -> bool {
@@ -123,6 +139,11 @@ impl Contribution {
         } = self;
         let mut counts = [min, max, replicas].into_iter().flatten();
         counts.all(|count| *count >= 0)
+    }
+
+    /// True where its least stands in for the user's.
+    pub(super) const fn replaces(&self) -> bool {
+        self.priority >= REPLACES
     }
 
     fn counts(&self, now: Timestamp) -> bool {
@@ -179,7 +200,7 @@ pub fn merge<'a>(
     for one in contributions.into_iter().filter(|one| one.counts(now)) {
         max = max.max(one.max.unwrap_or(max));
         replicas = replicas.max(one.replicas.map(|count| (one.priority, count)));
-        if one.priority > 0 {
+        if one.replaces() {
             base = base.max(one.min.map(|min| (one.priority, min)));
         } else {
             floor = floor.max(one.min);

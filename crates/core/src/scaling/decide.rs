@@ -40,6 +40,9 @@ pub fn decide(policy: &Policy, mut state: State, input: &DecisionInput<'_>) -> (
         generation: None,
     };
     state.observe(policy, seen, now);
+    if policy.mode != Mode::Direct {
+        state.asked = None;
+    }
     let idle = policy.mode == Mode::Off || (current <= 0 && !input.is_asleep);
     if idle || policy.mode != Mode::Floor || input.strategy == Strategy::Off {
         (state.floor, state.way_down) = (None, Memory::default());
@@ -245,6 +248,16 @@ impl Tick<'_> {
         let DecisionInput { now, loads, .. } = *self.input;
         let mut forecast = loads.iter().filter(|load| load.is_forecast);
         forecast.any(|load| load.is_estimated(now, self.policy.max_age))
+    }
+
+    /// True where a load that nobody else reacts to is not known as it is now: what was decided on it
+    /// is not undone by what is known of others.
+    fn is_alone_in_the_dark(&self) -> bool {
+        let DecisionInput { now, loads, .. } = *self.input;
+        let mut alone = loads
+            .iter()
+            .filter(|load| load.is_forecast && load.only_here);
+        alone.any(|load| load.fresh(now, self.policy.max_age).is_none())
     }
 
     /// True where the load of a signal is known as it is now.

@@ -10,6 +10,7 @@
 
 use jiff::Timestamp;
 
+use super::expected_load::ExpectedLoad;
 use super::horizon;
 use super::hpa::Tolerances;
 use super::hpa_aware::PodCapacity;
@@ -165,21 +166,8 @@ fn stands(forecast: &ActiveForecast, input: &DecisionInput<'_>) -> bool {
 }
 
 fn forecast(policy: &Policy, input: &DecisionInput<'_>) -> Option<ActiveForecast> {
-    if input.strategy == Strategy::Off {
-        return None;
-    }
-    let until = input.now.checked_add(input.ahead).ok()?;
-    let counts = input.loads.iter().filter_map(|load| {
-        let prediction = trusted(load, policy, input)?;
-        let mean = prediction.forecast.at(until)?.mean;
-        Some(ActiveForecast {
-            replicas: load.capacity.desired_for_sum(mean),
-            signal: load.signal.clone(),
-            mean,
-            until,
-            model: prediction.model,
-        })
-    });
+    let counts = input.loads.iter();
+    let counts = counts.filter_map(|load| forecast_of(load, policy, input));
     counts.reduce(|most, next| {
         if next.replicas > most.replicas {
             next
@@ -187,6 +175,47 @@ fn forecast(policy: &Policy, input: &DecisionInput<'_>) -> Option<ActiveForecast
             most
         }
     })
+}
+
+/// The trusted forecast of one load, as a floor would be made of it.
+fn forecast_of(
+    load: &SignalLoad<'_>,
+    policy: &Policy,
+    input: &DecisionInput<'_>,
+) -> Option<ActiveForecast> {
+    if input.strategy == Strategy::Off {
+        return None;
+    }
+    let until = input.now.checked_add(input.ahead).ok()?;
+    let prediction = trusted(load, policy, input)?;
+    let mean = prediction.forecast.at(until)?.mean;
+    Some(ActiveForecast {
+        replicas: load.capacity.desired_for_sum(mean),
+        signal: load.signal.clone(),
+        mean,
+        until,
+        model: prediction.model,
+    })
+}
+
+/// The load of one signal that replicas have to be ready for, with `active`, the forecast that stands:
+/// the larger of the load as it is now and of what a floor is made of. `None` for a load that is not
+/// known as it is now, and for one that is reacted to only, since what is made of it would feed on the
+/// Pods that it adds.
+pub(super) fn expected(
+    load: &SignalLoad<'_>,
+    policy: &Policy,
+    input: &DecisionInput<'_>,
+    active: Option<&ActiveForecast>,
+) -> Option<ExpectedLoad> {
+    let now = load.fresh(input.now, policy.max_age)?;
+    if !load.is_forecast {
+        return None;
+    }
+    let standing = active.filter(|forecast| forecast.signal == *load.signal);
+    let standing = standing.cloned();
+    let ahead = standing.or_else(|| forecast_of(load, policy, input));
+    Some(ExpectedLoad::of(now, ahead.map(|forecast| forecast.mean)))
 }
 
 fn trusted<'a>(

@@ -70,7 +70,9 @@ pub use outcome::{Action, Outcome, ReconcileError};
 pub use readings::{Reading, Readings};
 pub use reconcile::{Step, reconcile};
 pub use reconciler::{Reconciler, Wish};
-pub use replicas::{Proposal, ReplicaCalculator, Usage, metric_usage, resource_utilization};
+pub use replicas::{
+    Proposal, ReplicaCalculator, Usage, metric_usage, resource_utilization, summed_series,
+};
 pub use requests::{request, requests};
 pub use rescale::{AfterWrite, Rescale};
 pub use settings::{Controller, FeatureGates, Settings};

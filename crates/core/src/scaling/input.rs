@@ -44,6 +44,8 @@ pub struct SignalLoad<'a> {
     pub estimate: Option<Estimate>,
     /// True where the load is forecast, and not only reacted to.
     pub is_forecast: bool,
+    /// True where nobody else reacts to it.
+    pub only_here: bool,
     /// The forecast of the load, where a model made one.
     pub prediction: Option<Prediction<'a>>,
     /// The model that has too little history to forecast, where none can.

@@ -2,7 +2,7 @@
 //! them.
 
 use super::signal::Signal;
-use crate::units::Resource;
+use crate::units::{Quantity, QuantityFormat, Resource, i64_nearest};
 
 /// The base unit of the loads of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +59,17 @@ impl LoadUnit {
             Self::BytesPerSecond => "bytes/s",
             Self::One => "",
         }
+    }
+
+    /// A load as Kubernetes writes amounts of it, in cores for processor time: to the nearest millionth,
+    /// which is finer than anything that is measured.
+    #[must_use]
+    pub fn quantity(self, load: f64) -> Quantity {
+        let millionths = match self {
+            Self::Millicores => 1e3,
+            Self::Bytes | Self::BytesPerSecond | Self::One => 1e6,
+        };
+        Quantity::from_micro(i64_nearest(load * millionths), QuantityFormat::DecimalSi)
     }
 
     /// The unit in which people are told loads of the size of `value`.
@@ -118,5 +129,24 @@ mod tests {
             assert_eq!(LoadUnit::named(unit.as_str()), unit);
         }
         assert_eq!(LoadUnit::named("furlongs"), LoadUnit::One);
+    }
+
+    #[test]
+    fn loads_are_written_as_quantities_without_the_dust_of_sums() {
+        for (unit, load, written) in [
+            (LoadUnit::Millicores, 0.0, "0"),
+            (LoadUnit::Millicores, 4100.0, "4100m"),
+            (LoadUnit::Millicores, 400.000_000_000_1, "400m"),
+            (LoadUnit::Millicores, 399.4, "399400u"),
+            (LoadUnit::Millicores, 12_000.0, "12"),
+            (LoadUnit::One, 70.0, "70"),
+            (LoadUnit::One, 0.1 + 0.2, "300m"),
+            (LoadUnit::BytesPerSecond, 25e6, "25M"),
+            (LoadUnit::Bytes, 1024.0, "1024"),
+            (LoadUnit::One, f64::NAN, "0"),
+            (LoadUnit::One, 1e300, "9223372036854775807u"),
+        ] {
+            assert_eq!(unit.quantity(load).to_string(), written, "{load}");
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! its measurement came. Two replicas that are fed the same measurements decide the same; one that
 //! starts later takes over the floor that is in force until one of its models has been judged.
 
+mod current_load;
 mod reacting;
 mod tick;
 mod tracked_load;
@@ -15,8 +16,9 @@ pub use tick::{
 
 use jiff::{SignedDuration, Timestamp};
 
+use self::current_load::{CurrentLoad, Standing};
 use self::reacting::{Reacting, react};
-use self::tracked_load::{CurrentLoad, Standing, TrackedLoad};
+use self::tracked_load::TrackedLoad;
 use super::contribution::Contribution;
 use super::decide::{State, decide};
 use super::decision::Floor;
@@ -37,7 +39,7 @@ use crate::panicked::{Panicked, caught};
 const FLOOR_STANDS: SignedDuration = SignedDuration::from_mins(10);
 
 /// The loads that are remembered although the target does not scale by them any more.
-const UNSCALED: usize = 4;
+pub const UNSCALED: usize = 4;
 
 /// The memory of one target.
 #[derive(Debug, Default)]
@@ -171,10 +173,12 @@ impl Tracker {
         };
         let (decision, state) = decide(policy, std::mem::take(&mut self.state), &decision_input);
         self.state = state;
+        let active = self.state.active_forecast.as_ref();
+        let standings = loads.iter();
+        let standings = standings.map(|load| Standing::of(load, policy, &decision_input, active));
+        let standings: Vec<_> = standings.collect();
         let reacting = self.reacting.as_mut();
         let hpa = reacting.and_then(|one| one.decided(&self.state, policy, reacted, &decision));
-        let standings = loads.iter().map(|load| Standing::of(load, policy, now));
-        let standings: Vec<_> = standings.collect();
         let at = now.checked_add(horizon.ahead()).unwrap_or(Timestamp::MAX);
         let reports = current.into_iter().zip(standings);
         TickReport {
@@ -206,6 +210,12 @@ impl Tracker {
     #[must_use]
     pub fn is_contested(&self, now: Timestamp) -> bool {
         self.state.contest.until(now).is_some()
+    }
+
+    /// True where the HPA's algorithm has been run here and remembers what it has told.
+    #[must_use]
+    pub const fn has_reconciled(&self) -> bool {
+        self.reacting.is_some()
     }
 
     /// The size of the memory in bytes, as far as it grows with the loads that are tracked.

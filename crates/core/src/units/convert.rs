@@ -21,6 +21,13 @@ pub fn i64_ceil(value: f64) -> i64 {
     value.ceil() as i64
 }
 
+/// The nearest integer; saturates, and what is not a number gives 0.
+#[must_use]
+#[allow(clippy::cast_possible_truncation)] // `as` saturates, NaN gives 0
+pub fn i64_nearest(value: f64) -> i64 {
+    value.round() as i64
+}
+
 /// The low 32 bits, which is how Go converts a 64-bit integer to one of 32 bits.
 #[must_use]
 #[allow(clippy::cast_possible_truncation)] // the purpose

@@ -118,6 +118,7 @@ fn load_now<'a>(
         measured: Some(now),
         estimate: None,
         is_forecast: true,
+        only_here: false,
         prediction,
         lacking: None,
     }

@@ -13,6 +13,10 @@ use crate::json::list;
 /// The utilisation of cpu, in percent, that Kubernetes gives an HPA without metrics.
 const DEFAULT_UTILIZATION: i32 = 80;
 
+/// The most metrics of one target that are followed. Kubernetes takes as many as an object holds, some
+/// 28,000, and each that is followed costs questions, memory and a series of its own.
+pub const FOLLOWED: usize = 16;
+
 /// The metrics of an autoscaler, in the order given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Metrics(pub Vec<MetricSpec>);

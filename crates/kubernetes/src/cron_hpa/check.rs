@@ -3,9 +3,11 @@
 //! The schema's own rules refuse most of it at the API server; zones, days and the fields of schedules
 //! are checked here alone.
 
+use std::sync::Arc;
+
 use evenkeel_core::scaling::cron::{
-    CronSpec, CronSpecError, ExcludedDay, ExcludedDayError, Rule, Schedule, ScheduleError,
-    UnknownZone, When, Zone,
+    CronSpec, CronSpecError, ExcludedDay, ExcludedDayError, ExcludedDays, Rule, Schedule,
+    ScheduleError, UnknownZone, When, Zone,
 };
 use jiff::SignedDuration;
 
@@ -13,6 +15,16 @@ use super::spec::{CronHpaSpec, CronRule};
 
 /// The time within which a missed run is made up for, where the spec does not say.
 const STARTING_DEADLINE: i64 = 300;
+
+/// The most rules of one object.
+pub const MOST_CRONS: usize = 32;
+
+/// The most excluded days of a spec, and of one of its rules.
+pub const MOST_DAYS: usize = 64;
+
+/// The most excluded days of a spec and of all of its rules together: reading each takes tens of
+/// microseconds, and anybody may write as many objects as his namespace holds.
+pub const MOST_DAYS_OF_ALL: usize = 128;
 
 /// A spec that is not accepted, with the path of what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +46,13 @@ enum Problem {
     Rules(#[from] CronSpecError),
     #[error("accepted: a schedule and a target, or a start, an end and replicas")]
     Form,
+    #[error("there are {count}; accepted: at most {most}{}", of(*of_all))]
+    TooMany {
+        count: usize,
+        most: usize,
+        /// True where all lists of the spec are counted together.
+        of_all: bool,
+    },
     #[error("start and end are in two time zones, {0} and {1}; accepted: one for both")]
     ZonesOfWindow(Zone, Zone),
 }
@@ -48,8 +67,17 @@ impl CronHpaError {
             Problem::Day(error) => error.reason(),
             Problem::Rules(error) => error.reason(),
             Problem::Form => "Form",
+            Problem::TooMany { .. } => "TooMany",
             Problem::ZonesOfWindow(..) => "TwoTimeZones",
         }
+    }
+}
+
+const fn of(of_all: bool) -> &'static str {
+    if of_all {
+        ", those of the spec and of all crons together"
+    } else {
+        ""
     }
 }
 
@@ -78,11 +106,12 @@ pub fn check(spec: &CronHpaSpec) -> Result<CronSpec, CronHpaError> {
         suspend,
         starting_deadline_seconds,
     } = spec;
+    counts(spec)?;
     let zone = zone(time_zone.as_deref(), || "spec.timeZone".to_owned())?;
     let everywhere = days(exclude_dates, "spec.")?;
     let defaults = Defaults {
         zone: zone.unwrap_or_else(Zone::utc),
-        excluded: everywhere,
+        excluded: Arc::new(everywhere.into_iter().collect()),
     };
     let rules = crons
         .iter()
@@ -95,10 +124,41 @@ pub fn check(spec: &CronHpaSpec) -> Result<CronSpec, CronHpaError> {
     at(|| "spec.crons".to_owned(), spec)
 }
 
+/// Holds the lists of a spec to their lengths: its schema does the same, where it is of this version.
+fn counts(spec: &CronHpaSpec) -> Result<(), CronHpaError> {
+    let within = |path: String, count, most, of_all| {
+        let too_many = Problem::TooMany {
+            count,
+            most,
+            of_all,
+        };
+        at(|| path, if count <= most { Ok(()) } else { Err(too_many) })
+    };
+    let CronHpaSpec {
+        crons,
+        exclude_dates,
+        ..
+    } = spec;
+    within("spec.crons".to_owned(), crons.len(), MOST_CRONS, false)?;
+    let path = |of: &str| format!("{of}.excludeDates");
+    within(path("spec"), exclude_dates.len(), MOST_DAYS, false)?;
+    for (place, cron) in crons.iter().enumerate() {
+        let path = path(&format!("spec.crons[{place}]"));
+        within(path, cron.exclude_dates.len(), MOST_DAYS, false)?;
+    }
+    let own: usize = crons.iter().map(|cron| cron.exclude_dates.len()).sum();
+    within(
+        path("spec"),
+        exclude_dates.len() + own,
+        MOST_DAYS_OF_ALL,
+        true,
+    )
+}
+
 /// What holds for every rule that does not say otherwise.
 struct Defaults {
     zone: Zone,
-    excluded: Vec<ExcludedDay>,
+    excluded: Arc<ExcludedDays>,
 }
 
 impl Defaults {
@@ -144,8 +204,17 @@ impl Defaults {
             replicas,
             run_once: run_once.unwrap_or(false),
             suspended: suspend.unwrap_or(false),
-            excluded: self.excluded.iter().cloned().chain(own_days).collect(),
+            excluded: self.excluding(own_days),
         })
+    }
+
+    /// The days of every rule, and those of one beside them.
+    fn excluding(&self, own: Vec<ExcludedDay>) -> Arc<ExcludedDays> {
+        let mut excluded = Arc::clone(&self.excluded);
+        if !own.is_empty() {
+            Arc::make_mut(&mut excluded).extend(own);
+        }
+        excluded
     }
 }
 
@@ -223,6 +292,83 @@ mod tests {
             assert_eq!((excluded(a, day), excluded(b, day)), (by_a, by_b), "{day}");
         }
         assert!(spec.is_suspended());
+    }
+
+    /// The largest object held 226 MiB ten times over: each rule had a copy of all days, and each day
+    /// five thousand years.
+    #[test]
+    fn the_largest_spec_that_is_accepted_holds_little() {
+        let field = |most: u32| {
+            let numbers = (0..60).map(|one| (one % most).to_string());
+            numbers.collect::<Vec<_>>().join(",")
+        };
+        let text = format!(
+            "TZ=America/Argentina/ComodRivadavia {} {} * * *",
+            field(60),
+            field(24)
+        );
+        let days = |from: usize, count: usize| -> Vec<String> {
+            let day =
+                |place: usize| format!("* * {},{} 1-12 +MON-FRI", place % 28 + 1, place / 28 + 1);
+            (from..from + count).map(day).collect()
+        };
+        let own = (MOST_DAYS_OF_ALL - MOST_DAYS) / MOST_CRONS;
+        let crons = (0..MOST_CRONS).map(|place| {
+            json!({"name": format!("{place:0>128}"), "start": text, "end": text, "replicas": 1,
+                "excludeDates": days(place * own, own)})
+        });
+        let spec = json!({
+            "crons": crons.collect::<Vec<_>>(), "excludeDates": days(0, MOST_DAYS),
+        });
+        let bytes = checked(spec.clone()).unwrap().bytes();
+        let text = spec.to_string().len();
+        assert!((10_000..100_000).contains(&bytes), "{bytes} of {text}");
+        assert!(bytes < 4 * text, "{bytes} of {text}");
+        // Dates are held as they are, and no longer than that.
+        let dates: Vec<_> = (0..MOST_DAYS)
+            .map(|place| format!("{}-01-01", 2026 + 2 * place))
+            .collect();
+        let mut with_dates = spec;
+        with_dates["excludeDates"] = json!(dates);
+        assert!(checked(with_dates).unwrap().bytes() < 120_000);
+    }
+
+    #[test]
+    fn lists_that_are_too_long_are_refused_before_they_are_read() {
+        let day = |_: usize| "2026-12-25".to_owned();
+        let days = |count: usize| (0..count).map(day).collect::<Vec<_>>();
+        let cron = |place: usize, own: usize| {
+            json!({"name": place.to_string(), "schedule": "0 8 * * *", "target": 1,
+                "excludeDates": days(own)})
+        };
+        let crons =
+            |count: usize, own: usize| (0..count).map(|place| cron(place, own)).collect::<Vec<_>>();
+        for (spec, told) in [
+            (
+                json!({"crons": crons(33, 0)}),
+                "spec.crons: there are 33; accepted: at most 32",
+            ),
+            (
+                json!({"crons": crons(1, 0), "excludeDates": days(65)}),
+                "spec.excludeDates: there are 65; accepted: at most 64",
+            ),
+            (
+                json!({"crons": crons(1, 65)}),
+                "spec.crons[0].excludeDates: there are 65; accepted: at most 64",
+            ),
+            (
+                json!({"crons": crons(13, 5), "excludeDates": days(64)}),
+                "spec.excludeDates: there are 129; accepted: at most 128, those of the spec and of all \
+                 crons together",
+            ),
+        ] {
+            let error = checked(spec).unwrap_err();
+            assert_eq!(
+                (error.reason(), error.to_string().as_str()),
+                ("TooMany", told)
+            );
+        }
+        checked(json!({"crons": crons(32, 2), "excludeDates": days(64)})).unwrap();
     }
 
     #[test]

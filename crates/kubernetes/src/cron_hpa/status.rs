@@ -46,6 +46,9 @@ pub struct HeldCron {
     pub cron: String,
     pub scheduled_time: Timestamp,
     pub min_replicas: i32,
+    /// The user's own least at the run, by which it raised or lowered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_min_replicas: Option<i32>,
 }
 
 /// A run that was made.
@@ -90,6 +93,9 @@ pub struct CronStatus {
     /// True while its window is open.
     #[serde(default)]
     pub open: bool,
+    /// The user's own least when its window opened, by which it raises or lowers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_min_replicas: Option<i32>,
 }
 
 impl CronHpaStatus {
@@ -103,12 +109,14 @@ impl CronHpaStatus {
                 since,
                 last_time,
                 open,
+                user_min_replicas,
             } = cron.clone();
             let state = RuleState {
                 when: schedule,
                 since,
                 last: last_time,
                 open,
+                least: user_min_replicas,
             };
             (name, state)
         });
@@ -117,11 +125,13 @@ impl CronHpaStatus {
                 cron,
                 scheduled_time,
                 min_replicas,
+                user_min_replicas,
             } = held;
             Held {
                 rule: cron,
                 at: scheduled_time,
                 min: min_replicas,
+                least: user_min_replicas,
             }
         });
         CronState {
@@ -134,11 +144,17 @@ impl CronHpaStatus {
     pub fn hold(&mut self, state: &CronState) {
         let CronState { rules, held } = state;
         self.held = held.clone().map(|held| {
-            let Held { rule, at, min } = held;
+            let Held {
+                rule,
+                at,
+                min,
+                least,
+            } = held;
             HeldCron {
                 cron: rule,
                 scheduled_time: at,
                 min_replicas: min,
+                user_min_replicas: least,
             }
         });
         let crons = rules.iter().map(|(name, state)| {
@@ -147,6 +163,7 @@ impl CronHpaStatus {
                 since,
                 last,
                 open,
+                least,
             } = state.clone();
             CronStatus {
                 name: name.clone(),
@@ -154,9 +171,53 @@ impl CronHpaStatus {
                 since,
                 last_time: last,
                 open,
+                user_min_replicas: least,
             }
         });
         self.crons = crons.collect();
+    }
+
+    /// True where both tell the same but for moments: which run was the last, which are to come, and
+    /// until when what is asked for stands.
+    #[must_use]
+    pub fn differs_in_moments_only(&self, other: &Self) -> bool {
+        self.without_moments() == other.without_moments()
+    }
+
+    fn without_moments(&self) -> Self {
+        let Self {
+            observed_generation,
+            active,
+            held,
+            last_run: _,
+            next_runs: _,
+            crons,
+            conditions,
+        } = self.clone();
+        let crons = crons.into_iter().map(|cron| CronStatus {
+            last_time: None,
+            ..cron
+        });
+        let conditions = conditions.into_iter().map(|condition| Condition {
+            message: String::new(),
+            ..condition
+        });
+        Self {
+            observed_generation,
+            active: active.map(|active| ActiveCron {
+                until: None,
+                ..active
+            }),
+            held: held.map(|held| HeldCron {
+                cron: String::new(),
+                scheduled_time: Timestamp::UNIX_EPOCH,
+                ..held
+            }),
+            last_run: None,
+            next_runs: Vec::new(),
+            crons: crons.collect(),
+            conditions: conditions.collect(),
+        }
     }
 }
 
@@ -172,6 +233,7 @@ mod tests {
             since: at(5),
             last,
             open,
+            least: open.then_some(2),
         };
         let state = CronState {
             rules: [
@@ -183,6 +245,7 @@ mod tests {
                 rule: "a".to_owned(),
                 at: at(7),
                 min: 3,
+                least: Some(1),
             }),
         };
         let mut status = CronHpaStatus::default();
@@ -191,6 +254,16 @@ mod tests {
         let read: CronHpaStatus = serde_json::from_str(&text).unwrap();
         assert_eq!(read.state(), state);
         assert_eq!(CronHpaStatus::default().state(), CronState::default());
+        // As a version wrote it that did not say what was decided on which least.
+        let old = text
+            .replace(r#","userMinReplicas":1"#, "")
+            .replace(r#","userMinReplicas":2"#, "");
+        let old: CronHpaStatus = serde_json::from_str(&old).unwrap();
+        assert_eq!(
+            old.state().held.map(|held| (held.min, held.least)),
+            Some((3, None))
+        );
+        assert!(old.state().rules.values().all(|rule| rule.least.is_none()));
         // A null in a list would stay there, and no schema takes it.
         let written: serde_json::Value = serde_json::from_str(&text).unwrap();
         let first = written["crons"][0].as_object().unwrap();

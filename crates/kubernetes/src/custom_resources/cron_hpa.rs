@@ -1,13 +1,12 @@
 //! The schema of CronHPA, its rules, and its columns in `kubectl get`.
 
+use std::sync::LazyLock;
+
 use serde_json::{Value, json};
 
-use super::schema::{conditions, flag, list, object, replicas, ruled, text, time, written};
+use crate::cron_hpa::{MOST_CRONS, MOST_DAYS, MOST_DAYS_OF_ALL};
 
-/// The most rules of one object.
-const MOST_CRONS: u32 = 32;
-/// The most excluded days of an object, and of a rule.
-const MOST_DAYS: u32 = 64;
+use super::schema::{conditions, flag, list, object, replicas, ruled, text, time, written};
 
 /// A schedule: a zone or none, and five or six fields or a name.
 const IS_SCHEDULE: &str =
@@ -40,6 +39,18 @@ const RULES_OF_CRON: [(&str, &str); 5] = [
         "the time zone stands in timeZone or before start and end, not in both",
     ),
 ];
+
+/// How many excluded days there are together.
+static DAYS_OF_ALL: LazyLock<(String, String)> = LazyLock::new(|| {
+    let rule = format!(
+        "(has(self.excludeDates) ? self.excludeDates.size() : 0) + self.crons.map(one, \
+         has(one.excludeDates) ? one.excludeDates.size() : 0).sum() <= {MOST_DAYS_OF_ALL}"
+    );
+    let message = format!(
+        "excludeDates of the spec and of all crons have {MOST_DAYS_OF_ALL} entries at most"
+    );
+    (rule, message)
+});
 
 const RULES_OF_SPEC: [(&str, &str); 3] = [
     (
@@ -116,7 +127,8 @@ fn spec() -> Value {
         "excludeDates": excluded(
             "Calendar days, each in the time zone of its cron, on which no cron runs and no window \
              opens: dates (2026-12-25), ranges (2026-12-24/2026-12-31), or cron expressions whose \
-             fields below the day are all * (\"* * 25 12 *\"). What is open closes on them as on others.",
+             fields below the day are all * (\"* * 25 12 *\"). What is open closes on them as on others. \
+             The spec and all crons have 128 of them at most.",
         ),
         "suspend": flag(
             "True suspends all crons: nothing is asked for, and what was changed is put back.",
@@ -136,7 +148,9 @@ fn spec() -> Value {
         &["scaleTargetRef", "crons"],
         properties,
     );
-    ruled(spec, &RULES_OF_SPEC)
+    let (rule, message) = &*DAYS_OF_ALL;
+    let [a, b, c] = RULES_OF_SPEC;
+    ruled(spec, &[a, b, c, (rule, message)])
 }
 
 fn cron() -> Value {
@@ -156,7 +170,9 @@ fn cron() -> Value {
         "target": replicas(
             "The replicas at a run. Above the current ones, the minReplicas of the HPA are raised to it, \
              and maxReplicas where they are smaller. Below minReplicas, these are lowered to it and the \
-             current ones stay. Otherwise nothing changes. It holds until the next run of any cron.",
+             current ones stay. Otherwise nothing changes, unless somebody else's minimum is all that holds \
+             the current ones up: then the target is the minReplicas as well. It holds until the next run \
+             of any cron.",
         ),
         "start": schedule("The moments at which a window opens, in the form of a schedule."),
         "end": schedule(
@@ -225,10 +241,15 @@ fn status() -> Value {
                 "cron": written("The cron that ran."),
                 "scheduledTime": time("The moment of the run, by its schedule."),
                 "minReplicas": replicas("The least replicas that it left."),
+                "userMinReplicas": replicas(
+                    "The minReplicas of the user at the run. What it raised above them gives way to a \
+                     larger number that the user sets later.",
+                ),
             }),
         ),
         "lastRun": object(
-            "The last run that was made.",
+            "The last run that was made. Of runs that change nothing and follow each other within a \
+             minute, it may be an earlier one: the status is written for their sake once a minute.",
             &["cron", "scheduledTime", "target", "replicas"],
             json!({
                 "cron": written("The cron that ran."),
@@ -287,6 +308,10 @@ fn cron_state() -> Value {
             "since": time("When it was first seen: what lies before is not made up for."),
             "lastTime": time("Its last run, made or missed, or the start of its last window."),
             "open": flag("True while its window is open."),
+            "userMinReplicas": replicas(
+                "The minReplicas of the user when its window opened. What it raises above them gives way \
+                 to a larger number that the user sets later.",
+            ),
         }),
     )
 }

@@ -38,7 +38,7 @@ pub(super) fn replicas(description: &str) -> Value {
 }
 
 /// A list of at most so many items.
-pub(super) fn list(description: &str, most: u32, items: Value) -> Value {
+pub(super) fn list(description: &str, most: usize, items: Value) -> Value {
     let mut schema = json!({"type": "array", "description": description, "maxItems": most});
     schema["items"] = items;
     schema

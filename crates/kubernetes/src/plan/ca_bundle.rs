@@ -1,12 +1,14 @@
-//! The CA bundle in the webhook configuration, kept in step with the certificates that are served.
+//! The CA bundle in the webhook configuration and in the APIService, kept in step with the certificates that are served.
 //!
 //! Only with certificates of our own: with cert-manager its injector owns the field.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use serde_json::{Value, json};
 
 use super::write::{ObjectChange, Operation};
+use crate::api_service::{self, Holder};
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
 
@@ -40,9 +42,66 @@ pub fn plan(configuration: &Value, bundle: &str) -> Option<ObjectChange> {
     })
 }
 
+/// The change that makes the APIService trust `bundle` (PEM), if it does not and is that of Evenkeel in
+/// the namespace `own`. Another's is not touched.
+#[must_use]
+pub fn plan_api_service(api_service: &APIService, own: &str, bundle: &str) -> Option<ObjectChange> {
+    let trusted = api_service
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.ca_bundle.as_ref());
+    let is_trusted = trusted.is_some_and(|trusted| trusted.0 == bundle.as_bytes());
+    if is_trusted || api_service::holder(api_service, own) != Holder::Own {
+        return None;
+    }
+    let name = api_service.metadata.name.as_deref()?;
+    let patch = json!({
+        "metadata": { "resourceVersion": api_service.metadata.resource_version },
+        "spec": { "caBundle": STANDARD.encode(bundle) },
+    });
+    Some(ObjectChange {
+        target: ObjectRef::of_cluster(Kind::ApiService, name),
+        operation: Operation::Merge(patch),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_api_service_gets_the_bundle_where_it_is_ours() {
+        let found = |namespace: &str, bundle: Option<&str>| {
+            let bundle = bundle.map(|bundle| STANDARD.encode(bundle));
+            let found = json!({
+                "metadata": {"name": api_service::NAME, "resourceVersion": "7"},
+                "spec": {"service": {"namespace": namespace, "name": "evenkeel"},
+                    "caBundle": bundle, "groupPriorityMinimum": 100, "versionPriority": 100},
+            });
+            serde_json::from_value::<APIService>(found).unwrap()
+        };
+        for before in [None, Some("old")] {
+            let change = plan_api_service(&found("keel", before), "keel", "new").unwrap();
+            assert_eq!(
+                change.target,
+                ObjectRef::of_cluster(Kind::ApiService, api_service::NAME)
+            );
+            let Operation::Merge(patch) = change.operation else {
+                panic!("a merge patch")
+            };
+            let expected = json!({"metadata": {"resourceVersion": "7"},
+                "spec": {"caBundle": STANDARD.encode("new")}});
+            assert_eq!(patch, expected);
+            assert_eq!(
+                plan_api_service(&found("keda", before), "keel", "new"),
+                None
+            );
+        }
+        assert_eq!(
+            plan_api_service(&found("keel", Some("new")), "keel", "new"),
+            None
+        );
+    }
 
     fn configuration(bundles: &[Option<&str>]) -> Value {
         let webhooks: Vec<Value> = bundles

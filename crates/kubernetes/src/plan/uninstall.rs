@@ -3,7 +3,8 @@
 //!
 //! Bounds are put back to the user's values, edits since the last write included. A record that does
 //! not parse, makes no sense or was written by somebody else says nothing of what the user had:
-//! nothing is written on its object. The user's own annotations are not ours to remove.
+//! nothing is written on its object. The user's own annotations are not ours to remove. A workload whose
+//! last replica was taken away in mode direct gets one again, since nobody would wake it.
 
 pub mod installation;
 
@@ -19,6 +20,7 @@ use crate::meta::Meta;
 use crate::plan::conditional::ConditionalPatch;
 use crate::plan::scaling::bounds::{ObservedBounds, RefusedRecord};
 use crate::plan::scaling::owner::Owner;
+use crate::plan::scaling::sleeps;
 use crate::scaled_object::ScaledObject;
 use crate::workload::Workload;
 
@@ -196,8 +198,16 @@ pub fn patch(
     }
     let marked = Marked::read(kind, object)?;
     let mut patch = ConditionalPatch::of(marked.metadata());
+    // A record says what there was before it slept.
+    let has_record = traces.bounds.is_some();
     if let Some((bounds, owner)) = traces.bounds.zip(marked.owner()) {
         bounds?.put_back(&owner, &mut patch);
+    }
+    let sleeps = !has_record && object["spec"]["replicas"] == 0 && sleeps(marked.metadata());
+    if sleeps {
+        let replicas = ["spec", "replicas"];
+        patch.expect(&replicas, Value::from(0));
+        patch.change(&replicas, true, Value::from(1));
     }
     for key in traces.annotations {
         patch.annotate(key, true, None);

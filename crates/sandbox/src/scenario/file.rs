@@ -7,8 +7,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
+use kube::api::{DynamicObject, GroupVersionKind};
 use serde::Deserialize;
+use serde_json::Value;
 
+use super::faults::{self, Fault};
 use super::model::{
     NodeShape, Scale, ScaleBy, Scenario, ScenarioError, Startup, Traffic, Usage, Workload,
 };
@@ -34,6 +37,10 @@ struct ScenarioFile {
     trace_offset: Option<Text>,
     nodes: Vec<NodeFile>,
     workloads: Vec<WorkloadFile>,
+    #[serde(default)]
+    faults: Vec<String>,
+    #[serde(default)]
+    objects: Vec<Value>,
 }
 
 #[derive(Deserialize)]
@@ -130,6 +137,8 @@ pub(super) fn read(text: &str, traces: Traces<'_>) -> Result<Scenario, ScenarioE
         trace_offset,
         nodes,
         workloads,
+        faults,
+        objects,
     } = file;
     if nodes.is_empty() {
         return Err(refused("nodes", "[]", "at least one node"));
@@ -140,7 +149,38 @@ pub(super) fn read(text: &str, traces: Traces<'_>) -> Result<Scenario, ScenarioE
         trace_offset: optional("traceOffset", trace_offset)?,
         nodes: numbered(nodes, "nodes", NodeFile::check)?,
         workloads: numbered(workloads, "workloads", workload)?,
+        faults: numbered(faults, "faults", |text: String, path| fault(&text, path))?,
+        objects: numbered(objects, "objects", |value: Value, path| {
+            object(&value, path)
+        })?,
     })
+}
+
+fn fault(text: &str, path: &str) -> Result<Fault, ScenarioError> {
+    let parsed = text.parse::<Fault>();
+    parsed.map_err(|_| {
+        let names: Vec<_> = faults::Kind::ALL
+            .into_iter()
+            .map(faults::Kind::as_str)
+            .collect();
+        let accepted = format!(
+            "{}, then @FROM..UNTIL in time of the scenario, as in metrics-down@60s..120s",
+            names.join(", ")
+        );
+        refused(path, text, accepted)
+    })
+}
+
+/// An object as `kubectl apply` takes it.
+fn object(value: &Value, path: &str) -> Result<DynamicObject, ScenarioError> {
+    let object = DynamicObject::deserialize(value).ok();
+    let named = object.filter(|object| {
+        let types = object.types.as_ref();
+        let has_kind = types.is_some_and(|types| GroupVersionKind::try_from(types).is_ok());
+        has_kind && object.metadata.name.is_some()
+    });
+    let accepted = "an object with apiVersion, kind and metadata.name";
+    named.ok_or_else(|| refused(path, value, accepted))
 }
 
 fn numbered<F, T>(
@@ -473,6 +513,12 @@ workloads:
                 "workloads[0].scale",
             ),
             (", cpu: 60%", "", "workloads[0].scale"),
+            ("nodes:", "faults: [hang]\nnodes:", "faults[0]"),
+            (
+                "nodes:",
+                "objects: [{kind: Namespace}]\nnodes:",
+                "objects[0]",
+            ),
             ("replicas: 2", "replica: 2", "the scenario cannot be read"),
         ] {
             let text = SMALL.replace(from, to);

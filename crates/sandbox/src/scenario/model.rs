@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
+use kube::api::DynamicObject;
 
+use super::faults::Fault;
 use super::trace::Trace;
 use evenkeel_core::units::{Amount, Ratio, Resources};
 
@@ -57,6 +59,10 @@ pub struct Scenario {
     pub nodes: Vec<NodeShape>,
     /// The workloads, in the order of the file.
     pub workloads: Vec<Workload>,
+    /// What breaks by itself, and when.
+    pub faults: Vec<Fault>,
+    /// Further objects of the cluster, which are there from the beginning: each with its kind and name.
+    pub objects: Vec<DynamicObject>,
 }
 
 /// A node's name and size.

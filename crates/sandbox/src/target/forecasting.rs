@@ -61,6 +61,7 @@ impl FloorForecaster {
                 capacity: target.capacity,
                 scope: ValueScope::Whole,
                 is_forecast: true,
+                only_here: false,
             }],
             tracker: Tracker::default(),
             models,

@@ -106,7 +106,11 @@ impl ScaledPods {
     pub(super) fn new(target: &Target, initial: i32) -> Self {
         let mut new = Self {
             target: *target,
-            autoscaler: Autoscaler::new(target.bounds.min(), target.bounds.max(), metric(target)),
+            autoscaler: Autoscaler::new(
+                target.bounds.min(),
+                target.bounds.max(),
+                vec![metric(target)],
+            ),
             scraper: Scraper::new(target.metrics),
             pods: Vec::new(),
             keys: 0,

@@ -18,6 +18,14 @@ pub enum StartError {
     /// An object that the API server did not take, or a client that could not be made.
     #[error("the cluster's first objects: {0}")]
     Objects(#[from] kube::Error),
+    /// An object of the scenario that the API server did not take.
+    #[error("the scenario's object {object}: {source}")]
+    Object {
+        /// Its kind and name.
+        object: String,
+        /// Why it was not taken.
+        source: kube::Error,
+    },
     /// A shipped manifest, a kubeconfig or a certificate that cannot be used.
     #[error("{0}")]
     Unusable(String),
@@ -35,7 +43,7 @@ impl StartError {
         match self {
             Self::Api(error) => error.reason(),
             Self::Io { .. } => "Io",
-            Self::Objects(_) => "ObjectsRefused",
+            Self::Objects(_) | Self::Object { .. } => "ObjectsRefused",
             Self::Unusable(_) => "Unusable",
             Self::Scheduler(error) => error.reason(),
             Self::NotReady(_) => "NotReady",

@@ -9,8 +9,9 @@ use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::{Namespace, Node};
-use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
-use kube::{Api, Client};
+use kube::api::{DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
+use kube::discovery::{Scope, pinned_kind};
+use kube::{Api, Client, ResourceExt as _};
 use tracing::warn;
 
 use super::addresses::Addresses;
@@ -43,7 +44,8 @@ const LEAST_IN_FLIGHT: Duration = Duration::from_secs(10);
 /// When a refused Pod goes to the least loaded node after all, in the scenario: the default.
 const RELAX_AFTER: SignedDuration = SignedDuration::from_mins(5);
 
-/// Namespaces, the kinds of Evenkeel's own, nodes and the webhook configuration.
+/// Namespaces, the kinds of Evenkeel's own, further objects of the scenario, nodes and the webhook
+/// configuration.
 pub(super) async fn prepare(
     client: &Client,
     options: &Options,
@@ -63,6 +65,7 @@ pub(super) async fn prepare(
     for definition in definitions() {
         kinds.create(&post, &objects::typed(definition)).await?;
     }
+    further(client, &options.scenario.objects).await?;
     let nodes: Api<Node> = Api::all(client.clone());
     for shape in &options.scenario.nodes {
         nodes.create(&post, &annotated::node(shape)).await?;
@@ -137,6 +140,30 @@ pub(super) fn fields(
         (path, metric.to_owned())
     }));
     fields
+}
+
+/// Creates the further objects of a scenario.
+async fn further(client: &Client, objects: &[DynamicObject]) -> Result<(), StartError> {
+    for object in objects {
+        let types = object.types.as_ref();
+        let kind = types.and_then(|types| GroupVersionKind::try_from(types).ok());
+        let kind = kind.expect("a scenario's objects have a kind");
+        let refused = |source| StartError::Object {
+            object: format!("{} {}", kind.kind, object.name_any()),
+            source,
+        };
+        let (resource, capabilities) = pinned_kind(client, &kind).await.map_err(refused)?;
+        let api: Api<DynamicObject> = match capabilities.scope {
+            Scope::Cluster => Api::all_with(client.clone(), &resource),
+            Scope::Namespaced => {
+                let namespace = object.namespace().unwrap_or_else(|| "default".to_owned());
+                Api::namespaced_with(client.clone(), &namespace, &resource)
+            }
+        };
+        let created = api.create(&PostParams::default(), object).await;
+        created.map_err(refused)?;
+    }
+    Ok(())
 }
 
 /// Creates each workload when it arrives.

@@ -41,21 +41,40 @@ fn a_target_shows_while_it_is_there_and_no_longer() {
     assert!(!exported(&metrics).contains("shop"));
 }
 
+/// The harm: the same series twice on a page, of which Prometheus takes one and complains.
+#[test]
+fn loads_of_one_name_are_one_series() {
+    let metrics = Metrics::default();
+    let mut status = sample::status();
+    status.loads.push(status.loads[0].clone());
+    metrics.board().publish(vec![BoardEntry {
+        status: Arc::new(status),
+        decisions: [].into(),
+    }]);
+    let text = exported(&metrics);
+    let series = text
+        .lines()
+        .filter(|line| line.starts_with("scaling_target_load{"));
+    assert_eq!(series.count(), 1, "{text}");
+}
+
 #[test]
 fn the_loop_shows_how_it_does() {
     let metrics = Metrics::default();
     metrics.ticked(Duration::from_millis(3), 1000, 2);
     metrics.refill(Ok(()));
     metrics.refill(Err(&MetricsError::Timeout));
-    metrics.refilling(true);
+    let running = [metrics.refilling(), metrics.refilling()];
     let text = exported(&metrics);
     for line in [
         r#"scaling_tick_duration_seconds_bucket{le="0.005"} 1"#,
         "scaling_memory_bytes 1000",
         r#"scaling_refill_queries_total{outcome="answered"} 1"#,
         r#"scaling_refill_queries_total{outcome="Timeout"} 1"#,
-        "scaling_refilling 1",
+        "scaling_refilling 2",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
+    drop(running);
+    assert!(exported(&metrics).contains("scaling_refilling 0"));
 }

@@ -28,10 +28,22 @@ pub(super) struct ScaledTarget<'a> {
 }
 
 impl ScaledTarget<'_> {
-    fn scaled(&self, crons: &[&CheckedCronHpa]) -> Result<Scaled, CronProblem> {
-        let mut scaled = crons::scaled(self.seen.observed, self.resolved, crons)?;
+    fn scaled(
+        &self,
+        cron: &CheckedCronHpa,
+        all: &[&CheckedCronHpa],
+    ) -> Result<Scaled, CronProblem> {
+        let mut scaled = crons::scaled(self.seen.observed, self.resolved, cron, all)?;
         scaled.is_contested |= self.is_contested;
         Ok(scaled)
+    }
+
+    /// What a CronHPA asked for: as the record has it, or its own status where there is none.
+    fn asked_last(&self, cron: &CheckedCronHpa, scaled: &Scaled) -> Option<Contribution> {
+        let bounds = self.resolved.bounds.as_ref();
+        let recorded = bounds.and_then(|bounds| bounds.contribution(&cron.contributor()));
+        let told = || crons::asked_last(cron, scaled);
+        recorded.cloned().or_else(told)
     }
 }
 
@@ -94,13 +106,16 @@ impl<'a> Crons<'a> {
             .by_target
             .remove(&target.seen.place)
             .unwrap_or_default();
-        let scaled = target.scaled(&crons);
-        let asked = crons.into_iter().filter_map(|cron| {
+        let mut asked: Vec<Contribution> = Vec::new();
+        for cron in &crons {
+            let scaled = target.scaled(cron, &crons);
             let followed = self.follow(cron, scaled.clone(), &context, ticked);
             // Where the work on it broke off, it asks for what it asked for.
-            followed.unwrap_or_else(|_| crons::asked_last(cron, scaled.as_ref().ok()?))
-        });
-        Some(asked.collect())
+            asked.extend(
+                followed.unwrap_or_else(|_| target.asked_last(cron, scaled.as_ref().ok()?)),
+            );
+        }
+        Some(asked)
     }
 
     /// Tells those that scale nothing why.

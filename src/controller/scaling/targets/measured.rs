@@ -7,20 +7,20 @@ use jiff::Timestamp;
 
 use super::tick::Tick;
 use crate::controller::scaling::samples;
-use crate::metrics::signals::SignalReading;
+use crate::metrics::signals::{SignalReading, Wanted};
 use evenkeel_core::scaling::hpa::{MetricsApi, Reading, Readings};
 use evenkeel_core::scaling::observation::{Samples, SourceReading};
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::tracker::ScaledSignal;
 use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject};
-use evenkeel_kubernetes::plan::scaling::{Observed, Problem, Question, question};
+use evenkeel_kubernetes::plan::scaling::{Observed, Problem, Question, Target, tells_of_the_past};
 
 /// The readings of a target's signals, and when each was asked for.
 #[derive(Debug, Default)]
 pub(super) struct Measured {
     pub(super) readings: Vec<SourceReading>,
     pub(super) answers: Answers,
-    /// The signals that Prometheus is asked for by themselves, with the text of each query.
+    /// The signals that Prometheus is asked for by themselves and has a past of, with the text of each
+    /// query.
     pub(super) queries: Vec<(Signal, Arc<str>)>,
     /// The signals that have not been answered for too long.
     pub(super) problems: Vec<Problem>,
@@ -41,24 +41,25 @@ impl Answers {
 /// What is known of the signals of a target; the questions that are its own are added to `wanted`.
 pub(super) fn measured(
     observed: &Observed,
-    signals: &[ScaledSignal],
+    target: &Target,
     tick: &Tick<'_>,
-    wanted: &mut Vec<MetricQuery>,
+    wanted: &mut Vec<Wanted>,
 ) -> Measured {
     let mut measured = Measured::default();
-    for ScaledSignal { signal, .. } in signals {
-        match question(observed, signal) {
-            Ok(Question::Measured) => measured.of_round(observed, signal, tick),
-            Ok(Question::Asked(query)) => {
-                measured.of_question(observed, signal, &query, tick);
-                if let MetricSubject::PromQl(text) = &query.subject {
+    for (signal, question) in target.asked() {
+        match question {
+            Question::Measured => measured.of_round(observed, signal, tick),
+            Question::Asked(query) => {
+                measured.of_question(observed, signal, query, tick);
+                if let MetricSubject::PromQl(text) = &query.subject
+                    && let Signal::PromQl(asked) = signal
+                    && tells_of_the_past(observed, asked)
+                {
                     let text = Arc::clone(text);
                     measured.queries.push((signal.clone(), text));
                 }
-                wanted.push(query);
+                wanted.push(Wanted::new(query, &observed.pods.members));
             }
-            // Refused where the target was resolved.
-            Err(_) => {}
         }
     }
     measured
@@ -66,7 +67,7 @@ pub(super) fn measured(
 
 /// What the HPA's algorithm reads of a target that no HPA scales. An answer that is older than samples
 /// may be is none: why there is no newer one stands in its place.
-pub(super) fn readings(observed: &Observed, signals: &[ScaledSignal], tick: &Tick<'_>) -> Readings {
+pub(super) fn readings(observed: &Observed, target: &Target, tick: &Tick<'_>) -> Readings {
     let Observed {
         namespace, pods, ..
     } = observed;
@@ -74,9 +75,9 @@ pub(super) fn readings(observed: &Observed, signals: &[ScaledSignal], tick: &Tic
     let mut readings = tick.sample.map_or_else(samples::unmeasured, |sample| {
         sample.readings(namespace, &pods.members, tick.now, max_age)
     });
-    for ScaledSignal { signal, .. } in signals {
-        if let Ok(Question::Asked(query)) = question(observed, signal) {
-            let answer = fresh(tick.signals.get(&query), tick);
+    for (signal, question) in target.asked() {
+        if let Question::Asked(query) = question {
+            let answer = fresh(tick.signals.get(query), tick);
             readings.others.insert(signal.clone(), answer);
         }
     }

@@ -15,7 +15,7 @@ use evenkeel_core::scaling::answers_taken::AnswersTaken;
 use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::observation::Observation;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
-use evenkeel_core::scaling::tracker::{ScaledSignal, Tracker};
+use evenkeel_core::scaling::tracker::{ScaledSignal, Tracker, UNSCALED};
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::refill::{self, RefillState};
 use evenkeel_kubernetes::plan::scaling::{
@@ -57,7 +57,7 @@ impl TargetState {
         self.ask_for_past(observed, &resolved, tick, &mut asks.past);
         self.carriers.see(&observed.pods.members, tick.now);
         if let Some(target) = &resolved.target {
-            let measured = measured(observed, &target.signals, tick, &mut asks.wanted);
+            let measured = measured(observed, target, tick, &mut asks.wanted);
             if tick.has_past {
                 self.ask_for_past_of_queries(&measured.queries, asks);
             }
@@ -111,6 +111,11 @@ impl TargetState {
     ) -> Vec<Problem> {
         self.follow_scopes(signals);
         self.tracker.forget_but(signals);
+        self.answers.forget_but(signals);
+        if self.of_each_pod.len() > signals.len() + UNSCALED {
+            let is_scaled = |known: &Signal| signals.iter().any(|one| one.signal == *known);
+            self.of_each_pod.retain(is_scaled);
+        }
         let Measured {
             readings,
             answers,
@@ -159,8 +164,9 @@ impl TargetState {
         let target = target.filter(|one| matches!(one.reaction, TargetReaction::Reconciled(_)));
         let count = target.map(|target| target.current);
         let before = std::mem::replace(&mut self.reconciled, count);
-        let readings = readings(observed, &target?.signals, tick);
-        let told = if before == count {
+        let readings = readings(observed, target?, tick);
+        // A memory that began anew, as after the clock was set back, goes on from what it told.
+        let told = if before == count && self.tracker.has_reconciled() {
             Told::default()
         } else {
             scaling::told(observed)

@@ -9,7 +9,7 @@ use super::isolated::{Step, breaks};
 use super::*;
 use crate::controller::scaling::plans::Plans;
 use crate::controller::scaling::{Samples, Traces, trace};
-use crate::metrics::signals::SignalReadings;
+use crate::metrics::signals::{SignalReadings, Wanted};
 use crate::metrics::{Entry, MetricsError, Round};
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::placement::usage::{PodName, UsageSample};
@@ -18,6 +18,9 @@ use evenkeel_core::scaling::hpa::{MetricsApi, Reading};
 use evenkeel_core::scaling::sample::ValueSample;
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::annotations::SCALING;
+use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
+use evenkeel_kubernetes::external_metrics::{self, EXPECTED_LOAD};
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::metric_query::MetricQuery;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::scaling::{Pods, Queries, Settings, TargetRef};
@@ -141,6 +144,7 @@ impl Three {
             signals: &SignalReadings::default(),
             has_past: false,
             traces: &self.traces,
+            serves: true,
             crons: &[],
         };
         self.targets.tick(&all, &tick)
@@ -187,6 +191,51 @@ fn a_target_whose_work_panics_rests_and_the_others_go_on() {
         assert_eq!(reasons(&later), [WAITS; 3], "{step:?}: its time is over");
         assert_eq!(later.quarantined, 0);
     }
+}
+
+/// The harm: where telling of a target broke off after its CronHPAs had contributed, telling of it once
+/// more found none, and took what they ask for out of its bounds.
+#[test]
+fn crons_contribute_again_where_telling_of_their_target_broke_off() {
+    let object = json!({
+        "metadata": {"name": "day", "namespace": "shop", "uid": "c", "generation": 1,
+            "creationTimestamp": "2027-01-14T00:00:00Z"},
+        "spec": {"scaleTargetRef": {"kind": "HorizontalPodAutoscaler", "name": "a"},
+            "crons": [{"schedule": "0 8 * * *", "target": 6}]}});
+    let object = Arc::new(serde_json::from_value(object).unwrap());
+    let crons = [Arc::new(CheckedCronHpa::new(object, None))];
+    let targets = [observed("a", "recommend")];
+    let settings = Settings {
+        mode: Mode::Recommend,
+        predict: Predict::Auto,
+        interval: SignedDuration::from_secs(15),
+        max_age: SignedDuration::from_mins(3),
+        queries: Queries::Any,
+    };
+    let tick = Tick {
+        now: second(0),
+        settings,
+        shared: &Shared::default(),
+        sample: None,
+        decides: true,
+        serves: true,
+        plans: &Plans::Decisions("pod-a".to_owned()),
+        signals: &SignalReadings::default(),
+        has_past: false,
+        traces: &Traces::default(),
+        crons: &crons,
+    };
+    breaks::set(&[(Key::of(&targets[0]), Step::Tell)]);
+    let ticked = Targets::default().tick(&targets, &tick);
+    assert_eq!(ticked.quarantined, 1, "it was told of once more");
+    let of_hpa = |write: &&Write| write.target.is(Kind::HorizontalPodAutoscaler);
+    let write = ticked.writes.iter().find(of_hpa).unwrap();
+    let Operation::Conditional(patch) = &write.operation else {
+        panic!("{write:?}");
+    };
+    let patch = serde_json::to_string(&patch.to_patch()).unwrap();
+    let raised = r#""path":"/spec/minReplicas","value":6"#;
+    assert!(patch.contains(raised), "{patch}");
 }
 
 #[test]
@@ -268,6 +317,7 @@ impl Measured {
             signals: &SignalReadings::default(),
             has_past: false,
             traces: &self.traces,
+            serves: true,
             crons: &[],
         };
         self.targets.tick(&[target], &tick);
@@ -421,6 +471,7 @@ impl Queue {
             signals: &self.readings,
             has_past: false,
             traces: &self.traces,
+            serves: true,
         };
         self.targets.tick(std::slice::from_ref(&self.target), &tick)
     }
@@ -440,14 +491,15 @@ impl Queue {
 fn a_signal_of_its_own_is_asked_at_each_tick_and_taken_once_for_the_time_it_was_asked() {
     let mut queue = Queue::new();
     let first = queue.tick(7);
-    let [query] = &first.asks.wanted[..] else {
+    let [Wanted { query, .. }] = &first.asks.wanted[..] else {
         panic!("{:?}", first.asks.wanted);
     };
     assert_eq!(query.api(), MetricsApi::External);
     queue.answer(query, 8, Ok(40));
     for (at, load) in [(22, 40.0), (37, 40.0)] {
         let ticked = queue.tick(at);
-        assert_eq!(ticked.asks.wanted, first.asks.wanted, "it is wanted anew");
+        let wanted: Vec<_> = ticked.asks.wanted.iter().map(|one| &one.query).collect();
+        assert_eq!(wanted, [query], "it is wanted anew");
         let shown = &ticked.shown[0].status.loads[0];
         assert_eq!(
             (&*shown.resource, shown.now),
@@ -467,7 +519,7 @@ fn a_signal_of_its_own_is_asked_at_each_tick_and_taken_once_for_the_time_it_was_
 #[test]
 fn an_outage_of_a_signal_takes_no_replicas_away_and_is_told() {
     let mut queue = Queue::new();
-    let query = queue.tick(7).asks.wanted.remove(0);
+    let query = queue.tick(7).asks.wanted.remove(0).query;
     queue.answer(&query, 8, Ok(40));
     queue.tick(22);
     let mut told = Vec::new();
@@ -485,9 +537,37 @@ fn an_outage_of_a_signal_takes_no_replicas_away_and_is_told() {
 }
 
 #[test]
+fn a_load_that_is_expected_is_served_until_it_is_too_old_and_then_unknown() {
+    let mut queue = Queue::new();
+    let query = queue.tick(7).asks.wanted.remove(0).query;
+    let served = |ticked: &Ticked, at: i64| {
+        let loads: Vec<_> = ticked.served.iter().map(|(_, load)| load.clone()).collect();
+        let now = (second(at), SignedDuration::from_secs(90));
+        external_metrics::list(EXPECTED_LOAD, "signal=external.queue", &loads, now)
+    };
+    let unknown = queue.tick(22);
+    assert_eq!(unknown.served.len(), 1);
+    assert_eq!(served(&unknown, 22).unwrap_err().code(), 503);
+    queue.answer(&query, 30, Ok(40));
+    let known = queue.tick(37);
+    assert_eq!(&*known.served[0].0, "shop");
+    let list = served(&known, 37).unwrap();
+    let item = &list["items"][0];
+    assert_eq!(item["value"], "40");
+    let labels = json!({"kind": "Deployment", "name": "a", "signal": "external.queue",
+        "basis": "measured"});
+    assert_eq!(item["metricLabels"], labels);
+    assert!(
+        served(&queue.tick(112), 112).is_ok(),
+        "the last one is not too old"
+    );
+    assert_eq!(served(&queue.tick(127), 127).unwrap_err().code(), 503);
+}
+
+#[test]
 fn a_signal_that_comes_to_mean_another_load_begins_anew() {
     let mut queue = Queue::new();
-    let query = queue.tick(7).asks.wanted.remove(0);
+    let query = queue.tick(7).asks.wanted.remove(0).query;
     queue.answer(&query, 8, Ok(40));
     queue.tick(22);
     let state = |queue: &Queue| {

@@ -11,10 +11,10 @@ use crate::controller::scaling::plans::Plans;
 use crate::controller::scaling::refill::{Asked, Wish};
 use crate::controller::scaling::samples::Sample;
 use crate::controller::scaling::trace::Traces;
-use crate::metrics::signals::SignalReadings;
+use crate::metrics::signals::{SignalReadings, Wanted};
 use evenkeel_core::forecast::Shared;
 use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
-use evenkeel_kubernetes::metric_query::MetricQuery;
+use evenkeel_kubernetes::external_metrics::ServedLoad;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::scaling::Settings;
@@ -35,6 +35,8 @@ pub(in crate::controller::scaling) struct Tick<'a> {
     /// True where there is a past to be asked for.
     pub(in crate::controller::scaling) has_past: bool,
     pub(in crate::controller::scaling) traces: &'a Traces,
+    /// True where the loads that are expected are served.
+    pub(in crate::controller::scaling) serves: bool,
     /// The CronHPAs of all namespaces that have opted in.
     pub(in crate::controller::scaling) crons: &'a [Arc<CheckedCronHpa>],
 }
@@ -44,6 +46,8 @@ pub(in crate::controller::scaling) struct Tick<'a> {
 pub(in crate::controller::scaling) struct Ticked {
     pub(in crate::controller::scaling) writes: Vec<Write>,
     pub(in crate::controller::scaling) shown: Vec<BoardEntry>,
+    /// The loads that are expected, by namespace, where they are served.
+    pub(in crate::controller::scaling) served: Vec<(Arc<str>, ServedLoad)>,
     pub(in crate::controller::scaling) asks: Asks,
     /// Targets whose bounds somebody contests.
     pub(in crate::controller::scaling) contested: Vec<Contested>,
@@ -64,7 +68,7 @@ pub(in crate::controller::scaling) struct Asks {
     /// Queries of targets whose past is not known.
     pub(in crate::controller::scaling) past_queries: Vec<Arc<str>>,
     /// The questions that belong to one target each.
-    pub(in crate::controller::scaling) wanted: Vec<MetricQuery>,
+    pub(in crate::controller::scaling) wanted: Vec<Wanted>,
 }
 
 impl Asks {
@@ -89,6 +93,7 @@ impl Ticked {
         let Self {
             writes,
             shown,
+            served,
             asks,
             contested,
             restoring,
@@ -98,6 +103,7 @@ impl Ticked {
         } = one;
         self.writes.extend(writes);
         self.shown.extend(shown);
+        self.served.extend(served);
         self.asks.past.extend(asks.past);
         self.asks.past_queries.extend(asks.past_queries);
         self.asks.wanted.extend(asks.wanted);

@@ -14,6 +14,7 @@ use crate::api::history::ForecastBand;
 use crate::api::scaling::{ObjectName, TargetStatus};
 use crate::controller::scaling::board::BoardEntry;
 use crate::controller::scaling::plans::{Decided, Plans};
+use crate::controller::scaling::served::served;
 use crate::controller::scaling::show::{self, Picture};
 use crate::controller::scaling::trace;
 use evenkeel_core::panicked::{Panicked, caught};
@@ -187,6 +188,9 @@ impl<'a> TickingTarget<'a> {
         if let Some(report) = report {
             let limit = report.decision.limited_by.map_or("none", LimitedBy::reason);
             *self.state.decisions.entry(limit).or_default() += 1;
+            if tick.serves {
+                ticked.served.extend(served(self.seen.observed, report));
+            }
         }
         let names_contester = matches!(tick.plans, Plans::Decisions(_));
         if !names_contester || !self.waits_for_contester(report, ticked) {

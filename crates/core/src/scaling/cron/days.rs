@@ -1,9 +1,9 @@
 //! Calendar days on which a rule does nothing.
 
-use croner::Cron;
-use jiff::civil::{Date, Time};
+use jiff::civil::Date;
 
-use super::schedule::parse_expression;
+use super::day_set::DaySet;
+use super::expression::parse_expression;
 
 /// Text that names no days.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,7 +42,7 @@ pub struct ExcludedDay(Days);
 enum Days {
     /// The first and the last, both included.
     Range(Date, Date),
-    Matching(Box<Cron>),
+    Recurring(Box<DaySet>),
 }
 
 impl ExcludedDay {
@@ -65,17 +65,7 @@ impl ExcludedDay {
             return Err(refused("it names moments of a day"));
         }
         let cron = parse_expression(text).map_err(|_| refused("it is no cron expression"))?;
-        Ok(Self(Days::Matching(Box::new(cron))))
-    }
-
-    fn contains(&self, day: Date) -> bool {
-        match &self.0 {
-            Days::Range(first, last) => (*first..=*last).contains(&day),
-            Days::Matching(cron) => {
-                let midnight = day.to_datetime(Time::midnight());
-                cron.is_time_matching(&midnight).unwrap_or(false)
-            }
-        }
+        Ok(Self(Days::Recurring(Box::new(DaySet::of(&cron)))))
     }
 }
 
@@ -91,22 +81,76 @@ fn dates(text: &str) -> Option<ExcludedDay> {
     (first <= last).then_some(ExcludedDay(Days::Range(first, last)))
 }
 
-/// All days on which a rule does nothing, in the rule's own time zone.
+/// All days on which a rule does nothing, in the rule's own time zone, merged: asking for one of them
+/// takes as long whatever they were made of.
 #[derive(Debug, Clone, Default)]
-pub struct ExcludedDays(Vec<ExcludedDay>);
+pub struct ExcludedDays {
+    recurring: DaySet,
+    /// The first and the last day of each range, in their order; none overlap.
+    ranges: Box<[(Date, Date)]>,
+}
 
 impl ExcludedDays {
     /// True for an excluded day.
     #[must_use]
     pub fn contain(&self, day: Date) -> bool {
-        self.0.iter().any(|one| one.contains(day))
+        self.recurring.contains(day) || self.range_over(day).is_some()
+    }
+
+    /// The days of each year that are excluded.
+    pub(super) const fn recurring(&self) -> &DaySet {
+        &self.recurring
+    }
+
+    /// The range of excluded dates in which a day lies.
+    pub(super) fn range_over(&self, day: Date) -> Option<(Date, Date)> {
+        let place = self.ranges.partition_point(|(_, last)| *last < day);
+        let range = self.ranges.get(place).copied();
+        range.filter(|(first, _)| *first <= day)
+    }
+
+    /// The bytes that they hold.
+    pub(super) fn bytes(&self) -> usize {
+        let Self {
+            recurring: _,
+            ranges,
+        } = self;
+        size_of::<Self>() + size_of_val::<[_]>(ranges)
+    }
+}
+
+impl Extend<ExcludedDay> for ExcludedDays {
+    fn extend<I: IntoIterator<Item = ExcludedDay>>(&mut self, days: I) {
+        let mut ranges = std::mem::take(&mut self.ranges).into_vec();
+        for ExcludedDay(days) in days {
+            match days {
+                Days::Range(first, last) => ranges.push((first, last)),
+                Days::Recurring(days) => self.recurring.add(&days),
+            }
+        }
+        self.ranges = merged(ranges);
     }
 }
 
 impl FromIterator<ExcludedDay> for ExcludedDays {
     fn from_iter<I: IntoIterator<Item = ExcludedDay>>(days: I) -> Self {
-        Self(days.into_iter().collect())
+        let mut all = Self::default();
+        all.extend(days);
+        all
     }
+}
+
+/// The same days in ranges that follow each other.
+fn merged(mut ranges: Vec<(Date, Date)>) -> Box<[(Date, Date)]> {
+    ranges.sort_unstable();
+    ranges.dedup_by(|(first, last), (_, last_before)| {
+        let overlap = *first <= *last_before;
+        if overlap {
+            *last_before = (*last_before).max(*last);
+        }
+        overlap
+    });
+    ranges.into_boxed_slice()
 }
 
 #[cfg(test)]
@@ -131,6 +175,32 @@ mod tests {
             let days: ExcludedDays = [ExcludedDay::parse(text).unwrap()].into_iter().collect();
             assert!(days.contain(inside), "{text}");
             assert!(!days.contain(outside), "{text}");
+        }
+    }
+
+    #[test]
+    fn ranges_that_overlap_are_one_and_others_stay_apart() {
+        let texts = [
+            "2026-12-24/2026-12-26",
+            "2027-01-01",
+            "2026-12-20/2026-12-31",
+            "2026-12-25",
+            "2026-12-31/2027-01-01",
+            "2027-02-01",
+        ];
+        let days = texts.map(|text| ExcludedDay::parse(text).unwrap());
+        let all: ExcludedDays = days.into_iter().collect();
+        let long = (date(2026, 12, 20), date(2027, 1, 1));
+        let short = (date(2027, 2, 1), date(2027, 2, 1));
+        assert_eq!(*all.ranges, [long, short]);
+        for (day, range) in [
+            (date(2026, 12, 19), None),
+            (date(2026, 12, 28), Some(long)),
+            (date(2027, 1, 2), None),
+            (date(2027, 2, 1), Some(short)),
+            (date(2027, 2, 2), None),
+        ] {
+            assert_eq!(all.range_over(day), range, "{day}");
         }
     }
 

@@ -1,13 +1,12 @@
 //! One rule: when it applies, and the replicas that it asks for.
 
+use std::sync::Arc;
+
 use jiff::{Timestamp, Zoned};
 
 use super::days::ExcludedDays;
 use super::schedule::Schedule;
 use super::zone::Zone;
-
-/// The most excluded days that are looked past for a run: those of a year. Anybody may exclude all.
-const MOST_SKIPPED: usize = 366;
 
 /// The moments at which a rule applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,8 +38,8 @@ pub struct Rule {
     pub run_once: bool,
     /// True while it does not apply.
     pub suspended: bool,
-    /// The days on which it begins nothing.
-    pub excluded: ExcludedDays,
+    /// The days on which it begins nothing, of all rules that have the same.
+    pub excluded: Arc<ExcludedDays>,
 }
 
 impl Rule {
@@ -73,66 +72,26 @@ impl Rule {
     /// The first run or start after `at` on a day that is not excluded; `None` where none comes.
     #[must_use]
     pub fn next_after(&self, at: Timestamp) -> Option<Zoned> {
-        let mut from = at;
-        for _ in 0..MOST_SKIPPED {
-            let found = self.begins().next_after(from)?;
-            if !self.excluded.contain(found.date()) {
-                return Some(found);
-            }
-            // The last moment of that day, which no moment of the next one is before.
-            let next_day = found
-                .start_of_day()
-                .ok()?
-                .tomorrow()
-                .ok()?
-                .start_of_day()
-                .ok()?;
-            let last = Timestamp::from_second(next_day.timestamp().as_second() - 1).ok()?;
-            from = last.max(found.timestamp());
-        }
-        None
+        self.begins().next_but(at, &self.excluded)
     }
 
     /// The last run or start that is not after `at`, on a day that is not excluded.
     pub(super) fn latest_until(&self, at: Timestamp) -> Option<Zoned> {
-        let mut from = at;
-        for _ in 0..MOST_SKIPPED {
-            let found = self.begins().latest_until(from)?;
-            if !self.excluded.contain(found.date()) {
-                return Some(found);
-            }
-            let day = found.start_of_day().ok()?.timestamp();
-            from = Timestamp::from_second(day.as_second() - 1).ok()?;
+        self.begins().latest_but(at, &self.excluded)
+    }
+
+    /// The run, or the start of the window, at which a rule applies that applies once and was first seen
+    /// `since` then.
+    pub(super) fn only(&self, since: Timestamp) -> Option<Zoned> {
+        match self.when {
+            When::Run(_) => self.next_after(since),
+            When::Window { .. } => self.only_window(since).map(|window| window.start),
         }
-        None
-    }
-
-    /// The run or the start, not after `at`, that counts for a rule which was first seen `since` then:
-    /// of one that applies once only the first there is.
-    pub(super) fn latest_since(&self, since: Timestamp, at: Timestamp) -> Option<Zoned> {
-        let latest = if self.run_once {
-            self.next_after(since)
-        } else {
-            self.latest_until(at)
-        };
-        latest.filter(|found| since < found.timestamp() && found.timestamp() <= at)
-    }
-
-    /// The window that is open at `at`, for a rule that was first seen `since` then.
-    pub(super) fn open_window(&self, since: Timestamp, at: Timestamp) -> Option<Window> {
-        let begin = if self.run_once {
-            self.only_window(since)?.start
-        } else {
-            self.latest_until(at)?
-        };
-        let window = self.window(begin)?;
-        let open = window.start.timestamp() <= at && at < window.end.timestamp();
-        open.then_some(window)
     }
 
     /// The one window of a rule that applies once: the one that is open when it is first seen, or the
     /// first thereafter.
-    pub(super) fn only_window(&self, since: Timestamp) -> Option<Window> {
+    fn only_window(&self, since: Timestamp) -> Option<Window> {
         let open = self
             .latest_until(since)
             .and_then(|start| self.window(start));
@@ -147,5 +106,22 @@ impl Rule {
         };
         let end = end.next_after(start.timestamp())?;
         Some(Window { start, end })
+    }
+
+    /// The bytes that it holds, but for the days that it excludes.
+    pub(super) fn bytes(&self) -> usize {
+        let Self {
+            name,
+            when,
+            replicas: _,
+            run_once: _,
+            suspended: _,
+            excluded: _,
+        } = self;
+        let schedules = match when {
+            When::Run(at) => at.bytes(),
+            When::Window { start, end } => start.bytes() + end.bytes(),
+        };
+        size_of::<Self>() + name.len() + schedules
     }
 }

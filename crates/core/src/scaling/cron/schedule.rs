@@ -1,56 +1,27 @@
-//! A cron schedule in its time zone.
+//! A cron schedule in its time zone, and its moments through changes of the clocks.
+//!
+//! An expression is read by `croner`, and walked here, on bitmaps: `croner` keeps 5,000 years with
+//! each, and knows one fixed time of a day alone. Times that an expression names, in lists and ranges
+//! too, are those that clocks show: what they skip is made at the change, what they repeat at the first
+//! of its two moments. What repeats by `*` or steps goes on by the time that passes.
 
-use croner::Cron;
-use croner::parser::{CronParser, Seconds, Year};
-use jiff::{Timestamp, Zoned, civil};
+use jiff::civil::{Date, DateTime};
+use jiff::{Timestamp, Zoned};
 
-use super::zone::{UnknownZone, Zone};
-
-/// The most characters of a schedule: each field could list all of its values in fewer.
-const LONGEST: usize = 512;
-
-/// A schedule that is not accepted.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ScheduleError {
-    /// Its time zone is none.
-    #[error(transparent)]
-    Zone(#[from] UnknownZone),
-    /// It has a time zone of its own beside one that stands apart.
-    #[error("{0:?} names a time zone, and timeZone another; accepted: one of the two")]
-    TwoZones(String),
-    /// It is no cron expression.
-    #[error(
-        "{text:?} is no schedule: {message}; accepted: five fields (minute, hour, day of month, \
-         month, day of week), six with seconds before them, or a name such as @daily"
-    )]
-    Expression {
-        /// The schedule as it was given.
-        text: String,
-        /// What is wrong with it.
-        message: String,
-    },
-    /// No day meets it, such as 30 February.
-    #[error("{0:?} never comes; accepted: a schedule that some day meets")]
-    Never(String),
-}
-
-impl ScheduleError {
-    /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Zone(error) => error.reason(),
-            Self::TwoZones(_) => "TwoTimeZones",
-            Self::Expression { .. } | Self::Never(_) => "Schedule",
-        }
-    }
-}
+use super::clocks::{Comes, comes, repeating, second_after, second_before};
+use super::day_set::DaySet;
+use super::days::ExcludedDays;
+use super::expression::{ScheduleError, parse_expression};
+use super::times::Times;
+use super::walk::Walk;
+use super::zone::Zone;
 
 /// The moments that a cron expression names in a time zone.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     text: Box<str>,
-    cron: Box<Cron>,
+    days: Box<DaySet>,
+    times: Times,
     zone: Zone,
 }
 
@@ -76,13 +47,15 @@ impl Schedule {
             (None, given) => given.unwrap_or(default).clone(),
         };
         let cron = parse_expression(expression)?;
-        let begin = civil::date(2000, 1, 1).at(0, 0, 0, 0);
-        if cron.find_next_occurrence(&begin, true).is_err() {
+        let days = DaySet::of(&cron);
+        let times = Times::of(&cron);
+        if days.is_empty() || times.first().is_none() {
             return Err(ScheduleError::Never(expression.to_owned()));
         }
         Ok(Self {
             text: expression.into(),
-            cron: Box::new(cron),
+            days: Box::new(days),
+            times,
             zone,
         })
     }
@@ -108,15 +81,147 @@ impl Schedule {
     /// The first moment of the schedule after `at`; `None` beyond the years that are looked through.
     #[must_use]
     pub fn next_after(&self, at: Timestamp) -> Option<Zoned> {
-        let at = self.local(whole_seconds(at));
-        self.cron.find_next_occurrence(&at, false).ok()
+        self.next_but(at, &ExcludedDays::default())
     }
 
     /// The last moment of the schedule that is not after `at`; `None` where there was none.
     #[must_use]
     pub fn latest_until(&self, at: Timestamp) -> Option<Zoned> {
-        let at = self.local(whole_seconds(at));
-        self.cron.find_previous_occurrence(&at, true).ok()
+        self.latest_but(at, &ExcludedDays::default())
+    }
+
+    /// As [`Self::next_after`], of the moments whose days are not excluded.
+    pub(super) fn next_but(&self, at: Timestamp, excluded: &ExcludedDays) -> Option<Zoned> {
+        let moments = Moments::around(self, whole_seconds(at), excluded);
+        moments.next().map(|at| self.local(at))
+    }
+
+    /// As [`Self::latest_until`], of the moments whose days are not excluded.
+    pub(super) fn latest_but(&self, at: Timestamp, excluded: &ExcludedDays) -> Option<Zoned> {
+        let moments = Moments::around(self, whole_seconds(at), excluded);
+        moments.latest().map(|at| self.local(at))
+    }
+
+    /// The bytes that it holds beside its own size.
+    pub(super) fn bytes(&self) -> usize {
+        let Self {
+            text,
+            days,
+            times: _,
+            zone,
+        } = self;
+        text.len() + size_of_val(&**days) + zone.bytes()
+    }
+}
+
+/// The moments of a schedule around one.
+struct Moments<'a> {
+    schedule: &'a Schedule,
+    at: Timestamp,
+    walk: Walk<'a>,
+}
+
+impl<'a> Moments<'a> {
+    fn around(schedule: &'a Schedule, at: Timestamp, excluded: &'a ExcludedDays) -> Self {
+        let today = schedule.zone.rules().to_datetime(at).date();
+        Self {
+            schedule,
+            at,
+            walk: Walk::around(today, &schedule.days, excluded),
+        }
+    }
+
+    /// The first after the one in question.
+    fn next(&self) -> Option<Timestamp> {
+        let zone = self.schedule.zone.rules();
+        let is_fixed = self.schedule.times.are_fixed();
+        let mut from = second_after(zone.to_datetime(self.at))?;
+        if let Some(back) = repeating(zone, self.at) {
+            let within = |from| self.next_from(from).filter(|found| *found < back.before);
+            if self.at >= back.at {
+                // The second time round, in which what is fixed has been.
+                if let Some(found) = within(from).filter(|_| !is_fixed) {
+                    return self.second_of(found);
+                }
+                from = back.before;
+            } else if !is_fixed && within(from).is_none() {
+                if let Some(found) = within(back.after) {
+                    return self.second_of(found);
+                }
+                from = back.before;
+            }
+        }
+        loop {
+            match comes(zone, self.next_from(from)?)? {
+                Comes::Once(at) | Comes::Twice(at, _) => return Some(at),
+                Comes::Never(change) if is_fixed => return Some(change.at),
+                Comes::Never(change) => from = change.after,
+            }
+        }
+    }
+
+    /// The last that is not after the one in question.
+    fn latest(&self) -> Option<Timestamp> {
+        let zone = self.schedule.zone.rules();
+        let is_fixed = self.schedule.times.are_fixed();
+        let mut until = zone.to_datetime(self.at);
+        if let Some(back) = repeating(zone, self.at)
+            && self.at >= back.at
+        {
+            let found = self.last_until(until);
+            if let Some(found) = found.filter(|found| !is_fixed && back.after <= *found) {
+                return self.second_of(found);
+            }
+            // The first time round lies before.
+            until = second_before(back.before)?;
+        }
+        loop {
+            match comes(zone, self.last_until(until)?)? {
+                Comes::Once(at) => return Some(at),
+                Comes::Twice(first, second) => {
+                    let is_over = !is_fixed && second <= self.at;
+                    return Some(if is_over { second } else { first });
+                }
+                Comes::Never(change) if is_fixed => return Some(change.at),
+                Comes::Never(change) => until = second_before(change.before)?,
+            }
+        }
+    }
+
+    /// The moment at which a local time that comes twice comes again.
+    fn second_of(&self, local: DateTime) -> Option<Timestamp> {
+        match comes(self.schedule.zone.rules(), local)? {
+            Comes::Once(at) | Comes::Twice(_, at) => Some(at),
+            Comes::Never(change) => Some(change.at),
+        }
+    }
+
+    /// The first local time of the schedule that is not before `from`.
+    fn next_from(&self, from: DateTime) -> Option<DateTime> {
+        let times = &self.schedule.times;
+        let today = self.walk.next_from(from.date())?;
+        if today > from.date() {
+            return Some(today.to_datetime(times.first()?));
+        }
+        if let Some(time) = times.next_from(from.time()) {
+            return Some(today.to_datetime(time));
+        }
+        let day: Date = self.walk.next_from(today.tomorrow().ok()?)?;
+        Some(day.to_datetime(times.first()?))
+    }
+
+    /// The last local time of the schedule that is not after `until`.
+    fn last_until(&self, until: DateTime) -> Option<DateTime> {
+        let times = &self.schedule.times;
+        let today = self.walk.last_until(until.date())?;
+        if today < until.date() {
+            return Some(today.to_datetime(times.last()?));
+        }
+        if let Some(time) = times.last_until(until.time()) {
+            return Some(today.to_datetime(time));
+        }
+        let day: Date = self.walk.last_until(today.yesterday().ok()?)?;
+        Some(day.to_datetime(times.last()?))
     }
 }
 
@@ -139,25 +244,4 @@ fn split_zone(text: &str) -> (Option<&str>, &str) {
             (Some(zone), expression.trim_start())
         }
     }
-}
-
-/// The cron expression in `text`.
-///
-/// # Errors
-/// Text that is none.
-pub(super) fn parse_expression(text: &str) -> Result<Cron, ScheduleError> {
-    let refused = |message: String| ScheduleError::Expression {
-        text: text.chars().take(LONGEST).collect(),
-        message,
-    };
-    if text.len() > LONGEST {
-        let message = format!("it is longer than {LONGEST} characters");
-        return Err(refused(message));
-    }
-    let parser = CronParser::builder()
-        .seconds(Seconds::Optional)
-        .year(Year::Disallowed)
-        .build();
-    let parsed = parser.parse(text);
-    parsed.map_err(|error| refused(error.to_string().trim_end_matches('.').to_owned()))
 }

@@ -1,6 +1,7 @@
 //! All rules of one object, checked.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 
@@ -86,8 +87,28 @@ impl CronSpec {
 
     /// The rules that apply at present.
     pub(super) fn active(&self) -> impl Iterator<Item = &Rule> {
-        let active = |rule: &&Rule| !self.suspended && !rule.suspended;
-        self.rules.iter().filter(active)
+        self.rules.iter().filter(|rule| self.is_active(rule))
+    }
+
+    /// True for a rule of these that applies at present.
+    pub(super) const fn is_active(&self, rule: &Rule) -> bool {
+        !self.suspended && !rule.suspended
+    }
+
+    /// The bytes that the rules hold.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let Self {
+            rules,
+            suspended: _,
+            starting_deadline: _,
+        } = self;
+        let own: usize = rules.iter().map(Rule::bytes).sum();
+        let excluded: HashMap<_, _> = rules
+            .iter()
+            .map(|rule| (Arc::as_ptr(&rule.excluded), rule.excluded.bytes()))
+            .collect();
+        size_of::<Self>() + own + excluded.values().sum::<usize>()
     }
 
     /// True while none of the rules applies, by the user's word.

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::rule::Rule;
+
 /// The state of all rules of one object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CronState {
@@ -14,6 +16,13 @@ pub struct CronState {
     pub rules: BTreeMap<String, RuleState>,
     /// The change that the last run made and that stands.
     pub held: Option<Held>,
+}
+
+impl CronState {
+    /// When a rule was first seen; `None` where it was not yet.
+    pub(super) fn since(&self, rule: &Rule) -> Option<Timestamp> {
+        self.rules.get(&rule.name).map(|state| state.since)
+    }
 }
 
 /// The state of one rule.
@@ -27,6 +36,9 @@ pub struct RuleState {
     pub last: Option<Timestamp>,
     /// True while its window is open.
     pub open: bool,
+    /// The user's own least when its window opened, by which it raised or lowered; `None` while it is
+    /// closed, or where that is not known.
+    pub least: Option<i32>,
 }
 
 /// A change of the bounds by a run, which stands until the next.
@@ -38,4 +50,6 @@ pub struct Held {
     pub at: Timestamp,
     /// The least replicas that it left; the most follows where it is smaller.
     pub min: i32,
+    /// The user's own least at the run, by which it raised or lowered; `None` where that is not known.
+    pub least: Option<i32>,
 }

@@ -2,6 +2,9 @@
 
 mod schedules;
 mod ticks;
+mod work;
+
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -23,7 +26,7 @@ fn run(name: &str, text: &str, replicas: i32) -> Rule {
         replicas,
         run_once: false,
         suspended: false,
-        excluded: ExcludedDays::default(),
+        excluded: Arc::default(),
     }
 }
 
@@ -40,7 +43,7 @@ fn window(name: &str, (start, end): (&str, &str), replicas: i32) -> Rule {
 fn excluding(rule: Rule, days: &[&str]) -> Rule {
     let days = days.iter().map(|day| ExcludedDay::parse(day).unwrap());
     Rule {
-        excluded: days.collect(),
+        excluded: Arc::new(days.collect()),
         ..rule
     }
 }

@@ -4,7 +4,8 @@
 use jiff::Timestamp;
 
 use super::adjust::adjust;
-use super::rule::{Rule, When, Window};
+use super::agenda::Agenda;
+use super::rule::{Rule, When};
 use super::spec::CronSpec;
 use super::state::{CronState, Held, RuleState};
 use crate::scaling::bounds::ObjectBounds;
@@ -21,6 +22,10 @@ pub struct Observation {
     pub user: ObjectBounds,
     /// What a run says.
     pub saying: Saying,
+    /// The least that the object has, whoever asks for it.
+    pub effective: Option<i32>,
+    /// The least that the record of the bounds says these rules ask for.
+    pub recorded: Option<i32>,
 }
 
 /// What the replicas of a run or of a window are to what is scaled.
@@ -32,12 +37,30 @@ pub enum Saying {
     Count,
 }
 
+impl Observation {
+    /// The user's own least.
+    fn own(&self) -> i32 {
+        // An HPA without a least has 1.
+        self.user.min.unwrap_or(1)
+    }
+
+    /// True where the load need not be what there are so many replicas for: somebody's least, which may
+    /// go at any time, holds them.
+    fn is_held_up(&self, current: i32) -> bool {
+        let effective = self.effective.filter(|least| *least > self.own());
+        effective.is_some_and(|least| current <= least)
+    }
+}
+
 /// The least replicas that are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
     pub min: i32,
     /// The end of the window that asks for them; `None` where they stand until the next run.
     pub until: Option<Timestamp>,
+    /// True where they raise the user's least: an edit of it that passes them holds. False where they
+    /// stand in for it.
+    pub raises: bool,
 }
 
 /// Something that a tick has to tell.
@@ -52,6 +75,8 @@ pub enum Happening {
         current: i32,
         /// The least replicas that it leaves, where it asks for any.
         min: Option<i32>,
+        /// True where that is another than before.
+        changes: bool,
     },
     /// A run was missed, and is too old to be made up for.
     Missed { rule: String, at: Timestamp },
@@ -74,26 +99,32 @@ pub struct Ticked {
     pub happened: Vec<Happening>,
 }
 
-/// One tick at the time of the `observation`.
+/// One tick at the time of the `observation`, with the `agenda` of these rules.
 #[must_use]
-pub fn tick(spec: &CronSpec, before: &CronState, observation: &Observation) -> Ticked {
+pub fn tick(
+    spec: &CronSpec,
+    before: &CronState,
+    observation: &Observation,
+    agenda: &mut Agenda,
+) -> Ticked {
     let mut ticking = Ticking {
         spec,
         observation,
+        agenda,
         state: carried_over(spec, before, observation),
         happened: Vec::new(),
     };
     if observation.current.is_some() {
         ticking.make_runs();
     }
-    let windows = ticking.open_windows();
-    let wanted = wanted(ticking.state.held.as_ref(), &windows);
+    let mut asked = ticking.open_windows();
+    asked.extend(ticking.held());
     let Ticking {
         state, happened, ..
     } = ticking;
     Ticked {
         state,
-        wanted,
+        wanted: largest(&asked),
         happened,
     }
 }
@@ -116,6 +147,7 @@ fn carried_over(spec: &CronSpec, before: &CronState, observation: &Observation) 
             since: since.min(now),
             last: None,
             open: false,
+            least: None,
         });
         (rule.name.clone(), state)
     });
@@ -129,6 +161,7 @@ fn carried_over(spec: &CronSpec, before: &CronState, observation: &Observation) 
 struct Ticking<'a> {
     spec: &'a CronSpec,
     observation: &'a Observation,
+    agenda: &'a mut Agenda,
     state: CronState,
     happened: Vec<Happening>,
 }
@@ -143,18 +176,16 @@ impl<'a> Ticking<'a> {
     /// Makes the newest run that is due, of several at one moment that for the most replicas, and lets
     /// those before it go.
     fn make_runs(&mut self) {
-        let now = self.observation.now;
         let mut due = self.due();
         due.sort_by_key(|due| (due.at, due.rule.replicas));
         let Some(newest) = due.last() else { return };
-        if now.duration_since(newest.at) <= self.spec.starting_deadline() {
+        let late = self.observation.now.duration_since(newest.at);
+        if late <= self.spec.starting_deadline() {
             self.run(newest);
+        } else if self.was_made(newest) {
+            self.state.held = self.holding(newest, newest.rule.replicas);
         } else {
-            let missed = due.iter().map(|Due { rule, at }| Happening::Missed {
-                rule: rule.name.clone(),
-                at: *at,
-            });
-            self.happened.extend(missed);
+            self.miss(&due);
         }
         for Due { rule, at } in due {
             if let Some(state) = self.state.rules.get_mut(&rule.name) {
@@ -164,19 +195,35 @@ impl<'a> Ticking<'a> {
     }
 
     /// The last run of each rule, where it has not been made or missed yet.
-    fn due(&self) -> Vec<Due<'a>> {
-        let now = self.observation.now;
-        let runs = self
-            .spec
-            .active()
-            .filter(|rule| matches!(rule.when, When::Run(_)));
-        let due = runs.filter_map(|rule| {
-            let state = self.state.rules.get(&rule.name)?;
-            let at = rule.latest_since(state.since, now)?.timestamp();
-            let is_new = state.last.is_none_or(|last| last < at);
-            is_new.then_some(Due { rule, at })
+    fn due(&mut self) -> Vec<Due<'a>> {
+        let (spec, now) = (self.spec, self.observation.now);
+        let mut all = Vec::new();
+        for (place, rule) in spec.rules().iter().enumerate() {
+            if !spec.is_active(rule) || !matches!(rule.when, When::Run(_)) {
+                continue;
+            }
+            let Some(state) = self.state.rules.get(&rule.name) else {
+                continue;
+            };
+            let around = self.agenda.around(spec, place, Some(state.since), now);
+            let last = around.and_then(|around| around.last);
+            let known = state.last.max(Some(state.since));
+            let due = last.filter(|last| known < Some(last.at));
+            all.extend(due.map(|last| Due { rule, at: last.at }));
+        }
+        all
+    }
+
+    /// True for a run that was made by somebody who could not say so any more: nothing else asks for
+    /// what the record holds in the name of these rules.
+    fn was_made(&self, due: &Due<'_>) -> bool {
+        let target = due.rule.replicas;
+        let by_window = self.spec.rules().iter().any(|rule| {
+            let state = self.state.rules.get(&rule.name);
+            rule.replicas == target && state.is_some_and(|state| state.open)
         });
-        due.collect()
+        let is_recorded = self.observation.recorded == Some(target);
+        is_recorded && self.state.held.is_none() && !by_window
     }
 
     /// Makes one run. What the run before raised is still there; what it lowered is put back first.
@@ -188,78 +235,126 @@ impl<'a> Ticking<'a> {
             ..
         } = *self.observation;
         let Some(current) = current else { return };
-        let before = self.state.held.take().map(|held| held.min);
-        let own = user.min.unwrap_or(1);
+        let own = self.observation.own();
+        let (name, target) = (&due.rule.name, due.rule.replicas);
+        let lost = Some(target).filter(|_| self.was_made(due));
+        let before = self.state.held.as_ref().map(|held| held.min).or(lost);
         let min = before.filter(|min| *min > own).map_or(user.min, Some);
         let bounds = ObjectBounds {
             min,
             max: user.max.max(min.unwrap_or(0)),
         };
-        let (name, target) = (&due.rule.name, due.rule.replicas);
-        let min = match saying {
-            Saying::Bounds => adjust(bounds, target, current).bounds.min,
-            Saying::Count => Some(target),
+        let is_held = target > own && self.observation.is_held_up(current);
+        let min = if is_held || saying == Saying::Count {
+            target
+        } else {
+            adjust(bounds, target, current).bounds.min.unwrap_or(own)
         };
-        let min = min.filter(|min| *min != own);
-        self.state.held = min.map(|min| Held {
-            rule: name.clone(),
-            at: due.at,
-            min,
-        });
+        self.state.held = self.holding(due, min);
+        let after = self.state.held.as_ref().map(|held| held.min);
         self.happened.push(Happening::Ran {
             rule: name.clone(),
             at: due.at,
             target,
             current,
-            min,
+            min: after,
+            changes: before != after,
         });
     }
 
-    /// The windows that are open, each with the replicas of its rule.
-    fn open_windows(&mut self) -> Vec<(i32, Window)> {
-        let now = self.observation.now;
+    /// What a run holds that leaves this least; nothing where that is the user's own.
+    fn holding(&self, due: &Due<'_>, min: i32) -> Option<Held> {
+        let own = self.observation.own();
+        (min != own).then(|| Held {
+            rule: due.rule.name.clone(),
+            at: due.at,
+            min,
+            least: Some(own),
+        })
+    }
+
+    /// Tells of runs that were missed. What the run before them raised stands, which is safe; what it
+    /// lowered was only for the time until then.
+    fn miss(&mut self, due: &[Due<'_>]) {
+        let own = self.observation.own();
+        let newest = due.iter().map(|due| due.at).max();
+        let stays = |held: &Held| held.min >= own || newest <= Some(held.at);
+        self.state.held = self.state.held.take().filter(stays);
+        let missed = due.iter().map(|Due { rule, at }| Happening::Missed {
+            rule: rule.name.clone(),
+            at: *at,
+        });
+        self.happened.extend(missed);
+    }
+
+    /// What the last run left.
+    fn held(&mut self) -> Option<Wanted> {
+        let own = self.observation.own();
+        let held = self.state.held.as_mut()?;
+        // A version that did not keep it had made the run on what the user has.
+        let least = *held.least.get_or_insert(own);
+        Some(Wanted {
+            min: held.min,
+            until: None,
+            raises: least < held.min,
+        })
+    }
+
+    /// What the windows ask for that are open.
+    fn open_windows(&mut self) -> Vec<Wanted> {
+        let (spec, now) = (self.spec, self.observation.now);
+        let own = self.observation.own();
         let mut open = Vec::new();
-        for rule in self.spec.rules() {
+        for (place, rule) in spec.rules().iter().enumerate() {
             let Some(state) = self.state.rules.get_mut(&rule.name) else {
                 continue;
             };
-            let applies = self.spec.active().any(|active| active.name == rule.name);
-            let window = applies
-                .then(|| rule.open_window(state.since, now))
-                .flatten();
+            let around = if spec.is_active(rule) && matches!(rule.when, When::Window { .. }) {
+                self.agenda.around(spec, place, Some(state.since), now)
+            } else {
+                None
+            };
+            let begun = around.and_then(|around| around.last);
+            let window = begun.and_then(|begun| Some((begun.at, begun.end?)));
+            let window = window.filter(|(_, end)| now < *end);
             let was_open = std::mem::replace(&mut state.open, window.is_some());
-            match &window {
-                Some(window) => {
-                    let start = Some(window.start.timestamp());
-                    let is_new = std::mem::replace(&mut state.last, start) != start;
-                    if is_new || !was_open {
-                        self.happened.push(Happening::Opened {
-                            rule: rule.name.clone(),
-                            replicas: rule.replicas,
-                            until: window.end.timestamp(),
-                        });
-                    }
+            let Some((start, until)) = window else {
+                state.least = None;
+                if was_open {
+                    self.happened.push(Happening::Closed {
+                        rule: rule.name.clone(),
+                    });
                 }
-                None if was_open => self.happened.push(Happening::Closed {
+                continue;
+            };
+            let is_new = state.last.replace(start) != Some(start);
+            if is_new || !was_open {
+                state.least = Some(own);
+                self.happened.push(Happening::Opened {
                     rule: rule.name.clone(),
-                }),
-                None => {}
+                    replicas: rule.replicas,
+                    until,
+                });
             }
-            open.extend(window.map(|window| (rule.replicas, window)));
+            open.push(Wanted {
+                min: rule.replicas,
+                until: Some(until),
+                raises: *state.least.get_or_insert(own) < rule.replicas,
+            });
         }
         open
     }
 }
 
-/// The largest of what is asked for, and its end.
-fn wanted(held: Option<&Held>, windows: &[(i32, Window)]) -> Option<Wanted> {
-    let held = held.map(|held| held.min);
-    let largest = windows.iter().map(|(replicas, _)| *replicas).max();
-    let min = held.max(largest)?;
-    let ends = windows.iter().filter(|(replicas, _)| *replicas == min);
-    let end = ends.map(|(_, window)| window.end.timestamp()).max();
+/// The largest of what is asked for, until the last of those who ask for it ends.
+fn largest(asked: &[Wanted]) -> Option<Wanted> {
+    let min = asked.iter().map(|one| one.min).max()?;
+    let same = || asked.iter().filter(|one| one.min == min);
+    let stands = same().any(|one| one.until.is_none());
+    let end = same().filter_map(|one| one.until).max();
     Some(Wanted {
         min,
-        until: end.filter(|_| held != Some(min)),
+        until: end.filter(|_| !stands),
+        raises: same().any(|one| one.raises),
     })
 }

@@ -27,6 +27,19 @@ pub struct Upcoming<'a> {
     pub occasion: Occasion,
 }
 
+impl<'a> Upcoming<'a> {
+    /// What a rule begins at this moment; `None` for a window that never closes.
+    pub(super) fn of(rule: &'a Rule, at: Zoned) -> Option<Self> {
+        let occasion = match &rule.when {
+            When::Run(_) => Occasion::Run,
+            When::Window { .. } => Occasion::Window {
+                end: rule.window(at.clone())?.end,
+            },
+        };
+        Some(Self { rule, at, occasion })
+    }
+}
+
 /// The next `most` runs and windows of each rule after `now`, in the order of their moments. A rule that
 /// is suspended, or has applied once, has none.
 #[must_use]
@@ -37,35 +50,20 @@ pub fn upcoming<'a>(
     most: usize,
 ) -> Vec<Upcoming<'a>> {
     let of_rule = |rule: &'a Rule| {
-        let since = state.rules.get(&rule.name).map_or(now, |state| state.since);
-        let most = if rule.run_once { most.min(1) } else { most };
-        let mut from = now;
-        let found = std::iter::from_fn(move || {
-            let at = if rule.run_once {
-                only(rule, since).filter(|at| now < at.timestamp())?
-            } else {
-                rule.next_after(from)?
-            };
-            from = at.timestamp();
-            let occasion = match &rule.when {
-                When::Run(_) => Occasion::Run,
-                When::Window { .. } => Occasion::Window {
-                    end: rule.window(at.clone())?.end,
-                },
-            };
-            Some(Upcoming { rule, at, occasion })
-        });
-        found.take(most)
+        let since = state.since(rule).unwrap_or(now);
+        let first = if rule.run_once {
+            rule.only(since).filter(|at| now < at.timestamp())
+        } else {
+            rule.next_after(now)
+        };
+        let again = |at: &Zoned| {
+            let at = Some(at.timestamp()).filter(|_| !rule.run_once)?;
+            rule.next_after(at)
+        };
+        let moments = std::iter::successors(first, again).take(most);
+        moments.map_while(|at| Upcoming::of(rule, at))
     };
     let mut all: Vec<_> = spec.active().flat_map(of_rule).collect();
     all.sort_by_key(|one| one.at.timestamp());
     all
-}
-
-/// The one moment of a rule that applies once.
-fn only(rule: &Rule, since: Timestamp) -> Option<Zoned> {
-    match rule.when {
-        When::Run(_) => rule.next_after(since),
-        When::Window { .. } => rule.only_window(since).map(|window| window.start),
-    }
 }

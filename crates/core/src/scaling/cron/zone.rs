@@ -50,6 +50,12 @@ impl Zone {
         })
     }
 
+    /// The bytes that it holds beside its own size; its rules are those of all who name the zone.
+    pub(super) fn bytes(&self) -> usize {
+        let Self { name, rules: _ } = self;
+        name.len()
+    }
+
     /// The rules of the zone.
     pub(super) const fn rules(&self) -> &TimeZone {
         &self.rules

@@ -53,7 +53,8 @@ impl Tick<'_> {
     /// Takes the next step of the floor, up or down; `proposal` is `None` where nothing is proposed
     /// or the load is not known, and then the user's own minimum is. Returns the rule that limits it.
     /// While the load is only estimated, the floor that stands is proposed again: rollouts and
-    /// scale-outs lower no floor.
+    /// scale-outs lower no floor. So it is while a load that nobody else reacts to is not known: the
+    /// HPA would give back what that load needs.
     ///
     /// A proposal stands for its horizon even where the window is shorter: forecasts and D-HPA take
     /// turns, and following each tick alone would move the floor up and down.
@@ -66,6 +67,9 @@ impl Tick<'_> {
         let (proposed, by) = match floor {
             Some(_) if self.is_estimated() && proposed < before => {
                 (before, Some(LimitedBy::EstimatedLoad))
+            }
+            Some(_) if self.is_alone_in_the_dark() && proposed < before => {
+                (before, Some(LimitedBy::MissingData))
             }
             _ => (proposed, by),
         };

@@ -93,6 +93,9 @@ struct Told {
     mean: Option<f64>,
     trust: Trust,
     strategy: Method,
+    only_here: bool,
+    /// Another load that was measured just now, and asks for nothing.
+    beside: bool,
 }
 
 impl Told {
@@ -107,6 +110,8 @@ impl Told {
             mean: Some(mean),
             trust: TRUSTED,
             strategy: Method::DsHpa,
+            only_here: false,
+            beside: false,
         }
     }
 
@@ -123,6 +128,7 @@ impl Told {
                 measured: at(self.second - age),
             }),
             is_forecast: true,
+            only_here: self.only_here,
             prediction: forecast.as_ref().map(|forecast| Prediction {
                 model: "s-hpa",
                 forecast,
@@ -130,6 +136,15 @@ impl Told {
             }),
             lacking: None,
         };
+        let beside = SignalLoad {
+            signal: &Signal::MEMORY,
+            measured: Some(now),
+            only_here: false,
+            prediction: None,
+            recent: &[1000.0; 30],
+            ..load
+        };
+        let loads = [load, beside];
         let input = DecisionInput {
             now,
             current: self.current,
@@ -138,7 +153,7 @@ impl Told {
             reactive: self.reactive,
             reaction: "",
             is_asleep: false,
-            loads: &[load],
+            loads: if self.beside { &loads } else { &loads[..1] },
         };
         decide(policy, state, &input)
     }
@@ -402,6 +417,43 @@ fn stale_data_keeps_the_floor_until_its_horizon_and_its_window_are_over() {
 }
 
 #[test]
+fn a_floor_on_what_nobody_else_knows_stands_while_that_is_not_known() {
+    for (only_here, beside, replicas) in [
+        (true, true, 6),
+        (true, false, 6),
+        (false, true, 4),
+        (false, false, 4),
+    ] {
+        let told = |second, age| Told {
+            age,
+            only_here,
+            beside,
+            ..Told::new(second, 6, 4100.0, 7200.0)
+        };
+        let (_, mut state) = told(0, 5).decide(&policy(), State::default());
+        assert_eq!(state.floor.unwrap().replicas, 6);
+        for second in (15..=7200).step_by(15) {
+            let (decision, next) = told(second, second + 5).decide(&policy(), state);
+            state = next;
+            let seen = (decision.replicas, second);
+            assert!(second < 1200 || seen == (replicas, second), "{decision:?}");
+        }
+        // It comes back, and says less: the floor goes its way down.
+        for second in (7215..=8400).step_by(15) {
+            let mut told = told(second, 5);
+            (told.recent, told.mean) = (vec![1000.0; 30], Some(1000.0));
+            state = told.decide(&policy(), state).1;
+        }
+        assert_eq!(
+            state
+                .floor_in_force()
+                .map_or(4, |floor| floor.replicas.max(4)),
+            4
+        );
+    }
+}
+
+#[test]
 fn an_estimate_holds_the_floor_for_a_while_and_never_raises_it() {
     let (_, mut state) = Told::new(0, 4, 4100.0, 7200.0).decide(&policy(), State::default());
     // The last certain sum is that of the first tick; the forecasts and estimates are wild.
@@ -553,6 +605,8 @@ prop_compose! {
             second += after;
             Told {
                 second, current, reactive, recent, age, estimated, mean, trust, strategy,
+                only_here: false,
+                beside: false,
             }
         });
         ticks.collect()

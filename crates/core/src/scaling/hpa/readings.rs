@@ -1,10 +1,12 @@
 //! The measurements of the signals of one HPA.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::error::{MetricsApi, ReadError, ReplicasError};
+use crate::scaling::pod::PodFacts;
 use crate::scaling::sample::{Measurement, PodMetrics, PodSample, ValueSample};
 use crate::scaling::signal::Signal;
 
@@ -17,6 +19,31 @@ pub enum Reading {
     Object(ValueSample),
     /// The values of all series that match, for an External metric or a PromQL query.
     Series(Vec<ValueSample>),
+}
+
+impl Reading {
+    /// Keeps of the values of Pods those of `pods`.
+    pub fn keep_pods(&mut self, pods: &[Arc<PodFacts>]) {
+        if let Self::Pods(samples) = self {
+            let kept: HashSet<&str> = pods.iter().map(|pod| &*pod.name).collect();
+            samples.retain(|sample| kept.contains(&*sample.pod));
+            samples.shrink_to_fit();
+        }
+    }
+
+    /// The memory that it takes, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let own = match self {
+            Self::Pods(samples) => {
+                let names = samples.iter().map(|sample| sample.pod.capacity());
+                samples.capacity() * size_of::<PodSample>() + names.sum::<usize>()
+            }
+            Self::Object(_) => 0,
+            Self::Series(samples) => samples.capacity() * size_of::<ValueSample>(),
+        };
+        size_of::<Self>() + own
+    }
 }
 
 /// The answers of the metrics APIs for the selector of the target. An error is the text of the

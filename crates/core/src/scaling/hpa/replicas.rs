@@ -7,6 +7,7 @@ use evenkeel_label_selector::LabelSelector;
 use jiff::Timestamp;
 
 pub use self::pods::{Usage, metric_usage, resource_utilization};
+pub use self::totals::summed_series;
 use super::error::ReplicasError;
 use super::groups::Startup;
 use super::readings::{Reader, Readings};

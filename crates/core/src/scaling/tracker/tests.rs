@@ -2,6 +2,7 @@
 //! costs.
 
 mod direct;
+mod expected;
 
 use proptest::prelude::*;
 use proptest::strategy::Strategy;
@@ -42,6 +43,7 @@ fn signals() -> [ScaledSignal; 1] {
         capacity: PodCapacity::new(500.0, target).unwrap(),
         scope: ValueScope::Whole,
         is_forecast: true,
+        only_here: false,
     }]
 }
 

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use crate::forecast::{Accuracy, ModelSet, NotReady, Shared, Step, Trust};
 use crate::scaling::contribution::Contribution;
 use crate::scaling::decision::{Decision, Floor};
+use crate::scaling::expected_load::ExpectedLoad;
 use crate::scaling::horizon::Horizon;
 use crate::scaling::hpa::{Condition, Event, reconciler};
 use crate::scaling::hpa_aware::PodCapacity;
@@ -21,6 +22,8 @@ pub struct ScaledSignal {
     pub scope: ValueScope,
     /// True where the load is forecast, and not only reacted to.
     pub is_forecast: bool,
+    /// True where nobody else reacts to it: the target's HPA does not know it.
+    pub only_here: bool,
 }
 
 /// Everything that a tick reads beside the measurements and the policy.
@@ -101,6 +104,11 @@ pub struct LoadReport {
     pub estimate: Option<Estimate>,
     /// True where a load that is not fresh is estimated, and holds what was decided before.
     pub is_estimated: bool,
+    /// True where the load is forecast, and not only reacted to.
+    pub is_forecast: bool,
+    /// The load that replicas have to be ready for; `None` where it is not known as it is now, or is
+    /// reacted to only.
+    pub expected: Option<ExpectedLoad>,
     /// The load that one Pod is to carry.
     pub capacity: PodCapacity,
     /// The model that is listened to, or would be if it were trusted; `None` without prediction.

@@ -4,15 +4,14 @@ use std::num::NonZeroUsize;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::tick::{LoadReport, ModelReport, ScaledSignal, TickInput};
+use super::tick::TickInput;
 use crate::forecast::{
     Between, Candidates, Context, Forecast, History, NotEnoughHistory, Request, Resolution,
     SampleError, Selected, Series, Shared,
 };
 use crate::scaling::horizon::{self, Lag};
-use crate::scaling::input::{Estimate, Prediction, SignalLoad};
+use crate::scaling::input::Estimate;
 use crate::scaling::observation::LoadSample;
-use crate::scaling::policy::Policy;
 use crate::scaling::signal::Signal;
 use crate::scaling::sum::{Certainty, Load};
 
@@ -35,9 +34,9 @@ pub(super) struct TrackedLoad {
     /// The step that the models took last; `None` where they have to learn anew.
     taken: Option<Timestamp>,
     /// The newest certain sum.
-    certain: Option<LoadSample>,
+    pub(super) certain: Option<LoadSample>,
     /// The newest estimate, while it is newer than that.
-    estimate: Option<Estimate>,
+    pub(super) estimate: Option<Estimate>,
     lag: RecentLag,
 }
 
@@ -293,97 +292,4 @@ fn rounded(time: SignedDuration, unit: SignedDuration, more: SignedDuration) -> 
     let (whole, unit) = (time.saturating_add(more).as_millis(), unit.as_millis());
     let milliseconds = whole - whole.rem_euclid(unit.max(1));
     SignedDuration::from_millis_i128(milliseconds)
-}
-
-/// What a load is worth at a tick.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Standing {
-    fresh: bool,
-    is_estimated: bool,
-}
-
-impl Standing {
-    pub(super) fn of(load: &SignalLoad<'_>, policy: &Policy, now: Timestamp) -> Self {
-        Self {
-            fresh: load.fresh(now, policy.max_age).is_some(),
-            is_estimated: load.is_estimated(now, policy.max_age),
-        }
-    }
-}
-
-/// One load as it stands at one tick.
-pub(super) struct CurrentLoad<'a> {
-    scaled: &'a ScaledSignal,
-    recent: Vec<f64>,
-    certain: Option<LoadSample>,
-    estimate: Option<Estimate>,
-    pub(super) selected: Option<&'a Selected>,
-}
-
-impl<'a> CurrentLoad<'a> {
-    /// The load of a signal with the forecast of its model; empty where it was never measured.
-    pub(super) fn new(
-        scaled: &'a ScaledSignal,
-        tracked: Option<&TrackedLoad>,
-        selected: Option<&'a Selected>,
-    ) -> Self {
-        let series = tracked.and_then(|load| load.history.series(Resolution::Fine));
-        Self {
-            scaled,
-            recent: series.map_or_else(Vec::new, |series| series.usable().values),
-            certain: tracked.and_then(|load| load.certain),
-            estimate: tracked.and_then(|load| load.estimate),
-            selected,
-        }
-    }
-
-    pub(super) fn signal_load(&self) -> SignalLoad<'_> {
-        let forecast = self
-            .selected
-            .map(|selected| (selected, selected.forecast.as_ref()));
-        SignalLoad {
-            signal: &self.scaled.signal,
-            capacity: self.scaled.capacity,
-            recent: &self.recent,
-            measured: self.certain.map(|certain| certain.measured),
-            estimate: self.estimate,
-            is_forecast: self.scaled.is_forecast,
-            prediction: forecast.and_then(|(selected, forecast)| {
-                Some(Prediction {
-                    model: selected.model,
-                    forecast: forecast.ok()?,
-                    trust: selected.trust,
-                })
-            }),
-            lacking: forecast.and_then(|(_, forecast)| forecast.err().copied()),
-        }
-    }
-
-    /// The load for a user, with its forecast for the time `at`.
-    pub(super) fn report(self, at: Timestamp, standing: Standing) -> LoadReport {
-        let model = self.selected.map(|selected| ModelReport {
-            name: selected.model,
-            at_horizon: selected
-                .forecast
-                .as_ref()
-                .ok()
-                .and_then(|forecast| forecast.at(at).copied()),
-            trust: selected.trust,
-            accuracy: selected.accuracy,
-        });
-        LoadReport {
-            signal: self.scaled.signal.clone(),
-            now: self.recent.last().copied(),
-            at: self.certain.map(|certain| certain.at),
-            measured: self.certain.map(|certain| certain.measured),
-            fresh: standing.fresh,
-            estimate: self.estimate,
-            is_estimated: standing.is_estimated,
-            capacity: self.scaled.capacity,
-            model,
-            lacking: self
-                .selected
-                .map_or_else(Vec::new, |selected| selected.lacking.clone()),
-        }
-    }
 }

@@ -144,6 +144,19 @@ impl ObservedBounds {
         self.annotation.record.user
     }
 
+    /// The bounds within which prediction decides: the user's own, with the least that is left of them
+    /// where a schedule lowers it. What raises it does not count: it may end before the next tick.
+    pub(super) fn predicted_within(&self, now: Timestamp) -> ObjectBounds {
+        let record = &self.annotation.record;
+        let replaced = record.beneath_floors(now).min;
+        let ObjectBounds { min, max } = self.user();
+        let lowered = replaced.filter(|replaced| *replaced < min.unwrap_or(1));
+        ObjectBounds {
+            min: lowered.or(min),
+            max,
+        }
+    }
+
     /// True where the object has the user's own bounds.
     pub(super) fn are_users(&self) -> bool {
         self.found == self.user()

@@ -2,86 +2,154 @@
 //!
 //! A load whose sum depends on the number of Pods, such as memory, is reacted to and not forecast: a
 //! floor on it would feed on the Pods that it adds. The user can say that it is conserved all the
-//! same.
+//! same. A value that is compared with its target as it is, such as a latency, is the value of each Pod:
+//! times the Pods it grows with every one that is added, whatever the user says.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::observed::Observed;
 use super::problem::Problem;
-use super::query;
+use super::query::{self, Question};
 use super::requested::RequestedPolicy;
 use super::settings::Queries;
-use crate::autoscaler::ObservedMetric;
+use crate::autoscaler::{FOLLOWED, ObservedMetric};
+use crate::external_metrics;
 use evenkeel_core::scaling::hpa::request;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_core::scaling::signal::{Signal, Target};
+use evenkeel_core::scaling::signal::{Signal, Target, ValueScope};
 use evenkeel_core::scaling::sum;
 use evenkeel_core::scaling::tracker::ScaledSignal;
 use evenkeel_core::units::{Ratio, count_as_f64};
 
-/// The signals of a target; those that are refused or without a capacity are added to `problems`.
+/// What a target scales by.
+#[derive(Debug, Clone)]
+pub(super) struct TargetMetrics {
+    /// The metrics that are asked for, those of the target itself first.
+    pub(super) accepted: Vec<ObservedMetric>,
+    /// How each of them is asked for, in their order.
+    questions: Vec<Question>,
+    /// The number of them that the target's HPA has too, or its annotation.
+    own: usize,
+    /// The first that may not or cannot be asked for.
+    refused: Option<Problem>,
+    /// True where the HPA has more, which are not followed.
+    leaves_some: bool,
+    /// True where the HPA has a metric that is made of the target's load here, and is none of them.
+    has_made_here: bool,
+}
+
+/// The metrics of a target: the first of its HPA or its annotation, and the load that it names beside
+/// them. The metric that is served here is none of them: a forecast of it would feed on itself.
+pub(super) fn target_metrics(
+    observed: &Observed,
+    requested: &RequestedPolicy,
+    queries: Queries,
+) -> TargetMetrics {
+    let policy = &requested.policy;
+    let written = observed.autoscaler.as_ref().map_or_else(
+        || Cow::Owned(policy.metrics()),
+        |autoscaler| Cow::Borrowed(&autoscaler.spec.metrics),
+    );
+    let is_made_here = |metric: &ObservedMetric| external_metrics::is_own(&metric.signal);
+    let has_made_here = written.observed().any(|metric| is_made_here(&metric));
+    let mut written = written.observed().filter(|metric| !is_made_here(metric));
+    let named = policy.query.as_ref().map(|query| ObservedMetric {
+        signal: query.signal.clone(),
+        target: Target::AverageValue(query.target),
+    });
+    let mut refused = None;
+    let mut accept = |metric: ObservedMetric| {
+        let accepted = query::accepted(&metric.signal, observed, queries);
+        if let Err(why) = accepted {
+            refused.get_or_insert_with(|| Problem::SignalUnknown {
+                signal: Box::new(metric.signal.clone()),
+                why: why.to_owned(),
+            });
+        }
+        Some((metric, accepted.ok()?))
+    };
+    let own = written.by_ref().take(FOLLOWED).filter_map(&mut accept);
+    let (mut accepted, mut questions): (Vec<_>, Vec<_>) = own.unzip();
+    let own = accepted.len();
+    if let Some((metric, question)) = named.and_then(&mut accept) {
+        accepted.push(metric);
+        questions.push(question);
+    }
+    TargetMetrics {
+        accepted,
+        questions,
+        own,
+        refused,
+        leaves_some: written.next().is_some(),
+        has_made_here,
+    }
+}
+
+/// The signals of a target, each with its question; those that are refused or without a capacity are added
+/// to `problems`.
 ///
 /// # Errors
 /// No signal that is observed, or none with a capacity.
 pub(super) fn scaled_signals(
     observed: &Observed,
     requested: &RequestedPolicy,
-    queries: Queries,
+    metrics: &TargetMetrics,
     problems: &mut Vec<Problem>,
-) -> Result<Vec<ScaledSignal>, Problem> {
-    let metrics = metrics(observed, requested);
-    if metrics.is_empty() && observed.autoscaler.is_some() {
-        return Err(Problem::NoMetric);
+) -> Result<Vec<(ScaledSignal, Question)>, Problem> {
+    let TargetMetrics {
+        accepted,
+        questions,
+        own,
+        refused,
+        leaves_some,
+        has_made_here,
+    } = metrics;
+    let mut without = refused.clone();
+    if accepted.is_empty() && without.is_none() && observed.autoscaler.is_some() {
+        return Err(if *has_made_here {
+            Problem::OwnMetric
+        } else {
+            Problem::NoMetric
+        });
     }
     let members = &observed.pods.members;
     let forecasts_all = requested.policy.predict_memory == Some(true);
-    let mut signals: Vec<ScaledSignal> = Vec::with_capacity(metrics.len());
-    let mut without = None;
-    for ObservedMetric { signal, target } in metrics {
-        if let Err(why) = query::accepted(&signal, observed, queries) {
-            let why = why.to_owned();
-            let signal = Box::new(signal);
-            without = without.or(Some(Problem::SignalUnknown { signal, why }));
-            continue;
-        }
+    let mut signals: Vec<(ScaledSignal, Question)> = Vec::with_capacity(accepted.len());
+    let asked = accepted.iter().zip(questions).enumerate();
+    for (place, (ObservedMetric { signal, target }, question)) in asked {
         let scope = target.scope();
         // One past cannot be that of two figures: the other of them is left to the HPA.
-        let other = |known: &ScaledSignal| known.signal == signal && known.scope != scope;
+        let other =
+            |(known, _): &(ScaledSignal, _)| known.signal == *signal && known.scope != scope;
         if signals.iter().any(other) {
             continue;
         }
-        match capacity(&signal, target, members) {
-            Some(capacity) => signals.push(ScaledSignal {
-                is_forecast: signal.is_conserved() || forecasts_all,
-                signal,
-                capacity,
-                scope,
-            }),
+        match capacity(signal, *target, members) {
+            Some(capacity) => {
+                let scaled = ScaledSignal {
+                    is_forecast: scope == ValueScope::Whole
+                        && (signal.is_conserved() || forecasts_all),
+                    only_here: place >= *own && observed.autoscaler.is_some(),
+                    signal: signal.clone(),
+                    capacity,
+                    scope,
+                };
+                signals.push((scaled, question.clone()));
+            }
             None if members.is_empty() => {}
-            None => without = without.or(Some(Problem::NoRequests(Box::new(signal)))),
+            None => {
+                without.get_or_insert_with(|| Problem::NoRequests(Box::new(signal.clone())));
+            }
         }
     }
     match without {
         Some(problem) if signals.is_empty() => return Err(problem),
         without => problems.extend(without),
     }
+    problems.extend(leaves_some.then_some(Problem::TooManyMetrics));
     Ok(signals)
-}
-
-/// The metrics of the target whose load is observed: those of its HPA or its annotation, and the load
-/// that it names beside them.
-fn metrics(observed: &Observed, requested: &RequestedPolicy) -> Vec<ObservedMetric> {
-    let policy = &requested.policy;
-    let named = policy.query.as_ref().map(|query| ObservedMetric {
-        signal: query.signal.clone(),
-        target: Target::AverageValue(query.target),
-    });
-    let metrics: Vec<_> = match &observed.autoscaler {
-        Some(autoscaler) => autoscaler.spec.metrics.observed().collect(),
-        None => policy.metrics().observed().collect(),
-    };
-    metrics.into_iter().chain(named).collect()
 }
 
 /// The load that one Pod is to carry: a share of the mean request, or a fixed value, which is as a

@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::problem::Problem;
 use super::targets::Resolved;
 use crate::condition::{Condition, ConditionStatus, settle};
+use crate::excerpt::excerpt;
 use evenkeel_core::forecast::{Distrust, Trust};
 use evenkeel_core::scaling::tracker::{LoadReport, ModelReport, TickReport};
 use evenkeel_core::scaling::{LimitedBy, hpa};
@@ -43,6 +44,10 @@ pub(super) fn kinds() -> Vec<&'static str> {
     own.chain(Problem::KINDS).collect()
 }
 
+/// The longest message of a condition that tells of problems, in characters: it repeats what APIs answer
+/// for each signal that fails.
+const LONGEST_MESSAGE: usize = 1000;
+
 /// The time for which a damaged record is shown, of which nothing else is left.
 const DAMAGE_SHOWN: SignedDuration = SignedDuration::from_hours(1);
 
@@ -75,7 +80,7 @@ pub(super) fn of(
     found.extend(of_hpa(report));
     found.extend(forecast_trusted(loads));
     found.extend(metrics_available(loads, circumstances));
-    found.extend(resolved.problems.iter().map(of_problem));
+    found.extend(of_problems(&resolved.problems));
     if resolved.is_contested() {
         let until = resolved
             .bounds
@@ -92,8 +97,20 @@ pub(super) fn of(
     found
 }
 
-fn of_problem(problem: &Problem) -> Condition {
-    Condition::new(problem.kind(), true, problem.kind(), problem.to_string())
+/// One condition for all problems of a kind: a type stands in a status once, and so it does in metrics.
+fn of_problems(problems: &[Problem]) -> Vec<Condition> {
+    let mut found: Vec<(&str, String)> = Vec::new();
+    for problem in problems {
+        let message = problem.to_string();
+        match found.iter_mut().find(|(kind, _)| *kind == problem.kind()) {
+            Some((_, told)) => *told = format!("{told}; {message}"),
+            None => found.push((problem.kind(), message)),
+        }
+    }
+    let condition = |(kind, told): (&str, String)| {
+        Condition::new(kind, true, kind, excerpt(&told, LONGEST_MESSAGE))
+    };
+    found.into_iter().map(condition).collect()
 }
 
 /// The conditions that the HPA's algorithm tells, where it is run here.

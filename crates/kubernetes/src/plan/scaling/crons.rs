@@ -14,11 +14,12 @@ mod status;
 
 use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::contribution::Contribution;
-use evenkeel_core::scaling::cron::{Happening, Saying};
+use evenkeel_core::scaling::cron::{Agenda, Happening, Saying};
 use jiff::{SignedDuration, Timestamp};
 
 use self::followed::{Followed, followed};
 use super::context::Context;
+use super::event_pauses::EventPauses;
 use super::observed::Observed;
 use super::owner::Owner;
 use super::target::Target;
@@ -35,7 +36,11 @@ pub use problem::CronProblem;
 /// The longest pause between two ticks over which the memory of the former counts.
 const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
 
-/// What the `crons` of a target scale, all that there are of it.
+/// The least time between two writes of a status that differ in moments only: that of a schedule which
+/// runs every minute shows each run, and one that runs every second costs no more.
+const TOLD: SignedDuration = SignedDuration::from_mins(1);
+
+/// What a CronHPA of a target scales; `all` are those that there are of it.
 ///
 /// # Errors
 /// A target whose user wants no scaling, whose bounds are not known, that mode direct is to scale and
@@ -43,7 +48,8 @@ const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
 pub fn scaled(
     observed: &Observed,
     resolved: &Resolved,
-    crons: &[&CheckedCronHpa],
+    cron: &CheckedCronHpa,
+    all: &[&CheckedCronHpa],
 ) -> Result<Scaled, CronProblem> {
     let target = || observed.target.to_string();
     if resolved.is_declined {
@@ -58,19 +64,22 @@ pub fn scaled(
         if resolved.mode == Mode::Direct {
             let direct = resolved.target.as_ref();
             return direct
-                .map(scaled_directly)
+                .map(|target| scaled_directly(target, all))
                 .ok_or_else(|| CronProblem::DirectRefused(target()));
         }
-        if crons.iter().filter(|cron| cron.is_active()).count() > 1 {
+        if all.iter().filter(|cron| cron.is_active()).count() > 1 {
             return Err(CronProblem::SeveralCronHpas(target()));
         }
         saying = Saying::Count;
     }
     let workload = observed.workload.as_ref();
     let autoscaler = observed.autoscaler.as_ref();
+    let recorded = bounds.contribution(&cron.contributor());
     Ok(Scaled {
         user: bounds.user(),
         saying,
+        effective: bounds.found().min,
+        recorded: recorded.and_then(|recorded| recorded.min),
         least: owner.least(),
         current: workload
             .map(|workload| workload.replicas)
@@ -80,10 +89,18 @@ pub fn scaled(
 }
 
 /// A target in mode direct, whose bounds stand in its annotations and are not written.
-fn scaled_directly(target: &Target) -> Scaled {
+fn scaled_directly(target: &Target, all: &[&CheckedCronHpa]) -> Scaled {
+    let user = target.bounds();
+    let active = |cron: &&CheckedCronHpa| {
+        let active = cron.object.status.as_ref()?.active.as_ref()?;
+        Some(active.min_replicas)
+    };
+    let asked = all.iter().filter_map(active).max();
     Scaled {
-        user: target.bounds(),
+        user,
         saying: Saying::Bounds,
+        effective: user.min.max(asked),
+        recorded: None,
         least: target.least(),
         current: Some(target.current),
         is_contested: false,
@@ -96,8 +113,13 @@ fn scaled_directly(target: &Target) -> Scaled {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CronMemory {
     uid: Option<String>,
+    generation: i64,
     last: Option<Timestamp>,
     status: Option<CronHpaStatus>,
+    /// When the status was last written.
+    told: Option<Timestamp>,
+    agenda: Agenda,
+    events: EventPauses,
 }
 
 /// The outcome of one tick of a CronHPA.
@@ -118,10 +140,35 @@ impl CronMemory {
     fn recall(&mut self, cron: &CheckedCronHpa, now: Timestamp) -> Option<CronHpaStatus> {
         let uid = &cron.object.metadata.uid;
         let is_recent = |last: Timestamp| now.duration_since(last).abs() <= REMEMBERED;
-        let counts = self.uid == *uid && self.last.is_some_and(is_recent);
+        if self.uid != *uid || !self.last.is_some_and(is_recent) {
+            *self = Self::default();
+        }
+        if self.generation != cron.object.generation {
+            self.agenda = Agenda::default();
+        }
         self.uid.clone_from(uid);
+        self.generation = cron.object.generation;
         self.last = Some(now);
-        self.status.take().filter(|_| counts)
+        self.status.take()
+    }
+
+    /// True where a status is to be written in place of the one that the object has, which is then
+    /// noted.
+    fn tells(
+        &mut self,
+        held: Option<&CronHpaStatus>,
+        status: &CronHpaStatus,
+        now: Timestamp,
+    ) -> bool {
+        let in_moments_only = held.is_some_and(|held| held.differs_in_moments_only(status));
+        let is_early = self
+            .told
+            .is_some_and(|told| now.duration_since(told) < TOLD);
+        let tells = held != Some(status) && !(in_moments_only && is_early);
+        if tells {
+            self.told = Some(now);
+        }
+        tells
     }
 }
 
@@ -136,11 +183,17 @@ pub fn plan_cron(
     let held = cron.object.status.clone();
     let before = memory.recall(cron, context.now).or_else(|| held.clone());
     let before = before.unwrap_or_default();
-    let followed = followed(cron, scaled, &before, context.now);
-    let status = status::status(cron, &before, &followed, context.now);
-    let events = events::events(cron, &before, &status, &followed, context);
-    let changed = held.as_ref() != Some(&status);
-    let write = changed.then(|| write(cron, &status)).flatten();
+    let followed = followed(cron, scaled, &before, &mut memory.agenda, context.now);
+    let next = status::next_runs(&followed, &before, &mut memory.agenda, context.now);
+    let status = status::status(cron, &before, &followed, next, context.now);
+    let changes = events::Changes {
+        before: &before,
+        status: &status,
+        followed: &followed,
+    };
+    let events = events::events(cron, &changes, &mut memory.events, context);
+    let tells = memory.tells(held.as_ref(), &status, context.now);
+    let write = tells.then(|| write(cron, &status)).flatten();
     memory.status = Some(status);
     let Followed {
         contribution,
@@ -161,9 +214,8 @@ pub fn plan_cron(
 pub fn asked_last(cron: &CheckedCronHpa, scaled: &Scaled) -> Option<Contribution> {
     let active = cron.object.status.as_ref()?.active.as_ref()?;
     let until = active.until.unwrap_or(Timestamp::MAX);
-    let who = followed::contributor(cron);
     Some(Contribution::of_cron(
-        who,
+        cron.contributor(),
         active.min_replicas,
         scaled.user,
         until,

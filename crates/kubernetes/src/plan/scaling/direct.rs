@@ -1,12 +1,23 @@
 //! Mode direct: the count that was decided for a workload that no HPA scales is written through
-//! `scale`.
+//! `scale`. What was put to sleep is woken where nobody will wake it any more.
 
 use super::observed::Observed;
 use super::targets::Resolved;
+use super::told::sleeps;
 use crate::plan::scale::set_replicas;
 use crate::plan::write::Write;
 use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::tracker::TickReport;
+
+/// Wakes a workload that was put to sleep and is in mode direct no longer: its status goes only once it
+/// has a replica again. `None` where there is none.
+pub(super) fn awaken(observed: &Observed) -> Option<Write> {
+    let workload = observed.workload.as_ref()?;
+    let is_there = workload.metadata.deletion_timestamp.is_none();
+    let asleep = is_there && workload.replicas == 0 && sleeps(&workload.metadata);
+    let object = || observed.target.object().clone();
+    asleep.then(|| set_replicas(object(), &workload.metadata, 0, 1))?
+}
 
 /// The write of the count that was decided; `None` where it stays, or is not set here.
 pub(super) fn write(

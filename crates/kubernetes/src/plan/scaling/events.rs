@@ -22,7 +22,7 @@ use evenkeel_core::scaling::hpa::EventType;
 use evenkeel_core::scaling::tracker::TickReport;
 
 /// The types of the conditions whose begin is a Warning.
-const WARNED: [&str; 16] = [
+const WARNED: [&str; 18] = [
     FLOOR_CONTESTED,
     REPLICAS_CONTESTED,
     RECORD_DAMAGED,
@@ -39,6 +39,8 @@ const WARNED: [&str; 16] = [
     "DirectConflict",
     "NoWakingSignal",
     "NoScale",
+    "OwnMetric",
+    "TooManyMetrics",
 ];
 
 /// The Events of one plan, as they are collected.

@@ -4,13 +4,13 @@
 use super::observed::Observed;
 use super::requested::RequestedPolicy;
 use super::target_ref::TargetRef;
-use crate::scaling_policy::ScalingPolicy;
+use crate::autoscaler::ObservedMetric;
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::hpa::{
     self, Controller, FeatureGates, MetricSpec, Readings, Scale, Settings, Spec, reconciler,
 };
 use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_core::scaling::signal::{ObjectReference, Target};
+use evenkeel_core::scaling::signal::{ObjectReference, Signal};
 use evenkeel_core::scaling::tracker::{Reaction, Reconciled};
 
 /// The controller that Kubernetes has by default. It scales to zero where a metric can wake the
@@ -24,8 +24,15 @@ static CONTROLLER: Controller = Controller {
     },
 };
 
-/// The HPA that the annotations of a workload stand for.
-pub(super) fn spec(target: &TargetRef, requested: &RequestedPolicy, bounds: Bounds) -> Spec {
+/// The HPA that the annotations of a workload stand for, with the metrics that are asked for.
+pub(super) fn spec(
+    target: &TargetRef,
+    requested: &RequestedPolicy,
+    metrics: &[ObservedMetric],
+    bounds: Bounds,
+) -> Spec {
+    let metric =
+        |ObservedMetric { signal, target }: &_| MetricSpec::new(Signal::clone(signal), *target);
     let object = target.object();
     Spec {
         scale_target: ObjectReference {
@@ -35,18 +42,9 @@ pub(super) fn spec(target: &TargetRef, requested: &RequestedPolicy, bounds: Boun
         },
         min_replicas: bounds.min(),
         max_replicas: bounds.max(),
-        metrics: metrics(&requested.policy),
+        metrics: metrics.iter().map(metric).collect(),
         behavior: requested.policy.behavior.clone(),
     }
-}
-
-/// What the workload is scaled by: its metrics, and the load that its user names beside them.
-fn metrics(policy: &ScalingPolicy) -> Vec<MetricSpec> {
-    let named = policy.query.iter().map(|query| {
-        let target = Target::AverageValue(query.target);
-        MetricSpec::new(query.signal.clone(), target)
-    });
-    policy.metrics().0.into_iter().chain(named).collect()
 }
 
 /// The Pods of a target at one moment with what is measured of them, and what has been told of it.
@@ -92,9 +90,11 @@ impl Measured {
         spec: &'a Spec,
         current: i32,
     ) -> Reaction<'a> {
+        // As the controllers of workloads count.
+        let stay = self.pods.iter().filter(|pod| !pod.deleted).count();
         let scale = Scale {
             spec_replicas: current,
-            status_replicas: i32::try_from(self.pods.len()).unwrap_or(i32::MAX),
+            status_replicas: i32::try_from(stay).unwrap_or(i32::MAX),
             // The Pods are those of the workload by their owners, and there is no other selector.
             selector: &spec.scale_target.name,
             pods: Ok(&self.pods),

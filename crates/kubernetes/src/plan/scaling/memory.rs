@@ -4,16 +4,12 @@
 //! twice, and a record that somebody takes away from being lost before it has been written again. A
 //! replica that does not lead remembers such a record too. After a while without either it begins anew.
 
-use std::collections::BTreeMap;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::bounds::{FloorChange, REMEMBERED};
+use super::event_pauses::EventPauses;
 use super::status::TargetStatus;
 use crate::bounds_annotation::BoundsAnnotation;
-
-/// The least time between two Events of one reason, and between two recommendations.
-const QUIET: SignedDuration = SignedDuration::from_mins(5);
 
 /// The memory of one target's plans.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -32,8 +28,7 @@ pub struct PlanMemory {
     pub(super) floor: Option<FloorChange>,
     /// The replicas that were last recommended.
     pub(super) recommended: Option<i32>,
-    /// When each reason last had an Event.
-    events: BTreeMap<&'static str, Timestamp>,
+    events: EventPauses,
     contester: Option<String>,
 }
 
@@ -82,12 +77,7 @@ impl PlanMemory {
 
     /// True where an Event of `reason` may be written at `now`, which is then noted.
     pub(super) fn allows_event(&mut self, reason: &'static str, now: Timestamp) -> bool {
-        let last = self.events.get(reason).copied();
-        let quiet = last.is_some_and(|last| now.duration_since(last) < QUIET);
-        if !quiet {
-            self.events.insert(reason, now);
-        }
-        !quiet
+        self.events.allow(reason, now)
     }
 
     fn is_recent(&self, now: Timestamp) -> bool {

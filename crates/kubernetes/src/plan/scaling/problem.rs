@@ -5,6 +5,8 @@ use std::fmt;
 use jiff::Timestamp;
 
 use super::target_ref::TargetRef;
+use crate::autoscaler::FOLLOWED;
+use crate::external_metrics::EXPECTED_LOAD;
 use evenkeel_core::panicked::Panicked;
 use evenkeel_core::scaling::BoundsError;
 use evenkeel_core::scaling::signal::Signal;
@@ -30,6 +32,10 @@ pub enum Problem {
     ScaleDownDisabled,
     /// The HPA scales by no metric whose value and target can be known.
     NoMetric,
+    /// Its HPA scales by nothing but the metric that Evenkeel makes of the target's load.
+    OwnMetric,
+    /// The HPA has more metrics than are followed.
+    TooManyMetrics,
     /// Its Pods request nothing of a resource that it scales by a share of.
     NoRequests(Box<Signal>),
     /// A signal that it scales by cannot be had, and why.
@@ -46,8 +52,11 @@ pub enum Problem {
 }
 
 impl Problem {
+    /// The type of the condition for signals that cannot be had.
+    pub(super) const SIGNAL_UNKNOWN: &'static str = "SignalUnknown";
+
     /// The types of the conditions of all problems.
-    pub(super) const KINDS: [&'static str; 14] = [
+    pub(super) const KINDS: [&'static str; 16] = [
         "TargetConflict",
         "BoundsMissing",
         "InvalidBounds",
@@ -58,10 +67,12 @@ impl Problem {
         "NoWorkload",
         "Paused",
         "Quarantined",
-        "SignalUnknown",
+        Self::SIGNAL_UNKNOWN,
         "DirectConflict",
         "NoWakingSignal",
         "NoScale",
+        "TooManyMetrics",
+        "OwnMetric",
     ];
 
     /// The type of the condition, and the reason of the Event.
@@ -82,6 +93,8 @@ impl Problem {
             Self::DirectConflict(_) => 11,
             Self::NoWakingSignal => 12,
             Self::NoScale(_) => 13,
+            Self::TooManyMetrics => 14,
+            Self::OwnMetric => 15,
         }]
     }
 }
@@ -107,6 +120,11 @@ impl fmt::Display for Problem {
             Self::NoMetric => f.write_str(
                 "the HorizontalPodAutoscaler scales by no metric of a known type with a target above zero",
             ),
+            Self::OwnMetric => write!(
+                f,
+                "the HorizontalPodAutoscaler scales by {EXPECTED_LOAD} alone, which is made of the load \
+                 that it scales by: add a metric of that load, or name it in evenkeel.dev/query"
+            ),
             Self::DirectConflict(other) => write!(
                 f,
                 "mode direct is refused: {other} scales this workload; remove one of the two, or \
@@ -119,6 +137,11 @@ impl fmt::Display for Problem {
             Self::NoWakingSignal => f.write_str(
                 "evenkeel.dev/min-replicas 0 is refused: what it scales by is measured on its Pods, \
                  and without any nothing could wake it",
+            ),
+            Self::TooManyMetrics => write!(
+                f,
+                "the HorizontalPodAutoscaler has more than {FOLLOWED} metrics: the first {FOLLOWED} \
+                 are followed, and the others are left to it"
             ),
             Self::NoRequests(signal) => write!(f, "the Pods request no {signal}"),
             Self::SignalUnknown { signal, why } => write!(f, "{}: {why}", signal.label()),

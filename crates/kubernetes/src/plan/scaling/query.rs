@@ -8,8 +8,15 @@ use crate::metric_query::{MetricQuery, MetricSubject, ServedMetric};
 use crate::pod_names;
 use evenkeel_core::scaling::signal::{PromQl, PromQlMetric, ResourceName, Signal};
 
+/// The place of the Pods in a query.
+const PODS: &str = "$pods";
+
 /// The most Pods that a query names one by one.
 const NAMED: usize = 200;
+
+/// The longest query once namespace and Pods stand in it, in bytes: it is sent with every question, and
+/// kept with the answer.
+const LONGEST_FILLED: usize = 64 * 1024;
 
 /// Whether there is a question for a signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +31,7 @@ pub enum Question {
 ///
 /// # Errors
 /// It cannot be asked, and why.
-pub fn question(observed: &Observed, signal: &Signal) -> Result<Question, &'static str> {
+fn question(observed: &Observed, signal: &Signal) -> Result<Question, &'static str> {
     let subject = match signal {
         Signal::Resource(_) => return Ok(Question::Measured),
         Signal::PromQl(query) => MetricSubject::PromQl(filled(&query.query, observed)?),
@@ -34,7 +41,7 @@ pub fn question(observed: &Observed, signal: &Signal) -> Result<Question, &'stat
             let served = ServedMetric::of(other, selector);
             MetricSubject::Served(served.ok_or(
                 "its Pods are asked for by the selector of the workload, which is not known: \
-                 it is no Deployment or StatefulSet",
+                 it is no Deployment, StatefulSet or ReplicaSet",
             )?)
         }
     };
@@ -44,7 +51,7 @@ pub fn question(observed: &Observed, signal: &Signal) -> Result<Question, &'stat
     }))
 }
 
-/// Whether a signal of a target may and can be asked for.
+/// The question for a signal of a target, where it may and can be asked for.
 ///
 /// # Errors
 /// The reason against it.
@@ -52,7 +59,7 @@ pub(super) fn accepted(
     signal: &Signal,
     observed: &Observed,
     queries: Queries,
-) -> Result<(), &'static str> {
+) -> Result<Question, &'static str> {
     let own = matches!(
         signal,
         Signal::PromQl(PromQl {
@@ -73,25 +80,46 @@ pub(super) fn accepted(
             "the configuration lets annotations name presets only: scaling.queries is not any",
         );
     }
-    question(observed, signal).map(drop)
+    question(observed, signal)
+}
+
+/// True where the question of a query is the same whichever Pods there are, so that what it tells of
+/// the past is of the target as it was then.
+#[must_use]
+pub fn tells_of_the_past(observed: &Observed, query: &PromQl) -> bool {
+    !query.query.contains(PODS) || named_by_workload(observed).is_some()
 }
 
 /// A query with namespace and Pods of a target in their places.
 fn filled(query: &str, observed: &Observed) -> Result<Arc<str>, &'static str> {
-    let namespace = literal(&observed.namespace)?;
-    let filled = query.replace("$namespace", &namespace);
-    if !filled.contains("$pods") {
-        return Ok(filled.into());
+    let mut filled = within(query, "$namespace", || literal(&observed.namespace))?;
+    filled = within(&filled, PODS, || pods(observed))?;
+    Ok(filled.into())
+}
+
+/// A query with `text` in all the places of `name`, unless that would be too long.
+fn within(
+    query: &str,
+    name: &str,
+    text: impl FnOnce() -> Result<String, &'static str>,
+) -> Result<String, &'static str> {
+    let places = query.matches(name).count();
+    if places == 0 {
+        return Ok(query.to_owned());
     }
-    Ok(filled.replace("$pods", &pods(observed)?).into())
+    let text = text()?;
+    let longer = text.len().saturating_sub(name.len());
+    if query.len().saturating_add(places.saturating_mul(longer)) > LONGEST_FILLED {
+        return Err("with namespace and Pods in their places the query is longer than 65536 bytes");
+    }
+    Ok(query.replace(name, &text))
 }
 
 /// A regular expression for the Pods of a target: by the name of the workload where they are named by
 /// it, so that the query stays the same when they change, else name by name.
 fn pods(observed: &Observed) -> Result<String, &'static str> {
-    let target = &observed.target;
-    if let Some(ending) = pod_names::ending(target.object().kind(), target.name()) {
-        return Ok(format!("{}{ending}", literal(target.name())?));
+    if let Some(ending) = named_by_workload(observed) {
+        return Ok(format!("{}{ending}", literal(observed.target.name())?));
     }
     let members = &observed.pods.members;
     if members.len() > NAMED {
@@ -101,6 +129,12 @@ fn pods(observed: &Observed) -> Result<String, &'static str> {
     names.sort_unstable();
     let names: Result<Vec<_>, _> = names.into_iter().map(literal).collect();
     Ok(names?.join("|"))
+}
+
+/// The ending of the names of the Pods, where they begin with that of the workload.
+fn named_by_workload(observed: &Observed) -> Option<&'static str> {
+    let target = &observed.target;
+    pod_names::ending(target.object().kind(), target.name())
 }
 
 /// A name that stands for itself in a string and in a regular expression. A class takes the dot's
@@ -163,12 +197,44 @@ mod tests {
     }
 
     #[test]
+    fn the_names_of_todays_pods_tell_nothing_of_the_past() {
+        let of_pods = PromQl::own("sum(x{pod=~\"$pods\"})");
+        let of_all = PromQl::own("sum(x{namespace=\"$namespace\"})");
+        let (web, rollout) = (
+            observed("Deployment", "web", &["web-a"]),
+            observed("Rollout", "web", &["web-a"]),
+        );
+        for (observed, query, tells) in [
+            (&web, &of_pods, true),
+            (&web, &of_all, true),
+            (&rollout, &of_pods, false),
+            (&rollout, &of_all, true),
+        ] {
+            assert_eq!(tells_of_the_past(observed, query), tells, "{query:?}");
+        }
+    }
+
+    #[test]
     fn a_name_that_would_end_the_string_is_refused() {
         for name in ["a\"} or up{x=\"", "a|.*", "a\\", "", "A"] {
             assert!(literal(name).is_err(), "{name}");
             let observed = observed("Rollout", "web", &[name]);
             assert!(filled("x{pod=~\"$pods\"}", &observed).is_err(), "{name}");
         }
+    }
+
+    /// The harm: some hundred places with two hundred names each are 20 MB, made anew three times a tick.
+    #[test]
+    fn a_query_that_its_pods_make_too_long_is_refused() {
+        let long = |number: usize| format!("{number:03}{}", "a".repeat(250));
+        let names: Vec<String> = (0..NAMED).map(long).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let observed = observed("Rollout", "web", &names);
+        let places = |count: usize| format!("x{{pod=~\"$pods\"}} {}", "$pods".repeat(count - 1));
+        assert!(filled(&places(1), &observed).unwrap().len() < LONGEST_FILLED);
+        let own = Signal::PromQl(PromQl::own(&places(400)));
+        let refused = accepted(&own, &observed, Queries::Any).unwrap_err();
+        assert!(refused.contains("longer than 65536 bytes"), "{refused}");
     }
 
     #[test]

@@ -76,9 +76,10 @@ impl RequestedPolicy {
         self.policy.has_bounds() && self.word(observed, settings) == Mode::Direct
     }
 
-    /// Whatever else scales the workload, where that is to be scaled directly.
-    pub(super) fn direct_conflict(&self, observed: &Observed, mode: Mode) -> Option<Box<str>> {
-        if mode != Mode::Direct && !self.workload_is_direct {
+    /// Whatever else scales the workload, where its objects themselves say that it is to be scaled
+    /// directly.
+    pub(super) fn direct_conflict(&self, observed: &Observed) -> Option<Box<str>> {
+        if self.policy.scaling != Some(Mode::Direct) && !self.workload_is_direct {
             return None;
         }
         let named = |kind: Kind, metadata: &Meta| {
@@ -92,9 +93,18 @@ impl RequestedPolicy {
             .or(autoscaler.map(|object| named(Kind::HorizontalPodAutoscaler, &object.metadata)))
     }
 
-    /// The nearest word on the mode.
+    /// The nearest word on the mode. `direct` of a namespace or of the configuration is for what nothing
+    /// else scales; of all else it is a recommendation.
     fn word(&self, observed: &Observed, settings: &Settings) -> Mode {
-        let requested = self.policy.scaling.or(observed.namespace_policy.scaling);
-        requested.unwrap_or(settings.mode)
+        if let Some(own) = self.policy.scaling {
+            return own;
+        }
+        let inherited = observed.namespace_policy.scaling.unwrap_or(settings.mode);
+        let is_scaled = observed.autoscaler.is_some() || observed.scaled_object.is_some();
+        if inherited == Mode::Direct && is_scaled {
+            Mode::Recommend
+        } else {
+            inherited
+        }
     }
 }

@@ -22,6 +22,11 @@ pub(super) enum StatusSink {
 impl StatusSink {
     /// The place of the status on an object.
     pub(super) const fn of(_owner: &Owner<'_>) -> Self {
+        Self::on_a_workload()
+    }
+
+    /// The place of the status on a workload.
+    pub(super) const fn on_a_workload() -> Self {
         Self::Annotation(SCALING_STATUS)
     }
 

@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::conditions::{self, Circumstances, FORECAST_TRUSTED};
+use super::problem::Problem;
 use super::targets::Resolved;
 use crate::condition::Condition;
 use evenkeel_core::scaling::LimitedBy;
@@ -156,13 +157,15 @@ impl TargetStatus {
             && self.limited_by == other.limited_by
     }
 
-    /// True where the conditions differ at most in the figures of forecasts.
+    /// True where the conditions differ at most in the figures of forecasts and in what APIs answer, which
+    /// may be another text each time.
     fn same_conditions(&self, other: &Self) -> bool {
         let mut pairs = self.conditions.iter().zip(&other.conditions);
         self.conditions.len() == other.conditions.len()
             && pairs.all(|(a, b)| {
                 let same = a.kind == b.kind && a.status == b.status && a.reason == b.reason;
-                same && (a.kind == FORECAST_TRUSTED || a.message == b.message)
+                let varies = [FORECAST_TRUSTED, Problem::SIGNAL_UNKNOWN].contains(&&*a.kind);
+                same && (varies || a.message == b.message)
             })
     }
 }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::measured::Measured;
+use super::query::Question;
 use evenkeel_core::forecast::{ModelSet, Shared};
 use evenkeel_core::scaling::contribution::{Contribution, merge};
 use evenkeel_core::scaling::hpa::Spec;
+use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput};
 use evenkeel_core::scaling::{Bounds, Floor, ObjectBounds, Policy};
 
@@ -30,6 +32,8 @@ pub struct Target {
     pub models: Option<ModelSet>,
     /// The signals that it scales by.
     pub signals: Vec<ScaledSignal>,
+    /// How each of them is asked for, in their order.
+    pub questions: Vec<Question>,
     /// Who reacts to its load as it is now.
     pub reaction: TargetReaction,
     /// The replicas that it has.
@@ -39,6 +43,12 @@ pub struct Target {
 }
 
 impl Target {
+    /// The signals that it scales by, each with its question.
+    pub fn asked(&self) -> impl Iterator<Item = (&Signal, &Question)> {
+        let signals = self.signals.iter().map(|one| &one.signal);
+        signals.zip(&self.questions)
+    }
+
     /// The bounds as an object would have them.
     pub(super) const fn bounds(&self) -> ObjectBounds {
         let bounds = self.policy.bounds;

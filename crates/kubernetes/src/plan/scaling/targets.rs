@@ -10,7 +10,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::bounds::ObservedBounds;
-use super::capacity::scaled_signals;
+use super::capacity::{scaled_signals, target_metrics};
 use super::measured;
 use super::observed::Observed;
 use super::owner::Owner;
@@ -19,7 +19,7 @@ use super::requested::RequestedPolicy;
 use super::settings::Settings;
 use super::target::{Target, TargetReaction};
 use super::target_ref::TargetRef;
-use crate::autoscaler::Autoscaler;
+use crate::autoscaler::{Autoscaler, ObservedMetric};
 use crate::bounds_annotation::BoundsAnnotation;
 use crate::scaling_policy::Predict;
 use evenkeel_core::forecast::ModelSet;
@@ -58,14 +58,11 @@ impl Resolved {
         wanted && contested
     }
 
-    /// The user's own bounds of an autoscaler; `None` where there is a count alone.
+    /// The bounds of an autoscaler; `None` where there is a count alone.
     #[must_use]
-    pub fn autoscaler_bounds(&self) -> Option<ObjectBounds> {
-        let bounds = self
-            .bounds
-            .as_ref()
-            .filter(|bounds| !bounds.found().is_count());
-        bounds.map(ObservedBounds::user)
+    pub fn autoscaler_bounds(&self) -> Option<&ObservedBounds> {
+        let bounds = self.bounds.as_ref();
+        bounds.filter(|bounds| !bounds.found().is_count())
     }
 
     /// True where the count of the workload is decided here at every tick.
@@ -78,12 +75,11 @@ impl Resolved {
     /// of the target move, else those of the object that has them.
     pub fn take_crons(&mut self, wanted: Vec<Contribution>, now: Timestamp) {
         let is_direct = self.is_direct();
-        match self.target.as_mut().filter(|_| is_direct) {
-            Some(target) => target.take_crons(&wanted, now),
-            None => {
-                let bounds = self.bounds.take();
-                self.bounds = bounds.map(|bounds| bounds.with_crons(wanted, now));
-            }
+        if let Some(target) = self.target.as_mut().filter(|_| is_direct) {
+            target.take_crons(&wanted, now);
+        } else {
+            let bounds = self.bounds.take();
+            self.bounds = bounds.map(|bounds| bounds.with_crons(wanted, now));
         }
     }
 
@@ -154,7 +150,8 @@ pub fn resolve(
         return resolved;
     }
     // Of a workload that nothing scales, the bounds stand in its annotations.
-    let user = resolved.autoscaler_bounds();
+    let bounds = resolved.autoscaler_bounds();
+    let user = bounds.map(|bounds| bounds.predicted_within(now));
     let rules = Rules {
         observed,
         requested: &requested,
@@ -190,7 +187,7 @@ impl Rules<'_> {
         conflict: bool,
         user: Option<ObjectBounds>,
     ) -> Result<(Target, Vec<Problem>), Problem> {
-        if let Some(refused) = self.refused(mode, conflict) {
+        if let Some(refused) = self.refused(conflict) {
             return Err(refused);
         }
         let Observed {
@@ -210,18 +207,16 @@ impl Rules<'_> {
         let current = self
             .current()
             .ok_or_else(|| Problem::NoWorkload(Box::new(target.clone())))?;
-        let signals = scaled_signals(
-            self.observed,
-            self.requested,
-            self.settings.queries,
-            &mut problems,
-        )?;
+        let metrics = target_metrics(self.observed, self.requested, self.settings.queries);
+        let signals = scaled_signals(self.observed, self.requested, &metrics, &mut problems)?;
+        let (signals, questions) = signals.into_iter().unzip();
         let target = Target {
             namespace: Arc::clone(&self.observed.namespace),
             policy: self.policy(mode, bounds),
             models: self.models(),
             signals,
-            reaction: self.reaction(mode, bounds)?,
+            questions,
+            reaction: self.reaction(mode, bounds, &metrics.accepted)?,
             current,
             floor: None,
         };
@@ -229,7 +224,7 @@ impl Rules<'_> {
     }
 
     /// Why nothing is to be decided for it whatever it has.
-    fn refused(&self, mode: Mode, conflict: bool) -> Option<Problem> {
+    fn refused(&self, conflict: bool) -> Option<Problem> {
         let Observed {
             scaled_object,
             workload,
@@ -239,7 +234,7 @@ impl Rules<'_> {
         if conflict {
             return Some(Problem::TargetConflict(Box::new(target.clone())));
         }
-        if let Some(other) = self.requested.direct_conflict(self.observed, mode) {
+        if let Some(other) = self.requested.direct_conflict(self.observed) {
             return Some(Problem::DirectConflict(other));
         }
         let mut workload = workload.iter();
@@ -252,11 +247,16 @@ impl Rules<'_> {
     }
 
     /// Who reacts to the load as it is now.
-    fn reaction(&self, mode: Mode, bounds: Bounds) -> Result<TargetReaction, Problem> {
+    fn reaction(
+        &self,
+        mode: Mode,
+        bounds: Bounds,
+        metrics: &[ObservedMetric],
+    ) -> Result<TargetReaction, Problem> {
         if let Some(autoscaler) = self.observed.autoscaler.as_deref() {
             return Ok(TargetReaction::Autoscaler(asked_by(autoscaler)));
         }
-        let spec = measured::spec(&self.observed.target, self.requested, bounds);
+        let spec = measured::spec(&self.observed.target, self.requested, metrics, bounds);
         let sleeps = mode == Mode::Direct && bounds.min() == 0;
         if sleeps && !spec.has_object_or_external_metric() {
             return Err(Problem::NoWakingSignal);

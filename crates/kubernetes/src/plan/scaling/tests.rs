@@ -18,12 +18,12 @@ use serde_json::{Value, json};
 use super::owner::Owner;
 use super::status::TargetStatus;
 use super::*;
-use crate::annotations::{BOUNDS, SCALING, SCALING_STATUS};
+use crate::annotations::{BOUNDS, ENABLED, QUERY, QUERY_TARGET, SCALING, SCALING_STATUS, TARGET};
 use crate::condition::ConditionStatus;
 use crate::kinds::Kind;
 use crate::managed_fields::MANAGER;
 use crate::namespace_policy::NamespacePolicy;
-use crate::plan::{Operation, Purpose, Write, conditional};
+use crate::plan::{Operation, Purpose, Write, conditional, uninstall};
 use crate::pod::Pod;
 use crate::scaling_policy::Predict;
 use crate::watched::WatchedDeployment;
@@ -31,7 +31,7 @@ use evenkeel_core::panicked::Panicked;
 use evenkeel_core::scaling::contribution::Contribution;
 use evenkeel_core::scaling::horizon::{Horizon, Lead};
 use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_core::scaling::signal::ValueScope;
+use evenkeel_core::scaling::signal::{PromQl, Signal, ValueScope};
 use evenkeel_core::scaling::tracker::TickReport;
 use evenkeel_core::scaling::{Decision, Grounds, Mode};
 
@@ -85,7 +85,7 @@ impl World {
             workload: Some(json!({
                 "metadata": {"name": "web", "namespace": "shop", "uid": "d", "resourceVersion": "1",
                              "annotations": {}},
-                "spec": {"replicas": 4},
+                "spec": {"replicas": 4, "selector": {"matchLabels": {"app": "web"}}},
             })),
             requests: Some(1500),
             conflict: false,
@@ -204,6 +204,13 @@ impl World {
     /// Applies writes as an API server does.
     fn apply(&mut self, writes: &[Write]) {
         for write in writes {
+            let is_scale = write.target.to_string().contains("/scale ");
+            if let Some(workload) = self.workload.as_mut().filter(|_| is_scale)
+                && workload["spec"]["replicas"] == 0
+            {
+                // A Scale leaves out a count of 0.
+                workload["spec"].as_object_mut().unwrap().remove("replicas");
+            }
             let object = match write.target.kind() {
                 Some(Kind::HorizontalPodAutoscaler) => self.autoscaler.as_mut(),
                 Some(Kind::ScaledObject) => self.scaled_object.as_mut(),
@@ -399,12 +406,16 @@ fn a_target_has_the_tolerances_of_its_hpa() {
 
 #[test]
 fn what_is_wrong_is_told_and_nothing_is_raised() {
-    let cases: [(Change, &str); 5] = [
+    let cases: [(Change, &str); 6] = [
         (|world| world.conflict = true, "TargetConflict"),
         (|world| world.requests = None, "NoRequests"),
         (
             |world| world.hpa()["spec"]["metrics"] = json!([]),
             "NoMetric",
+        ),
+        (
+            |world| world.hpa()["spec"]["metrics"] = json!([own_metric()]),
+            "OwnMetric",
         ),
         (
             |world| {
@@ -433,6 +444,35 @@ fn what_is_wrong_is_told_and_nothing_is_raised() {
         assert_eq!(world.holds(kind), Some(ConditionStatus::True));
         assert_eq!(world.reasons(), [kind]);
         assert_eq!(world.tick(Some(6), 15), [], "{kind} is told once");
+    }
+}
+
+/// The harm: memory without bound for each of the metrics that fit one object, and a time that grows
+/// with their square.
+#[test]
+fn of_an_hpa_with_endless_metrics_the_first_are_followed_and_the_target_says_so() {
+    let external = |number: usize| {
+        json!({"type": "External", "external": {"metric": {"name": format!("m{number}")},
+            "target": {"type": "AverageValue", "averageValue": "1"}}})
+    };
+    for (count, followed, kinds) in [
+        (16, 16, &[][..]),
+        (17, 16, &["TooManyMetrics"]),
+        (28_000, 16, &["TooManyMetrics"]),
+    ] {
+        let mut world = World::new();
+        world.hpa()["spec"]["metrics"] = (0..count).map(external).collect();
+        let resolved = world.resolve(at(0));
+        let found: Vec<_> = resolved.problems.iter().map(Problem::kind).collect();
+        assert_eq!(found, kinds, "{count}");
+        let signals = resolved.target.unwrap().signals;
+        assert_eq!(signals.len(), followed);
+        assert_eq!(signals[15].signal.to_string(), "external/m15");
+        // A load that is named beside them is one more.
+        world.annotate("evenkeel.dev/query", json!("sum(up)"));
+        world.annotate("evenkeel.dev/query-target", json!("1"));
+        let signals = world.resolve(at(0)).target.unwrap().signals;
+        assert_eq!(signals.len(), followed + 1);
     }
 }
 
@@ -477,6 +517,12 @@ fn every_kind_of_metric_is_a_signal_with_what_one_pod_is_to_carry() {
     ];
     let expected = expected.map(|(name, carried, scope)| (name.to_owned(), carried, scope));
     assert_eq!(found, expected);
+    let forecast = signals.iter().filter(|one| one.is_forecast);
+    assert!(
+        forecast.clone().all(|one| one.scope == ValueScope::Whole),
+        "a value of each Pod grows with every Pod that is added"
+    );
+    assert_eq!(forecast.count(), 4);
 
     // Without a selector Pods cannot be asked for; what needs none is forecast all the same.
     world.workload.as_mut().unwrap()["spec"]["selector"] = Value::Null;
@@ -496,7 +542,7 @@ fn a_load_that_an_annotation_names_counts_beside_the_metrics_of_the_hpa() {
         signals.iter().map(|one| one.signal.to_string()).collect()
     };
     assert_eq!(names(&world), ["cpu", "promql/query"]);
-    // Without an HPA it counts beside the target, which has a default.
+    // Without an HPA it takes the place of the default, and counts beside what the user says.
     let mut alone = World::alone(&[
         (SCALING, "recommend"),
         ("evenkeel.dev/min-replicas", "1"),
@@ -504,7 +550,7 @@ fn a_load_that_an_annotation_names_counts_beside_the_metrics_of_the_hpa() {
         ("evenkeel.dev/query", "gpu"),
         ("evenkeel.dev/query-target", "700m"),
     ]);
-    assert_eq!(names(&alone), ["cpu", "promql/gpu"]);
+    assert_eq!(names(&alone), ["promql/gpu"]);
     let annotations = &mut alone.workload.as_mut().unwrap()["metadata"]["annotations"];
     annotations["evenkeel.dev/target"] = json!("memory=1Gi");
     assert_eq!(names(&alone), ["memory", "promql/gpu"]);
@@ -522,6 +568,33 @@ fn who_only_opted_in_is_not_told_of_metrics_that_nobody_asked_to_predict() {
         .insert(SCALING.to_owned(), "recommend".to_owned());
     world.tick(None, 15);
     assert_eq!(world.reasons(), ["NoMetric"]);
+}
+
+/// The metric that is served of the loads of targets.
+fn own_metric() -> Value {
+    json!({"type": "External", "external": {
+        "metric": {"name": "Evenkeel-Expected-Load",
+            "selector": {"matchLabels": {"name": "web", "signal": "cpu"}}},
+        "target": {"type": "AverageValue", "averageValue": "400m"}}})
+}
+
+#[test]
+fn what_is_made_of_the_load_is_no_load_of_its_own() {
+    let mut world = World::new();
+    let metrics = world.hpa()["spec"]["metrics"].as_array_mut().unwrap();
+    let before = metrics.len();
+    metrics.push(own_metric());
+    let resolved = world.resolve(at(0));
+    assert!(resolved.problems.is_empty(), "{:?}", resolved.problems);
+    let signals = resolved.target.unwrap().signals;
+    assert_eq!(signals.len(), before);
+    assert_eq!(signals[0].signal, Signal::CPU);
+    // Where nothing else is known, it is said, and nothing is decided.
+    world.hpa()["spec"]["metrics"] = json!([own_metric()]);
+    let resolved = world.resolve(at(0));
+    assert!(resolved.target.is_none());
+    let told = resolved.problems[0].to_string();
+    assert!(told.contains("evenkeel.dev/query"), "{told}");
 }
 
 #[test]

@@ -4,9 +4,10 @@
 use super::measured::Told;
 use super::observed::Observed;
 use super::owner::Owner;
-use super::sink::status_of;
+use super::sink::{StatusSink, status_of};
 use super::status::TargetStatus;
 use crate::condition::{Condition, ConditionStatus};
+use crate::meta::Meta;
 use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::hpa;
 
@@ -16,6 +17,20 @@ pub fn told(observed: &Observed) -> Told {
     let owner = Owner::workload(observed);
     let status = owner.and_then(|owner| status_of(&owner));
     status.map(of).unwrap_or_default()
+}
+
+/// True where the status on a workload says that its last replica was taken away in mode direct: who
+/// does so owes it the way back.
+pub(in crate::plan) fn sleeps(metadata: &Meta) -> bool {
+    let status = StatusSink::on_a_workload().read(metadata);
+    let asleep = |condition: &hpa::Condition| {
+        let is_true = condition.status == hpa::ConditionStatus::True;
+        condition.condition_type == hpa::ConditionType::ScaledToZero && is_true
+    };
+    status.is_some_and(|status| {
+        let is_direct = status.mode == Mode::Direct.as_str();
+        is_direct && of(status).status.conditions.iter().any(asleep)
+    })
 }
 
 fn of(status: TargetStatus) -> Told {

@@ -39,6 +39,9 @@ pub fn plan(
     let Some(owner) = Owner::of(observed) else {
         return Vec::new();
     };
+    if let Some(wake) = direct::awaken(observed).filter(|_| resolved.mode != Mode::Direct) {
+        return vec![wake];
+    }
     if resolved.target.is_some() && report.is_none() {
         return Vec::new();
     }
@@ -307,6 +310,12 @@ pub fn restore(observed: &Observed, resolved: &Resolved) -> Vec<Write> {
     let Some(owner) = Owner::of(observed) else {
         return Vec::new();
     };
+    if let Some(wake) = direct::awaken(observed) {
+        return vec![Write {
+            purpose: Purpose::Restore,
+            ..wake
+        }];
+    }
     let sink = StatusSink::of(&owner);
     let plan = TargetPlan {
         owner,

@@ -207,6 +207,64 @@ fn a_run_in_the_hour_that_autumn_repeats_is_made_at_its_first_moment_alone() {
     }
 }
 
+#[test]
+fn times_in_lists_and_ranges_are_neither_skipped_in_spring_nor_doubled_in_autumn() {
+    for (text, after, moments) in [
+        // 02:00 -> 03:00, and 03:00 -> 02:00.
+        (
+            "CRON_TZ=Europe/Berlin 30 2,14 * * *",
+            "2026-03-28T13:30:00Z",
+            vec!["2026-03-29T03:00:00+02:00", "2026-03-29T14:30:00+02:00"],
+        ),
+        (
+            "CRON_TZ=Europe/Berlin 30 2,14 * * *",
+            "2026-10-24T12:30:00Z",
+            vec![
+                "2026-10-25T02:30:00+02:00",
+                "2026-10-25T14:30:00+01:00",
+                "2026-10-26T02:30:00+01:00",
+            ],
+        ),
+        (
+            "CRON_TZ=Europe/Berlin 0,30 2 * * *",
+            "2026-10-25T00:15:00Z",
+            vec!["2026-10-25T02:30:00+02:00", "2026-10-26T02:00:00+01:00"],
+        ),
+        (
+            "CRON_TZ=America/New_York 15,45 1-3 * * *",
+            "2026-03-08T06:50:00Z",
+            vec![
+                "2026-03-08T03:00:00-04:00",
+                "2026-03-08T03:15:00-04:00",
+                "2026-03-08T03:45:00-04:00",
+            ],
+        ),
+        (
+            "CRON_TZ=America/New_York 15,45 1-3 * * *",
+            "2026-11-01T05:20:00Z",
+            vec!["2026-11-01T01:45:00-04:00", "2026-11-01T02:15:00-05:00"],
+        ),
+        // Half an hour: 02:00 -> 02:30, and 02:00 -> 01:30.
+        (
+            "CRON_TZ=Australia/Lord_Howe 10,40 1,2 * * *",
+            "2026-10-03T15:10:00Z",
+            vec!["2026-10-04T02:30:00+11:00", "2026-10-04T02:40:00+11:00"],
+        ),
+        (
+            "CRON_TZ=Australia/Lord_Howe 10,40 1,2 * * *",
+            "2026-04-04T14:20:00Z",
+            vec!["2026-04-05T01:40:00+11:00", "2026-04-05T02:10:00+10:30"],
+        ),
+        (
+            "CRON_TZ=America/Santiago 0,30 0,23 * * *",
+            "2026-09-06T03:30:00Z",
+            vec!["2026-09-06T01:00:00-03:00", "2026-09-06T23:00:00-03:00"],
+        ),
+    ] {
+        assert_eq!(next(text, after, moments.len()), moments, "{text}");
+    }
+}
+
 /// A year of a schedule in a zone has one run a day, whichever way it is walked.
 fn is_daily_through_the_year(zone: &str, time: &str) {
     let schedule = schedule(&format!("CRON_TZ={zone} {time} * * *"));
@@ -323,7 +381,10 @@ fn what_is_to_come_is_shown_in_order_with_the_ends_of_windows() {
                 min: Some(1),
                 max: 10,
             },
+            effective: None,
+            recorded: None,
         },
+        &mut Agenda::default(),
     );
     let later = upcoming(&spec, &seen.state, at("2026-11-29T00:00:00Z"), 2);
     assert!(later.iter().all(|one| one.rule.name != "sale"));
@@ -356,7 +417,61 @@ fn near_a_change() -> impl Strategy<Value = i64> {
     (prop::sample::select(changes.to_vec()), -two_days..two_days).prop_map(|(at, by)| at + by)
 }
 
+/// A field that names its values.
+fn fixed_field(least: u8, most: u8) -> impl Strategy<Value = String> {
+    let one = move || least..=most;
+    prop_oneof![
+        one().prop_map(|one| one.to_string()),
+        (one(), one()).prop_map(|(a, b)| format!("{}-{}", a.min(b), a.max(b))),
+        (one(), one(), one()).prop_map(|(a, b, c)| format!("{a},{b},{c}")),
+    ]
+}
+
 proptest! {
+    /// Each time of day that is named comes at the first moment at which clocks show it, and where they
+    /// never do, when they change; walked either way.
+    #[test]
+    fn named_times_come_once_a_day_through_changes_of_the_clocks(
+        (minute, hour) in (fixed_field(0, 59), fixed_field(0, 4)),
+        from in near_a_change(),
+        zone in prop::sample::select(vec!["Europe/Berlin", "America/New_York", "Australia/Lord_Howe"]),
+    ) {
+        let schedule = schedule(&format!("TZ={zone} {minute} {hour} * * *"));
+        let utc = Schedule::parse(&format!("{minute} {hour} * * *"), None, &Zone::utc()).unwrap();
+        let zone = jiff::tz::TimeZone::get(zone).unwrap();
+        let from = Timestamp::from_second(from).unwrap();
+        let until = from + SignedDuration::from_hours(48);
+        // The local times as clocks without changes show them, each at its first moment.
+        let mut named = Vec::new();
+        let mut at = from - SignedDuration::from_hours(48);
+        while let Some(found) = utc.next_after(at).filter(|at| at.timestamp() < until + SignedDuration::from_hours(48)) {
+            at = found.timestamp();
+            let mut local = found.datetime();
+            let moment = loop {
+                let ambiguous = zone.to_ambiguous_zoned(local);
+                match ambiguous.offset() {
+                    jiff::tz::AmbiguousOffset::Gap { .. } => local += SignedDuration::from_mins(1),
+                    _ => break ambiguous.earlier().unwrap().timestamp(),
+                }
+            };
+            named.push(moment);
+        }
+        named.dedup();
+        named.retain(|moment| from < *moment && *moment <= until);
+        let next = |at: &Timestamp| schedule.next_after(*at).map(|next| next.timestamp());
+        let forwards: Vec<_> = std::iter::successors(next(&from), next)
+            .take_while(|at| *at <= until)
+            .collect();
+        prop_assert_eq!(&forwards, &named);
+        let second = SignedDuration::from_secs(1);
+        let latest = |at: Timestamp| schedule.latest_until(at).map(|latest| latest.timestamp());
+        let mut backwards: Vec<_> = std::iter::successors(latest(until), |at| latest(*at - second))
+            .take_while(|at| *at > from)
+            .collect();
+        backwards.reverse();
+        prop_assert_eq!(&backwards, &named);
+    }
+
     #[test]
     fn the_next_moment_is_the_latest_once_it_has_come(
         (second, minute, hour) in (field(0, 59), field(0, 59), field(0, 23)),

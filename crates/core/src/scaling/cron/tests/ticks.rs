@@ -11,9 +11,12 @@ const CREATED: &str = "2026-11-22T00:00:00Z";
 struct Played {
     spec: CronSpec,
     state: CronState,
+    agenda: Agenda,
     user: ObjectBounds,
     saying: Saying,
     current: i32,
+    effective: Option<i32>,
+    recorded: Option<i32>,
 }
 
 impl Played {
@@ -25,9 +28,12 @@ impl Played {
         Self {
             spec: spec(rules),
             state: CronState::default(),
+            agenda: Agenda::default(),
             user,
             saying: Saying::Bounds,
             current,
+            effective: None,
+            recorded: None,
         }
     }
 
@@ -40,6 +46,11 @@ impl Played {
         }
     }
 
+    /// Gives it other rules, and so another agenda.
+    fn change(&mut self, rules: Vec<Rule>) {
+        (self.spec, self.agenda) = (spec(rules), Agenda::default());
+    }
+
     fn observe(&mut self, now: &str) -> Ticked {
         let observation = Observation {
             now: at(now),
@@ -47,8 +58,10 @@ impl Played {
             current: Some(self.current),
             user: self.user,
             saying: self.saying,
+            effective: self.effective,
+            recorded: self.recorded,
         };
-        let ticked = tick(&self.spec, &self.state, &observation);
+        let ticked = tick(&self.spec, &self.state, &observation, &mut self.agenda);
         self.state = ticked.state.clone();
         ticked
     }
@@ -182,7 +195,8 @@ fn a_restart_repeats_nothing_and_forgets_nothing() {
         ticked.wanted,
         Some(Wanted {
             min: 6,
-            until: None
+            until: None,
+            raises: true,
         })
     );
     // One whose state was lost with the write of it makes the run again, to the same end.
@@ -196,7 +210,7 @@ fn nothing_from_before_the_object_was_made_is_made_up_for() {
     assert_eq!(played.min("00:01:00"), None, "made at midnight itself");
     let mut edited = Played::new(vec![run("a", "0 9 * * *", 6)], (1, 10), 5);
     assert_eq!(edited.min("08:00:00"), None);
-    edited.spec = spec(vec![run("a", "59 7 * * *", 6)]);
+    edited.change(vec![run("a", "59 7 * * *", 6)]);
     assert_eq!(edited.min("08:00:15"), None, "changed after its moment");
     assert_eq!(told(&edited.observe("2026-11-23T07:59:00Z")).len(), 1);
 }
@@ -210,8 +224,10 @@ fn without_a_count_runs_wait_for_one_within_their_deadline() {
         created: at(CREATED),
         current: None,
         user: played.user,
+        effective: None,
+        recorded: None,
     };
-    let ticked = tick(&played.spec, &played.state, &unknown);
+    let ticked = tick(&played.spec, &played.state, &unknown, &mut played.agenda);
     assert_eq!((told(&ticked).len(), ticked.wanted), (0, None));
     played.state = ticked.state;
     assert_eq!(played.min("08:04:00"), Some(6));
@@ -227,7 +243,11 @@ fn a_window_holds_its_replicas_while_it_is_open() {
     let until = Some(at("2026-11-22T13:00:00Z"));
     assert_eq!(
         ticked.wanted,
-        Some(Wanted { min: 8, until }),
+        Some(Wanted {
+            min: 8,
+            until,
+            raises: true
+        }),
         "also with 9 there"
     );
     assert_eq!(played.min("12:59:59"), Some(8));
@@ -367,12 +387,13 @@ fn while_suspended_nothing_is_asked_for() {
     );
     let deadline = SignedDuration::from_mins(5);
     played.spec = CronSpec::new(rules.clone(), true, deadline).unwrap();
+    played.agenda = Agenda::default();
     let ticked = played.observe("2026-11-22T12:00:00Z");
     assert_eq!(
         (told(&ticked), ticked.wanted),
         (vec!["closed noon".to_owned()], None)
     );
-    played.spec = spec(rules);
+    played.change(rules);
     assert_eq!(played.min("12:30:00"), Some(8));
 }
 
@@ -384,8 +405,127 @@ fn what_a_rule_holds_goes_with_it() {
         5,
     );
     assert_eq!(played.min("08:00:00"), Some(6));
-    played.spec = spec(vec![run("night", "0 20 * * *", 2)]);
+    played.change(vec![run("night", "0 20 * * *", 2)]);
     assert_eq!(played.min("09:00:00"), None);
+}
+
+#[test]
+fn a_run_holds_where_somebody_elses_least_is_all_that_keeps_the_count_up() {
+    for (count, effective, target, least) in [
+        (8, Some(8), 8, Some(8)), // a floor of 8 stands: it may go a minute later
+        (8, Some(8), 6, Some(6)), // so may a window of 8
+        (5, Some(8), 6, Some(6)), // which nobody has scaled to yet
+        (9, Some(8), 8, None),    // the load is what there are 9 for
+        (8, Some(8), 1, None),    // no more than the user's own
+        (8, Some(1), 8, None),    // nobody raised anything: the source's first row
+        (8, None, 6, None),
+    ] {
+        let mut played = Played::new(vec![run("day", "0 8 * * *", target)], (1, 20), count);
+        played.effective = effective;
+        assert_eq!(
+            played.min("08:00:10"),
+            least,
+            "{target} at {count}, {effective:?}"
+        );
+        // The floor has gone, and the HPA is free again.
+        played.effective = Some(least.unwrap_or(1));
+        assert_eq!(played.min("08:20:00"), least, "{target} at {count}, later");
+    }
+    let mut night = Played::new(vec![run("night", "0 8 * * *", 2)], (5, 10), 8);
+    night.effective = Some(8);
+    assert_eq!(
+        night.min("08:00:00"),
+        Some(2),
+        "what lowers does so beneath a floor"
+    );
+}
+
+#[test]
+fn a_run_whose_status_was_lost_stands_as_the_record_has_it() {
+    for (now, count, happened) in [
+        ("08:01:00", 8, vec!["ran day Some(8)"]),
+        ("08:01:00", 12, vec!["ran day Some(8)"]),
+        // Too late to be made, and it was made.
+        ("08:06:00", 8, vec![]),
+    ] {
+        let mut played = Played::new(vec![run("day", "0 8 * * *", 8)], (1, 20), count);
+        (played.effective, played.recorded) = (Some(8), Some(8));
+        let ticked = played.observe(&format!("2026-11-22T{now}Z"));
+        assert_eq!(told(&ticked), happened, "{now} {count}");
+        assert_eq!(
+            ticked.wanted.map(|wanted| wanted.min),
+            Some(8),
+            "{now} {count}"
+        );
+        played.recorded = None;
+        assert_eq!(played.min("12:00:00"), Some(8), "{now} {count}: and stands");
+    }
+    // What a window asked for is no run's.
+    let mut window = Played::new(
+        vec![
+            run("day", "0 8 * * *", 8),
+            window("w", ("0 7 * * *", "10 8 * * *"), 8),
+        ],
+        (1, 20),
+        12,
+    );
+    assert_eq!(window.min("07:30:00"), Some(8));
+    (window.effective, window.recorded) = (Some(8), Some(8));
+    assert_eq!(
+        told(&window.observe("2026-11-22T08:06:00Z")),
+        ["missed day"]
+    );
+    assert_eq!(window.min("08:10:00"), None);
+}
+
+#[test]
+fn a_missed_run_ends_what_the_one_before_lowered_and_leaves_what_it_raised() {
+    for (night, least) in [(2, None), (8, Some(8))] {
+        let rules = vec![run("night", "0 1 * * *", night), run("day", "0 8 * * *", 6)];
+        let mut played = Played::new(rules, (5, 10), 5);
+        assert_eq!(played.min("01:00:00"), Some(night));
+        let ticked = played.observe("2026-11-22T08:06:00Z");
+        assert_eq!(told(&ticked), ["missed day"]);
+        assert_eq!(ticked.wanted.map(|wanted| wanted.min), least, "{night}");
+        assert_eq!(played.min("12:00:00"), least, "{night}");
+    }
+    // One that lay before it says nothing.
+    let rules = || vec![run("night", "4 8 * * *", 2)];
+    let mut played = Played::new(rules(), (5, 10), 5);
+    assert_eq!(played.min("08:04:00"), Some(2));
+    let mut both = rules();
+    both.push(run("day", "0 8 * * *", 6));
+    played.change(both);
+    assert_eq!(played.min("08:06:00"), Some(2));
+}
+
+#[test]
+fn what_raised_stays_so_whatever_the_user_sets_later_and_what_lowered_too() {
+    let raises = |played: &mut Played, time: &str| {
+        let ticked = played.observe(&format!("2026-11-22T{time}Z"));
+        ticked.wanted.map(|wanted| (wanted.min, wanted.raises))
+    };
+    let mut day = Played::new(vec![run("day", "0 8 * * *", 6)], (1, 10), 5);
+    assert_eq!(raises(&mut day, "08:00:00"), Some((6, true)));
+    day.user.min = Some(8);
+    assert_eq!(raises(&mut day, "12:00:00"), Some((6, true)));
+    // The next run is made beneath what the user has now.
+    let ticked = day.observe("2026-11-23T08:00:00Z");
+    assert_eq!(
+        ticked.wanted.map(|one| (one.min, one.raises)),
+        Some((6, false))
+    );
+
+    let noon = || vec![window("noon", ("0 11 * * *", "0 13 * * *"), 6)];
+    for (own, edited, raised) in [(1, 8, true), (8, 1, false)] {
+        let mut window = Played::new(noon(), (own, 10), 5);
+        assert_eq!(raises(&mut window, "11:00:00"), Some((6, raised)));
+        window.user.min = Some(edited);
+        assert_eq!(raises(&mut window, "12:00:00"), Some((6, raised)), "{own}");
+        // Of a version that did not say what it was decided on.
+        window.state.rules.get_mut("noon").unwrap().least = None;
+        assert_eq!(raises(&mut window, "12:30:00"), Some((6, !raised)), "{own}");
+    }
 }
 
 /// The bounds that follow from a cron contribution beside the floor of a prediction.

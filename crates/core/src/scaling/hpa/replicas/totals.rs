@@ -102,6 +102,25 @@ impl ReplicaCalculator<'_> {
     }
 }
 
+/// Series that count as these do, however many there are: at most two, of the time of the newest. Both sums
+/// that metrics are computed from are the same.
+#[must_use]
+pub fn summed_series(samples: &[ValueSample]) -> Vec<ValueSample> {
+    let newest = samples.iter().map(|sample| sample.timestamp).max();
+    let Some(timestamp) = newest else {
+        return Vec::new();
+    };
+    let sum = capped_sum(samples);
+    let values = if sum_for_share(samples) == sum {
+        vec![sum]
+    } else {
+        // Below zero on the way, which the sum for a share takes for an overflow.
+        vec![-1, sum.wrapping_add(1)]
+    };
+    let sample = |value| ValueSample { timestamp, value };
+    values.into_iter().map(sample).collect()
+}
+
 /// The sum for a target for the total: the largest integer once a positive value would take it
 /// beyond, while a sum below the smallest wraps around.
 fn capped_sum(samples: &[ValueSample]) -> i64 {
@@ -126,4 +145,39 @@ fn sum_for_share(samples: &[ValueSample]) -> i64 {
         }
     }
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn values() -> impl Strategy<Value = i64> {
+        prop_oneof![
+            -10_i64..10,
+            any::<i64>(),
+            Just(i64::MAX),
+            Just(i64::MIN),
+            i64::MAX - 3..=i64::MAX,
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_few_series_stand_for_all(values in prop::collection::vec((values(), 0_i64..100), 0..8)) {
+            let sample = |&(value, second): &(i64, i64)| ValueSample {
+                timestamp: Timestamp::from_second(second).unwrap(),
+                value,
+            };
+            let all: Vec<_> = values.iter().map(sample).collect();
+            let few = summed_series(&all);
+            prop_assert!(few.len() <= 2 && few.is_empty() == all.is_empty());
+            prop_assert_eq!(capped_sum(&few), capped_sum(&all));
+            prop_assert_eq!(sum_for_share(&few), sum_for_share(&all));
+            let newest = |samples: &[ValueSample]| samples.iter().map(|one| one.timestamp).max();
+            prop_assert_eq!(newest(&few), newest(&all));
+        }
+    }
 }

@@ -1,5 +1,6 @@
-//! The Events of a CronHPA: each run and window, and the begin of what keeps its crons from being
-//! followed.
+//! The Events of a CronHPA: the runs that change something, windows, what was missed, and the begin of
+//! what keeps its crons from being followed. Of each reason there is one now and then: a schedule may
+//! come as often as anybody likes.
 
 use evenkeel_core::scaling::cron::{Happening, Saying};
 
@@ -10,57 +11,74 @@ use crate::cron_hpa::{CheckedCronHpa, CronHpaStatus};
 use crate::kinds::Kind;
 use crate::plan::event::{Event, Regarding, Severity};
 use crate::plan::scaling::context::Context;
+use crate::plan::scaling::event_pauses::EventPauses;
 use crate::plan::write::{Purpose, Write};
+
+/// What a tick has changed.
+pub(super) struct Changes<'a> {
+    pub(super) before: &'a CronHpaStatus,
+    pub(super) status: &'a CronHpaStatus,
+    pub(super) followed: &'a Followed<'a>,
+}
 
 pub(super) fn events(
     cron: &CheckedCronHpa,
-    before: &CronHpaStatus,
-    status: &CronHpaStatus,
-    followed: &Followed<'_>,
+    changes: &Changes<'_>,
+    pauses: &mut EventPauses,
     context: &Context<'_>,
 ) -> Vec<Write> {
+    let Changes {
+        before,
+        status,
+        followed,
+    } = *changes;
+    let happened = followed.ticked.iter().flat_map(|ticked| &ticked.happened);
+    let mut all: Vec<(Severity, &'static str, String)> = Vec::new();
+    // What happened for one reason is one Event.
+    for (severity, reason, note) in happened.filter_map(|one| told(one, followed.saying)) {
+        match all.iter_mut().find(|(_, other, _)| *other == reason) {
+            Some((_, _, notes)) => {
+                notes.push_str("; ");
+                notes.push_str(&note);
+            }
+            None => all.push((severity, reason, note)),
+        }
+    }
+    if let Some(problem) = followed.problem.as_ref()
+        && begins(before, status)
+    {
+        all.push((Severity::Warning, problem.reason(), problem.to_string()));
+    }
     let regarding = Regarding::of(Kind::CronHpa, &cron.object.metadata);
-    let event = |severity, reason, note: &str| {
+    all.retain(|(_, reason, _)| pauses.allow(reason, context.now));
+    let events = all.iter().map(|(severity, reason, note)| {
         let event = Event {
             purpose: Purpose::ScalingEvent,
-            severity,
+            severity: *severity,
             reason,
             action: "Scale",
             note,
         };
         event.at(&regarding, context.reporter, context.now)
-    };
-    let happened = followed.ticked.iter().flat_map(|ticked| &ticked.happened);
-    let mut writes: Vec<Write> = happened
-        .map(|happening| {
-            let (severity, reason, note) = told(happening, followed.saying);
-            event(severity, reason, &note)
-        })
-        .collect();
-    if let Some(problem) = followed.problem.as_ref()
-        && begins(before, status)
-    {
-        writes.push(event(
-            Severity::Warning,
-            problem.reason(),
-            &problem.to_string(),
-        ));
-    }
-    writes
+    });
+    events.collect()
 }
 
-fn told(happening: &Happening, saying: Saying) -> (Severity, &'static str, String) {
+/// The Event of what happened; a run that changes nothing has none.
+fn told(happening: &Happening, saying: Saying) -> Option<(Severity, &'static str, String)> {
     let (field, bounds) = match saying {
         Saying::Bounds => ("minReplicas", "bounds are"),
         Saying::Count => ("replicas", "count is"),
     };
-    match happening {
+    Some(match happening {
+        Happening::Ran { changes: false, .. } => return None,
         Happening::Ran {
             rule,
             at,
             target,
             current,
             min,
+            changes: true,
         } => {
             let outcome = match min {
                 Some(min) => format!("{field} is {min} until the next run"),
@@ -90,7 +108,7 @@ fn told(happening: &Happening, saying: Saying) -> (Severity, &'static str, Strin
             "WindowClosed",
             format!("{rule}: its window has closed, and what it changed is put back"),
         ),
-    }
+    })
 }
 
 /// True where the crons are not followed for another reason than before.

@@ -1,8 +1,10 @@
 //! One tick of the rules of a CronHPA on what it scales.
 
 use evenkeel_core::scaling::ObjectBounds;
-use evenkeel_core::scaling::contribution::{Contribution, Contributor};
-use evenkeel_core::scaling::cron::{CronSpec, CronState, Observation, Saying, Ticked, tick};
+use evenkeel_core::scaling::contribution::Contribution;
+use evenkeel_core::scaling::cron::{
+    Agenda, CronSpec, CronState, Observation, Saying, Ticked, tick,
+};
 use jiff::Timestamp;
 
 use super::problem::CronProblem;
@@ -15,6 +17,10 @@ pub struct Scaled {
     pub user: ObjectBounds,
     /// What the replicas of its crons are to it.
     pub saying: Saying,
+    /// The least that the object has, whoever asks for it.
+    pub effective: Option<i32>,
+    /// The least that the record of the bounds says this CronHPA asks for.
+    pub recorded: Option<i32>,
     /// The smallest least that the object takes.
     pub least: i32,
     /// The replicas of the workload, where they are known.
@@ -43,20 +49,15 @@ impl Followed<'_> {
     }
 }
 
-/// The name by which a CronHPA contributes.
-pub(super) fn contributor(cron: &CheckedCronHpa) -> Contributor {
-    let name = cron.object.metadata.name.clone();
-    Contributor::Cron(name.unwrap_or_default())
-}
-
 /// One tick of the rules of a CronHPA, which scales that, or is refused.
 pub(super) fn followed<'a>(
     cron: &'a CheckedCronHpa,
     scaled: Result<Scaled, CronProblem>,
     before: &CronHpaStatus,
+    agenda: &mut Agenda,
     now: Timestamp,
 ) -> Followed<'a> {
-    let spec = cron.rules.as_ref().ok();
+    let spec = cron.rules().ok();
     let refused = |problem| Followed {
         spec,
         saying: Saying::Bounds,
@@ -64,7 +65,7 @@ pub(super) fn followed<'a>(
         contribution: None,
         problem: Some(problem),
     };
-    let (rules, scaled) = match (&cron.rules, scaled) {
+    let (rules, scaled) = match (cron.rules(), scaled) {
         (Err(error), _) => return refused(CronProblem::Invalid(error.clone())),
         (_, Err(problem)) => return refused(problem),
         (Ok(rules), Ok(scaled)) => (rules, scaled),
@@ -72,6 +73,8 @@ pub(super) fn followed<'a>(
     let Scaled {
         user,
         saying,
+        effective,
+        recorded,
         least,
         current,
         is_contested,
@@ -83,12 +86,19 @@ pub(super) fn followed<'a>(
         current,
         user,
         saying,
+        effective,
+        recorded,
     };
-    let ticked = tick(rules, &before.state(), &observation);
-    let who = contributor(cron);
+    let ticked = tick(rules, &before.state(), &observation, agenda);
+    let who = cron.contributor();
     let contribution = ticked.wanted.map(|wanted| {
         let until = wanted.until.unwrap_or(Timestamp::MAX);
-        Contribution::of_cron(who, wanted.min.max(least), user, until)
+        let replaces = Contribution::of_cron(who, wanted.min.max(least), user, until);
+        if wanted.raises {
+            replaces.raising_only()
+        } else {
+            replaces
+        }
     });
     Followed {
         spec,

@@ -1,6 +1,6 @@
 //! The status of a CronHPA after a tick.
 
-use evenkeel_core::scaling::cron::{CronSpec, CronState, Happening, Occasion, Saying, upcoming};
+use evenkeel_core::scaling::cron::{Agenda, CronSpec, Happening, Occasion, Saying};
 use jiff::Timestamp;
 
 use super::followed::Followed;
@@ -22,16 +22,16 @@ pub(super) fn status(
     cron: &CheckedCronHpa,
     before: &CronHpaStatus,
     followed: &Followed<'_>,
+    next_runs: Vec<NextRun>,
     now: Timestamp,
 ) -> CronHpaStatus {
     let state = followed.state(before);
-    let is_same_spec = before.observed_generation == Some(cron.object.generation);
     let mut status = CronHpaStatus {
         observed_generation: Some(cron.object.generation),
         active: active(followed),
         held: None,
         last_run: last_run(followed).or_else(|| before.last_run.clone()),
-        next_runs: next_runs(followed, &state, before, is_same_spec, now),
+        next_runs,
         crons: Vec::new(),
         conditions: vec![ready(cron, followed), asks(followed)],
     };
@@ -58,6 +58,7 @@ fn last_run(followed: &Followed<'_>) -> Option<LastRun> {
             target,
             current,
             min: _,
+            changes: _,
         } => Some(LastRun {
             cron: rule.clone(),
             scheduled_time: *at,
@@ -68,27 +69,18 @@ fn last_run(followed: &Followed<'_>) -> Option<LastRun> {
     })
 }
 
-/// The runs to come, which stay as they were told until the first of them has come.
-fn next_runs(
+/// The runs to come, of rules that are accepted, whether they are followed or not.
+pub(super) fn next_runs(
     followed: &Followed<'_>,
-    state: &CronState,
     before: &CronHpaStatus,
-    is_same_spec: bool,
+    agenda: &mut Agenda,
     now: Timestamp,
 ) -> Vec<NextRun> {
     let Some(spec) = followed.spec else {
         return Vec::new();
     };
-    let first = before.next_runs.first();
-    if is_same_spec && first.is_some_and(|first| now < first.time) {
-        return before.next_runs.clone();
-    }
-    shown(spec, state, now)
-}
-
-fn shown(spec: &CronSpec, state: &CronState, now: Timestamp) -> Vec<NextRun> {
-    let all = upcoming(spec, state, now, SHOWN).into_iter().take(SHOWN);
-    let shown = all.map(|one| NextRun {
+    let next = agenda.next(spec, &followed.state(before), now, SHOWN);
+    let shown = next.into_iter().map(|one| NextRun {
         cron: one.rule.name.clone(),
         time: one.at.timestamp(),
         local_time: one.at.strftime(LOCAL).to_string(),

@@ -36,7 +36,7 @@ fn targeting(target: &Value) -> Arc<CheckedCronHpa> {
     for (key, value) in target.as_object().unwrap() {
         spec[key] = value.clone();
     }
-    Arc::new(CheckedCronHpa::new(cron_hpa(&spec)))
+    Arc::new(CheckedCronHpa::new(Arc::new(cron_hpa(&spec)), None))
 }
 
 /// A Deployment of a name that no HPA scales.
@@ -99,13 +99,8 @@ fn a_cron_hpa_goes_through_the_hpa_of_its_workload() {
         observed("api", "api"),
         observed("twin-a", "twin"),
         observed("twin-b", "twin"),
-        alone("alone"),
-        daemon_set("agent"),
-        alone("paused"),
-        kept_by_keda("paused"),
-        alone("api"),
     ];
-    let conflicts = [false, false, true, true, false, false, false, false, false];
+    let conflicts = [false, false, true, true];
     let hpa = |name: &str| json!({"kind": "HorizontalPodAutoscaler", "name": name});
     let deployment = |name: &str| json!({"kind": "Deployment", "name": name});
     for (target, expected) in [
@@ -137,28 +132,50 @@ fn a_cron_hpa_goes_through_the_hpa_of_its_workload() {
             json!({"scaleTargetRef": deployment("gone")}),
             Err("TargetNotFound"),
         ),
-        (json!({"scaleTargetRef": deployment("alone")}), Ok(4)),
-        (json!({"scaleTargetRef": deployment("api")}), Ok(1)),
-        (
-            json!({"scaleTargetRef": {"kind": "DaemonSet", "name": "agent"}}),
-            Err("NoScale"),
-        ),
-        (
-            json!({"scaleTargetRef": deployment("paused")}),
-            Err("ScaledObjectAlone"),
-        ),
         (
             json!({"scaleTargetRef":
                 {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"}}),
             Err("NoAutoscaler"),
         ),
     ] {
-        let found = assign(&targets, &conflicts, &[targeting(&target)]);
-        let found = match &found[0] {
-            CronTarget::Target(place) => Ok(*place),
-            CronTarget::Refused(problem) => Err(problem.reason()),
-        };
+        let found = assigned(&targets, &conflicts, &target);
         assert_eq!(found, expected, "{target}");
+    }
+}
+
+/// The place of what is scaled, or why nothing is.
+fn assigned(
+    targets: &[Observed],
+    conflicts: &[bool],
+    target: &Value,
+) -> Result<usize, &'static str> {
+    let mut found = assign(targets, conflicts, &[targeting(target)]);
+    match found.remove(0) {
+        CronTarget::Target(place) => Ok(place),
+        CronTarget::Refused(problem) => Err(problem.reason()),
+    }
+}
+
+#[test]
+fn a_workload_without_an_hpa_is_scaled_itself_where_it_can_be_and_nothing_else_does() {
+    let targets = [
+        observed("api", "api"),
+        alone("alone"),
+        daemon_set("agent"),
+        alone("paused"),
+        kept_by_keda("paused"),
+        alone("api"),
+    ];
+    for (kind, name, expected) in [
+        ("Deployment", "alone", Ok(1)),
+        ("Deployment", "api", Ok(0)),
+        ("DaemonSet", "agent", Err("NoScale")),
+        ("Deployment", "paused", Err("ScaledObjectAlone")),
+        ("StatefulSet", "alone", Err("TargetNotFound")),
+    ] {
+        let target = json!({"scaleTargetRef": {"kind": kind, "name": name}});
+        let found = assigned(&targets, &[false; 6], &target);
+        assert_eq!(found, expected, "{kind} {name}");
     }
 }
 
@@ -190,14 +207,14 @@ fn of_a_workload_alone_one_cron_hpa_sets_the_count_and_two_are_refused_both() {
     let broken = cron(json!({"crons": [{"schedule": "99 8 * * *", "target": 6}]}));
     for others in [&[][..], &[&*asleep], &[&*broken]] {
         let crons: Vec<&CheckedCronHpa> = others.iter().copied().chain([&*one]).collect();
-        let scaled = scaled(&observed, &resolved, &crons).unwrap();
+        let scaled = scaled(&observed, &resolved, &one, &crons).unwrap();
         assert_eq!(scaled.saying, Saying::Count);
         assert_eq!(
             (scaled.user, scaled.current),
             (ObjectBounds::of_count(2), Some(2))
         );
     }
-    let refused = scaled(&observed, &resolved, &[&one, &two]).unwrap_err();
+    let refused = scaled(&observed, &resolved, &one, &[&one, &two]).unwrap_err();
     assert_eq!(refused.reason(), "TargetConflict");
     assert!(
         refused
@@ -219,7 +236,7 @@ fn what_a_run_says_to_a_count_is_told_as_a_count() {
         Some(6),
         "below the user's"
     );
-    let checked = CheckedCronHpa::new(played.object.clone());
+    let checked = CheckedCronHpa::new(Arc::new(played.object.clone()), None);
     let last = asked_last(&checked, played.scaled.as_ref().unwrap()).unwrap();
     assert_eq!((last.min, last.until), (Some(6), Timestamp::MAX));
     let active = &played.status().conditions[1];
@@ -249,6 +266,8 @@ impl Played {
                     max: 10,
                 },
                 saying: Saying::Bounds,
+                effective: Some(1),
+                recorded: None,
                 least: 1,
                 current: Some(5),
                 is_contested: false,
@@ -258,7 +277,7 @@ impl Played {
     }
 
     fn plan(&mut self, now: &str) -> CronPlan {
-        let checked = CheckedCronHpa::new(self.object.clone());
+        let checked = CheckedCronHpa::new(Arc::new(self.object.clone()), None);
         let context = Context {
             now: at(now),
             reporter: "pod-a",
@@ -374,7 +393,13 @@ fn whoever_takes_over_goes_on_from_the_status() {
     // The next morning within it.
     played.memory = CronMemory::default();
     assert_eq!(played.min("2026-11-23T08:04:59Z"), Some(6));
-    assert_eq!(played.told, ["CronRan", "CronMissed", "CronRan"]);
+    let last = played.status().last_run.as_ref().unwrap();
+    assert_eq!(last.scheduled_time, at("2026-11-23T08:00:00Z"));
+    assert_eq!(
+        played.told,
+        ["CronRan", "CronMissed"],
+        "it leaves what the one of yesterday has left"
+    );
 }
 
 #[test]
@@ -474,5 +499,65 @@ fn a_window_ends_by_itself_and_a_run_is_renewed() {
         stands.until,
         Timestamp::MAX,
         "cut by the record, and renewed"
+    );
+}
+
+#[test]
+fn a_schedule_of_seconds_costs_a_status_a_minute_and_an_event_for_what_it_changes() {
+    for (target, told, min) in [(3, 0, None), (6, 1, Some(6))] {
+        let mut played = Played::new(&json!([
+            {"name": "often", "schedule": "* * * * * *", "target": target}]));
+        let (mut statuses, mut runs) = (0, 0);
+        for second in (0..180).step_by(15) {
+            let now = at("2026-11-22T08:00:00Z") + SignedDuration::from_secs(second);
+            let plan = played.tick(&now.to_string());
+            let is_status = |write: &&Write| matches!(write.operation, Operation::Merge(_));
+            statuses += plan.writes.iter().filter(is_status).count();
+            runs += plan.happened.len();
+            assert_eq!(plan.contribution.and_then(|one| one.min), min);
+        }
+        assert_eq!((statuses, runs), (3, 12), "{target}");
+        assert_eq!(played.told, vec!["CronRan"; told], "{target}");
+        let last = played.status().last_run.as_ref().unwrap();
+        assert_eq!(last.scheduled_time, at("2026-11-22T08:02:00Z"), "{target}");
+        // What changes is told at once.
+        if let Ok(scaled) = &mut played.scaled {
+            scaled.is_contested = true;
+        }
+        played.tick("2026-11-22T08:02:50Z");
+        assert_eq!(played.ready(), (false, "FloorContested".to_owned()));
+    }
+}
+
+#[test]
+fn what_happens_again_and_again_is_told_now_and_then_and_several_at_once_together() {
+    let window = |name: &str, second: u32| {
+        json!({"name": name, "start": format!("{second} * * * * *"),
+            "end": format!("{} * * * * *", second + 10), "replicas": 8})
+    };
+    let mut played = Played::new(&json!([window("a", 0), window("b", 0)]));
+    let mut notes = Vec::new();
+    for tick in 0..30 {
+        let now = at("2026-11-22T08:00:00Z") + SignedDuration::from_secs(15 * tick);
+        for write in played.tick(&now.to_string()).writes {
+            if let Operation::Create(event) = write.operation {
+                notes.push(event["note"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+    assert_eq!(
+        played.told,
+        [
+            "WindowOpened",
+            "WindowClosed",
+            "WindowOpened",
+            "WindowClosed"
+        ],
+        "twice in seven minutes"
+    );
+    assert_eq!(
+        notes[0],
+        "a: minReplicas is 8 or more until 2026-11-22T08:00:10Z; b: minReplicas is 8 or more until \
+         2026-11-22T08:00:10Z"
     );
 }

@@ -2,6 +2,7 @@
 //! the one or the other away.
 
 use super::*;
+use crate::cron_hpa::CheckedCronHpa;
 use crate::plan::scaling::bounds::ObservedBounds;
 use crate::plan::scaling::crons::{CronProblem, scaled};
 use evenkeel_core::scaling::ObjectBounds;
@@ -18,6 +19,18 @@ const DIRECT: [(&str, &str); 3] = [
 fn asking(min: i32, user: ObjectBounds, second: i64) -> Contribution {
     let who = Contributor::Cron("sale".to_owned());
     Contribution::of_cron(who, min, user, at(second + 7200))
+}
+
+/// A CronHPA whose status tells that it asks for that many.
+fn sale(active: Option<i32>) -> CheckedCronHpa {
+    let object = json!({
+        "metadata": {"name": "sale", "namespace": "shop"},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"},
+            "crons": [{"schedule": "0 8 * * *", "target": 6}]},
+        "status": active.map(|min| json!({"active": {"minReplicas": min}})),
+    });
+    let object = serde_json::from_value(object).unwrap();
+    CheckedCronHpa::new(Arc::new(object), None)
 }
 
 impl World {
@@ -179,7 +192,16 @@ fn mode_direct_takes_the_count_over_and_crons_move_its_bounds() {
     }
     let observed = world.observed();
     let mut resolved = world.resolve(at(15));
-    let direct = scaled(&observed, &resolved, &[]).unwrap();
+    let cron = sale(None);
+    let direct = scaled(&observed, &resolved, &cron, &[&cron]).unwrap();
+    assert_eq!(direct.effective, Some(2));
+    let other = sale(Some(7));
+    let beside = scaled(&observed, &resolved, &cron, &[&cron, &other]).unwrap();
+    assert_eq!(
+        beside.effective,
+        Some(7),
+        "what another asks for holds the count up"
+    );
     let user = ObjectBounds {
         min: Some(2),
         max: 10,
@@ -227,7 +249,9 @@ fn mode_direct_that_is_refused_leaves_the_count_to_nobody() {
     let mut world = World::counted(None);
     world.count_with(Some(9), 0);
     world.workload()["metadata"]["annotations"][SCALING] = json!("direct");
-    let refused = scaled(&world.observed(), &world.resolve(at(15)), &[]).unwrap_err();
+    let cron = sale(None);
+    let resolved = world.resolve(at(15));
+    let refused = scaled(&world.observed(), &resolved, &cron, &[&cron]).unwrap_err();
     assert!(
         matches!(refused, CronProblem::DirectRefused(_)),
         "{refused}"

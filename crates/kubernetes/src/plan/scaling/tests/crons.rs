@@ -1,6 +1,8 @@
 //! Contributions of CronHPAs beside floors, on the bounds and the record of one object.
 
 use super::*;
+use crate::cron_hpa::{CheckedCronHpa, CronHpa};
+use crate::plan::scaling::crons::{CronMemory, plan_cron, scaled};
 use evenkeel_core::scaling::ObjectBounds;
 use evenkeel_core::scaling::contribution::Contributor;
 
@@ -180,4 +182,151 @@ fn bounds_of_a_cron_lapse_by_themselves() {
         max: 10,
     };
     assert_eq!(bounds.user(), user);
+}
+
+/// A CronHPA for the HPA of a world, tick by tick, beside the floor of a prediction.
+struct Followed {
+    world: World,
+    object: CronHpa,
+    memory: CronMemory,
+}
+
+impl Followed {
+    /// With an HPA of this least, and crons.
+    fn new(least: i32, crons: &Value) -> Self {
+        let mut world = World::new();
+        world.hpa()["spec"]["minReplicas"] = json!(least);
+        let object = json!({
+            "metadata": {"name": "shop", "namespace": "shop", "uid": "c", "resourceVersion": "7",
+                "generation": 1, "creationTimestamp": "2027-01-14T00:00:00Z"},
+            "spec": {"scaleTargetRef": {"kind": "HorizontalPodAutoscaler", "name": "web"},
+                "crons": crons},
+        });
+        Self {
+            world,
+            object: serde_json::from_value(object).unwrap(),
+            memory: CronMemory::default(),
+        }
+    }
+
+    /// The workload has so many replicas.
+    fn scaled_to(&mut self, replicas: i32) {
+        self.world.workload.as_mut().unwrap()["spec"]["replicas"] = json!(replicas);
+    }
+
+    /// One tick; the bounds that it leaves.
+    fn tick(&mut self, floor: Option<i32>, second: i64) -> (Option<i64>, i64) {
+        let now = at(second);
+        let cron = CheckedCronHpa::new(Arc::new(self.object.clone()), None);
+        let (observed, mut resolved) = (self.world.observed(), self.world.resolve(now));
+        let scaled = scaled(&observed, &resolved, &cron, &[&cron]);
+        let planned = plan_cron(&cron, scaled, &mut self.memory, &context(now));
+        for write in planned.writes {
+            if let Operation::Merge(body) = write.operation {
+                self.object.status = serde_json::from_value(body["status"].clone()).unwrap();
+            }
+        }
+        let asked = planned.contribution.into_iter().collect();
+        resolved.bounds = resolved.bounds.map(|bounds| bounds.with_crons(asked, now));
+        let report = report(floor, second);
+        let report = Some(&report).filter(|_| resolved.target.is_some());
+        let memory = &mut self.world.memory;
+        let writes = plan(&observed, &resolved, report, memory, &context(now));
+        self.world.apply(&writes);
+        self.world.bounds()
+    }
+
+    /// The status was never written, and its writer is gone.
+    fn loses_its_status(&mut self) {
+        (self.object.status, self.memory) = (None, CronMemory::default());
+    }
+}
+
+fn at_a_minute(target: i32) -> Value {
+    json!([{"name": "day", "schedule": "1 8 * * *", "target": target}])
+}
+
+#[test]
+fn a_run_during_a_floor_is_there_when_the_floor_has_gone() {
+    for (target, least) in [(8, 8), (6, 6)] {
+        let mut shop = Followed::new(1, &at_a_minute(target));
+        assert_eq!(shop.tick(Some(8), 0), (Some(8), 10));
+        shop.scaled_to(8);
+        assert_eq!(shop.tick(Some(8), 60), (Some(8), 10));
+        assert_eq!(shop.tick(None, 75), (Some(least), 10), "the floor has gone");
+        assert_eq!(shop.tick(None, 3600), (Some(least), 10));
+    }
+    // Where the load is what there are so many for, the run has nothing to say.
+    let mut shop = Followed::new(1, &at_a_minute(8));
+    shop.scaled_to(9);
+    assert_eq!(shop.tick(None, 60), (Some(1), 10));
+}
+
+#[test]
+fn a_run_whose_status_was_lost_does_not_undo_itself() {
+    for count in [8, 9] {
+        let mut shop = Followed::new(1, &at_a_minute(8));
+        assert_eq!(shop.tick(None, 60), (Some(8), 10));
+        for second in [75, 600] {
+            shop.loses_its_status();
+            shop.scaled_to(count);
+            assert_eq!(
+                shop.tick(None, second),
+                (Some(8), 10),
+                "{count} after {second} s"
+            );
+            assert_eq!(shop.tick(None, second + 15), (Some(8), 10), "{count}");
+        }
+    }
+}
+
+#[test]
+fn a_larger_least_that_the_user_sets_while_a_cron_raises_it_holds() {
+    for of_the_version_before in [false, true] {
+        let mut shop = Followed::new(1, &at_a_minute(6));
+        assert_eq!(shop.tick(None, 60), (Some(6), 10));
+        if of_the_version_before {
+            let status = shop.object.status.as_mut().unwrap();
+            status.held.as_mut().unwrap().user_min_replicas = None;
+            let record = &mut shop.world.hpa()["metadata"]["annotations"][BOUNDS];
+            let text = record.as_str().unwrap().replace(r#","priority":0"#, "");
+            assert_ne!(json!(text), *record, "that version wrote none");
+            *record = json!(text);
+            assert_eq!(shop.tick(None, 75), (Some(6), 10));
+            let status = shop.object.status.as_ref().unwrap();
+            assert_eq!(status.held.as_ref().unwrap().user_min_replicas, Some(1));
+        }
+        shop.world.hpa()["spec"]["minReplicas"] = json!(8);
+        assert_eq!(shop.tick(None, 90), (Some(8), 10), "his last word");
+        assert_eq!(shop.tick(None, 105), (Some(8), 10));
+        shop.world.hpa()["spec"]["minReplicas"] = json!(3);
+        assert_eq!(
+            shop.tick(None, 120),
+            (Some(6), 10),
+            "below what is asked for"
+        );
+        shop.object.spec.suspend = Some(true);
+        shop.object.generation = 2;
+        assert_eq!(shop.tick(None, 135), (Some(3), 10));
+    }
+}
+
+#[test]
+fn prediction_is_heard_below_the_least_that_a_cron_has_lowered() {
+    let least = |shop: &Followed, second| {
+        let target = shop.world.resolve(at(second)).target.unwrap();
+        target.policy.bounds.min()
+    };
+    let mut night = Followed::new(5, &at_a_minute(2));
+    assert_eq!(least(&night, 0), 5);
+    assert_eq!(night.tick(None, 60), (Some(2), 10));
+    assert_eq!(least(&night, 75), 2, "a forecast of 4 is above it");
+    assert_eq!(night.tick(Some(4), 75), (Some(4), 10));
+    let mut day = Followed::new(2, &at_a_minute(8));
+    assert_eq!(day.tick(None, 60), (Some(8), 10));
+    assert_eq!(
+        least(&day, 75),
+        2,
+        "a floor stands beneath a cron, and is there when it ends"
+    );
 }

@@ -6,8 +6,8 @@ use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::hpa::{MetricSpec, Readings};
 use evenkeel_core::scaling::pod::Requests;
 use evenkeel_core::scaling::sample::{ContainerMetrics, PodMetrics};
-use evenkeel_core::scaling::signal::{ResourceName, Signal, Target as Value_};
-use evenkeel_core::scaling::tracker::Tracker;
+use evenkeel_core::scaling::signal::{ResourceName, Target as Value_};
+use evenkeel_core::scaling::tracker::{Reaction, Tracker};
 
 const MIN: &str = "evenkeel.dev/min-replicas";
 const MAX: &str = "evenkeel.dev/max-replicas";
@@ -285,15 +285,91 @@ fn two_owners_of_one_workload_are_refused_on_both_sides() {
 }
 
 #[test]
-fn an_hpa_where_the_word_of_the_namespace_is_direct_is_refused() {
+fn where_the_word_of_the_namespace_is_direct_an_hpa_gets_recommendations() {
     let mut world = World::new();
     world.annotate(SCALING, json!(null));
     world
         .namespace
         .insert(SCALING.to_owned(), "direct".to_owned());
+    let resolved = world.resolve(at(0));
+    assert_eq!((resolved.mode, kinds(&resolved)), (Mode::Recommend, vec![]));
+    world.annotate(SCALING, json!("direct"));
     assert_eq!(kinds(&world.resolve(at(0))), ["DirectConflict"]);
     world.annotate(SCALING, json!("floor"));
     assert_eq!(world.resolve(at(0)).mode, Mode::Floor, "it says so itself");
+}
+
+#[test]
+fn a_query_stands_alone_and_one_that_is_refused_is_not_asked_for() {
+    let spec = |annotations: &[(&str, &str)], queries: Queries| {
+        let bounds = [
+            (SCALING, "direct"),
+            (MIN, "0"),
+            (MAX, "5"),
+            (QUERY_TARGET, "10"),
+        ];
+        let world = World::alone(&[&bounds, annotations].concat());
+        let settings = Settings {
+            queries,
+            ..settings()
+        };
+        let resolved = resolve(&world.observed(), false, &settings, None, at(0));
+        let spec = resolved
+            .target
+            .as_ref()
+            .map(|target| match &target.reaction {
+                TargetReaction::Reconciled(spec) => {
+                    let signals = spec.metrics.iter().map(|one| match one {
+                        MetricSpec::Known(signal, _) => signal.clone(),
+                        MetricSpec::Unknown(name) => panic!("{name}"),
+                    });
+                    signals.collect::<Vec<_>>()
+                }
+                TargetReaction::Autoscaler(_) => panic!("nothing else scales it"),
+            });
+        (spec, kinds(&resolved))
+    };
+    let own = (QUERY, "sum(queue)");
+    let queue = || Signal::PromQl(PromQl::own("sum(queue)"));
+    assert_eq!(spec(&[own], Queries::Any), (Some(vec![queue()]), vec![]));
+    let both = [own, (TARGET, "cpu=80%")];
+    let signals = Some(vec![Signal::CPU, queue()]);
+    assert_eq!(spec(&both, Queries::Any), (signals, vec![]));
+    // What is not asked for would not be answered, and would stop all scaling in.
+    assert_eq!(
+        spec(&[own], Queries::Presets),
+        (None, vec!["SignalUnknown"])
+    );
+    assert_eq!(
+        spec(&both, Queries::Presets),
+        (None, vec!["NoWakingSignal"]),
+        "a query that is not asked wakes nothing"
+    );
+}
+
+#[test]
+fn pods_that_go_are_no_replicas_of_the_status() {
+    let mut world = direct();
+    world.started();
+    let observed = world.observed();
+    let members = &observed.pods.members;
+    let count = i32::try_from(members.len()).unwrap();
+    let mut going = observed.clone();
+    let mut last = PodFacts::clone(&members[0]);
+    last.deleted = true;
+    going.pods.members[0] = last.into();
+    let resolved = world.resolve(at(0));
+    let TargetReaction::Reconciled(spec) = &resolved.target.unwrap().reaction else {
+        panic!("nothing else scales it");
+    };
+    for (observed, replicas) in [(observed, count), (going, count - 1)] {
+        let measured = Measured::new(&observed, Readings::default(), Told::default());
+        let Reaction::Reconciled(reconciled) = measured.reaction("shop", spec, count) else {
+            panic!("nothing else scales it");
+        };
+        let scale = reconciled.input.observed.scale.unwrap();
+        assert_eq!(scale.status_replicas, replicas);
+    }
 }
 
 #[test]
@@ -330,6 +406,82 @@ fn restoring_leaves_the_count_and_takes_the_status_away() {
     world.apply(&writes);
     assert_eq!(replicas(&world), 7, "nobody knows another one");
     assert!(world.status().is_none());
+}
+
+/// A workload whose last replica was taken away in mode direct.
+fn asleep() -> World {
+    let annotations = [
+        (SCALING, "direct"),
+        (MIN, "0"),
+        (MAX, "5"),
+        (QUERY, "gpu"),
+        (QUERY_TARGET, "1"),
+    ];
+    let mut world = World::alone(&annotations);
+    let workload = world.workload.as_mut().unwrap();
+    workload["spec"]["replicas"] = json!(0);
+    let told = json!({"mode": "direct", "replicas": 0, "conditions": [{
+        "type": "ScaledToZero", "status": "True", "reason": "ScaledToZero", "message": "",
+        "lastTransitionTime": "1970-01-01T00:00:00Z",
+    }]});
+    workload["metadata"]["annotations"][SCALING_STATUS] = json!(told.to_string());
+    world
+}
+
+#[test]
+fn what_was_put_to_sleep_is_woken_where_nobody_will_wake_it_any_more() {
+    let no_longer: [fn(&mut World); 3] = [
+        |world| {
+            world
+                .namespace
+                .insert(ENABLED.to_owned(), "false".to_owned());
+        },
+        |world| world.workload.as_mut().unwrap()["metadata"]["annotations"][SCALING] = json!("off"),
+        |world| {
+            world.workload.as_mut().unwrap()["metadata"]["annotations"][SCALING] =
+                json!("recommend");
+        },
+    ];
+    for (case, change) in no_longer.into_iter().enumerate() {
+        let mut world = asleep();
+        change(&mut world);
+        let writes = world.plan(None, at(0));
+        assert_eq!(purposes(&writes), [Purpose::ScalingReplicas], "{case}");
+        world.apply(&writes);
+        assert_eq!(replicas(&world), 1, "{case}");
+        let writes = world.plan(None, at(15));
+        assert!(!purposes(&writes).contains(&Purpose::ScalingReplicas));
+    }
+
+    let mut world = asleep();
+    let writes = restore(&world.observed(), &world.resolve(at(0)));
+    assert_eq!(purposes(&writes), [Purpose::Restore]);
+    world.apply(&writes);
+    assert_eq!(replicas(&world), 1);
+    world.apply(&restore(&world.observed(), &world.resolve(at(0))));
+    assert_eq!(world.status(), None, "then the trace of it goes");
+
+    let world = asleep();
+    let object = world.workload.unwrap();
+    let now = at(0);
+    let patch = uninstall::patch(Kind::Deployment, &object, uninstall::Extent::All, now);
+    let mut woken = object.clone();
+    conditional::apply(&mut woken, &patch.unwrap().unwrap()).unwrap();
+    assert_eq!(woken["spec"]["replicas"], 1);
+    assert_eq!(woken["metadata"]["annotations"].get(SCALING_STATUS), None);
+}
+
+#[test]
+fn a_count_of_zero_of_the_users_stays() {
+    let mut world = asleep();
+    let annotations = &mut world.workload.as_mut().unwrap()["metadata"]["annotations"];
+    annotations[SCALING] = json!("off");
+    let told = annotations[SCALING_STATUS].as_str().unwrap();
+    annotations[SCALING_STATUS] = json!(told.replace("True", "False"));
+    let writes = world.plan(None, at(0));
+    assert_eq!(purposes(&writes), [Purpose::ScalingStatus]);
+    world.apply(&writes);
+    assert_eq!(replicas(&world), 0);
 }
 
 #[test]

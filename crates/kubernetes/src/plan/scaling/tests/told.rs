@@ -27,6 +27,8 @@ fn with_load(trust: Trust, fresh: bool) -> TickReport {
         fresh,
         estimate: None,
         is_estimated: false,
+        is_forecast: true,
+        expected: None,
         capacity: PodCapacity::new(1500.0, Ratio::new(0.8).unwrap()).unwrap(),
         model: Some(ModelReport {
             name: "s-hpa",
@@ -107,6 +109,64 @@ fn conditions_that_somebody_else_wrote_are_none() {
         let found = sink::status_of(&Owner::of(&observed).unwrap());
         assert_eq!(found.map_or(0, |found| found.conditions.len()), read);
     }
+}
+
+/// The harm: a status with one condition for each of two signals that fail was never read as it was
+/// written, so it was written at every tick.
+#[test]
+fn signals_that_fail_are_one_condition_which_is_written_once() {
+    let mut world = World::new();
+    let failing = |count: usize, answer: &str| {
+        let of = |number: usize| Problem::SignalUnknown {
+            signal: Box::new(Signal::Resource(format!("queue-{number}").as_str().into())),
+            why: format!("HTTP 503: {answer}"),
+        };
+        (0..count).map(of).collect::<Vec<_>>()
+    };
+    let mut tick = |second: i64, problems: &[Problem]| {
+        let observed = world.observed();
+        let mut resolved = world.resolve(at(second));
+        resolved.problems.extend_from_slice(problems);
+        let context = context(at(second));
+        let report = with_load(TRUSTED, true);
+        let writes = plan(
+            &observed,
+            &resolved,
+            Some(&report),
+            &mut world.memory,
+            &context,
+        );
+        world.apply(&writes);
+        let statuses = writes.iter();
+        let statuses = statuses.filter(|write| write.purpose == Purpose::ScalingStatus);
+        (statuses.count(), world.status().unwrap())
+    };
+    let (written, status) = tick(0, &failing(2, "down"));
+    assert_eq!(written, 1);
+    let of_kind = |status: &TargetStatus| {
+        let conditions = status.conditions.iter();
+        let unknown = conditions.filter(|one| one.kind == "SignalUnknown");
+        unknown.map(|one| one.message.clone()).collect::<Vec<_>>()
+    };
+    let both = "queue-0: HTTP 503: down; queue-1: HTTP 503: down";
+    assert_eq!(of_kind(&status), [both]);
+    assert_eq!(tick(15, &failing(2, "down")).0, 0, "it is there");
+    for second in (30..300).step_by(15) {
+        let another = format!("request {second}");
+        assert_eq!(
+            tick(second, &failing(2, &another)).0,
+            0,
+            "another text each time"
+        );
+    }
+    assert_eq!(tick(300, &failing(2, "busy")).0, 1, "now and then");
+    let (_, status) = tick(600, &failing(17, &"x".repeat(200)));
+    let told = of_kind(&status);
+    assert!(
+        told.len() == 1 && told[0].chars().count() <= 1001,
+        "{told:?}"
+    );
+    assert_eq!(tick(615, &failing(17, &"x".repeat(200))).0, 0);
 }
 
 #[test]

@@ -1,0 +1,117 @@
+//! One load of a target as it stands at one tick: what a decision reads of it, and what is reported.
+
+use jiff::Timestamp;
+
+use super::tick::{LoadReport, ModelReport, ScaledSignal};
+use super::tracked_load::TrackedLoad;
+use crate::forecast::{Resolution, Selected};
+use crate::scaling::ds_hpa::{self, ActiveForecast};
+use crate::scaling::expected_load::ExpectedLoad;
+use crate::scaling::input::{DecisionInput, Estimate, Prediction, SignalLoad};
+use crate::scaling::observation::LoadSample;
+use crate::scaling::policy::Policy;
+
+/// What a load is worth at a tick.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Standing {
+    fresh: bool,
+    is_estimated: bool,
+    expected: Option<ExpectedLoad>,
+}
+
+impl Standing {
+    /// The standing of a load, with `active`, the forecast that stands.
+    pub(super) fn of(
+        load: &SignalLoad<'_>,
+        policy: &Policy,
+        input: &DecisionInput<'_>,
+        active: Option<&ActiveForecast>,
+    ) -> Self {
+        let (now, max_age) = (input.now, policy.max_age);
+        Self {
+            fresh: load.fresh(now, max_age).is_some(),
+            is_estimated: load.is_estimated(now, max_age),
+            expected: ds_hpa::expected(load, policy, input, active),
+        }
+    }
+}
+
+/// One load as it stands at one tick.
+pub(super) struct CurrentLoad<'a> {
+    scaled: &'a ScaledSignal,
+    recent: Vec<f64>,
+    certain: Option<LoadSample>,
+    estimate: Option<Estimate>,
+    pub(super) selected: Option<&'a Selected>,
+}
+
+impl<'a> CurrentLoad<'a> {
+    /// The load of a signal with the forecast of its model; empty where it was never measured.
+    pub(super) fn new(
+        scaled: &'a ScaledSignal,
+        tracked: Option<&TrackedLoad>,
+        selected: Option<&'a Selected>,
+    ) -> Self {
+        let series = tracked.and_then(|load| load.history.series(Resolution::Fine));
+        Self {
+            scaled,
+            recent: series.map_or_else(Vec::new, |series| series.usable().values),
+            certain: tracked.and_then(|load| load.certain),
+            estimate: tracked.and_then(|load| load.estimate),
+            selected,
+        }
+    }
+
+    pub(super) fn signal_load(&self) -> SignalLoad<'_> {
+        let forecast = self
+            .selected
+            .map(|selected| (selected, selected.forecast.as_ref()));
+        SignalLoad {
+            signal: &self.scaled.signal,
+            capacity: self.scaled.capacity,
+            recent: &self.recent,
+            measured: self.certain.map(|certain| certain.measured),
+            estimate: self.estimate,
+            is_forecast: self.scaled.is_forecast,
+            only_here: self.scaled.only_here,
+            prediction: forecast.and_then(|(selected, forecast)| {
+                Some(Prediction {
+                    model: selected.model,
+                    forecast: forecast.ok()?,
+                    trust: selected.trust,
+                })
+            }),
+            lacking: forecast.and_then(|(_, forecast)| forecast.err().copied()),
+        }
+    }
+
+    /// The load for a user, with its forecast for the time `at`.
+    pub(super) fn report(self, at: Timestamp, standing: Standing) -> LoadReport {
+        let model = self.selected.map(|selected| ModelReport {
+            name: selected.model,
+            at_horizon: selected
+                .forecast
+                .as_ref()
+                .ok()
+                .and_then(|forecast| forecast.at(at).copied()),
+            trust: selected.trust,
+            accuracy: selected.accuracy,
+        });
+        LoadReport {
+            signal: self.scaled.signal.clone(),
+            now: self.recent.last().copied(),
+            at: self.certain.map(|certain| certain.at),
+            measured: self.certain.map(|certain| certain.measured),
+            fresh: standing.fresh,
+            estimate: self.estimate,
+            is_estimated: standing.is_estimated,
+            expected: standing.expected,
+            is_forecast: self.scaled.is_forecast,
+            capacity: self.scaled.capacity,
+            model,
+            lacking: self
+                .selected
+                .map_or_else(Vec::new, |selected| selected.lacking.clone()),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Refusals in the form of the Kubernetes API: a `Status` that says what, where and what is accepted.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
+
+use super::EXPECTED_LOAD;
+
+/// Why there is no answer with values.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Who asks is not known.
+    #[error("{0}")]
+    Unauthenticated(String),
+    /// Who asks may not.
+    #[error(
+        "{user:?} may not list {metric}.external.metrics.k8s.io in the namespace {namespace:?}"
+    )]
+    Forbidden {
+        user: String,
+        metric: String,
+        namespace: String,
+    },
+    /// Nobody can say whether who asks may.
+    #[error("{0}")]
+    Unreviewed(String),
+    #[error("there is no metric {0:?}; served is {EXPECTED_LOAD}")]
+    NoSuchMetric(String),
+    #[error("there is nothing at this path; served is {EXPECTED_LOAD} of a namespace")]
+    NoSuchPath,
+    #[error("values can be listed, and neither watched nor changed")]
+    NotListed,
+    #[error("labelSelector: {0}")]
+    Selector(String),
+    /// The first tick of the scaling loop is not over.
+    #[error("this replica has just started, and knows no load yet")]
+    Starting,
+    /// The load of a target that is asked for is not known.
+    #[error(
+        "the load {signal} of {kind} {name} is not known now: it is unmeasured, or its Pods are changing"
+    )]
+    LoadUnknown {
+        kind: String,
+        name: String,
+        signal: String,
+    },
+}
+
+impl Refusal {
+    /// The code of the answer.
+    #[must_use]
+    pub const fn code(&self) -> u16 {
+        match self {
+            Self::Unauthenticated(_) => 401,
+            Self::Forbidden { .. } => 403,
+            Self::NoSuchMetric(_) | Self::NoSuchPath => 404,
+            Self::NotListed => 405,
+            Self::Selector(_) => 400,
+            Self::Unreviewed(_) | Self::Starting | Self::LoadUnknown { .. } => 503,
+        }
+    }
+
+    /// The reason, as Kubernetes names it.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Unauthenticated(_) => "Unauthorized",
+            Self::Forbidden { .. } => "Forbidden",
+            Self::NoSuchMetric(_) | Self::NoSuchPath => "NotFound",
+            Self::NotListed => "MethodNotAllowed",
+            Self::Selector(_) => "BadRequest",
+            Self::Unreviewed(_) | Self::Starting | Self::LoadUnknown { .. } => "ServiceUnavailable",
+        }
+    }
+
+    /// The object that is answered.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        Status {
+            code: Some(i32::from(self.code())),
+            message: Some(self.to_string()),
+            reason: Some(self.reason().to_owned()),
+            status: Some("Failure".to_owned()),
+            ..Status::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_a_status() {
+        let status = Refusal::NoSuchMetric("queue".to_owned()).status();
+        assert_eq!(
+            serde_json::to_value(status).unwrap(),
+            json!({
+                "apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure",
+                "code": 404, "reason": "NotFound",
+                "message": "there is no metric \"queue\"; served is evenkeel-expected-load",
+            })
+        );
+    }
+}

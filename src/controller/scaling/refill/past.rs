@@ -1,0 +1,137 @@
+//! A source of the past, and what is asked of it.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::controller::scaling::samples::resource_of;
+use crate::metrics::MetricsError;
+use crate::metrics::prometheus::{Grid, PrometheusSource, WorkloadSums};
+use evenkeel_core::scaling::refill::{Outcome, Slots};
+use evenkeel_core::scaling::signal::Signal;
+
+/// A source of the past.
+#[async_trait]
+pub trait Past: Send + Sync {
+    /// How long after a time its load is known: that of a rate is the mean of a window around it.
+    fn lag(&self, signal: &Signal) -> SignedDuration;
+
+    /// The load of the workloads of some namespaces at each time of `grid`; `None` where this signal
+    /// is not measured.
+    async fn sums(
+        &self,
+        signal: &Signal,
+        namespaces: &[&str],
+        grid: Grid,
+    ) -> Option<Result<WorkloadSums, MetricsError>>;
+
+    /// The value of a target's own query at each time of `grid`.
+    async fn series(&self, promql: &str, grid: Grid) -> Result<Points, MetricsError>;
+}
+
+/// Values of the past, in the order of time.
+pub type Points = Vec<(Timestamp, f64)>;
+
+#[async_trait]
+impl Past for PrometheusSource {
+    fn lag(&self, signal: &Signal) -> SignedDuration {
+        let resource = resource_of(signal);
+        resource.map_or(SignedDuration::ZERO, |resource| Self::lag(self, resource))
+    }
+
+    async fn sums(
+        &self,
+        signal: &Signal,
+        namespaces: &[&str],
+        grid: Grid,
+    ) -> Option<Result<WorkloadSums, MetricsError>> {
+        let resource = resource_of(signal)?;
+        self.workload_sums(resource, namespaces, grid).await
+    }
+
+    async fn series(&self, promql: &str, grid: Grid) -> Result<Points, MetricsError> {
+        self.past_of(promql, grid).await
+    }
+}
+
+/// A question for a part of the past.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Question<'a> {
+    /// A signal of the workloads of some namespaces.
+    Sums(&'a Signal, &'a [&'a str]),
+    /// A target's own query.
+    Query(&'a str),
+}
+
+/// The answer to such a question.
+pub(super) enum Answer {
+    Sums(WorkloadSums),
+    Points(Points),
+}
+
+impl Question<'_> {
+    pub(super) async fn ask(
+        self,
+        past: &dyn Past,
+        slots: Slots,
+    ) -> Option<Result<Answer, MetricsError>> {
+        let grid = grid(slots);
+        match self {
+            Self::Sums(signal, namespaces) => {
+                let answer = past.sums(signal, namespaces, grid).await?;
+                Some(answer.map(Answer::Sums))
+            }
+            Self::Query(promql) => Some(past.series(promql, grid).await.map(Answer::Points)),
+        }
+    }
+
+    /// The meaning of an error for the pace of the refill. A query that is too slow at a single point is
+    /// somebody's own trouble, which is not waited for without end as for a server.
+    pub(super) fn outcome(self, error: &MetricsError, slots: Slots) -> Outcome {
+        match (self, outcome(error)) {
+            (Self::Query(_), Outcome::TooSlow) if slots.points <= 1 => Outcome::Refused,
+            (_, outcome) => outcome,
+        }
+    }
+}
+
+impl fmt::Display for Question<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sums(signal, _) => signal.fmt(f),
+            Self::Query(_) => f.write_str("a target's own query"),
+        }
+    }
+}
+
+impl Answer {
+    /// The number of series, which says how much more can be asked at once.
+    pub(super) const fn series(&self) -> usize {
+        match self {
+            Self::Sums(sums) => sums.series,
+            Self::Points(_) => 1,
+        }
+    }
+}
+
+/// The meaning of an error for the pace of the refill.
+const fn outcome(error: &MetricsError) -> Outcome {
+    match error {
+        MetricsError::Timeout => Outcome::TooSlow,
+        MetricsError::TooLarge { .. } | MetricsError::Refused { .. } => Outcome::TooMuch,
+        MetricsError::Connect(_) | MetricsError::Transport(_) | MetricsError::Status { .. } => {
+            Outcome::Down
+        }
+        _ => Outcome::Refused,
+    }
+}
+
+/// The middle of each slot: a rate there speaks of the whole slot best.
+fn grid(slots: Slots) -> Grid {
+    Grid {
+        first: slots.first_middle(),
+        step: slots.step,
+        points: slots.points,
+    }
+}
