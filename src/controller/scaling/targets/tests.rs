@@ -221,6 +221,7 @@ fn crons_contribute_again_where_telling_of_their_target_broke_off() {
         shared: &Shared::default(),
         sample: None,
         decides: true,
+        serves: true,
         plans: &Plans::Decisions("pod-a".to_owned()),
         signals: &SignalReadings::default(),
         has_past: false,
