@@ -6,12 +6,12 @@
 //! a namespace that opts in has its Pods at once.
 
 mod crons;
+mod keys;
 mod pods;
 mod start_times;
 mod view;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::Range;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -27,6 +27,7 @@ use evenkeel_kubernetes::plan::scaling::Observed;
 use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 use evenkeel_kubernetes::workload::Workload;
+use keys::keys_of;
 use pods::PodIndex;
 
 pub(super) use pods::WorkloadKey;
@@ -223,16 +224,11 @@ impl Store {
     }
 }
 
-/// The objects of one namespace; `/` stands in no name, and `0` comes right after it.
+/// The objects of one namespace.
 fn within<'a, T>(objects: &'a Objects<T>, namespace: &str) -> impl Iterator<Item = Arc<T>> + 'a {
     objects
         .range(keys_of(namespace))
         .map(|(_, object)| Arc::clone(object))
-}
-
-/// The keys of all objects of one namespace.
-fn keys_of(namespace: &str) -> Range<String> {
-    format!("{namespace}/")..format!("{namespace}0")
 }
 
 fn name_of(workload: &Workload) -> WorkloadKey {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use evenkeel_kubernetes::cron_hpa::{CheckedCronHpa, CronHpa};
 
-use super::keys_of;
+use super::keys::keys_of;
 
 /// The CronHPAs by namespace and name.
 #[derive(Debug, Default)]

@@ -245,7 +245,10 @@ fn a_workload_is_a_target_where_it_asks_and_has_no_autoscaler() {
     let state = shop();
     for (name, annotations) in [
         ("asks", json!({"evenkeel.dev/scaling": "recommend"})),
-        ("bounds-only", json!({"evenkeel.dev/min-replicas": "1"})),
+        (
+            "bounds-only",
+            json!({"evenkeel.dev/min-replicas": "1", "evenkeel.dev/max-replicas": "3"}),
+        ),
         ("has-one", json!({"evenkeel.dev/predict": "auto"})),
         ("plain", json!({})),
     ] {

@@ -1,9 +1,12 @@
 //! The schema of CronHPA, its rules, and its columns in `kubectl get`.
 
+mod columns;
+
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
+pub(super) use self::columns::columns;
 use crate::cron_hpa::{MOST_CRONS, MOST_DAYS, MOST_DAYS_OF_ALL};
 
 use super::schema::{conditions, flag, list, object, replicas, ruled, text, time, written};
@@ -314,94 +317,4 @@ fn cron_state() -> Value {
             ),
         }),
     )
-}
-
-/// A column in `kubectl get`.
-struct Column {
-    name: &'static str,
-    /// The type of its values.
-    kind: &'static str,
-    path: &'static str,
-    description: &'static str,
-}
-
-/// The columns that are always shown.
-const SHOWN: [Column; 7] = [
-    Column {
-        name: "Target",
-        kind: "string",
-        path: ".spec.scaleTargetRef.name",
-        description: "The name of what is scaled.",
-    },
-    Column {
-        name: "Ready",
-        kind: "string",
-        path: ".status.conditions[?(@.type==\"Ready\")].status",
-        description: "Whether the crons are followed.",
-    },
-    Column {
-        name: "Min",
-        kind: "integer",
-        path: ".status.active.minReplicas",
-        description: "The least replicas, or the replicas, that are asked for.",
-    },
-    Column {
-        name: "Last",
-        kind: "string",
-        path: ".status.lastRun.cron",
-        description: "The cron that ran last.",
-    },
-    Column {
-        name: "Next",
-        kind: "string",
-        path: ".status.nextRuns[0].localTime",
-        description: "The next run or window.",
-    },
-    Column {
-        name: "Suspended",
-        kind: "boolean",
-        path: ".spec.suspend",
-        description: "Whether all crons are suspended.",
-    },
-    Column {
-        name: "Age",
-        kind: "date",
-        path: ".metadata.creationTimestamp",
-        description: "The age of the object.",
-    },
-];
-
-/// Those that `-o wide` shows as well.
-const WIDE: [Column; 2] = [
-    Column {
-        name: "Kind",
-        kind: "string",
-        path: ".spec.scaleTargetRef.kind",
-        description: "The kind of what is scaled.",
-    },
-    Column {
-        name: "Reason",
-        kind: "string",
-        path: ".status.conditions[?(@.type==\"Ready\")].reason",
-        description: "Why the crons are followed, or why not.",
-    },
-];
-
-/// The columns of `kubectl get chpa`.
-pub(super) fn columns() -> Value {
-    let written = |column: &Column| {
-        let Column {
-            name,
-            kind,
-            path,
-            description,
-        } = column;
-        json!({"name": name, "type": kind, "jsonPath": path, "description": description})
-    };
-    let wide = WIDE.iter().map(|column| {
-        let mut column = written(column);
-        column["priority"] = json!(1);
-        column
-    });
-    SHOWN.iter().map(written).chain(wide).collect()
 }

@@ -50,12 +50,13 @@ pub struct Fault {
     pub until: SignedDuration,
 }
 
+/// The accepted texts, for messages.
+pub const ACCEPTED: &str = "metrics-down, metrics-hang, hang, api-restart or node-loss, then \
+     @FROM..UNTIL in time of the scenario, as in metrics-down@60s..120s";
+
 /// A text that is no fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not accepted: metrics-down, metrics-hang, hang, api-restart or node-loss, then \
-     @FROM..UNTIL in time of the scenario, as in metrics-down@60s..120s"
-)]
+#[error("{0:?} is not accepted: {ACCEPTED}")]
 pub struct FaultError(pub String);
 
 impl Fault {

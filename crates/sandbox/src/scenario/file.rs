@@ -11,7 +11,7 @@ use kube::api::{DynamicObject, GroupVersionKind};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::faults::{self, Fault};
+use super::faults::{self, Fault, FaultError};
 use super::model::{
     NodeShape, Scale, ScaleBy, Scenario, ScenarioError, Startup, Traffic, Usage, Workload,
 };
@@ -157,18 +157,8 @@ pub(super) fn read(text: &str, traces: Traces<'_>) -> Result<Scenario, ScenarioE
 }
 
 fn fault(text: &str, path: &str) -> Result<Fault, ScenarioError> {
-    let parsed = text.parse::<Fault>();
-    parsed.map_err(|_| {
-        let names: Vec<_> = faults::Kind::ALL
-            .into_iter()
-            .map(faults::Kind::as_str)
-            .collect();
-        let accepted = format!(
-            "{}, then @FROM..UNTIL in time of the scenario, as in metrics-down@60s..120s",
-            names.join(", ")
-        );
-        refused(path, text, accepted)
-    })
+    let fault = text.parse();
+    fault.map_err(|FaultError(given)| refused(path, given, faults::ACCEPTED))
 }
 
 /// An object as `kubectl apply` takes it.

@@ -142,6 +142,17 @@ fn a_schedule_in_a_gap_of_every_year_is_given_up() {
 }
 
 #[test]
+fn a_list_without_an_entry_names_no_time_and_is_no_schedule() {
+    for text in [", * * * *", "* , * * *", ", , * * *"] {
+        let parsed = Schedule::parse(text, None, &Zone::utc());
+        assert!(
+            matches!(parsed, Err(ScheduleError::Never(_))),
+            "{text}: {parsed:?}"
+        );
+    }
+}
+
+#[test]
 fn the_largest_rules_take_no_more_than_their_size() {
     let days = excluded_days();
     let long = |name: String| {

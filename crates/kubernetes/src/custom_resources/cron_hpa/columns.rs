@@ -1,0 +1,93 @@
+//! The columns of CronHPAs in `kubectl get`.
+
+use serde_json::{Value, json};
+
+/// A column in `kubectl get`.
+struct Column {
+    name: &'static str,
+    /// The type of its values.
+    kind: &'static str,
+    path: &'static str,
+    description: &'static str,
+}
+
+/// The columns that are always shown.
+const SHOWN: [Column; 7] = [
+    Column {
+        name: "Target",
+        kind: "string",
+        path: ".spec.scaleTargetRef.name",
+        description: "The name of what is scaled.",
+    },
+    Column {
+        name: "Ready",
+        kind: "string",
+        path: ".status.conditions[?(@.type==\"Ready\")].status",
+        description: "Whether the crons are followed.",
+    },
+    Column {
+        name: "Min",
+        kind: "integer",
+        path: ".status.active.minReplicas",
+        description: "The least replicas, or the replicas, that are asked for.",
+    },
+    Column {
+        name: "Last",
+        kind: "string",
+        path: ".status.lastRun.cron",
+        description: "The cron that ran last.",
+    },
+    Column {
+        name: "Next",
+        kind: "string",
+        path: ".status.nextRuns[0].localTime",
+        description: "The next run or window.",
+    },
+    Column {
+        name: "Suspended",
+        kind: "boolean",
+        path: ".spec.suspend",
+        description: "Whether all crons are suspended.",
+    },
+    Column {
+        name: "Age",
+        kind: "date",
+        path: ".metadata.creationTimestamp",
+        description: "The age of the object.",
+    },
+];
+
+/// Those that `-o wide` shows as well.
+const WIDE: [Column; 2] = [
+    Column {
+        name: "Kind",
+        kind: "string",
+        path: ".spec.scaleTargetRef.kind",
+        description: "The kind of what is scaled.",
+    },
+    Column {
+        name: "Reason",
+        kind: "string",
+        path: ".status.conditions[?(@.type==\"Ready\")].reason",
+        description: "Why the crons are followed, or why not.",
+    },
+];
+
+/// The columns of `kubectl get chpa`.
+pub(in crate::custom_resources) fn columns() -> Value {
+    let written = |column: &Column| {
+        let Column {
+            name,
+            kind,
+            path,
+            description,
+        } = column;
+        json!({"name": name, "type": kind, "jsonPath": path, "description": description})
+    };
+    let wide = WIDE.iter().map(|column| {
+        let mut column = written(column);
+        column["priority"] = json!(1);
+        column
+    });
+    SHOWN.iter().map(written).chain(wide).collect()
+}
