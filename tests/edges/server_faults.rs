@@ -13,8 +13,8 @@ use crate::support::server_client::{Connection, Http, NoAnswer, Trust, connect_t
 use crate::support::server_fixture::{BODY_LIMIT, Options, PATIENCE, PATIENT, Running, until};
 use axum::http::{Request, StatusCode, header};
 use evenkeel::certificates::{ClientCertificate, SigningAuthority};
-use evenkeel::server::tls::{Authority, Change, ClientAuthorities};
-use evenkeel::server::{BodyPace, DrainSettings, Drained, ListenerSettings, Phase};
+use evenkeel::server::tls::{Authority, CertificateStore, Change, ClientAuthorities};
+use evenkeel::server::{BodyPace, DrainSettings, Drained, ListenerSettings, Metrics, Phase};
 use http_body_util::Full;
 use jiff::SignedDuration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -556,17 +556,19 @@ async fn open_connections_follow_a_change_of_the_authorities() {
     assert_eq!(
         status(ClientAuthorities::default()).await,
         StatusCode::OK,
-        "none configured"
+        "those that a change does not name stay"
     );
 }
 
 #[tokio::test]
 async fn without_an_authority_no_certificate_is_asked_for() {
-    let server = Running::start(Options::default());
-    server.store.replace(Change {
-        server: None,
-        authorities: Some(ClientAuthorities::default()),
-    });
+    let (bundle, metrics) = (fixture::bundle(), Metrics::default());
+    let without = Change {
+        authorities: None,
+        ..fixture::change(&bundle)
+    };
+    let store = CertificateStore::new(without, metrics.clone()).unwrap();
+    let server = Running::start_with(Arc::new(store), metrics, bundle, Options::default());
     let answer = open(&server, Http::One)
         .await
         .post("/scheduler/filter", "{}")
