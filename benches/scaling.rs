@@ -12,7 +12,7 @@ use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::horizon::StartTime;
 use evenkeel_core::scaling::hpa::Readings;
-use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples, SourceReading};
+use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples};
 use evenkeel_core::scaling::pod::{PodFacts, Requests};
 use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics};
 use evenkeel_core::scaling::signal::{ResourceName, Signal, ValueScope};
@@ -20,7 +20,7 @@ use evenkeel_core::scaling::tracker::{TargetTick, Tracker, tick_together};
 use evenkeel_core::units::{count_as_f64, i64_ceil};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::scaling::{
-    Context, Measured, Observed, PlanMemory, Pods, Queries, Resolved, Settings, TargetRef, Told,
+    Context, HpaInput, Observed, PlanMemory, Pods, Queries, Resolved, Settings, TargetRef, Told,
     plan, resolve,
 };
 use evenkeel_kubernetes::pod::Pod;
@@ -77,15 +77,14 @@ impl Target {
     fn begin(&mut self, loads: &[(Signal, f64); 2], now: Timestamp) -> Resolved {
         let members = &self.observed.pods.members;
         self.carriers.see(members, now);
-        let readings = loads.iter().map(|(signal, value)| SourceReading {
-            source: "bench",
-            signal: signal.clone(),
-            samples: Ok(Samples::PerPod(measurements(*value, members.len(), now))),
+        let samples = loads.iter().map(|(signal, value)| {
+            let measured = measurements(*value, members.len(), now);
+            (signal.clone(), Samples::PerPod(measured))
         });
         let observation = Observation {
             pods: members,
             carriers: &self.carriers,
-            readings: readings.collect(),
+            samples: samples.collect(),
         };
         for (signal, _) in loads {
             let sample = observation
@@ -291,7 +290,7 @@ impl Direct {
         } = self;
         let resolved = resolve(observed, false, &SETTINGS, memory.record(now), now);
         let target = resolved.target.as_ref().expect("it is a target");
-        let measured = Measured::new(observed, readings(observed, tick, now), Told::default());
+        let measured = HpaInput::new(observed, readings(observed, tick, now), Told::default());
         let input = target.input(now, shared, Some(&measured));
         let report = tracker.tick(&target.policy, &input);
         let context = Context {

@@ -21,12 +21,14 @@ use evenkeel_clock as clock;
 const EXAMPLES: &str = "\
 Examples:
   evenkeel uninstall --check                     what is left of Evenkeel; exit code 1 if anything is
+  kubectl delete apiservice v1beta1.external.metrics.k8s.io    where it leads to Evenkeel
   kubectl -n evenkeel-system scale deploy/evenkeel --replicas=0
   evenkeel uninstall                             put bounds back, take annotations and labels away
   kubectl delete -k deploy/
   evenkeel uninstall --expired                   put back bounds that nobody has held for an hour
 
-Bounds of HPAs and ScaledObjects become the user's again, later edits of them included. Annotations
+Bounds of HPAs and ScaledObjects, and replicas that CronHPAs have set, become the user's again, later
+edits of them included; what mode direct has put to sleep gets one replica. Annotations
 that you wrote yourself, such as evenkeel.dev/enabled, are shown and stay. Pods keep what admission
 wrote on them until they are replaced; nothing reads it. It refuses while a leader holds the Lease,
 since that would write anew what is taken back: scale the Deployment to 0. Under `writes: disabled` and
@@ -34,9 +36,9 @@ since that would write anew what is taken back: scale the Deployment to 0. Under
 -n names a namespace without a Lease, or another than the webhook configuration does: a leader elsewhere
 would not be seen.
 A record of bounds counts only where the API server says that Evenkeel wrote it and it makes sense; other
-objects are named and left alone. --expired is what the CronJob evenkeel-restore runs: it writes on HPAs
-and ScaledObjects alone, beside a leader too, and nothing while `writes: disabled` freezes everything, by
-the file of --config, else by the ConfigMap evenkeel. What has lapsed is told by the API server's clock.
+objects are named and left alone. --expired is what the CronJob evenkeel-restore runs: it writes only on
+what carries such a record, beside a leader too, and nothing while `writes: disabled` freezes everything,
+by the file of --config, else by the ConfigMap evenkeel. What has lapsed is told by the API server's clock.
 Exit codes: 0 nothing is left to do for it (with --check: nothing is left at all); 1 something is left
 that it could not take away, or the cluster cannot be reached; 2 the call is wrong.";
 

@@ -353,6 +353,11 @@ fn the_image_is_of_this_version() {
         let tag = image.unwrap().rsplit_once(':').unwrap().1;
         assert_eq!(tag, env!("CARGO_PKG_VERSION"), "{name}");
     }
+
+    // What a release pushes is what they name: its Git tag has a v before the version.
+    let release = text(".github/workflows/release.yml");
+    assert!(release.contains(r#"--tag "$IMAGE:${GITHUB_REF_NAME#v}""#));
+    assert!(release.contains(r#"test "v$version" = "$GITHUB_REF_NAME""#));
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(super) struct Args {
     file: PathBuf,
 
     /// The number of runs of each cron
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 5,
+    #[arg(long, value_name = "N", default_value_t = 5,
         value_parser = clap::value_parser!(u16).range(1..=1000))]
     count: u16,
 

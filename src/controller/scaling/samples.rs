@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::metrics::Round;
 use evenkeel_core::placement::usage::{Span, UsageSample};
 use evenkeel_core::scaling::hpa::Readings;
-use evenkeel_core::scaling::observation::{Samples as SignalSamples, SourceReading};
+use evenkeel_core::scaling::observation::Samples as SignalSamples;
 use evenkeel_core::scaling::pod::{PodFacts, Requests};
 use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics};
 use evenkeel_core::scaling::signal::{ResourceName, Signal};
@@ -72,21 +72,17 @@ impl Sample {
 
     /// The reading of a signal for the Pods of a target; `None` for one of a kind that is not measured
     /// in rounds.
-    pub(super) fn reading(
+    pub(super) fn samples(
         &self,
         namespace: &str,
         pods: &[Arc<PodFacts>],
         signal: &Signal,
-    ) -> Option<SourceReading> {
+    ) -> Option<SignalSamples> {
         let resource = resource_of(signal)?;
         let measured = pods
             .iter()
             .map(|pod| self.measurement(namespace, &pod.name, resource));
-        Some(SourceReading {
-            source: SOURCE,
-            signal: signal.clone(),
-            samples: Ok(SignalSamples::PerPod(measured.collect())),
-        })
+        Some(SignalSamples::PerPod(measured.collect()))
     }
 
     /// The measurements of the Pods of a target as the HPA's algorithm reads them. One that is older
@@ -138,9 +134,6 @@ impl Sample {
         })
     }
 }
-
-/// The name of the source of rounds, which `metrics.source` of the configuration chooses.
-const SOURCE: &str = "metrics";
 
 /// The resources that targets without an HPA are scaled by: cpu, memory, and network I/O by its preset.
 const REACTED_TO: [Resource; 3] = [Resource::Cpu, Resource::Memory, Resource::NetworkIo];
@@ -263,9 +256,12 @@ mod tests {
         let observe = |sample: &Sample| Observation {
             pods: &pods,
             carriers: &carriers,
-            readings: signals
+            samples: signals
                 .iter()
-                .filter_map(|signal| sample.reading("shop", &pods, signal))
+                .filter_map(|signal| {
+                    let samples = sample.samples("shop", &pods, signal)?;
+                    Some((signal.clone(), samples))
+                })
                 .collect(),
         };
         let observation = observe(&sample);
@@ -323,9 +319,12 @@ mod tests {
         let observation = Observation {
             pods: &pods,
             carriers: &carriers,
-            readings: signals
+            samples: signals
                 .iter()
-                .filter_map(|signal| sample.reading("shop", &pods, signal))
+                .filter_map(|signal| {
+                    let samples = sample.samples("shop", &pods, signal)?;
+                    Some((signal.clone(), samples))
+                })
                 .collect(),
         };
         let times = |signal| {

@@ -6,7 +6,7 @@
 mod crons;
 mod isolated;
 mod key;
-mod measured;
+mod signal_answers;
 mod state;
 mod tick;
 mod ticking;

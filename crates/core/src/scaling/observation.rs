@@ -1,7 +1,4 @@
-//! An observation of a target: its Pods, and the readings of every signal by every source.
-//!
-//! Sources are a list: for each signal the first source that could tell counts, and those that could
-//! not say why. A further source, or a further kind of signal, is one more reading.
+//! An observation of a target: its Pods, and what was measured of each of its signals.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,18 +20,8 @@ pub struct Observation<'a> {
     pub pods: &'a [Arc<PodFacts>],
     /// Which of them carry load, and who did before.
     pub carriers: &'a Carriers,
-    /// The readings, those of preferred sources first.
-    pub readings: Vec<SourceReading>,
-}
-
-/// The answer of one source for one signal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceReading {
-    /// The name of the source, such as `prometheus` or `metrics-api`.
-    pub source: &'static str,
-    pub signal: Signal,
-    /// The samples, or the reason why there are none.
-    pub samples: Result<Samples, Unavailable>,
+    /// The signals that are known, each with its samples.
+    pub samples: Vec<(Signal, Samples)>,
 }
 
 /// The samples of one signal.
@@ -45,16 +32,6 @@ pub enum Samples {
     PerPod(Vec<Option<Measurement>>),
     /// One value for the target as a whole.
     Total(ValueSample),
-}
-
-/// Why a source had no samples of a signal.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct Unavailable {
-    /// The reason, from a closed set of the source.
-    pub reason: &'static str,
-    /// The reason in words.
-    pub message: String,
 }
 
 /// The load of a target in one signal, with the time that it is of.
@@ -86,16 +63,15 @@ impl LoadSample {
 }
 
 impl Observation<'_> {
-    /// The load in `signal`, from the first source that knows it; `None` where no source does, or
+    /// The load in `signal`; `None` where nothing is known of it, or
     /// no Pod that carries load was measured (see [`sum::over_pods`]). `scope` says what a value for the
     /// target as a whole is the value of.
     pub fn load(&self, signal: &Signal, scope: ValueScope) -> Option<LoadSample> {
-        let of_signal = self.readings.iter().filter(|one| one.signal == *signal);
-        let mut samples = of_signal.filter_map(|one| one.samples.as_ref().ok());
-        samples.find_map(|samples| match samples {
+        let (_, samples) = self.samples.iter().find(|(of, _)| of == signal)?;
+        match samples {
             Samples::PerPod(measurements) => self.sum(signal, measurements),
             Samples::Total(sample) => self.total(signal, scope, *sample),
-        })
+        }
     }
 
     /// The sum over the Pods, for the mean of the times at which those that count were measured.
@@ -222,25 +198,9 @@ mod tests {
         }
     }
 
-    fn reading(signal: Signal, samples: Samples) -> SourceReading {
-        SourceReading {
-            source: "test",
-            signal,
-            samples: Ok(samples),
-        }
-    }
-
     #[test]
-    fn the_first_source_that_knows_a_signal_counts() {
+    fn the_load_of_each_signal_is_that_of_its_samples() {
         let pods = [pod("a", true), pod("b", true), pod("c", false)];
-        let down = SourceReading {
-            source: "metrics-api",
-            signal: Signal::CPU,
-            samples: Err(Unavailable {
-                reason: "Timeout",
-                message: "no answer".to_owned(),
-            }),
-        };
         let cpu = vec![Some(measured(1007, 250)), Some(measured(1009, 750)), None];
         let memory = vec![Some(measured(1009, 4_096_000)), None, None];
         let queue = Signal::External(MetricIdentifier::named("queue"));
@@ -248,15 +208,10 @@ mod tests {
         let observation = Observation {
             pods: &pods,
             carriers: &carriers,
-            readings: vec![
-                down,
-                reading(Signal::CPU, Samples::PerPod(cpu)),
-                reading(
-                    Signal::CPU,
-                    Samples::PerPod(vec![Some(measured(1009, 1)); 3]),
-                ),
-                reading(Signal::MEMORY, Samples::PerPod(memory)),
-                reading(
+            samples: vec![
+                (Signal::CPU, Samples::PerPod(cpu)),
+                (Signal::MEMORY, Samples::PerPod(memory)),
+                (
                     queue.clone(),
                     Samples::Total(ValueSample {
                         timestamp: at(1005),
@@ -318,7 +273,7 @@ mod tests {
         let latency = Signal::External(MetricIdentifier::named("latency"));
         let total = |value| {
             let timestamp = at(5);
-            reading(
+            (
                 latency.clone(),
                 Samples::Total(ValueSample { timestamp, value }),
             )
@@ -336,7 +291,7 @@ mod tests {
             let observation = Observation {
                 pods: &pods,
                 carriers: &Carriers::default(),
-                readings: vec![total(value)],
+                samples: vec![total(value)],
             };
             let load = |scope| {
                 let load = observation.load(&latency, scope);

@@ -13,7 +13,7 @@ pub mod crons;
 mod direct;
 mod event_pauses;
 mod events;
-mod measured;
+mod hpa_input;
 mod memory;
 mod observed;
 pub mod owner;
@@ -33,7 +33,7 @@ mod turns;
 mod writes;
 
 pub use context::Context;
-pub use measured::{Measured, Told};
+pub use hpa_input::{HpaInput, Told};
 pub use memory::PlanMemory;
 pub use observed::{Observed, Pods};
 pub use problem::Problem;

@@ -14,7 +14,7 @@ use crate::autoscaler::{self, Autoscaler, Life};
 use crate::scrape::{Exporter, Sample, Scraper};
 use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::hpa::{MetricSpec, Tolerances};
-use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples, SourceReading};
+use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples};
 use evenkeel_core::scaling::pod::{PodFacts, Requests};
 use evenkeel_core::scaling::sample::Measurement;
 use evenkeel_core::scaling::signal::{ResourceName, Signal, Target as Wanted, ValueScope};
@@ -196,11 +196,7 @@ impl ScaledPods {
         let observation = Observation {
             pods: &pods,
             carriers: &self.carriers,
-            readings: vec![SourceReading {
-                source: "metrics",
-                signal: signal.clone(),
-                samples: Ok(Samples::PerPod(measured)),
-            }],
+            samples: vec![(signal.clone(), Samples::PerPod(measured))],
         };
         let sample = observation.load(&signal, ValueScope::Whole)?;
         let shift = now.duration_since(autoscaler::date(at));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::key::Seen;
-use super::measured::{Measured, measured, readings};
+use super::signal_answers::{SignalAnswers, readings, signal_answers};
 use super::tick::{Asks, Tick};
 use crate::controller::scaling::refill::{Asked, Points};
 use evenkeel_core::forecast::Resolution;
@@ -19,7 +19,8 @@ use evenkeel_core::scaling::tracker::{ScaledSignal, Tracker, UNSCALED};
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::refill::{self, RefillState};
 use evenkeel_kubernetes::plan::scaling::{
-    self, Observed, PlanMemory, Problem, Quarantine, Resolved, TargetReaction, TargetRef, Told,
+    self, HpaInput, Observed, PlanMemory, Problem, Quarantine, Resolved, TargetReaction, TargetRef,
+    Told,
 };
 
 /// The state of one target.
@@ -57,11 +58,11 @@ impl TargetState {
         self.ask_for_past(observed, &resolved, tick, &mut asks.past);
         self.carriers.see(&observed.pods.members, tick.now);
         if let Some(target) = &resolved.target {
-            let measured = measured(observed, target, tick, &mut asks.wanted);
+            let known = signal_answers(observed, target, tick, &mut asks.wanted);
             if tick.has_past {
-                self.ask_for_past_of_queries(&measured.queries, asks);
+                self.ask_for_past_of_queries(&known.queries, asks);
             }
-            let problems = self.measure(observed, &target.signals, measured, tick);
+            let problems = self.measure(observed, &target.signals, known, tick);
             resolved.problems.extend(problems);
         }
         resolved
@@ -106,7 +107,7 @@ impl TargetState {
         &mut self,
         observed: &Observed,
         signals: &[ScaledSignal],
-        measured: Measured,
+        known: SignalAnswers,
         tick: &Tick<'_>,
     ) -> Vec<Problem> {
         self.follow_scopes(signals);
@@ -116,16 +117,16 @@ impl TargetState {
             let is_scaled = |known: &Signal| signals.iter().any(|one| one.signal == *known);
             self.of_each_pod.retain(is_scaled);
         }
-        let Measured {
-            readings,
+        let SignalAnswers {
+            samples,
             answers,
             queries: _,
             problems,
-        } = measured;
+        } = known;
         let observation = Observation {
             pods: &observed.pods.members,
             carriers: &self.carriers,
-            readings,
+            samples,
         };
         for ScaledSignal { signal, scope, .. } in signals {
             let load = observation.load(signal, *scope);
@@ -159,7 +160,7 @@ impl TargetState {
         observed: &Observed,
         resolved: &Resolved,
         tick: &Tick<'_>,
-    ) -> Option<scaling::Measured> {
+    ) -> Option<HpaInput> {
         let target = resolved.target.as_ref();
         let target = target.filter(|one| matches!(one.reaction, TargetReaction::Reconciled(_)));
         let count = target.map(|target| target.current);
@@ -171,7 +172,7 @@ impl TargetState {
         } else {
             scaling::told(observed)
         };
-        Some(scaling::Measured::new(observed, readings, told))
+        Some(HpaInput::new(observed, readings, told))
     }
 
     /// Sees to it that the past of a new target is asked for, where there is one to be had.

@@ -23,7 +23,7 @@ use evenkeel_core::scaling::contribution::Contribution;
 use evenkeel_core::scaling::tracker::{TargetTick, TickReport, tick_together};
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::owner::Owner;
-use evenkeel_kubernetes::plan::scaling::{self, Measured, Quarantine, Resolved};
+use evenkeel_kubernetes::plan::scaling::{self, HpaInput, Quarantine, Resolved};
 
 /// One target at one tick.
 pub(super) struct TickingTarget<'a> {
@@ -31,7 +31,7 @@ pub(super) struct TickingTarget<'a> {
     pub(super) state: Box<TargetState>,
     seen: Seen<'a>,
     resolved: Resolved,
-    measured: Option<Measured>,
+    measured: Option<HpaInput>,
     /// What the CronHPAs ask for, where they are followed.
     crons: Option<Vec<Contribution>>,
 }

@@ -23,6 +23,14 @@ pub const RECORD_DAMAGED: &str = "BoundsRecordDamaged";
 /// The condition that the replicas are left to another writer.
 pub const REPLICAS_CONTESTED: &str = "ReplicasContested";
 
+/// The conditions that tell of another hand on what a target is scaled by.
+pub const CONFLICTS: [&str; 4] = [
+    Problem::TARGET_CONFLICT,
+    Problem::DIRECT_CONFLICT,
+    FLOOR_CONTESTED,
+    REPLICAS_CONTESTED,
+];
+
 /// The conditions of the HPA's algorithm, where it is run here.
 const HPA: [&str; 4] = [
     "AbleToScale",

@@ -12,6 +12,7 @@ use super::context::Context;
 use super::memory::PlanMemory;
 use super::observed::Observed;
 use super::owner::Owner;
+use super::problem::Problem;
 use super::status::TargetStatus;
 use super::targets::Resolved;
 use crate::condition::{Condition, ConditionStatus};
@@ -21,27 +22,15 @@ use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::hpa::EventType;
 use evenkeel_core::scaling::tracker::TickReport;
 
-/// The types of the conditions whose begin is a Warning.
-const WARNED: [&str; 18] = [
-    FLOOR_CONTESTED,
-    REPLICAS_CONTESTED,
-    RECORD_DAMAGED,
-    "TargetConflict",
-    "BoundsMissing",
-    "InvalidBounds",
-    "NoAutoscaler",
-    "ScaleDownDisabled",
-    "NoMetric",
-    "NoRequests",
-    "NoWorkload",
-    "Quarantined",
-    "SignalUnknown",
-    "DirectConflict",
-    "NoWakingSignal",
-    "NoScale",
-    "OwnMetric",
-    "TooManyMetrics",
-];
+/// The reason of the Warning that a condition of this type begins with; `None` where there is none.
+fn warning(kind: &str) -> Option<&'static str> {
+    let own = [FLOOR_CONTESTED, REPLICAS_CONTESTED, RECORD_DAMAGED];
+    let mut warned = own
+        .into_iter()
+        .chain(Problem::KINDS)
+        .filter(|reason| *reason != Problem::PAUSED);
+    warned.find(|reason| *reason == kind)
+}
 
 /// The Events of one plan, as they are collected.
 pub(super) struct EventPlan<'a> {
@@ -172,7 +161,7 @@ fn change(before: Option<&Condition>, now: &Condition) -> Option<(Severity, &'st
             .then_some((Severity::Warning, "MetricsUnavailable")),
         (METRICS_AVAILABLE, ConditionStatus::True) | (_, ConditionStatus::False) => None,
         (kind, ConditionStatus::True) => {
-            let reason = WARNED.into_iter().find(|reason| *reason == kind)?;
+            let reason = warning(kind)?;
             (was != Some(ConditionStatus::True)).then_some((Severity::Warning, reason))
         }
     }
@@ -183,7 +172,7 @@ pub(super) fn first_told<'s>(
     held: Option<&TargetStatus>,
     status: &'s TargetStatus,
 ) -> Option<Event<'s>> {
-    const CONFLICT: &str = "DirectConflict";
+    const CONFLICT: &str = Problem::DIRECT_CONFLICT;
     let condition = status.condition(CONFLICT)?;
     let is_told = held.is_some_and(|held| held.condition(CONFLICT).is_some());
     (!is_told).then_some(Event {

@@ -55,9 +55,18 @@ impl Problem {
     /// The type of the condition for signals that cannot be had.
     pub(super) const SIGNAL_UNKNOWN: &'static str = "SignalUnknown";
 
+    /// That of a workload which several HPAs scale.
+    pub(super) const TARGET_CONFLICT: &'static str = "TargetConflict";
+
+    /// That of a workload which something else scales, although it is to be scaled directly.
+    pub(super) const DIRECT_CONFLICT: &'static str = "DirectConflict";
+
+    /// That of a pause, which the user has made and knows of.
+    pub(super) const PAUSED: &'static str = "Paused";
+
     /// The types of the conditions of all problems.
     pub(super) const KINDS: [&'static str; 16] = [
-        "TargetConflict",
+        Self::TARGET_CONFLICT,
         "BoundsMissing",
         "InvalidBounds",
         "NoAutoscaler",
@@ -65,10 +74,10 @@ impl Problem {
         "NoMetric",
         "NoRequests",
         "NoWorkload",
-        "Paused",
+        Self::PAUSED,
         "Quarantined",
         Self::SIGNAL_UNKNOWN,
-        "DirectConflict",
+        Self::DIRECT_CONFLICT,
         "NoWakingSignal",
         "NoScale",
         "TooManyMetrics",
@@ -152,6 +161,48 @@ impl fmt::Display for Problem {
                 "a defect of Evenkeel: the work on this target {panicked}; it rests until \
                  {until:.0}, or until its objects change"
             ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_problem_has_a_condition_of_its_own_name() {
+        let web = || Box::new(TargetRef::new("apps/v1", "Deployment", "shop", "web"));
+        let all = [
+            Problem::TargetConflict(web()),
+            Problem::BoundsMissing,
+            Problem::InvalidBounds(BoundsError { min: 2, max: 1 }),
+            Problem::NoAutoscaler,
+            Problem::DirectConflict("HPA web".into()),
+            Problem::NoWakingSignal,
+            Problem::NoScale(web()),
+            Problem::ScaleDownDisabled,
+            Problem::NoMetric,
+            Problem::OwnMetric,
+            Problem::TooManyMetrics,
+            Problem::NoRequests(Box::new(Signal::CPU)),
+            Problem::SignalUnknown {
+                signal: Box::new(Signal::CPU),
+                why: String::new(),
+            },
+            Problem::NoWorkload(web()),
+            Problem::Paused,
+            Problem::Quarantined {
+                panicked: Panicked {
+                    message: String::new(),
+                },
+                until: Timestamp::UNIX_EPOCH,
+            },
+        ];
+        assert_eq!(all.len(), Problem::KINDS.len());
+        for problem in all {
+            let named = format!("{problem:?}");
+            let name = named.split(|c: char| !c.is_alphanumeric()).next();
+            assert_eq!(name, Some(problem.kind()));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::measured::Measured;
+use super::hpa_input::HpaInput;
 use super::query::Question;
 use evenkeel_core::forecast::{ModelSet, Shared};
 use evenkeel_core::scaling::contribution::{Contribution, merge};
@@ -86,7 +86,7 @@ impl Target {
         &'a self,
         now: Timestamp,
         shared: &'a Shared,
-        measured: Option<&'a Measured>,
+        measured: Option<&'a HpaInput>,
     ) -> TickInput<'a> {
         let reaction = match (&self.reaction, measured) {
             (TargetReaction::Autoscaler(asked), _) => Reaction::Autoscaler(*asked),

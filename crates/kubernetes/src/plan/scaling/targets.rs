@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::bounds::ObservedBounds;
 use super::capacity::{scaled_signals, target_metrics};
-use super::measured;
+use super::hpa_input;
 use super::observed::Observed;
 use super::owner::Owner;
 use super::problem::Problem;
@@ -256,7 +256,7 @@ impl Rules<'_> {
         if let Some(autoscaler) = self.observed.autoscaler.as_deref() {
             return Ok(TargetReaction::Autoscaler(asked_by(autoscaler)));
         }
-        let spec = measured::spec(&self.observed.target, self.requested, metrics, bounds);
+        let spec = hpa_input::spec(&self.observed.target, self.requested, metrics, bounds);
         let sleeps = mode == Mode::Direct && bounds.min() == 0;
         if sleeps && !spec.has_object_or_external_metric() {
             return Err(Problem::NoWakingSignal);

@@ -1,7 +1,7 @@
 //! What the status of a target in mode direct tells, as far as decisions go on from it: those of another
 //! replica, and those before a restart.
 
-use super::measured::Told;
+use super::hpa_input::Told;
 use super::observed::Observed;
 use super::owner::Owner;
 use super::sink::{StatusSink, status_of};

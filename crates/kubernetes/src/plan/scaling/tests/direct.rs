@@ -43,7 +43,7 @@ impl Replica {
             Told::default()
         };
         let readings = readings(&observed, millicores, now);
-        let measured = Measured::new(&observed, readings, known);
+        let measured = HpaInput::new(&observed, readings, known);
         let shared = Shared::default();
         let input = target.input(now, &shared, Some(&measured));
         let report = self.tracker.tick(&target.policy, &input);
@@ -363,7 +363,7 @@ fn pods_that_go_are_no_replicas_of_the_status() {
         panic!("nothing else scales it");
     };
     for (observed, replicas) in [(observed, count), (going, count - 1)] {
-        let measured = Measured::new(&observed, Readings::default(), Told::default());
+        let measured = HpaInput::new(&observed, Readings::default(), Told::default());
         let Reaction::Reconciled(reconciled) = measured.reaction("shop", spec, count) else {
             panic!("nothing else scales it");
         };

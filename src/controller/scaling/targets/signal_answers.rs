@@ -8,16 +8,16 @@ use jiff::Timestamp;
 use super::tick::Tick;
 use crate::controller::scaling::samples;
 use crate::metrics::signals::{SignalReading, Wanted};
-use evenkeel_core::scaling::hpa::{MetricsApi, Reading, Readings};
-use evenkeel_core::scaling::observation::{Samples, SourceReading};
+use evenkeel_core::scaling::hpa::{Reading, Readings};
+use evenkeel_core::scaling::observation::Samples;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject};
 use evenkeel_kubernetes::plan::scaling::{Observed, Problem, Question, Target, tells_of_the_past};
 
-/// The readings of a target's signals, and when each was asked for.
+/// The samples of a target's signals, and when each was asked for.
 #[derive(Debug, Default)]
-pub(super) struct Measured {
-    pub(super) readings: Vec<SourceReading>,
+pub(super) struct SignalAnswers {
+    pub(super) samples: Vec<(Signal, Samples)>,
     pub(super) answers: Answers,
     /// The signals that Prometheus is asked for by themselves and has a past of, with the text of each
     /// query.
@@ -39,30 +39,30 @@ impl Answers {
 }
 
 /// What is known of the signals of a target; the questions that are its own are added to `wanted`.
-pub(super) fn measured(
+pub(super) fn signal_answers(
     observed: &Observed,
     target: &Target,
     tick: &Tick<'_>,
     wanted: &mut Vec<Wanted>,
-) -> Measured {
-    let mut measured = Measured::default();
+) -> SignalAnswers {
+    let mut known = SignalAnswers::default();
     for (signal, question) in target.asked() {
         match question {
-            Question::Measured => measured.of_round(observed, signal, tick),
+            Question::Measured => known.of_round(observed, signal, tick),
             Question::Asked(query) => {
-                measured.of_question(observed, signal, query, tick);
+                known.of_question(observed, signal, query, tick);
                 if let MetricSubject::PromQl(text) = &query.subject
                     && let Signal::PromQl(asked) = signal
                     && tells_of_the_past(observed, asked)
                 {
                     let text = Arc::clone(text);
-                    measured.queries.push((signal.clone(), text));
+                    known.queries.push((signal.clone(), text));
                 }
                 wanted.push(Wanted::new(query, &observed.pods.members));
             }
         }
     }
-    measured
+    known
 }
 
 /// What the HPA's algorithm reads of a target that no HPA scales. An answer that is older than samples
@@ -99,14 +99,14 @@ fn fresh(known: Option<&SignalReading>, tick: &Tick<'_>) -> Result<Reading, Stri
     }
 }
 
-impl Measured {
+impl SignalAnswers {
     fn of_round(&mut self, observed: &Observed, signal: &Signal, tick: &Tick<'_>) {
         let Some(sample) = tick.sample else { return };
-        let reading = sample.reading(&observed.namespace, &observed.pods.members, signal);
-        let Some((reading, asked)) = reading.zip(sample.asked(signal)) else {
+        let samples = sample.samples(&observed.namespace, &observed.pods.members, signal);
+        let Some((samples, asked)) = samples.zip(sample.asked(signal)) else {
             return;
         };
-        self.readings.push(reading);
+        self.samples.push((signal.clone(), samples));
         self.answers.0.push((signal.clone(), asked));
     }
 
@@ -134,19 +134,6 @@ impl Measured {
             return;
         };
         self.answers.0.push((signal.clone(), entry.fetched_at));
-        self.readings.push(SourceReading {
-            source: source(query.api()),
-            signal: signal.clone(),
-            samples: Ok(samples),
-        });
-    }
-}
-
-const fn source(api: MetricsApi) -> &'static str {
-    match api {
-        MetricsApi::Resource => "metrics-api",
-        MetricsApi::Custom => "custom-metrics-api",
-        MetricsApi::External => "external-metrics-api",
-        MetricsApi::Prometheus => "prometheus",
+        self.samples.push((signal.clone(), samples));
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn spec(
 
 /// The Pods of a target at one moment with what is measured of them, and what has been told of it.
 #[derive(Debug, Clone)]
-pub struct Measured {
+pub struct HpaInput {
     pods: Vec<PodFacts>,
     readings: Readings,
     told: Told,
@@ -63,7 +63,7 @@ pub struct Told {
     pub(super) status: hpa::Status,
 }
 
-impl Measured {
+impl HpaInput {
     /// The Pods of `observed` with their readings. What has been told is to be known at the first look,
     /// and where the count has changed.
     #[must_use]
