@@ -179,10 +179,15 @@ impl Signer {
         let served = self.put(self.serve(bundle).await).await;
         let trusted = self.put(self.trust(bundle).await).await;
         let led = self.put(self.lead(bundle).await).await;
-        if served? || trusted? || led? {
+        if served? || trusted? {
             return Ok(Round::Moved);
         }
-        self.advance(&held).await
+        // What is optional stops no renewal.
+        match led {
+            Ok(true) => Ok(Round::Moved),
+            Ok(false) => self.advance(&held).await,
+            Err(error) => self.advance(&held).await.and(Err(error)),
+        }
     }
 
     /// Reads the signer's Secret; `None` when there is none.

@@ -386,13 +386,23 @@ async fn counts_with_records(plane: &ControlPlane, evenkeel: &Client) {
         );
     }
     assert_eq!(set(evenkeel, "let-alone", 2, Value::Null).await, Ok(()));
+    // A record that it writes itself opens no way to another count.
+    let forged = r#"{"user":{"min":0,"max":2147483647}}"#;
+    let refused = set(evenkeel, "let-alone", 2, json!(forged)).await;
+    let refused = refused.expect_err("it has not opted in");
+    assert!(refused.contains("records of bounds only"), "{refused}");
+    // What sleeps may be woken anywhere.
+    let asleep = set(&plane.client, "let-alone", 0, Value::Null).await;
+    assert_eq!(asleep, Ok(()));
+    assert_eq!(set(evenkeel, "let-alone", 1, Value::Null).await, Ok(()));
 }
 
 /// Tries all cases by the rights of an installation, on objects that are named after `run`.
 async fn hold_cases(plane: &ControlPlane, installation: &Installation, run: &'static str) {
     let kubeconfig = Kubeconfig::read_from(&installation.kubeconfig).expect("a kubeconfig");
     let evenkeel = client(kubeconfig).await;
-    objects::create_namespace(&plane.client, run, &[]).await;
+    let opted_in = [("evenkeel.dev/enabled", "true")];
+    objects::create_namespace(&plane.client, run, &opted_in).await;
     define_scaled_objects(&plane.client).await;
     for case in cases() {
         case.hold(plane, &evenkeel, run).await;

@@ -305,12 +305,14 @@ impl ObservedBounds {
     }
 
     /// The bounds as they are, and no record: whoever has the count from now on asks nobody what the user
-    /// had. `None` where there is no record to go.
+    /// had. A count of none is the user's again, since an HPA leaves alone what has no replicas. `None`
+    /// where there is no record to go.
     #[must_use]
     pub(super) fn release(&self) -> Option<BoundsUpdate> {
+        let none = self.found.min == Some(0);
         self.written.as_ref().map(|_| BoundsUpdate {
             found: self.found,
-            bounds: self.found,
+            bounds: if none { self.user() } else { self.found },
             record: RecordChange::Goes,
             only_renews: false,
         })

@@ -16,7 +16,7 @@ use crate::plan::conditional::ConditionalPatch;
 use crate::plan::event::Regarding;
 use crate::scaled_object::ScaledObject;
 use crate::workload::Workload;
-use evenkeel_core::scaling::ObjectBounds;
+use evenkeel_core::scaling::{NO_MOST, ObjectBounds};
 
 /// An object that carries the bounds or the status of a target.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +56,10 @@ impl<'a> Owner<'a> {
             metadata: &scaled_object.metadata,
             bounds: Some(ObjectBounds {
                 min: spec.min_replica_count,
-                max: spec.max_replica_count.unwrap_or(KEDA_MAX_REPLICAS),
+                max: spec
+                    .max_replica_count
+                    .unwrap_or(KEDA_MAX_REPLICAS)
+                    .min(NO_MOST - 1),
             }),
             max: spec.max_replica_count,
             least: 0,
@@ -72,7 +75,8 @@ impl<'a> Owner<'a> {
             metadata: &autoscaler.metadata,
             bounds: Some(ObjectBounds {
                 min: spec.min_replicas,
-                max: spec.max_replicas,
+                // The largest of all stands for no most, which an HPA does not have.
+                max: spec.max_replicas.min(NO_MOST - 1),
             }),
             max: Some(spec.max_replicas),
             least: spec.metrics.least_replicas(),

@@ -67,7 +67,9 @@ pub fn plan(
         Some(status) if has_direct_conflict(resolved) => {
             told_beside(observed, owner, status, context)
         }
-        _ => left_behind(observed, owner).into_iter().collect(),
+        _ => left_behind(observed, owner, context.now)
+            .into_iter()
+            .collect(),
     };
     memory.status = status;
     direct::write(observed, resolved, report)
@@ -94,10 +96,11 @@ fn told_beside(
     let Some(workload) = Owner::workload(observed).filter(|one| one.kind != owner.kind) else {
         return Vec::new();
     };
+    let now = context.now;
     let sink = StatusSink::of(&workload);
     let held = sink.read(workload.metadata);
     if held.as_ref().is_some_and(|held| held.tells_as(status)) {
-        return left_record(observed, workload).into_iter().collect();
+        return left_record(observed, workload, now).into_iter().collect();
     }
     let event = events::first_told(held.as_ref(), status).map(|event| {
         let regarding = workload.regarding(&observed.namespace);
@@ -105,7 +108,7 @@ fn told_beside(
     });
     let mut patch = ConditionalPatch::of(workload.metadata);
     sink.put(&mut patch, workload.metadata, Some(status));
-    take_record(&mut patch, workload);
+    take_record(&mut patch, workload, now);
     let purpose = Purpose::ScalingStatus;
     let told = write(workload, &observed.namespace, purpose, patch);
     told.into_iter().chain(event).collect()
@@ -266,27 +269,30 @@ impl<'a> TargetPlan<'a> {
 }
 
 /// Removes the status and the record from a workload that an HPA scales by now. Its count is the HPA's.
-fn left_behind(observed: &Observed, owner: Owner<'_>) -> Option<Write> {
+fn left_behind(observed: &Observed, owner: Owner<'_>, now: Timestamp) -> Option<Write> {
     let workload = Owner::workload(observed).filter(|one| one.kind != owner.kind)?;
     let sink = StatusSink::of(&workload);
     let mut patch = ConditionalPatch::of(workload.metadata);
     if sink.is_used(workload.metadata) {
         sink.put(&mut patch, workload.metadata, None);
     }
-    take_record(&mut patch, workload);
+    take_record(&mut patch, workload, now);
     write(workload, &observed.namespace, Purpose::ScalingStatus, patch)
 }
 
 /// Removes the record alone.
-fn left_record(observed: &Observed, workload: Owner<'_>) -> Option<Write> {
+fn left_record(observed: &Observed, workload: Owner<'_>, now: Timestamp) -> Option<Write> {
     let mut patch = ConditionalPatch::of(workload.metadata);
-    take_record(&mut patch, workload);
+    take_record(&mut patch, workload, now);
     write(workload, &observed.namespace, Purpose::ScalingStatus, patch)
 }
 
-/// Takes away a record that was written here and is of no more use.
-fn take_record(patch: &mut ConditionalPatch, owner: Owner<'_>) {
-    if owner.metadata.holds_own_record && owner.metadata.annotation(BOUNDS).is_some() {
+/// Takes away a record that was written here and is of no more use, and lets the count go.
+fn take_record(patch: &mut ConditionalPatch, owner: Owner<'_>, now: Timestamp) {
+    let bounds = ObservedBounds::read(&owner, None, now);
+    if let Some(update) = bounds.and_then(|bounds| bounds.release()) {
+        update.put(&owner, patch);
+    } else if owner.metadata.holds_own_record && owner.metadata.annotation(BOUNDS).is_some() {
         patch.annotate(BOUNDS, true, None);
     }
 }
@@ -331,7 +337,7 @@ pub fn restore(observed: &Observed, resolved: &Resolved) -> Vec<Write> {
     } else {
         StatusDue::None
     };
-    let left = left_behind(observed, owner).map(|write| Write {
+    let left = left_behind(observed, owner, Timestamp::UNIX_EPOCH).map(|write| Write {
         purpose: Purpose::Restore,
         ..write
     });

@@ -184,6 +184,28 @@ fn an_hpa_that_comes_takes_the_count_over_and_the_record_goes() {
 }
 
 #[test]
+fn a_night_of_none_does_not_outlive_whoever_asked_for_it() {
+    for direct in [false, true] {
+        let mut world = World::counted(None);
+        world.set(3);
+        world.count_with(Some(0), 0);
+        assert_eq!((world.count(), world.is_recorded()), (0, true));
+        if direct {
+            for (key, value) in DIRECT {
+                world.workload()["metadata"]["annotations"][key] = json!(value);
+            }
+        } else {
+            world.autoscaler = World::new().autoscaler;
+        }
+        let mut writes = world.plan(Some(&report(None, 15)), at(15));
+        // Of what has no replicas mode direct decides nothing.
+        writes.retain(|write| write.purpose != Purpose::ScalingReplicas);
+        world.apply(&writes);
+        assert_eq!((world.count(), world.is_recorded()), (3, false), "{direct}");
+    }
+}
+
+#[test]
 fn mode_direct_takes_the_count_over_and_crons_move_its_bounds() {
     let mut world = World::counted(None);
     world.count_with(Some(9), 0);
