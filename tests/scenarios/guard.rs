@@ -559,7 +559,7 @@ fn workload(kind: &'static str, spec: Value) -> Case {
         spec,
         allowed: vec![status(json!("{}")), status(Value::Null)],
         refused: vec![
-            json!({"spec": {"replicas": 3}}),
+            json!({"spec": {"minReadySeconds": 3}}),
             json!({"spec": {"template": {"spec": {"containers": image}}}}),
         ],
     }
