@@ -58,14 +58,14 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         Zone::parse(zone).map_err(|error| Failure::call(format_args!("--time-zone: {error}")))?;
     }
     let text = output::read_input(file)?;
-    let documents: Vec<Value> =
-        config::yaml::parse_all(&text).map_err(|error| refuse(format!("is not YAML: {error}")))?;
+    let documents = config::yaml::parse_objects(&text)
+        .map_err(|error| refuse(format!("is not YAML: {error}")))?;
     let circumstances = Circumstances {
         now: clock::now(),
         time_zone: time_zone.as_deref(),
     };
     let mut converted = Vec::new();
-    for document in documents {
+    for document in &documents {
         collect(document, &circumstances, &mut converted).map_err(refuse)?;
     }
     if converted.is_empty() {
@@ -77,17 +77,11 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn collect(
-    mut document: Value,
+    document: &Value,
     circumstances: &Circumstances<'_>,
     converted: &mut Vec<Migrated>,
 ) -> Result<(), String> {
-    if let Some(items) = document.get_mut("items").and_then(Value::as_array_mut) {
-        for item in std::mem::take(items) {
-            collect(item, circumstances, converted)?;
-        }
-        return Ok(());
-    }
-    let Some(migrated) = migrate(&document, circumstances) else {
+    let Some(migrated) = migrate(document, circumstances) else {
         return Ok(());
     };
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

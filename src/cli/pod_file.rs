@@ -42,8 +42,7 @@ pub(super) fn read(path: &Path, namespace: &str) -> Result<Vec<PodManifest>, Fai
 }
 
 fn parse(text: &str, namespace: &str) -> Result<Vec<PodManifest>, String> {
-    let documents: Vec<Value> =
-        yaml::parse_all(text).map_err(|error| format!("is not YAML: {error}"))?;
+    let documents = yaml::parse_objects(text).map_err(|error| format!("is not YAML: {error}"))?;
     let mut pods = Vec::new();
     for document in documents {
         collect(document, namespace, &mut pods)?;
@@ -60,10 +59,6 @@ fn collect(mut object: Value, namespace: &str, pods: &mut Vec<PodManifest>) -> R
         let template =
             template.ok_or_else(|| format!("{kind}: {} is missing", pointer.replace('/', ".")))?;
         pods.push(manifest(kind, &owned(template, &object), namespace)?);
-    } else if let Some(items) = object["items"].as_array_mut() {
-        for item in std::mem::take(items) {
-            collect(item, namespace, pods)?;
-        }
     }
     Ok(())
 }

@@ -275,6 +275,27 @@ async fn the_certificates_do_not_move_on_while_the_last_step_is_not_in_place() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_api_service_that_cannot_be_led_stops_no_renewal() {
+    let api = FakeApi::default();
+    let signer = signer(&api);
+    settle(&signer).await;
+    api.set(API_SERVICE, json!({"metadata": {"annotations": "none"}}));
+    let mut asked = api.get(SECRET).unwrap();
+    asked["metadata"]["annotations"] = json!({"evenkeel.dev/rotate-keys": "24h"});
+    api.set(SECRET, asked);
+    let before = file(&api, SECRET, "ca.crt");
+    for _ in 0..3 {
+        signer
+            .turn(|| panic!("the APIService is not in place"))
+            .await;
+    }
+    assert!(
+        file(&api, SECRET, "ca.crt").len() > before.len(),
+        "both generations"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_serving_secret_damaged_later_is_counted_and_changes_nothing() {
     let api = FakeApi::default();
     settle(&signer(&api)).await;

@@ -11,7 +11,9 @@ use serde_json::Value;
 use crate::cli::output::{self, Failure, Format, Report, Style};
 use crate::config::yaml;
 use evenkeel_clock as clock;
-use evenkeel_core::scaling::cron::{CronSpec, CronState, Occasion, Rule, When, upcoming};
+use evenkeel_core::scaling::cron::{
+    CronSpec, CronState, Occasion, Rule, When, local_time, upcoming,
+};
 use evenkeel_kubernetes::cron_hpa::{CronHpa, check};
 use evenkeel_kubernetes::custom_resources::unknown_fields;
 use evenkeel_kubernetes::kinds::Kind;
@@ -91,8 +93,6 @@ struct Moment {
     local_end: Option<String>,
 }
 
-const LOCAL: &str = "%a %Y-%m-%d %H:%M:%S %Z";
-
 pub(super) fn run(args: Args) -> Result<(), Failure> {
     let Args {
         file,
@@ -115,8 +115,8 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
 fn read(path: &Path) -> Result<Vec<(CronHpa, CronSpec)>, Failure> {
     let text = output::read_input(path)?;
     let refuse = |message: String| Failure::call(format_args!("{}: {message}", path.display()));
-    let documents: Vec<Value> =
-        yaml::parse_all(&text).map_err(|error| refuse(format!("is not YAML: {error}")))?;
+    let documents =
+        yaml::parse_objects(&text).map_err(|error| refuse(format!("is not YAML: {error}")))?;
     let mut found = Vec::new();
     for document in documents {
         collect(document, &mut found).map_err(refuse)?;
@@ -132,13 +132,7 @@ fn read(path: &Path) -> Result<Vec<(CronHpa, CronSpec)>, Failure> {
     Ok(found)
 }
 
-fn collect(mut object: Value, found: &mut Vec<(CronHpa, CronSpec)>) -> Result<(), String> {
-    if let Some(items) = object.get_mut("items").and_then(Value::as_array_mut) {
-        for item in std::mem::take(items) {
-            collect(item, found)?;
-        }
-        return Ok(());
-    }
+fn collect(object: Value, found: &mut Vec<(CronHpa, CronSpec)>) -> Result<(), String> {
     let text = |key: &str| object[key].as_str().unwrap_or_default();
     if Kind::of(text("apiVersion"), text("kind")) != Some(Kind::CronHpa) {
         return Ok(());
@@ -169,9 +163,9 @@ fn runs(object: &CronHpa, spec: &CronSpec, after: Timestamp, count: usize) -> Cr
             };
             Moment {
                 time: one.at.timestamp(),
-                local: one.at.strftime(LOCAL).to_string(),
+                local: local_time(&one.at),
                 end: end.map(jiff::Zoned::timestamp),
-                local_end: end.map(|end| end.strftime(LOCAL).to_string()),
+                local_end: end.map(local_time),
             }
         })
         .collect()

@@ -37,7 +37,7 @@ pub use schedule::Schedule;
 pub use spec::{CronSpec, CronSpecError};
 pub use state::{CronState, Held, RuleState};
 pub use tick::{Happening, Observation, Saying, Ticked, Wanted, tick};
-pub use upcoming::{Occasion, Upcoming, upcoming};
+pub use upcoming::{Occasion, Upcoming, local_time, upcoming};
 pub use zone::{UnknownZone, Zone};
 
 #[cfg(test)]

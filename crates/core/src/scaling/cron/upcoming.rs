@@ -6,6 +6,12 @@ use super::rule::{Rule, When};
 use super::spec::CronSpec;
 use super::state::CronState;
 
+/// A moment in the zone of a rule as people read it: `Mon 2026-11-23 08:00:00 CET`.
+#[must_use]
+pub fn local_time(at: &Zoned) -> String {
+    at.strftime("%a %Y-%m-%d %H:%M:%S %Z").to_string()
+}
+
 /// What comes at its moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Occasion {

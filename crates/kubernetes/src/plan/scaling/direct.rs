@@ -9,8 +9,8 @@ use crate::plan::write::Write;
 use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::tracker::TickReport;
 
-/// Wakes a workload that was put to sleep and is in mode direct no longer: its status goes only once it
-/// has a replica again. `None` where there is none.
+/// Wakes a workload that was put to sleep and whose count is decided here no longer: its status changes
+/// only once it has a replica again. `None` where there is none.
 pub(super) fn awaken(observed: &Observed) -> Option<Write> {
     let workload = observed.workload.as_ref()?;
     let is_there = workload.metadata.deletion_timestamp.is_none();

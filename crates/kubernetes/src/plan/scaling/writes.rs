@@ -39,7 +39,7 @@ pub fn plan(
     let Some(owner) = Owner::of(observed) else {
         return Vec::new();
     };
-    if let Some(wake) = direct::awaken(observed).filter(|_| resolved.mode != Mode::Direct) {
+    if let Some(wake) = direct::awaken(observed).filter(|_| !resolved.is_direct()) {
         return vec![wake];
     }
     if resolved.target.is_some() && report.is_none() {

@@ -1,6 +1,6 @@
 //! The status of a CronHPA after a tick.
 
-use evenkeel_core::scaling::cron::{Agenda, CronSpec, Happening, Occasion, Saying};
+use evenkeel_core::scaling::cron::{Agenda, CronSpec, Happening, Occasion, Saying, local_time};
 use jiff::Timestamp;
 
 use super::followed::Followed;
@@ -14,9 +14,6 @@ const ACTIVE: &str = "Active";
 
 /// The number of runs to come that are shown.
 const SHOWN: usize = 5;
-
-/// A moment in the zone of a cron, for people.
-const LOCAL: &str = "%a %Y-%m-%d %H:%M:%S %Z";
 
 pub(super) fn status(
     cron: &CheckedCronHpa,
@@ -83,7 +80,7 @@ pub(super) fn next_runs(
     let shown = next.into_iter().map(|one| NextRun {
         cron: one.rule.name.clone(),
         time: one.at.timestamp(),
-        local_time: one.at.strftime(LOCAL).to_string(),
+        local_time: local_time(&one.at),
         replicas: one.rule.replicas,
         end: match one.occasion {
             Occasion::Run => None,

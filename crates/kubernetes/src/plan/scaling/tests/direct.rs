@@ -430,7 +430,7 @@ fn asleep() -> World {
 
 #[test]
 fn what_was_put_to_sleep_is_woken_where_nobody_will_wake_it_any_more() {
-    let no_longer: [fn(&mut World); 3] = [
+    let no_longer: [fn(&mut World); 5] = [
         |world| {
             world
                 .namespace
@@ -441,6 +441,9 @@ fn what_was_put_to_sleep_is_woken_where_nobody_will_wake_it_any_more() {
             world.workload.as_mut().unwrap()["metadata"]["annotations"][SCALING] =
                 json!("recommend");
         },
+        // It says direct on, and is refused: an HPA does nothing for what has no replicas either.
+        |world| world.autoscaler = World::new().autoscaler,
+        |world| world.workload.as_mut().unwrap()["metadata"]["annotations"][MAX] = json!(null),
     ];
     for (case, change) in no_longer.into_iter().enumerate() {
         let mut world = asleep();
