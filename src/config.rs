@@ -27,6 +27,7 @@ use std::path::PathBuf;
 use evenkeel_core::forecast::Calendar;
 use evenkeel_core::placement::node_table;
 use evenkeel_kubernetes::plan;
+use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use jiff::SignedDuration;
 use serde::Serialize;
 use serde_json::Value;
@@ -66,6 +67,8 @@ pub struct Config {
     /// Ages and capacities that the record of the cluster goes by.
     pub cluster: cluster::Settings,
     pub scaling: plan::scaling::Settings,
+    /// The kinds of custom resources that are scaled.
+    pub kinds: Vec<ScaledKind>,
     /// The calendar that loads live by.
     pub calendar: Calendar,
     pub metrics: crate::metrics::Settings,
@@ -194,6 +197,7 @@ impl Config {
                 matches!(metrics.source, Source::Prometheus(_)),
                 check,
             ),
+            kinds: scaling.kinds(check),
             calendar: scaling.calendar(check),
             cluster: cluster_settings(&policy, &metrics, scheduling.in_flight_timeout(check)),
             policy,

@@ -6,6 +6,7 @@
 //! a namespace that opts in has its Pods at once.
 
 mod crons;
+mod custom_kinds;
 mod keys;
 mod pods;
 mod start_times;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use crons::Crons;
+use custom_kinds::CustomKinds;
 use evenkeel_kubernetes::autoscaler::Autoscaler;
 use evenkeel_kubernetes::cron_hpa::{CheckedCronHpa, CronHpa};
 use evenkeel_kubernetes::kinds::Kind;
@@ -114,6 +116,7 @@ pub(super) struct Store {
     workloads: BTreeMap<Kind, Objects<Workload>>,
     scaled_objects: Objects<ScaledObject>,
     crons: Crons,
+    pub(super) custom_kinds: CustomKinds,
     pub(super) pods: PodIndex,
 }
 
@@ -124,6 +127,13 @@ impl Store {
         } else {
             self.synced.remove(&kind);
         }
+    }
+
+    /// Forgets the objects of a kind that nobody may follow, and waits for them no longer: a right that
+    /// is missing for one kind of custom resource holds up nothing else.
+    pub(super) fn abandon(&mut self, kind: Kind) {
+        self.retain(kind, |_| false);
+        self.set_synced(kind, true);
     }
 
     /// Takes an object; gives what is wrong in its annotations, where that concerns anybody.
@@ -233,8 +243,13 @@ fn within<'a, T>(objects: &'a Objects<T>, namespace: &str) -> impl Iterator<Item
 
 fn name_of(workload: &Workload) -> WorkloadKey {
     let metadata = &workload.metadata;
+    let group = match workload.kind {
+        Kind::Custom(_) => Some(workload.kind.group().into()),
+        _ => None,
+    };
     WorkloadKey {
         namespace: metadata.namespace.as_deref().unwrap_or_default().into(),
+        group,
         kind: workload.kind.as_str().into(),
         name: metadata.name.as_deref().unwrap_or_default().into(),
     }

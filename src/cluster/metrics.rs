@@ -31,6 +31,38 @@ impl WatchOutcome {
     }
 }
 
+/// How the cluster serves a kind of custom resource that is to be scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CustomKindState {
+    /// With the subresource `scale`, so that it is scaled.
+    Served,
+    /// Not at all.
+    Absent,
+    /// Without what scaling takes.
+    Unscalable,
+    /// The API server does not say.
+    Unknown,
+}
+
+impl CustomKindState {
+    const ALL: [Self; 4] = [Self::Served, Self::Absent, Self::Unscalable, Self::Unknown];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Served => "served",
+            Self::Absent => "absent",
+            Self::Unscalable => "unscalable",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CustomKindLabels {
+    kind: String,
+    state: &'static str,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct WatchLabels {
     kind: String,
@@ -64,6 +96,7 @@ pub struct Metrics {
     events: Family<WatchLabels, Counter>,
     synced: Family<KindLabel, Gauge>,
     refused: Family<KindLabel, Gauge>,
+    custom_kinds: Family<CustomKindLabels, Gauge>,
     second_scheduler: Family<SchedulerLabel, Gauge>,
     nodes: Family<FreshnessLabels, Gauge>,
     capacity_known: Family<ResourceLabel, Gauge>,
@@ -87,6 +120,11 @@ impl Metrics {
             "watch_refused",
             "1 while the API server refuses to let a kind be listed or watched",
             self.refused.clone(),
+        );
+        registry.register(
+            "scaling_kinds",
+            "1 for how the cluster serves a kind of scaling.kinds",
+            self.custom_kinds.clone(),
         );
         registry.register(
             "second_scheduler_alive",
@@ -125,6 +163,17 @@ impl Metrics {
 
     pub(super) fn refused(&self, kind: Kind, refused: bool) {
         Self::of(&self.refused, kind, refused);
+    }
+
+    pub(super) fn custom_kind(&self, name: &str, now: CustomKindState) {
+        for state in CustomKindState::ALL {
+            let label = CustomKindLabels {
+                kind: name.to_owned(),
+                state: state.as_str(),
+            };
+            let gauge = self.custom_kinds.get_or_create(&label);
+            gauge.set(i64::from(state == now));
+        }
     }
 
     fn of(family: &Family<KindLabel, Gauge>, kind: Kind, holds: bool) {

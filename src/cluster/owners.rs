@@ -5,16 +5,43 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use serde::Serialize;
 
-use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::kinds::{Kind, foreign_group};
 use evenkeel_kubernetes::meta::OwnerReference;
 
 /// A controller of Pods.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Owner {
+    /// The group of a kind that is not one of Kubernetes' own.
+    #[serde(skip)]
+    pub group: Option<Box<str>>,
     /// The kind, for example `Deployment`.
     pub kind: String,
     /// Its name, in the Pod's namespace.
     pub name: String,
+}
+
+impl Owner {
+    /// The owner that a reference names.
+    #[must_use]
+    pub fn new(api_version: &str, kind: &str, name: &str) -> Self {
+        Self {
+            group: foreign_group(api_version, kind).map(Box::from),
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+}
+
+impl From<&OwnerReference> for Owner {
+    fn from(reference: &OwnerReference) -> Self {
+        let OwnerReference {
+            api_version,
+            kind,
+            name,
+            ..
+        } = reference;
+        Self::new(api_version, kind, name)
+    }
 }
 
 /// The owners of ReplicaSets and Jobs by UID.
@@ -60,10 +87,7 @@ impl Owners {
             "Job" => self.jobs.get(reference.uid.as_str()),
             _ => None,
         };
-        known.cloned().unwrap_or_else(|| Owner {
-            kind: reference.kind.clone(),
-            name: reference.name.clone(),
-        })
+        known.cloned().unwrap_or_else(|| reference.into())
     }
 
     fn of(&mut self, kind: Kind) -> Option<&mut HashMap<Box<str>, Owner, RandomState>> {

@@ -5,6 +5,7 @@
 //! refused is tried again for ever, and after a minute its kind counts as not listed; one that ends
 //! or panics ends the service.
 
+mod custom;
 mod discovery;
 mod follow;
 mod object;
@@ -20,7 +21,10 @@ use tokio::task::{Id, JoinSet};
 use super::metrics::Metrics;
 use super::state::ClusterState;
 use crate::telemetry::RateLimited;
+use custom::CustomWatch;
+pub use custom::{LookError, look};
 use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use evenkeel_kubernetes::watched::{
     WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment, WatchedNamespace,
     WatchedNode, WatchedPod, WatchedReplicaSet, WatchedScaledObject, WatchedStatefulSet,
@@ -32,21 +36,33 @@ use follow::{Watch, objects, owners};
 /// CronHPAs.
 pub const DISCOVERY: Duration = Duration::from_secs(300);
 
+/// What is watched beside the kinds that every Evenkeel watches.
+#[derive(Debug)]
+pub struct Further {
+    /// The time between two looks for kinds that not every cluster serves.
+    pub discovery: Duration,
+    /// The Lease of a second scheduler, where Pods are given to one.
+    pub second_scheduler: Option<LeaseName>,
+    /// The kinds of custom resources that are scaled.
+    pub kinds: Vec<ScaledKind>,
+}
+
 /// The watches at work; dropped, they stop.
 #[derive(Debug, Default)]
 pub struct Watches {
     tasks: JoinSet<()>,
-    kinds: HashMap<Id, Kind>,
+    /// The kinds by the names that metrics and logs have for them.
+    kinds: HashMap<Id, String>,
 }
 
 /// A watch that is at work no more, though none should end. What it fed would grow old in silence.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    #[error("the watch of {} ended", kind.singular())]
-    Ended { kind: Kind },
-    #[error("the watch of {} broke off", kind.singular())]
+    #[error("the watch of {kind} ended")]
+    Ended { kind: String },
+    #[error("the watch of {kind} broke off")]
     BrokeOff {
-        kind: Kind,
+        kind: String,
         source: tokio::task::JoinError,
     },
 }
@@ -63,16 +79,19 @@ impl WatchError {
 }
 
 impl Watches {
-    /// Starts all watches. `discovery` is the time between two looks for kinds that not every
-    /// cluster serves; the Lease of a second scheduler is watched where Pods are given to one.
+    /// Starts all watches.
     #[must_use]
     pub fn start(
         client: &Client,
         state: &ClusterState,
         metrics: &Metrics,
-        discovery: Duration,
-        second_scheduler: Option<LeaseName>,
+        further: Further,
     ) -> Self {
+        let Further {
+            discovery,
+            second_scheduler,
+            kinds,
+        } = further;
         let client = || client.clone();
         let watch = |kind| Watch {
             kind,
@@ -112,6 +131,17 @@ impl Watches {
         all.add(Kind::CronHpa, |kind| {
             discovery::while_served::<WatchedCronHpa>(client(), watch(kind), discovery)
         });
+        let custom = |scaled| CustomWatch {
+            scaled,
+            client: client(),
+            state: state.clone(),
+            metrics: metrics.clone(),
+            interval: discovery,
+        };
+        kinds
+            .into_iter()
+            .map(custom)
+            .for_each(|one| all.add_custom(one));
         if let Some(lease) = second_scheduler {
             state.expect_second_scheduler(&lease.name);
             all.add(Kind::Lease, |kind| {
@@ -130,9 +160,9 @@ impl Watches {
             Ok((id, ())) => *id,
             Err(error) => error.id(),
         };
-        let kind = *self
+        let kind = self
             .kinds
-            .get(&id)
+            .remove(&id)
             .expect("each task was added with its kind");
         match ended {
             Ok(_) => WatchError::Ended { kind },
@@ -144,8 +174,18 @@ impl Watches {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let id = self.tasks.spawn(watch(kind)).id();
-        self.kinds.insert(id, kind);
+        self.spawn(kind.singular(), watch(kind));
+    }
+
+    fn add_custom(&mut self, watch: CustomWatch) {
+        let name = watch.scaled.name();
+        watch.state.expect_kind(&name);
+        self.spawn(name, watch.run());
+    }
+
+    fn spawn(&mut self, name: String, watch: impl Future<Output = ()> + Send + 'static) {
+        let id = self.tasks.spawn(watch).id();
+        self.kinds.insert(id, name);
     }
 }
 

@@ -4,6 +4,7 @@
 use evenkeel_core::forecast::Calendar;
 use evenkeel_core::scaling::Mode;
 use evenkeel_kubernetes::plan::scaling::{Queries, Settings};
+use evenkeel_kubernetes::scaled_kind::{self, ScaledKind};
 use evenkeel_kubernetes::scaling_policy::Predict;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -22,6 +23,12 @@ section! {
         max_age: Option<Text> = None,
         time_zone: Text = "UTC".into(),
         queries: QueriesName = QueriesName::default(),
+        kinds: Vec<KindSection> = Vec::new(),
+    }
+    /// A kind of custom resources as it is written.
+    KindSection {
+        api_version: Text = "".into(),
+        kind: Text = "".into(),
     }
 }
 
@@ -50,7 +57,38 @@ impl ScalingSection {
         Calendar::new(zone)
     }
 
-    /// The section without the time zone. `metrics_age` is how long measurements count elsewhere;
+    /// The kinds of custom resources that are scaled.
+    pub(super) fn kinds(&self, check: &mut Checker) -> Vec<ScaledKind> {
+        let mut taken: Vec<ScaledKind> = Vec::new();
+        for (place, KindSection { api_version, kind }) in self.kinds.iter().enumerate() {
+            let path = format!("scaling.kinds[{place}]");
+            match ScaledKind::new(api_version.as_ref(), kind.as_ref()) {
+                Err(error) => {
+                    check.refuse(
+                        &path,
+                        format_args!("{error}: {} is accepted", scaled_kind::ACCEPTED),
+                    );
+                }
+                Ok(one) if taken.iter().any(|other| other.is_same(&one)) => {
+                    check.refuse(
+                        &path,
+                        format_args!("{one} is there twice: once, in one version"),
+                    );
+                }
+                Ok(one) => taken.push(one),
+            }
+        }
+        if self.kinds.len() > scaled_kind::MOST {
+            let (given, most) = (self.kinds.len(), scaled_kind::MOST);
+            check.refuse(
+                "scaling.kinds",
+                format_args!("{given} kinds, of at most {most}"),
+            );
+        }
+        taken
+    }
+
+    /// The section without the time zone and the kinds. `metrics_age` is how long measurements count elsewhere;
     /// `has_prometheus` where they are asked of one.
     pub(super) fn check(
         &self,
@@ -65,6 +103,7 @@ impl ScalingSection {
             max_age,
             time_zone: _,
             queries,
+            kinds: _,
         } = self;
         let interval = check.duration("scaling.interval", given);
         if interval.is_positive() && !INTERVALS.contains(&interval) {

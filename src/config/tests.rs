@@ -67,6 +67,7 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
     };
     assert_eq!(config.scaling, scaling);
     assert_eq!(scaling, plan::scaling::Settings::default());
+    assert_eq!(config.kinds, []);
     assert_eq!(config.calendar, Calendar::default());
     assert_eq!(config.policy.default_capacity, Resources::default());
     assert_eq!(config.leader_election.timing, Timing::default());
@@ -114,6 +115,14 @@ fn every_field_of_the_complete_example_is_read() {
         queries: Queries::Measured,
     };
     assert_eq!(config.scaling, scaling, "a trace answers no queries");
+    let kinds: Vec<String> = config.kinds.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        kinds,
+        [
+            "Rollout of argoproj.io/v1alpha1",
+            "CloneSet of apps.kruise.io/v1alpha1"
+        ]
+    );
     let berlin = TimeZone::get("Europe/Berlin").unwrap();
     assert_eq!(config.calendar, Calendar::new(berlin));
     assert_eq!(
@@ -216,6 +225,32 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "scaling.timeZone",
         "Europe/Berlin",
     ),
+    (
+        "scaling: {kinds: [{apiVersion: apps/v1, kind: Deployment}]}",
+        "scaling.kinds[0]",
+        "argoproj.io/v1alpha1 and Rollout",
+    ),
+    (
+        "scaling: {kinds: [{apiVersion: argoproj.io/v1alpha1}]}",
+        "scaling.kinds[0]",
+        "no name of a kind",
+    ),
+    (
+        "scaling: {kinds: [{apiVersion: argoproj.io/v1%2Fa, kind: Rollout}]}",
+        "scaling.kinds[0]",
+        "no group and version",
+    ),
+    (
+        "scaling: {kinds: [{apiVersion: a.io/v1, kind: A}, {apiVersion: a.io/v2, kind: A}]}",
+        "scaling.kinds[1]",
+        "once, in one version",
+    ),
+    (
+        "scaling: {kinds: [{group: a.io, kind: A}]}",
+        "scaling.kinds[0].group",
+        "`apiVersion`",
+    ),
+    ("scaling: {kinds: Rollout}", "scaling.kinds", "a sequence"),
     ("scaling: {enabled: true}", "scaling.enabled", "`mode`"),
     ("shceduling: {}", "shceduling", "`scheduling`"),
     (
@@ -722,5 +757,20 @@ fn a_refused_file_changes_nothing_but_still_stops_writes() {
     assert_eq!(
         (reload.writes, reload.refused.is_some()),
         (Writes::Restore, true)
+    );
+}
+
+#[test]
+fn no_more_kinds_are_taken_than_are_watched_without_harm() {
+    let kinds = |count: usize| {
+        let one = |number| format!("{{apiVersion: a.io/v1, kind: Kind{number}}}");
+        let all: Vec<String> = (0..count).map(one).collect();
+        load(&format!("scaling: {{kinds: [{}]}}", all.join(", ")))
+    };
+    assert_eq!(kinds(16).unwrap().kinds.len(), 16);
+    let refused = kinds(17).unwrap_err().to_string();
+    assert!(
+        refused.contains("scaling.kinds") && refused.contains("17 kinds, of at most 16"),
+        "{refused}"
     );
 }

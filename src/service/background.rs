@@ -11,7 +11,7 @@ use super::parts::{Parts, Tasks, lasting};
 use super::{measuring, reload};
 use crate::certificates::CertificateProvider;
 use crate::cluster::ClusterState;
-use crate::cluster::watch::{self, LeaseName, Watches};
+use crate::cluster::watch::{self, Further, LeaseName, Watches};
 use crate::controller::scaling::{self, Past, Scaling};
 use crate::controller::{Elector, Leadership, Rounds, WriteQueue, Writer};
 use crate::server::Condition;
@@ -100,14 +100,13 @@ fn watches(parts: &Parts, cancel: &CancellationToken, tasks: &mut Tasks) {
         namespace: parts.replica.namespace.clone(),
         name,
     });
+    let further = Further {
+        discovery: watch::DISCOVERY,
+        second_scheduler,
+        kinds: parts.config.kinds.clone(),
+    };
     tasks.spawn(async move {
-        let mut watches = Watches::start(
-            &client,
-            &cluster,
-            &metrics,
-            watch::DISCOVERY,
-            second_scheduler,
-        );
+        let mut watches = Watches::start(&client, &cluster, &metrics, further);
         let synced = follow_stores(&cluster, &synced);
         tokio::select! {
             ended = watches.ended() => Err(ended.into()),

@@ -6,6 +6,7 @@
 
 mod controllers;
 mod cron;
+mod custom;
 mod direct;
 mod faults;
 mod floor;

@@ -7,13 +7,14 @@ use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::dev_api::{
     ask, create, deployment, gone, namespace, patch, path, with_embedded, with_real,
 };
-use evenkeel::cluster::watch::Watches;
+use evenkeel::cluster::watch::{Further, Watches};
 use evenkeel::cluster::{ClusterState, Metrics, Settings};
 use evenkeel::telemetry;
 use evenkeel_core::placement::node_table;
 use evenkeel_core::scaling::signal::ResourceName;
 use evenkeel_core::units::Resources;
 use evenkeel_kubernetes::plan::scaling::Observed;
+use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use kube::Client;
 use serde_json::{Value, json};
 
@@ -37,6 +38,16 @@ fn real_scaled_objects_come_and_go_with_keda() {
     with_real(async |client| scaled_objects_come_and_go_with_keda(client).await);
 }
 
+#[test]
+fn embedded_custom_resources_are_scaled_while_they_have_scale() {
+    with_embedded(async |client| custom_resources_are_scaled_while_they_have_scale(client).await);
+}
+
+#[test]
+fn real_custom_resources_are_scaled_while_they_have_scale() {
+    with_real(async |client| custom_resources_are_scaled_while_they_have_scale(client).await);
+}
+
 /// The watches with what they fill, until dropped.
 struct Watched {
     state: ClusterState,
@@ -47,6 +58,14 @@ struct Watched {
 
 impl Watched {
     async fn start(client: &Client) -> Self {
+        Self::with_kinds(client, &[]).await
+    }
+
+    /// The same with custom resources that are scaled.
+    async fn with_kinds(client: &Client, kinds: &[(&str, &str)]) -> Self {
+        let scaled = |(version, kind): &(&str, &str)| {
+            ScaledKind::new(version, kind).expect("a custom resource")
+        };
         let namespace = namespace(client).await;
         let state = ClusterState::new(Settings {
             table: node_table::Settings::default(),
@@ -56,7 +75,12 @@ impl Watched {
         });
         let metrics = Metrics::default();
         let often = Duration::from_millis(200);
-        let at_work = Watches::start(client, &state, &metrics, often, None);
+        let further = Further {
+            discovery: often,
+            second_scheduler: None,
+            kinds: kinds.iter().map(scaled).collect(),
+        };
+        let at_work = Watches::start(client, &state, &metrics, further);
         let watched = Self {
             state,
             metrics,
@@ -97,11 +121,25 @@ impl Watched {
         .await;
     }
 
-    /// Interruptions of the watch of a kind.
-    fn errors(&self, kind: &str) -> usize {
+    fn page(&self) -> String {
         let mut registry = telemetry::registry();
         self.metrics.register(&mut registry);
-        let page = telemetry::encode(&registry).expect("the metrics can be shown");
+        telemetry::encode(&registry).expect("the metrics can be shown")
+    }
+
+    /// Waits until the metrics say how the cluster serves a kind.
+    async fn kind(&self, kind: &str, state: &str) {
+        let line = format!("evenkeel_scaling_kinds{{kind=\"{kind}\",state=\"{state}\"}} 1\n");
+        eventually(&format!("{kind} is {state}"), async || {
+            let page = self.page();
+            holds(page.contains(&line), || page.clone())
+        })
+        .await;
+    }
+
+    /// Interruptions of the watch of a kind.
+    fn errors(&self, kind: &str) -> usize {
+        let page = self.page();
         let wanted = format!("kind=\"{kind}\",outcome=\"error\"");
         page.lines().filter(|line| line.contains(&wanted)).count()
     }
@@ -270,6 +308,81 @@ async fn scaled_objects_come_and_go_with_keda(client: &Client) {
     ask(client, "DELETE", &definition, &Value::Null).await;
     gone(client, &definition).await;
     eventually("no ScaledObject without KEDA", async || {
+        holds(watched.targets().is_empty(), || "one".to_owned())
+    })
+    .await;
+    watched.synced().await;
+}
+
+/// A definition of a kind of its own group, with those subresources.
+fn custom((group, kind, plural): (&str, &str, &str), scope: &str, subresources: &Value) -> Value {
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    json!({"metadata": {"name": format!("{plural}.{group}")}, "spec": {
+        "group": group, "scope": scope,
+        "names": {"kind": kind, "plural": plural},
+        "versions": [{"name": "v1", "served": true, "storage": true,
+            "schema": {"openAPIV3Schema": schema}, "subresources": subresources}],
+    }})
+}
+
+async fn custom_resources_are_scaled_while_they_have_scale(client: &Client) {
+    let (fleet, reef) = ("scaling-fleet.test.dev", "scaling-reef.test.dev");
+    let kinds = [
+        (&*format!("{fleet}/v1"), "Ship"),
+        (&*format!("{fleet}/v1"), "Hulk"),
+        (&*format!("{reef}/v1"), "Rock"),
+    ];
+    let scale = |path: &str| {
+        json!({"status": {}, "scale": {"specReplicasPath": path,
+            "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector"}})
+    };
+    let hulk = custom(
+        (fleet, "Hulk", "hulks"),
+        "Namespaced",
+        &json!({"status": {}}),
+    );
+    let rock = custom((reef, "Rock", "rocks"), "Cluster", &scale(".spec.replicas"));
+    for definition in [&hulk, &rock] {
+        create(client, DEFINITIONS, definition).await;
+    }
+    let watched = Watched::with_kinds(client, &kinds).await;
+    watched.kind(&format!("hulk.{fleet}"), "unscalable").await;
+    watched.kind(&format!("rock.{reef}"), "unscalable").await;
+    watched.kind(&format!("ship.{fleet}"), "absent").await;
+    watched.synced().await;
+
+    let ships = custom(
+        (fleet, "Ship", "ships"),
+        "Namespaced",
+        &scale(".spec.replicas"),
+    );
+    create(client, DEFINITIONS, &ships).await;
+    watched.kind(&format!("ship.{fleet}"), "served").await;
+    let path = path(&watched.namespace, &format!("{fleet}/v1/ships"));
+    let ship = json!({"apiVersion": format!("{fleet}/v1"), "kind": "Ship",
+        "metadata": {"name": "web", "annotations": {"evenkeel.dev/scaling": "direct"}},
+        "spec": {"replicas": 3, "crew": 8}});
+    create(client, &path, &ship).await;
+    let has = |count: i32| {
+        move |one: &Observed| {
+            let workload = one.workload.as_ref();
+            workload.is_some_and(|workload| workload.replicas == count)
+        }
+    };
+    watched.one("the ship", has(3)).await;
+    let counted = json!({"spec": {"replicas": 5}});
+    change(client, &format!("{path}/web/scale"), &counted).await;
+    watched.one("its new count", has(5)).await;
+
+    let definition = format!("{DEFINITIONS}/ships.{fleet}");
+    let (_, found) = ask(client, "GET", &definition, &Value::Null).await;
+    let mut other = found["spec"]["versions"].clone();
+    other[0]["subresources"] = scale(".spec.crew");
+    change(client, &definition, &json!({"spec": {"versions": other}})).await;
+    watched.one("the count where it stands now", has(8)).await;
+    ask(client, "DELETE", &definition, &Value::Null).await;
+    gone(client, &definition).await;
+    eventually("no ships without their definition", async || {
         holds(watched.targets().is_empty(), || "one".to_owned())
     })
     .await;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::{Method, Request};
-use evenkeel::cluster::watch::Watches;
+use evenkeel::cluster::watch::{Further, Watches};
 use evenkeel::cluster::{self, ClusterState};
 use evenkeel::controller::leadership::{self, Elector, Leadership, Replica};
 use evenkeel::controller::writer::{self, Writer};
@@ -117,7 +117,12 @@ async fn observed(client: &Client, namespaces: &[String], count: usize) -> Vec<O
     });
     let metrics = cluster::Metrics::default();
     let rarely = Duration::from_secs(60);
-    let _at_work = Watches::start(client, &state, &metrics, rarely, None);
+    let further = Further {
+        discovery: rarely,
+        second_scheduler: None,
+        kinds: Vec::new(),
+    };
+    let _at_work = Watches::start(client, &state, &metrics, further);
     eventually("all HPAs are seen", async || {
         let mut targets = state.scaling_view().targets;
         targets.retain(|target| namespaces.iter().any(|one| **one == *target.namespace));

@@ -36,6 +36,18 @@ impl GroupVersion {
         })
     }
 
+    /// The group; empty for the core group.
+    #[must_use]
+    pub fn group(&self) -> &str {
+        &self.group
+    }
+
+    /// The version of the group.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
     /// The path at which the API server lists the kinds of the group.
     #[must_use]
     pub fn path(&self) -> String {

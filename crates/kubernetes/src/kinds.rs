@@ -2,10 +2,13 @@
 //! read, written or granted, and the fields in which some of them keep bounds.
 //!
 //! Watches, plans, rights, the clean-up and the checks all take a [`Kind`] from here, so that no
-//! name is spelled twice.
+//! name is spelled twice. A custom resource that an operator wants scaled joins the table once it is found
+//! ([`CustomKind`]).
 
 use evenkeel_core::scaling::NO_MOST;
 use kube_core::{ApiResource, GroupVersionKind};
+
+use crate::custom_kind::CustomKind;
 
 /// The fields of an object's `spec` in which its bounds stand: those of an autoscaler, or the count of
 /// a workload, which is a least without a most.
@@ -72,10 +75,12 @@ macro_rules! kinds {
                 #[doc = concat!("`", $kind, "`, version `", $version, "` of the API group `", $group, "`.")]
                 $name,
             )*
+            /// A custom resource with the subresource `scale`.
+            Custom(CustomKind),
         }
 
         impl Kind {
-            /// Every kind in the table.
+            /// Every kind in the table, without custom ones.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
             const fn row(self) -> Row {
@@ -87,6 +92,13 @@ macro_rules! kinds {
                         plural: $plural,
                         bounds: None,
                     }$(.$more($value))*,)*
+                    Self::Custom(custom) => Row {
+                        group: custom.group(),
+                        version: custom.version(),
+                        kind: custom.kind(),
+                        plural: custom.plural(),
+                        bounds: None,
+                    },
                 }
             }
         }
@@ -168,10 +180,15 @@ impl Kind {
         self.row().plural
     }
 
-    /// The name in metrics and logs: in the singular and lower case, for example `deployment`.
+    /// The name in metrics and logs: in the singular and lower case, for example `deployment`, or
+    /// `rollout.argoproj.io` for a custom resource.
     #[must_use]
     pub fn singular(self) -> String {
-        self.as_str().to_ascii_lowercase()
+        let singular = self.as_str().to_ascii_lowercase();
+        match self {
+            Self::Custom(custom) => format!("{singular}.{}", custom.group()),
+            _ => singular,
+        }
     }
 
     /// The fields of the bounds, for kinds that scale others between a minimum and a maximum, and for
@@ -186,8 +203,17 @@ impl Kind {
     pub const fn has_scale(self) -> bool {
         matches!(
             self,
-            Self::Deployment | Self::StatefulSet | Self::ReplicaSet
+            Self::Deployment | Self::StatefulSet | Self::ReplicaSet | Self::Custom(_)
         )
+    }
+
+    /// The keys from a workload to its count.
+    #[must_use]
+    pub fn count_path(self) -> Vec<&'static str> {
+        match self {
+            Self::Custom(custom) => custom.count_path(),
+            _ => vec!["spec", COUNT.min],
+        }
     }
 
     /// Group and version as objects name them: `apps/v1`, or `v1` for the core group.
@@ -215,9 +241,16 @@ impl Kind {
     /// The kind that an object or a reference names, in whichever version of its group.
     #[must_use]
     pub fn of(api_version: &str, kind: &str) -> Option<Self> {
-        let group = api_version.split_once('/').map_or("", |(group, _)| group);
-        let mut all = Self::ALL.iter().copied();
-        all.find(|one| one.as_str() == kind && one.group() == group)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|one| one.is(api_version, kind))
+    }
+
+    /// True where an object or a reference names this kind, in whichever version of its group.
+    #[must_use]
+    pub fn is(self, api_version: &str, kind: &str) -> bool {
+        self.as_str() == kind && self.group() == group_of(api_version)
     }
 
     /// The form in which a client takes the kind.
@@ -226,6 +259,17 @@ impl Kind {
         let kind = GroupVersionKind::gvk(self.group(), self.version(), self.as_str());
         ApiResource::from_gvk_with_plural(&kind, self.plural())
     }
+}
+
+/// The group of a kind that an object or a reference names, where the table has no such kind.
+#[must_use]
+pub fn foreign_group<'a>(api_version: &'a str, kind: &str) -> Option<&'a str> {
+    let group = group_of(api_version);
+    (!group.is_empty() && Kind::of(api_version, kind).is_none()).then_some(group)
+}
+
+fn group_of(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
 /// The resource of a kind that is not in the table, as Kubernetes' own tools guess it.

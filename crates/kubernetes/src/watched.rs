@@ -7,10 +7,12 @@ use std::borrow::Cow;
 
 use k8s_openapi::api::{apps, autoscaling, core::v1};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube_core::ApiResource;
 use serde::{Deserialize, Deserializer};
 
 use super::autoscaler::Autoscaler;
 use super::cron_hpa::CronHpa;
+use super::custom_kind::CustomObject;
 use super::json::null_is_default;
 use super::kinds::Kind;
 use super::meta::Meta;
@@ -157,6 +159,41 @@ resource!(
     Kind::ScaledObject.version().into(),
     Kind::ScaledObject.plural().into()
 );
+
+watched!(
+    /// A custom resource in a watch.
+    WatchedCustomObject, object: CustomObject, read by CustomObject::deserialize
+);
+
+/// Its kind is known to whoever watches it.
+impl kube_core::Resource for WatchedCustomObject {
+    type DynamicType = ApiResource;
+    type Scope = kube_core::NamespaceResourceScope;
+
+    fn kind(resource: &ApiResource) -> Cow<'_, str> {
+        (&*resource.kind).into()
+    }
+
+    fn group(resource: &ApiResource) -> Cow<'_, str> {
+        (&*resource.group).into()
+    }
+
+    fn version(resource: &ApiResource) -> Cow<'_, str> {
+        (&*resource.version).into()
+    }
+
+    fn plural(resource: &ApiResource) -> Cow<'_, str> {
+        (&*resource.plural).into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
 
 fn deployment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workload, D::Error> {
     Workload::deserialize(Kind::Deployment, deserializer)

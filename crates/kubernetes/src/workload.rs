@@ -3,6 +3,7 @@
 use evenkeel_label_selector::{LabelSelector, Selector};
 use serde::{Deserialize, Deserializer};
 
+use super::custom_kind::{CustomKind, CustomObject};
 use super::json::{lenient, null_is_default};
 use super::kinds::Kind;
 use super::meta::Meta;
@@ -12,13 +13,25 @@ use super::selector::WrittenSelector;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
     pub metadata: Meta,
-    /// One of [`Kind::WORKLOADS`].
+    /// One of [`Kind::WORKLOADS`], or a custom resource.
     pub kind: Kind,
-    /// `spec.replicas`, which is 1 where it is not set.
+    /// `spec.replicas`, which is 1 where it is not set; of a custom resource the count that its Scale
+    /// shows, which is 0 there.
     pub replicas: i32,
-    /// `spec.selector` in the form of queries, such as `app=web,tier in (a,b)`; `None` where it is
-    /// missing or none.
+    /// `spec.selector` in the form of queries, such as `app=web,tier in (a,b)`, of a custom resource the
+    /// one of its Scale; `None` where it is missing or none.
     pub selector: Option<Box<str>>,
+    /// What only a custom resource has to tell.
+    pub custom: Option<CustomScale>,
+}
+
+/// The Scale of a custom resource, beside the count that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CustomScale {
+    /// True where the object has the field of the count: without it the API server has no Scale of it.
+    pub has_count: bool,
+    /// The Pods that its controller says there are.
+    pub pods: i32,
 }
 
 impl Workload {
@@ -30,6 +43,10 @@ impl Workload {
         kind: Kind,
         deserializer: D,
     ) -> Result<Self, D::Error> {
+        if let Kind::Custom(custom) = kind {
+            let object = CustomObject::deserialize(deserializer)?;
+            return Ok(Self::of_custom(custom, object));
+        }
         let Written { metadata, spec } = Written::deserialize(deserializer)?;
         let selector = spec.selector.map(LabelSelector::from);
         let selector = selector.and_then(|selector| Selector::try_from(&selector).ok());
@@ -38,7 +55,27 @@ impl Workload {
             kind,
             replicas: spec.replicas.unwrap_or(1),
             selector: selector.map(|selector| selector.to_string().into()),
+            custom: None,
         })
+    }
+
+    /// A custom resource, read by the paths of its definition.
+    #[must_use]
+    pub fn of_custom(kind: CustomKind, object: CustomObject) -> Self {
+        let paths = kind.paths();
+        let replicas = object.count(&paths.replicas);
+        let selector = paths.selector.as_deref().and_then(|path| object.text(path));
+        let selector = selector.and_then(|text| Selector::parse(text).ok());
+        Self {
+            kind: Kind::Custom(kind),
+            replicas: replicas.unwrap_or(0),
+            selector: selector.map(|selector| selector.to_string().into()),
+            custom: Some(CustomScale {
+                has_count: replicas.is_some(),
+                pods: object.count(&paths.status_replicas).unwrap_or(0),
+            }),
+            metadata: object.metadata,
+        }
     }
 }
 

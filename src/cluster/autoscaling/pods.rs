@@ -12,6 +12,7 @@ use super::start_times::StartTimes;
 use crate::cluster::owners::Owner;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_kubernetes::kinds::foreign_group;
 use evenkeel_kubernetes::meta::OwnerReference;
 use evenkeel_kubernetes::plan::scaling::Pods;
 use evenkeel_kubernetes::pod::{Pod, start_time};
@@ -25,8 +26,21 @@ const UNSCALED: [&str; 3] = ["DaemonSet", "Job", "Node"];
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct WorkloadKey {
     pub(crate) namespace: Box<str>,
+    /// The group of a kind that is not one of Kubernetes' own: others have StatefulSets, too.
+    pub(crate) group: Option<Box<str>>,
     pub(crate) kind: Box<str>,
     pub(crate) name: Box<str>,
+}
+
+impl WorkloadKey {
+    fn of(namespace: &str, owner: &Owner) -> Self {
+        Self {
+            namespace: namespace.into(),
+            group: owner.group.clone(),
+            kind: owner.kind.as_str().into(),
+            name: owner.name.as_str().into(),
+        }
+    }
 }
 
 /// One Pod as it is kept.
@@ -83,9 +97,10 @@ impl PodIndex {
     /// Takes a Pod as it now is; one that has ended or that nothing scales is left out.
     pub(crate) fn apply(&mut self, pod: &Pod, name: PodName) {
         let uid = pod.uid();
-        let controller = pod.metadata.controller().filter(|controller| {
-            !controller.uid.is_empty() && !UNSCALED.contains(&controller.kind.as_str())
-        });
+        let controller = pod
+            .metadata
+            .controller()
+            .filter(|controller| !controller.uid.is_empty() && !is_unscaled(controller));
         let Some(controller) = controller.filter(|_| !pod.is_finished()) else {
             return self.remove(uid);
         };
@@ -225,11 +240,7 @@ impl PodIndex {
             .groups
             .entry(Arc::clone(&group_uid))
             .or_insert_with(|| {
-                let own = WorkloadKey {
-                    namespace: name.namespace().into(),
-                    kind: controller.kind.as_str().into(),
-                    name: controller.name.as_str().into(),
-                };
+                let own = WorkloadKey::of(name.namespace(), &Owner::from(controller));
                 let workload = behind(&own, self.owners.get(controller.uid.as_str()));
                 let entry = self.workloads.entry(workload.clone()).or_default();
                 entry.groups.push(Arc::clone(&group_uid));
@@ -259,14 +270,18 @@ impl PodIndex {
     }
 }
 
+/// True for a controller whose Pods nothing scales.
+fn is_unscaled(controller: &OwnerReference) -> bool {
+    let OwnerReference {
+        api_version, kind, ..
+    } = controller;
+    UNSCALED.contains(&kind.as_str()) && foreign_group(api_version, kind).is_none()
+}
+
 /// The workload behind a controller.
 fn behind(own: &WorkloadKey, owner: Option<&Owner>) -> WorkloadKey {
     owner.map_or_else(
         || own.clone(),
-        |owner| WorkloadKey {
-            namespace: own.namespace.clone(),
-            kind: owner.kind.as_str().into(),
-            name: owner.name.as_str().into(),
-        },
+        |owner| WorkloadKey::of(&own.namespace, owner),
     )
 }

@@ -10,8 +10,10 @@ use evenkeel_core::scaling::horizon::StartTime;
 use evenkeel_core::scaling::signal::ResourceName;
 use evenkeel_core::units::Resources;
 use evenkeel_kubernetes::annotations::{BOUNDS, SCALING_STATUS};
+use evenkeel_kubernetes::custom_kind::CustomKind;
 use evenkeel_kubernetes::plan::scaling::{Pods, TargetRef};
 use evenkeel_kubernetes::pod::Pod;
+use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use jiff::{SignedDuration, Timestamp};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -77,6 +79,7 @@ fn workload(state: &ClusterState, kind: Kind, name: &str, annotations: &Value) {
         kind,
         replicas: 3,
         selector: None,
+        custom: None,
     })));
 }
 
@@ -108,10 +111,7 @@ fn apply(state: &ClusterState, pod: Value) {
 }
 
 fn owns(state: &ClusterState, replica_set: &str, deployment: Option<&str>) {
-    let owner = deployment.map(|name| Owner {
-        kind: "Deployment".to_owned(),
-        name: name.to_owned(),
-    });
+    let owner = deployment.map(|name| Owner::new("apps/v1", "Deployment", name));
     state.apply_owner(Kind::ReplicaSet, &format!("uid-{replica_set}"), owner);
 }
 
@@ -510,6 +510,7 @@ fn a_namespace_is_not_mistaken_for_one_whose_name_it_begins() {
             kind: Kind::Deployment,
             replicas: 1,
             selector: None,
+            custom: None,
         })));
         assert_eq!(told, []);
     }
@@ -540,10 +541,7 @@ fn the_index_forgets_everything_in_the_end() {
         }
         index.apply_owner(
             "uid-set-0",
-            Some(Owner {
-                kind: "Deployment".to_owned(),
-                name: "web".to_owned(),
-            }),
+            Some(Owner::new("apps/v1", "Deployment", "web")),
         );
         index.retain(|uid| uid.ends_with('9'));
         index.remove(&format!("{round}-9"));
@@ -605,4 +603,119 @@ fn cron_hpas_are_seen_and_make_targets_of_the_workloads_that_they_name() {
     state.serve(Kind::CronHpa, false);
     assert!(seen(&state).is_empty(), "the cluster serves none any more");
     assert!(scaled(&state).is_empty());
+}
+
+/// Rollouts of Argo, as a cluster serves them.
+fn rollouts() -> CustomKind {
+    let scaled = ScaledKind::new("argoproj.io/v1alpha1", "Rollout").unwrap();
+    let definition = json!({"spec": {"versions": [{"name": "v1alpha1", "subresources": {
+        "scale": {"specReplicasPath": ".spec.replicas"}}}]}});
+    let definition = serde_json::from_value(definition).unwrap();
+    let found = scaled.found("rollouts", Some(definition)).unwrap();
+    found.into_kind()
+}
+
+fn rollout(state: &ClusterState, name: &str, annotations: &Value) {
+    let object = json!({"metadata": meta(name, annotations), "spec": {"replicas": 2}});
+    let workload = Workload::of_custom(rollouts(), serde_json::from_value(object).unwrap());
+    state.apply_scaling_object(ScalingObject::Workload(Arc::new(workload)));
+}
+
+/// The same Pod, of a controller of another group.
+fn of_group(mut pod: Value, api_version: &str) -> Value {
+    pod["metadata"]["ownerReferences"][0]["apiVersion"] = json!(api_version);
+    pod
+}
+
+#[test]
+fn a_custom_resource_has_the_pods_that_name_it_and_those_of_its_replica_sets() {
+    let state = shop();
+    state.serve(Kind::Custom(rollouts()), true);
+    let direct = json!({"evenkeel.dev/scaling": "direct"});
+    rollout(&state, "web", &direct);
+    for replica_set in ["web-stable", "web-canary"] {
+        let owner = Owner::new("argoproj.io/v1alpha1", "Rollout", "web");
+        state.apply_owner(Kind::ReplicaSet, &format!("uid-{replica_set}"), Some(owner));
+        let pod = pod(replica_set, replica_set, ("ReplicaSet", replica_set));
+        apply(&state, of_group(pod, "apps/v1"));
+    }
+    let own = pod("own", "web-x", ("Rollout", "web"));
+    apply(&state, of_group(own, "argoproj.io/v1"));
+    // OpenKruise has Rollouts, too.
+    let other = pod("other", "web-y", ("Rollout", "web"));
+    let mut other = of_group(other, "rollouts.kruise.io/v1");
+    other["metadata"]["ownerReferences"][0]["uid"] = json!("uid-other");
+    apply(&state, other);
+    assert_eq!(names(&state), ["web-canary", "web-stable", "web-x"]);
+    let target = one(&state).target;
+    let named = target.object().to_string();
+    assert_eq!(named, "rollouts.argoproj.io/scale shop/web");
+}
+
+#[test]
+fn workloads_of_one_kind_in_two_groups_are_two() {
+    let state = shop();
+    let direct = json!({"evenkeel.dev/scaling": "direct"});
+    workload(&state, Kind::StatefulSet, "db", &direct);
+    for (name, api_version) in [("db-0", "apps/v1"), ("db-1", "apps.kruise.io/v1beta1")] {
+        let mut pod = of_group(pod(name, name, ("StatefulSet", "db")), api_version);
+        pod["metadata"]["ownerReferences"][0]["uid"] = json!(api_version);
+        apply(&state, pod);
+    }
+    assert_eq!(names(&state), ["db-0"]);
+}
+
+#[test]
+fn an_hpa_and_a_cron_hpa_find_their_custom_resource_while_its_kind_is_served() {
+    let state = shop();
+    let kind = Kind::Custom(rollouts());
+    let reference = json!({"apiVersion": "argoproj.io/v1", "kind": "Rollout", "name": "web"});
+    cron_hpa(&state, "sale", &reference, None);
+    assert_eq!(scaled(&state), [""; 0]);
+    state.serve(kind, true);
+    rollout(&state, "web", &json!({}));
+    assert_eq!(
+        scaled(&state),
+        ["web"],
+        "it is named, though it asks for nothing"
+    );
+    let autoscaler = json!({"metadata": meta("web", &json!({})), "spec": {
+        "maxReplicas": 5, "scaleTargetRef": reference}});
+    let autoscaler = serde_json::from_value(autoscaler).unwrap();
+    state.apply_scaling_object(ScalingObject::Autoscaler(Arc::new(autoscaler)));
+    let target = one(&state);
+    assert_eq!(target.workload.unwrap().replicas, 2);
+    assert_eq!(target.target, TargetRef::of_kind(kind, "shop", "web"));
+    state.serve(kind, false);
+    let target = one(&state);
+    assert!(target.autoscaler.is_some() && target.workload.is_none());
+}
+
+#[test]
+fn nothing_is_scaled_before_custom_resources_are_known_and_a_missing_right_holds_up_none() {
+    let state = shop();
+    for kind in SCALING {
+        state.set_synced(kind);
+    }
+    let is_synced = || state.scaling_view().synced;
+    assert!(is_synced());
+    state.expect_kind("rollout.argoproj.io");
+    assert!(!is_synced(), "nobody has looked");
+    let kind = Kind::Custom(rollouts());
+    state.serve(kind, true);
+    state.looked_for_kind("rollout.argoproj.io");
+    assert!(!is_synced(), "not yet listed");
+    state.set_synced(kind);
+    assert!(is_synced());
+    rollout(&state, "web", &json!({"evenkeel.dev/scaling": "direct"}));
+    assert_eq!(scaled(&state), ["web"]);
+    state.set_unsynced(kind);
+    assert_eq!(
+        scaled(&state),
+        [""; 0],
+        "nobody would correct what was seen"
+    );
+    assert!(is_synced(), "and all else goes on");
+    state.serve(kind, false);
+    assert!(is_synced());
 }

@@ -28,7 +28,7 @@ impl Store {
             .checked()
             .filter(|cron| self.follows(cron))
             .collect();
-        let named: HashSet<_> = crons.iter().filter_map(|cron| named(cron)).collect();
+        let named: HashSet<_> = crons.iter().filter_map(|cron| self.named(cron)).collect();
         let mut targets: Vec<Observed> = self
             .autoscalers
             .values()
@@ -52,7 +52,10 @@ impl Store {
             targets.extend(alone);
         }
         ScalingView {
-            synced: SCALING.iter().all(|kind| self.synced.contains(kind)),
+            synced: SCALING.iter().all(|kind| self.synced.contains(kind))
+                && self
+                    .custom_kinds
+                    .are_known(|kind| self.synced.contains(kind)),
             targets,
             crons: crons.into_iter().map(Arc::clone).collect(),
         }
@@ -85,7 +88,8 @@ impl Store {
             kind,
             name,
         } = &autoscaler.spec.scale_target_ref;
-        let workload = Kind::of(api_version, kind).and_then(|kind| {
+        let known = self.kind_of(api_version, kind);
+        let workload = known.and_then(|kind| {
             let workloads = self.workloads.get(&kind)?;
             let (key, workload) = workloads.get_key_value(&key(Some(namespace), Some(name)))?;
             scaled.workloads.insert((kind, key));
@@ -99,8 +103,24 @@ impl Store {
             autoscaler: Some(Arc::clone(autoscaler)),
             scaled_object: scaled_object.cloned(),
             workload: workload.cloned(),
-            ..self.observed(TargetRef::new(api_version, kind, namespace, name))
+            ..self.observed(known.map_or_else(
+                || TargetRef::new(api_version, kind, namespace, name),
+                |known| TargetRef::of_kind(known, namespace, name),
+            ))
         })
+    }
+
+    /// The kind that a reference names, where its objects are watched or it is in the table of kinds.
+    fn kind_of(&self, api_version: &str, kind: &str) -> Option<Kind> {
+        Kind::of(api_version, kind).or_else(|| self.custom_kinds.of(api_version, kind))
+    }
+
+    /// The workload that a CronHPA names itself, where it is of a kind that is watched.
+    fn named(&self, cron: &CheckedCronHpa) -> Option<(Kind, String)> {
+        let target = &cron.object.spec.scale_target_ref;
+        let namespace = cron.object.metadata.namespace.as_deref();
+        let kind = self.kind_of(target.api_version(), &target.kind)?;
+        Some((kind, key(namespace, Some(&target.name))))
     }
 
     /// A ScaledObject that carries what Evenkeel has written, and has no HPA any more.
@@ -150,6 +170,7 @@ impl Store {
             known.unwrap_or_else(|| (namespace.into(), Arc::default()));
         let workload = WorkloadKey {
             namespace: namespace.as_ref().into(),
+            group: target.foreign_group().map(Box::from),
             kind: target.kind().into(),
             name: target.name().into(),
         };
@@ -164,13 +185,6 @@ impl Store {
             pods,
         }
     }
-}
-
-/// The workload that a CronHPA names itself, where it is of a kind that is watched.
-fn named(cron: &CheckedCronHpa) -> Option<(Kind, String)> {
-    let target = &cron.object.spec.scale_target_ref;
-    let namespace = cron.object.metadata.namespace.as_deref();
-    Some((target.known()?, key(namespace, Some(&target.name))))
 }
 
 /// True where one of these workloads is that of the ScaledObject.

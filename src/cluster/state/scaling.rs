@@ -26,12 +26,25 @@ impl ClusterState {
         self.scaling().retain(kind, keep);
     }
 
+    /// A kind of custom resources with this name will be looked for, and is waited for until then.
+    pub fn expect_kind(&self, name: &str) {
+        self.scaling().custom_kinds.expect(name);
+    }
+
+    /// It has been, whatever was found.
+    pub fn looked_for_kind(&self, name: &str) {
+        self.scaling().custom_kinds.looked_for(name);
+    }
+
     /// The cluster begins to serve objects of this kind (`true`), which are then waited for, or
     /// serves none (`false`), so that none are.
     pub fn serve(&self, kind: Kind, served: bool) {
         let mut scaling = self.scaling();
         if !served {
             scaling.retain(kind, |_| false);
+        }
+        if let Kind::Custom(_) = kind {
+            scaling.custom_kinds.serve(kind, served);
         }
         scaling.set_synced(kind, !served);
     }

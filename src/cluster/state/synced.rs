@@ -21,6 +21,9 @@ impl ClusterState {
     /// Remembers that a kind of object cannot be followed any more: nothing is decided on what it
     /// was until it has been listed again.
     pub fn set_unsynced(&self, kind: Kind) {
+        if let Kind::Custom(_) = kind {
+            return self.scaling().abandon(kind);
+        }
         self.scaling().set_synced(kind, false);
         if !PLACEMENT.contains(&kind) {
             return;

@@ -369,10 +369,7 @@ fn the_workload_is_at_the_end_of_the_owner_chain() {
             {"kind": kind, "name": "web-7c64", "uid": uid, "controller": true}]}}))
         .unwrap()
     };
-    let owner = |kind: &str, name: &str| Owner {
-        kind: kind.to_owned(),
-        name: name.to_owned(),
-    };
+    let owner = |kind: &str, name: &str| Owner::new("", kind, name);
     let pod = pod_of("ReplicaSet", "rs");
     assert_eq!(state.workload(&pod), Some(owner("ReplicaSet", "web-7c64")));
     state.apply_owner(Kind::ReplicaSet, "rs", Some(owner("Deployment", "web")));

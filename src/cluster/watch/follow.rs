@@ -8,6 +8,7 @@ use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::fmt::Debug;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{Stream, StreamExt as _};
@@ -21,12 +22,15 @@ use tracing::{error, info, warn};
 
 use super::object::WatchedObject;
 use super::refusals::Refusals;
+use crate::cluster::autoscaling::{self, ScalingObject};
 use crate::cluster::metrics::{Metrics, WatchOutcome};
 use crate::cluster::owners::Owner;
 use crate::cluster::state::ClusterState;
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::watched::WatchedCustomObject;
+use evenkeel_kubernetes::workload::Workload;
 
 /// The time after a list for which no refusal may come until the watch counts as allowed again:
 /// one may list and yet not watch.
@@ -61,6 +65,16 @@ where
     let events = || watcher(api.clone(), Config::default()).default_backoff();
     let receiver = ObjectReceiver::<K>(PhantomData);
     watch.borrow().keep_following(events, &receiver).await;
+}
+
+/// Follows the objects of a custom resource, which is the kind of the watch.
+pub(super) async fn custom_resources(client: Client, watch: &Watch) {
+    let resource = watch.kind.api_resource();
+    let api: Api<DeserializeGuard<WatchedCustomObject>> = Api::all_with(client, &resource);
+    let events = || watcher(api.clone(), Config::default()).default_backoff();
+    watch
+        .keep_following(events, &CustomReceiver(watch.kind))
+        .await;
 }
 
 /// Follows one Lease. Its right is limited to its name, so that the name has to be asked for.
@@ -258,11 +272,7 @@ impl<K: WatchedObject + Resource<DynamicType = ()>> Receiver<DeserializeGuard<K>
         state: &ClusterState,
         guard: &'a DeserializeGuard<K>,
     ) -> Result<(), Unreadable<'a>> {
-        let object = guard.0.as_ref().map_err(|invalid| Unreadable {
-            name: invalid.metadata.name.as_deref().unwrap_or_default(),
-            error: &invalid.error,
-        })?;
-        object.apply(state);
+        readable(guard)?.apply(state);
         Ok(())
     }
 
@@ -273,6 +283,44 @@ impl<K: WatchedObject + Resource<DynamicType = ()>> Receiver<DeserializeGuard<K>
     fn retain(&self, state: &ClusterState, keep: &HashSet<String>) {
         K::retain(state, keep);
     }
+}
+
+/// Receives the objects of a custom resource.
+struct CustomReceiver(Kind);
+
+impl Receiver<DeserializeGuard<WatchedCustomObject>> for CustomReceiver {
+    fn key(&self, guard: &DeserializeGuard<WatchedCustomObject>) -> String {
+        let metadata = guard.meta();
+        autoscaling::key(metadata.namespace.as_deref(), metadata.name.as_deref())
+    }
+
+    fn apply<'a>(
+        &self,
+        state: &ClusterState,
+        guard: &'a DeserializeGuard<WatchedCustomObject>,
+    ) -> Result<(), Unreadable<'a>> {
+        let watched = readable(guard)?;
+        if let Kind::Custom(kind) = self.0 {
+            let workload = Workload::of_custom(kind, watched.object.clone());
+            state.apply_scaling_object(ScalingObject::Workload(Arc::new(workload)));
+        }
+        Ok(())
+    }
+
+    fn remove(&self, state: &ClusterState, key: &str) {
+        state.remove_scaling_object(self.0, key);
+    }
+
+    fn retain(&self, state: &ClusterState, keep: &HashSet<String>) {
+        state.retain_scaling_object(self.0, |key| keep.contains(key));
+    }
+}
+
+fn readable<K>(guard: &DeserializeGuard<K>) -> Result<&K, Unreadable<'_>> {
+    guard.0.as_ref().map_err(|invalid| Unreadable {
+        name: invalid.metadata.name.as_deref().unwrap_or_default(),
+        error: &invalid.error,
+    })
 }
 
 /// Receives objects of which only the owner matters.
@@ -294,10 +342,7 @@ impl<K> Receiver<PartialObjectMeta<K>> for OwnerReceiver<K> {
             .iter()
             .flatten()
             .find(|owner| owner.controller == Some(true))
-            .map(|owner| Owner {
-                kind: owner.kind.clone(),
-                name: owner.name.clone(),
-            });
+            .map(|owner| Owner::new(&owner.api_version, &owner.kind, &owner.name));
         state.apply_owner(self.0, &self.key(object), owner);
         Ok(())
     }

@@ -112,10 +112,7 @@ impl WatchedObject for Lease {
 impl WatchedObject for WatchedReplicaSet {
     fn apply(&self, state: &ClusterState) {
         let metadata = &self.workload.metadata;
-        let owner = metadata.controller().map(|owner| Owner {
-            kind: owner.kind.clone(),
-            name: owner.name.clone(),
-        });
+        let owner = metadata.controller().map(Owner::from);
         let stands_alone = owner.is_none();
         let uid = metadata.uid.as_deref().unwrap_or_default();
         state.apply_owner(Kind::ReplicaSet, uid, owner);

@@ -148,7 +148,12 @@ impl Watched {
             namespace: "evenkeel-system".to_owned(),
             name: "evenkeel-scheduler".to_owned(),
         };
-        let watches = Watches::start(&api.client(), &state, &metrics, DISCOVERY, Some(lease));
+        let further = Further {
+            discovery: DISCOVERY,
+            second_scheduler: Some(lease),
+            kinds: Vec::new(),
+        };
+        let watches = Watches::start(&api.client(), &state, &metrics, further);
         Self {
             api,
             state,

@@ -50,15 +50,26 @@ impl Drop for Controllers<'_> {
 
 impl<'a> Controllers<'a> {
     pub(super) async fn start(world: &'a World<'a>) -> Self {
-        let owner = get(world.client, DEPLOYMENT).await;
+        Self::following(world, DEPLOYMENT, ("apps/v1", "Deployment")).await
+    }
+
+    /// The same for a workload of another kind, whose controller makes ReplicaSets as that of a
+    /// Deployment does.
+    pub(super) async fn following(
+        world: &'a World<'a>,
+        workload: &'static str,
+        (version, kind): (&str, &str),
+    ) -> Self {
+        let owner = get(world.client, workload).await;
         let set = json!({"metadata": {"name": "web-7c5ddb8f4", "labels": {"app": "web"},
-                "ownerReferences": [reference("apps/v1", "Deployment", &owner)]},
+                "ownerReferences": [reference(version, kind, &owner)]},
             "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "web"}},
                 "template": {"metadata": {"labels": {"app": "web"}}, "spec": pod_spec()}}});
         let set = create(world.client, REPLICA_SETS, &set).await;
         let mut running = Running {
             client: world.client.clone(),
             clock: world.clock,
+            workload,
             owner: reference("apps/v1", "ReplicaSet", &set),
             pods: Vec::new(),
             made: 0,
@@ -120,6 +131,8 @@ fn reference(version: &str, kind: &str, owner: &Value) -> Value {
 struct Running {
     client: Client,
     clock: Clock,
+    /// The path of what is counted.
+    workload: &'static str,
     owner: Value,
     pods: Vec<String>,
     made: usize,
@@ -131,8 +144,8 @@ impl Running {
         let hpa = self.say("GET", HPA, &Value::Null).await?;
         if hpa["kind"] == "Status" {
             // No HPA: the count is somebody else's.
-            let deployment = self.say("GET", DEPLOYMENT, &Value::Null).await?;
-            self.follow(number(&deployment, "/spec/replicas")?).await?;
+            let workload = self.say("GET", self.workload, &Value::Null).await?;
+            self.follow(number(&workload, "/spec/replicas")?).await?;
             prometheus.set_pods(&self.pods);
             return None;
         }
@@ -156,7 +169,7 @@ impl Running {
 
     async fn scale(&mut self, wanted: i64) -> Option<()> {
         let replicas = json!({"spec": {"replicas": wanted}});
-        self.say("PATCH", DEPLOYMENT, &replicas).await?;
+        self.say("PATCH", self.workload, &replicas).await?;
         self.follow(wanted).await
     }
 

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kinds::Kind;
-
 /// The kind of an HPA in a reference.
 pub const HPA: &str = "HorizontalPodAutoscaler";
 
@@ -79,12 +77,6 @@ impl ScaledRef {
             }
         };
         self.api_version.as_deref().unwrap_or_else(own)
-    }
-
-    /// The kind in the table of kinds, where it is there.
-    #[must_use]
-    pub fn known(&self) -> Option<Kind> {
-        Kind::of(self.api_version(), &self.kind)
     }
 }
 

@@ -203,9 +203,12 @@ pub fn patch(
     if let Some((bounds, owner)) = traces.bounds.zip(marked.owner()) {
         bounds?.put_back(&owner, &mut patch);
     }
-    let sleeps = !has_record && object["spec"]["replicas"] == 0 && sleeps(marked.metadata());
-    if sleeps {
-        let replicas = ["spec", "replicas"];
+    let replicas = kind.count_path();
+    let count = replicas
+        .iter()
+        .try_fold(object, |value, key| value.get(key));
+    let is_asleep = count.is_some_and(|count| *count == 0);
+    if !has_record && is_asleep && sleeps(marked.metadata()) {
         patch.expect(&replicas, Value::from(0));
         patch.change(&replicas, true, Value::from(1));
     }

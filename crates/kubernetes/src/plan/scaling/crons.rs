@@ -56,17 +56,22 @@ pub fn scaled(
         return Err(CronProblem::Declined(target()));
     }
     let owner = Owner::of(observed);
+    let of_workload = owner.as_ref().is_some_and(|owner| owner.kind.has_scale());
+    if of_workload && resolved.mode == Mode::Direct {
+        let direct = resolved.target.as_ref();
+        return direct
+            .map(|target| scaled_directly(target, all))
+            .ok_or_else(|| CronProblem::DirectRefused(target()));
+    }
     let (Some(owner), Some(bounds)) = (owner, &resolved.bounds) else {
-        return Err(CronProblem::NoBounds(target()));
+        return Err(if of_workload {
+            CronProblem::NotDirect(target())
+        } else {
+            CronProblem::NoBounds(target())
+        });
     };
     let mut saying = Saying::Bounds;
     if owner.has_count() {
-        if resolved.mode == Mode::Direct {
-            let direct = resolved.target.as_ref();
-            return direct
-                .map(|target| scaled_directly(target, all))
-                .ok_or_else(|| CronProblem::DirectRefused(target()));
-        }
         if all.iter().filter(|cron| cron.is_active()).count() > 1 {
             return Err(CronProblem::SeveralCronHpas(target()));
         }

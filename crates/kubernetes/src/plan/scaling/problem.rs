@@ -28,6 +28,12 @@ pub enum Problem {
     NoWakingSignal,
     /// It has no replicas that could be set.
     NoScale(Box<TargetRef>),
+    /// What is to be scaled has no group and version by which it could be found.
+    InvalidTarget(Box<TargetRef>),
+    /// A custom resource without the field of its count, so that it has no Scale; and that field.
+    NoCount(Box<TargetRef>, &'static str),
+    /// A custom resource whose Pods name controllers that do not lead to it.
+    PodsUnknown(Box<TargetRef>),
     /// Its HPA never scales in, so that a raised floor could never come down again.
     ScaleDownDisabled,
     /// The HPA scales by no metric whose value and target can be known.
@@ -65,7 +71,7 @@ impl Problem {
     pub(super) const PAUSED: &'static str = "Paused";
 
     /// The types of the conditions of all problems.
-    pub(super) const KINDS: [&'static str; 16] = [
+    pub(super) const KINDS: [&'static str; 19] = [
         Self::TARGET_CONFLICT,
         "BoundsMissing",
         "InvalidBounds",
@@ -82,6 +88,9 @@ impl Problem {
         "NoScale",
         "TooManyMetrics",
         "OwnMetric",
+        "InvalidTarget",
+        "NoCount",
+        "PodsUnknown",
     ];
 
     /// The type of the condition, and the reason of the Event.
@@ -104,6 +113,9 @@ impl Problem {
             Self::NoScale(_) => 13,
             Self::TooManyMetrics => 14,
             Self::OwnMetric => 15,
+            Self::InvalidTarget(_) => 16,
+            Self::NoCount(..) => 17,
+            Self::PodsUnknown(_) => 18,
         }]
     }
 }
@@ -143,6 +155,20 @@ impl fmt::Display for Problem {
                 f,
                 "{target} has no subresource scale: its replicas are not to be set"
             ),
+            Self::InvalidTarget(target) => write!(
+                f,
+                "the apiVersion by which {target} is to be scaled is none: a group and a version are \
+                 accepted, such as apps/v1"
+            ),
+            Self::NoCount(target, path) => write!(
+                f,
+                "{target} has no {path}, without which its subresource scale is not to be used: set it"
+            ),
+            Self::PodsUnknown(target) => write!(
+                f,
+                "{target} has Pods that are not known: only Pods count whose controller it is, or a \
+                 ReplicaSet of its own"
+            ),
             Self::NoWakingSignal => f.write_str(
                 "evenkeel.dev/min-replicas 0 is refused: what it scales by is measured on its Pods, \
                  and without any nothing could wake it",
@@ -180,6 +206,9 @@ mod tests {
             Problem::DirectConflict("HPA web".into()),
             Problem::NoWakingSignal,
             Problem::NoScale(web()),
+            Problem::InvalidTarget(web()),
+            Problem::NoCount(web(), ".spec.replicas"),
+            Problem::PodsUnknown(web()),
             Problem::ScaleDownDisabled,
             Problem::NoMetric,
             Problem::OwnMetric,

@@ -41,7 +41,8 @@ fn question(observed: &Observed, signal: &Signal) -> Result<Question, &'static s
             let served = ServedMetric::of(other, selector);
             MetricSubject::Served(served.ok_or(
                 "its Pods are asked for by the selector of the workload, which is not known: \
-                 it is no Deployment, StatefulSet or ReplicaSet",
+                 it is no Deployment, StatefulSet or ReplicaSet, nor a resource of scaling.kinds \
+                 whose Scale has one",
             )?)
         }
     };

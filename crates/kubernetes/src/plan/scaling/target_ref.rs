@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use crate::group_version::GroupVersion;
 use crate::kinds::{Kind, guessed_plural};
 use crate::object_ref::ObjectRef;
 
@@ -16,12 +17,16 @@ pub struct TargetRef {
 
 impl TargetRef {
     /// The workload that a reference of an object in `namespace` names. The resource of a kind that
-    /// is not in the table of kinds is the plural that Kubernetes' own tools guess.
+    /// is not in the table of kinds is the plural that Kubernetes' own tools guess. What is no group and
+    /// version is left out of its name ([`Self::is_named`]), since it would become part of a path.
     #[must_use]
     pub fn new(api_version: &str, kind: &str, namespace: &str, name: &str) -> Self {
         let object = Kind::of(api_version, kind).map_or_else(
             || {
-                let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+                let known = GroupVersion::parse(api_version);
+                let (group, version) = known
+                    .as_ref()
+                    .map_or(("", ""), |known| (known.group(), known.version()));
                 ObjectRef {
                     group: group.to_owned().into(),
                     version: version.to_owned().into(),
@@ -39,13 +44,26 @@ impl TargetRef {
         }
     }
 
-    /// The workload of a kind in the table of kinds.
+    /// The workload of a kind in the table of kinds, or of a custom resource that was found.
     #[must_use]
     pub fn of_kind(kind: Kind, namespace: &str, name: &str) -> Self {
         Self {
             object: ObjectRef::in_namespace(kind, namespace, name).scale(),
             kind: kind.as_str().into(),
         }
+    }
+
+    /// The group of a workload whose kind the table of kinds does not have.
+    #[must_use]
+    pub fn foreign_group(&self) -> Option<&str> {
+        let group = &*self.object.group;
+        (!group.is_empty() && self.object.kind().is_none()).then_some(group)
+    }
+
+    /// True where the reference names a group and version, so that a workload can be meant at all.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
+        !self.object.version.is_empty()
     }
 
     /// The subresource through which the workload is scaled.
@@ -78,7 +96,7 @@ impl TargetRef {
         a.namespace
             .cmp(&b.namespace)
             .then_with(|| a.name.cmp(&b.name))
-            .then_with(|| a.resource.cmp(&b.resource))
+            .then_with(|| self.kind.cmp(&other.kind))
             .then_with(|| a.group.cmp(&b.group))
     }
 
@@ -111,6 +129,21 @@ mod tests {
         let rollout = TargetRef::new("argoproj.io/v1alpha1", "Rollout", "shop", "web");
         let named = rollout.object().to_string();
         assert_eq!(named, "rollouts.argoproj.io/scale shop/web");
+        assert!(rollout.is_named() && web.is_named());
+    }
+
+    #[test]
+    fn what_is_no_group_and_version_becomes_no_part_of_a_path() {
+        for text in [
+            "apps/v1?limit=1",
+            "argoproj.io/v1alpha1%2Fnamespaces%2Fother",
+            "../v1",
+            "a/b/c",
+        ] {
+            let target = TargetRef::new(text, "Rollout", "shop", "web");
+            assert!(!target.is_named(), "{text}");
+            assert_eq!(target.object().api_resource().api_version, "", "{text}");
+        }
     }
 
     #[test]

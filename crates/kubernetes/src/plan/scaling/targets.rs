@@ -21,7 +21,9 @@ use super::target::{Target, TargetReaction};
 use super::target_ref::TargetRef;
 use crate::autoscaler::{Autoscaler, ObservedMetric};
 use crate::bounds_annotation::BoundsAnnotation;
+use crate::kinds::Kind;
 use crate::scaling_policy::Predict;
+use crate::workload::Workload;
 use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::scaling::contribution::Contribution;
 use evenkeel_core::scaling::horizon::Lead;
@@ -234,16 +236,35 @@ impl Rules<'_> {
         if conflict {
             return Some(Problem::TargetConflict(Box::new(target.clone())));
         }
+        if !target.is_named() {
+            return Some(Problem::InvalidTarget(Box::new(target.clone())));
+        }
         if let Some(other) = self.requested.direct_conflict(self.observed) {
             return Some(Problem::DirectConflict(other));
         }
-        let mut workload = workload.iter();
-        if workload.any(|workload| !workload.kind.has_scale()) {
-            return Some(Problem::NoScale(Box::new(target.clone())));
+        if let Some(refused) = workload.as_deref().and_then(|one| self.unscalable(one)) {
+            return Some(refused);
         }
         let mut scaled_object = scaled_object.iter();
         let paused = scaled_object.any(|object| object.is_paused());
         paused.then_some(Problem::Paused)
+    }
+
+    /// Why nothing could be decided for a workload.
+    fn unscalable(&self, workload: &Workload) -> Option<Problem> {
+        let target = || Box::new(self.observed.target.clone());
+        if !workload.kind.has_scale() {
+            return Some(Problem::NoScale(target()));
+        }
+        let (Kind::Custom(kind), Some(custom)) = (workload.kind, workload.custom) else {
+            return None;
+        };
+        if !custom.has_count {
+            return Some(Problem::NoCount(target(), &kind.paths().replicas));
+        }
+        let has_pods = custom.pods > 0 && workload.replicas > 0;
+        let unknown = has_pods && self.observed.pods.members.is_empty();
+        unknown.then(|| Problem::PodsUnknown(target()))
     }
 
     /// Who reacts to the load as it is now.

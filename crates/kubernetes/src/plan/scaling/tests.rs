@@ -3,6 +3,7 @@
 
 mod counts;
 mod crons;
+mod custom;
 mod direct;
 mod record;
 mod replay;

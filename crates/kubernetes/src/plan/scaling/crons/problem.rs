@@ -28,6 +28,8 @@ pub enum CronProblem {
     SeveralCronHpas(String),
     /// Mode direct is to scale the workload, and is refused.
     DirectRefused(String),
+    /// A custom resource that neither an HPA nor mode direct scales.
+    NotDirect(String),
     /// Several HPAs scale the workload.
     SeveralAutoscalers(String),
     /// The user wants no scaling of it.
@@ -51,6 +53,7 @@ impl CronProblem {
             Self::NoScale(_) => "NoScale",
             Self::SeveralAutoscalers(_) | Self::SeveralCronHpas(_) => "TargetConflict",
             Self::DirectRefused(_) => "DirectRefused",
+            Self::NotDirect(_) => "NotDirect",
             Self::Declined(_) => "ScalingOff",
             Self::Contested => "FloorContested",
             Self::NoBounds(_) => "BoundsUnknown",
@@ -70,9 +73,9 @@ impl fmt::Display for CronProblem {
             ),
             Self::NoAutoscaler(what) => write!(
                 f,
-                "no HorizontalPodAutoscaler scales {what}, which is no Deployment, StatefulSet or \
-                 ReplicaSet that could be scaled without: give it one, for which minReplicas and \
-                 maxReplicas are enough"
+                "no HorizontalPodAutoscaler scales {what}, which is no Deployment, StatefulSet, \
+                 ReplicaSet or resource of scaling.kinds that could be scaled without: give it one, for \
+                 which minReplicas and maxReplicas are enough"
             ),
             Self::ScaledObjectAlone(what) => write!(
                 f,
@@ -90,6 +93,11 @@ impl fmt::Display for CronProblem {
                 f,
                 "mode direct is to scale {what}, and is refused: its annotation \
                  evenkeel.dev/scaling-status says why"
+            ),
+            Self::NotDirect(what) => write!(
+                f,
+                "{what} is a custom resource, whose replicas are not set by the calendar alone: give it a \
+                 HorizontalPodAutoscaler, or mode direct by evenkeel.dev/scaling: direct"
             ),
             Self::SeveralAutoscalers(what) => {
                 write!(f, "more than one HorizontalPodAutoscaler scales {what}")

@@ -1,0 +1,167 @@
+//! Kinds of custom resources that have been found to have the subresource `scale`, and what it reads of
+//! an object.
+//!
+//! The API server makes the Scale of a custom resource from fields that its definition names. They are
+//! read here where they stand, in the objects that a watch brings anyway: no call for each object.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::json::null_is_default;
+use crate::meta::Meta;
+
+/// A kind of custom resource. Its names live as long as the program, as do those of the table of kinds: a
+/// few are configured, and each is made once it is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CustomKind(&'static Found);
+
+/// A kind as the API server serves it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Found {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    /// The resource as URLs and rights name it.
+    pub(crate) plural: String,
+    pub(crate) paths: ScalePaths,
+}
+
+/// The fields that a Scale is made of, as a definition names them: `.spec.replicas`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ScalePaths {
+    /// The count that is asked for.
+    #[serde(rename = "specReplicasPath")]
+    pub replicas: String,
+    /// The count that there is.
+    #[serde(rename = "statusReplicasPath")]
+    pub status_replicas: String,
+    /// The label selector of its Pods, as a text; a definition may name none.
+    #[serde(rename = "labelSelectorPath")]
+    pub selector: Option<String>,
+}
+
+/// A custom resource, of which fields are read by paths.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct CustomObject {
+    #[serde(deserialize_with = "null_is_default")]
+    pub metadata: Meta,
+    pub(crate) spec: Value,
+    pub(crate) status: Value,
+}
+
+impl Found {
+    /// The kind by which all else takes it.
+    #[must_use]
+    pub fn into_kind(self) -> CustomKind {
+        CustomKind(Box::leak(Box::new(self)))
+    }
+}
+
+impl CustomKind {
+    pub(crate) const fn group(self) -> &'static str {
+        self.0.group.as_str()
+    }
+
+    pub(crate) const fn version(self) -> &'static str {
+        self.0.version.as_str()
+    }
+
+    pub(crate) const fn kind(self) -> &'static str {
+        self.0.kind.as_str()
+    }
+
+    /// The resource as URLs and rights name it.
+    #[must_use]
+    pub const fn plural(self) -> &'static str {
+        self.0.plural.as_str()
+    }
+
+    /// The keys from the object to its count.
+    pub(crate) fn count_path(self) -> Vec<&'static str> {
+        segments(&self.0.paths.replicas).collect()
+    }
+
+    pub(crate) const fn paths(self) -> &'static ScalePaths {
+        &self.0.paths
+    }
+}
+
+impl CustomObject {
+    /// The whole number at a path; `None` where there is none.
+    pub(crate) fn count(&self, path: &str) -> Option<i32> {
+        i32::try_from(self.at(path)?.as_i64()?).ok()
+    }
+
+    /// The text at a path.
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
+        self.at(path)?.as_str()
+    }
+
+    fn at(&self, path: &str) -> Option<&Value> {
+        let mut keys = segments(path);
+        let root = match keys.next()? {
+            "spec" => &self.spec,
+            "status" => &self.status,
+            _ => return None,
+        };
+        keys.try_fold(root, |value, key| value.get(key))
+    }
+}
+
+/// The keys of a path; definitions take only simple ones, without lists.
+fn segments(path: &str) -> impl Iterator<Item = &str> {
+    path.strip_prefix('.').unwrap_or(path).split('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_are_read_by_the_paths_of_the_definition() {
+        let object = json!({"metadata": {"name": "web"},
+            "spec": {"replicas": 3, "size": {"workers": 5}, "text": "7", "many": 9_000_000_000_i64},
+            "status": {"selector": "app=web"}});
+        let object: CustomObject = serde_json::from_value(object).unwrap();
+        for (path, count) in [
+            (".spec.replicas", Some(3)),
+            ("spec.replicas", Some(3)),
+            (".spec.size.workers", Some(5)),
+            (".spec.size", None),
+            (".spec.text", None),
+            (".spec.many", None),
+            (".spec.none.at.all", None),
+            (".status.replicas", None),
+            (".metadata.name", None),
+            ("", None),
+        ] {
+            assert_eq!(object.count(path), count, "{path}");
+        }
+        assert_eq!(object.text(".status.selector"), Some("app=web"));
+        let bare: CustomObject = serde_json::from_value(json!({"spec": null})).unwrap();
+        assert_eq!(bare.count(".spec.replicas"), None);
+    }
+
+    #[test]
+    fn kinds_are_the_same_by_what_was_found() {
+        let found = |plural: &str| {
+            let (group, version) = ("argoproj.io".to_owned(), "v1alpha1".to_owned());
+            let (kind, plural) = ("Rollout".to_owned(), plural.to_owned());
+            let paths = ScalePaths::default();
+            Found {
+                group,
+                version,
+                kind,
+                plural,
+                paths,
+            }
+            .into_kind()
+        };
+        assert_eq!(found("rollouts"), found("rollouts"));
+        assert_ne!(found("rollouts"), found("rolls"));
+    }
+}

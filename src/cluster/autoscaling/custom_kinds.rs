@@ -1,0 +1,45 @@
+//! The kinds of custom resources that are scaled: those that the cluster serves, and those of which that is
+//! not known yet.
+
+use std::collections::HashSet;
+
+use evenkeel_kubernetes::kinds::Kind;
+
+/// The kinds of custom resources.
+#[derive(Debug, Default)]
+pub(crate) struct CustomKinds {
+    /// The names of those that nobody has looked for yet.
+    awaited: HashSet<String>,
+    served: Vec<Kind>,
+}
+
+impl CustomKinds {
+    /// One will be looked for.
+    pub(crate) fn expect(&mut self, name: &str) {
+        self.awaited.insert(name.to_owned());
+    }
+
+    /// It has been, whatever was found.
+    pub(crate) fn looked_for(&mut self, name: &str) {
+        self.awaited.remove(name);
+    }
+
+    /// The cluster serves a kind, or serves it no more.
+    pub(crate) fn serve(&mut self, kind: Kind, served: bool) {
+        self.served.retain(|&one| one != kind);
+        if served {
+            self.served.push(kind);
+        }
+    }
+
+    /// The kind that a reference names, where it is one of these.
+    pub(super) fn of(&self, api_version: &str, kind: &str) -> Option<Kind> {
+        let mut served = self.served.iter().copied();
+        served.find(|one| one.is(api_version, kind))
+    }
+
+    /// True once all have been looked for, and those that there are listed.
+    pub(super) fn are_known(&self, listed: impl Fn(&Kind) -> bool) -> bool {
+        self.awaited.is_empty() && self.served.iter().all(listed)
+    }
+}

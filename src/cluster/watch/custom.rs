@@ -1,0 +1,167 @@
+//! The watches of custom resources that an operator wants scaled, which run only while the cluster serves
+//! their kind with a subresource `scale`.
+//!
+//! It is asked first, and again now and then: a definition may come, change and go. What cannot be scaled is
+//! told, and holds up nobody else.
+
+use std::time::Duration;
+
+use axum::http::Request;
+use kube::{Client, Error};
+use serde::de::DeserializeOwned;
+use tracing::{error, info};
+
+use super::follow::{Watch, custom_resources};
+use crate::cluster::metrics::{CustomKindState, Metrics};
+use crate::cluster::state::ClusterState;
+use crate::telemetry::RateLimited;
+use evenkeel_clock as clock;
+use evenkeel_kubernetes::custom_kind::Found;
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::scaled_kind::{Definition, ScaledKind, Unscalable};
+
+/// The time after which it is asked again when there was no answer.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// Why a kind is not known to be one that can be scaled.
+#[derive(Debug, thiserror::Error)]
+pub enum LookError {
+    /// The cluster serves it, and no object of it can be scaled.
+    #[error(transparent)]
+    Unscalable(#[from] Unscalable),
+    /// The API server did not say.
+    #[error(transparent)]
+    Unanswered(#[from] Error),
+}
+
+impl LookError {
+    /// The kind of error, for metrics and logs.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Unscalable(unscalable) => unscalable.reason(),
+            Self::Unanswered(_) => "Unanswered",
+        }
+    }
+}
+
+/// Looks for a kind as the cluster serves it; `None` where it serves none.
+///
+/// # Errors
+/// One that cannot be scaled, and an API server that does not say.
+pub async fn look(client: &Client, scaled: &ScaledKind) -> Result<Option<Found>, LookError> {
+    let resources = client.list_api_group_resources(&scaled.api_version()).await;
+    let Some(list) = there(resources)? else {
+        return Ok(None);
+    };
+    let Some(plural) = scaled.plural(&list.resources)? else {
+        return Ok(None);
+    };
+    let definition = read::<Definition>(client, &scaled.definition(plural)).await;
+    Ok(Some(scaled.found(plural, there(definition)?)?))
+}
+
+async fn read<T: DeserializeOwned>(client: &Client, name: &str) -> Result<T, Error> {
+    let kind = Kind::CustomResourceDefinition;
+    let url = format!("/apis/{}/{}/{name}", kind.api_version(), kind.plural());
+    let request = Request::get(url).body(Vec::new());
+    client.request(request.map_err(Error::HttpError)?).await
+}
+
+/// The answer; `None` for what the API server does not know.
+fn there<T>(answer: Result<T, Error>) -> Result<Option<T>, Error> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(Error::Api(status)) if status.code == 404 => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// One kind that is to be scaled, and the picture that its objects are part of.
+pub(super) struct CustomWatch {
+    pub(super) scaled: ScaledKind,
+    pub(super) client: Client,
+    pub(super) state: ClusterState,
+    pub(super) metrics: Metrics,
+    /// The time between two looks.
+    pub(super) interval: Duration,
+}
+
+impl CustomWatch {
+    /// Follows the objects of the kind while they are served.
+    pub(super) async fn run(self) {
+        let warned = RateLimited::default();
+        loop {
+            let found = self.until_found(&warned).await;
+            let kind = Kind::Custom(found.clone().into_kind());
+            let name = self.scaled.name();
+            info!(
+                kind = name,
+                "the cluster serves this kind, and it is watched"
+            );
+            self.state.serve(kind, true);
+            self.state.looked_for_kind(&name);
+            let watch = Watch {
+                kind,
+                state: self.state.clone(),
+                metrics: self.metrics.clone(),
+                warned: RateLimited::default(),
+            };
+            tokio::select! {
+                // It has no end, as no watch has; where it comes to one, so does this.
+                () = custom_resources(self.client.clone(), &watch) => return,
+                () = self.until_another(&found, &warned) => {
+                    info!(kind = name, "the cluster serves this kind no more, or otherwise");
+                }
+            }
+            self.state.serve(kind, false);
+        }
+    }
+
+    async fn until_found(&self, warned: &RateLimited<&'static str>) -> Found {
+        loop {
+            let looked = look(&self.client, &self.scaled).await;
+            self.tell(&looked, warned);
+            match looked {
+                Ok(Some(found)) => return found,
+                Ok(None) | Err(LookError::Unscalable(_)) => {
+                    self.state.looked_for_kind(&self.scaled.name());
+                    tokio::time::sleep(self.interval).await;
+                }
+                Err(LookError::Unanswered(_)) => {
+                    self.state.looked_for_kind(&self.scaled.name());
+                    tokio::time::sleep(RETRY.min(self.interval)).await;
+                }
+            }
+        }
+    }
+
+    /// Waits until the kind is served in another way than it was found, or no more.
+    async fn until_another(&self, found: &Found, warned: &RateLimited<&'static str>) {
+        loop {
+            tokio::time::sleep(self.interval).await;
+            let looked = look(&self.client, &self.scaled).await;
+            match looked {
+                Ok(Some(other)) if other == *found => {}
+                Err(LookError::Unanswered(_)) => self.tell(&looked, warned),
+                Ok(_) | Err(LookError::Unscalable(_)) => return,
+            }
+        }
+    }
+
+    fn tell(&self, looked: &Result<Option<Found>, LookError>, warned: &RateLimited<&'static str>) {
+        let name = self.scaled.name();
+        let now = match looked {
+            Ok(Some(_)) => CustomKindState::Served,
+            Ok(None) => CustomKindState::Absent,
+            Err(LookError::Unscalable(_)) => CustomKindState::Unscalable,
+            Err(LookError::Unanswered(_)) => CustomKindState::Unknown,
+        };
+        self.metrics.custom_kind(&name, now);
+        let Err(error) = looked else { return };
+        if let Some(suppressed) = warned.permit(error.reason(), clock::instant()) {
+            let reason = error.reason();
+            error!(kind = name, reason, %error, suppressed, "a kind of scaling.kinds is not scaled");
+        }
+    }
+}
