@@ -16,6 +16,7 @@ mod support {
 mod scenarios {
     mod admission;
     mod cron;
+    mod custom;
     mod direct;
     mod doctor;
     mod external_metrics;

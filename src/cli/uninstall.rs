@@ -17,6 +17,7 @@ use crate::doctor::gather::read::server_time;
 use crate::doctor::{CONFIGURATION_FILE, CONFIGURATION_MAP};
 use crate::uninstall::{self, Extent, Inventory, Misplaced};
 use evenkeel_clock as clock;
+use evenkeel_kubernetes::scaled_kind::ScaledKind;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,13 +35,17 @@ wrote on them until they are replaced; nothing reads it. It refuses while a lead
 since that would write anew what is taken back: scale the Deployment to 0. Under `writes: disabled` and
 `writes: restore` it leads and writes nothing anew, so that --force is right there. It refuses, too, where
 -n names a namespace without a Lease, or another than the webhook configuration does: a leader elsewhere
-would not be seen.
+would not be seen. Custom resources are those of scaling.kinds, by the file of --config, else by the
+ConfigMap evenkeel: run it before that is deleted.
 A record of bounds counts only where the API server says that Evenkeel wrote it and it makes sense; other
 objects are named and left alone. --expired is what the CronJob evenkeel-restore runs: it writes only on
 what carries such a record, beside a leader too, and nothing while `writes: disabled` freezes everything,
 by the file of --config, else by the ConfigMap evenkeel. What has lapsed is told by the API server's clock.
 Exit codes: 0 nothing is left to do for it (with --check: nothing is left at all); 1 something is left
 that it could not take away, or the cluster cannot be reached; 2 the call is wrong.";
+
+/// What becomes of a configuration that cannot be read.
+const BLIND: &str = "custom resources of its scaling.kinds are not looked at";
 
 /// Take back what Evenkeel wrote on other objects, and show what is left of it
 #[derive(Debug, clap::Args)]
@@ -104,7 +109,9 @@ async fn look_and_act(args: &Args) -> Result<Leftovers, Failure> {
         mind_place(&client, args).await?;
         mind_leader(&client, args).await?;
     }
-    let mut inventory = uninstall::gather(&client, &args.cluster.namespace, now).await;
+    let kinds = custom_kinds(&client, args).await;
+    let namespace = &args.cluster.namespace;
+    let mut inventory = uninstall::gather(&client, namespace, &kinds, now).await;
     if !args.check {
         restore(&client, &mut inventory, Extent::All, now).await;
     }
@@ -146,12 +153,10 @@ async fn switch(client: &Client, args: &Args) -> Result<(Writes, Option<ConfigEr
         return Ok(Config::switch(&sources));
     }
     let namespace = &args.cluster.namespace;
-    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-    let map = maps.get_opt(CONFIGURATION_MAP).await;
-    let map = map
+    let file = installed_file(client, namespace).await;
+    let file = file
         .with_context(|| format!("ConfigMap {namespace}/{CONFIGURATION_MAP} cannot be read"))
         .map_err(Failure::Work)?;
-    let file = map.and_then(|map| map.data?.remove(CONFIGURATION_FILE));
     match file {
         Some(text) => {
             sources.file = Some(CONFIGURATION_FILE.into());
@@ -164,6 +169,43 @@ async fn switch(client: &Client, args: &Args) -> Result<(Writes, Option<ConfigEr
              Evenkeel runs in, or give --config FILE or --set writes=enabled"
         ))),
     }
+}
+
+/// The file in the ConfigMap that the replicas read.
+async fn installed_file(client: &Client, namespace: &str) -> kube::Result<Option<String>> {
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+    let map = maps.get_opt(CONFIGURATION_MAP).await?;
+    Ok(map.and_then(|map| map.data?.remove(CONFIGURATION_FILE)))
+}
+
+/// The kinds of custom resources that are scaled, by the file that is named, else by the ConfigMap. An
+/// installation without either is taken away all the same.
+async fn custom_kinds(client: &Client, args: &Args) -> Vec<ScaledKind> {
+    let mut sources = args.config.clone().sources([]);
+    let namespace = &args.cluster.namespace;
+    let config = if sources.file.is_some() {
+        Config::load(&sources)
+    } else {
+        match installed_file(client, namespace).await {
+            Ok(Some(text)) => {
+                sources.file = Some(CONFIGURATION_FILE.into());
+                Config::parse(&text, &sources)
+            }
+            Ok(None) => Config::load(&sources),
+            Err(error) => {
+                let map = format!("ConfigMap {namespace}/{CONFIGURATION_MAP}");
+                output::warn(&format!("{map} cannot be read: {error}; {BLIND}"));
+                Config::load(&sources)
+            }
+        }
+    };
+    config.map_or_else(
+        |error| {
+            output::warn(&format!("{error}; {BLIND}"));
+            Vec::new()
+        },
+        |config| config.kinds,
+    )
 }
 
 async fn restore(client: &Client, inventory: &mut Inventory, extent: Extent, now: Timestamp) {

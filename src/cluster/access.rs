@@ -4,6 +4,7 @@
 //! is refused by the API server, and a right that no call needs is found. Reflectors list and
 //! watch, the writer patches; what is read one by one is read by its name.
 
+use evenkeel_kubernetes::custom_kind::CustomKind;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::uninstall::BOUNDED;
 use evenkeel_kubernetes::{api_service, request_header};
@@ -34,6 +35,8 @@ pub enum Need {
     SecondScheduler,
     /// Those that serve external metrics.
     ExternalMetrics,
+    /// Those that scale custom resources.
+    CustomKinds,
 }
 
 /// Who asks: each runs by a ServiceAccount of its own.
@@ -61,7 +64,7 @@ impl Identity {
 
 /// One right: verbs on a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Access {
+pub struct Access<'a> {
     /// Who needs it.
     pub identity: Identity,
     /// The kind of the objects.
@@ -71,14 +74,14 @@ pub struct Access {
     /// The verbs of the API, such as `patch`.
     pub verbs: &'static [&'static str],
     /// The names of the objects; empty for all.
-    pub names: &'static [&'static str],
+    pub names: &'a [&'a str],
     /// The namespaces in which the right is needed.
     pub scope: Scope,
     /// The installations that need it.
     pub need: Need,
 }
 
-impl Access {
+impl Access<'_> {
     /// The resource as rights name it: `pods`, or `deployments/scale`.
     #[must_use]
     pub fn resource(&self) -> String {
@@ -90,7 +93,7 @@ impl Access {
 
 /// Everything that Evenkeel asks of the API server.
 #[must_use]
-pub fn access() -> Vec<Access> {
+pub fn access() -> Vec<Access<'static>> {
     let watched = WATCHED
         .into_iter()
         .map(|kind| everywhere(kind, &["list", "watch"]));
@@ -100,7 +103,7 @@ pub fn access() -> Vec<Access> {
 /// Everything that the clean-up asks of the API server, which runs by an account of its own:
 /// `evenkeel uninstall --expired`.
 #[must_use]
-pub fn restoring() -> Vec<Access> {
+pub fn restoring() -> Vec<Access<'static>> {
     let right = |kind| Access {
         identity: Identity::CleanUp,
         ..everywhere(kind, &["list", "get", "patch"])
@@ -108,8 +111,29 @@ pub fn restoring() -> Vec<Access> {
     BOUNDED.map(right).to_vec()
 }
 
+/// What scaling a custom resource asks of the API server, beside [`access`]; `definition` is the name of its
+/// definition.
+#[must_use]
+pub const fn scaling<'a>(kind: CustomKind, definition: &'a [&'a str]) -> [Access<'a>; 3] {
+    let kind = Kind::Custom(kind);
+    let objects = Access {
+        need: Need::CustomKinds,
+        ..everywhere(kind, &["list", "watch", "get", "patch"])
+    };
+    let scale = Access {
+        need: Need::CustomKinds,
+        ..scale(kind)
+    };
+    let definition = Access {
+        need: Need::CustomKinds,
+        names: definition,
+        ..everywhere(Kind::CustomResourceDefinition, &["get"])
+    };
+    [objects, scale, definition]
+}
+
 /// The rights that are needed beside those of the watches.
-const FURTHER: &[Access] = &[
+const FURTHER: &[Access<'static>] = &[
     // The annotation that wakes refused Pods, and the label that mirrors an opt-in.
     everywhere(Kind::Node, &["patch"]),
     everywhere(Kind::Namespace, &["patch"]),
@@ -202,7 +226,7 @@ const FURTHER: &[Access] = &[
     api_service(Identity::Signer, &["get", "patch"]),
 ];
 
-const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access {
+const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access<'static> {
     Access {
         identity: Identity::Service,
         kind,
@@ -215,7 +239,7 @@ const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access {
 }
 
 /// The one APIService of external metrics.
-const fn api_service(identity: Identity, verbs: &'static [&'static str]) -> Access {
+const fn api_service(identity: Identity, verbs: &'static [&'static str]) -> Access<'static> {
     Access {
         identity,
         names: &[api_service::NAME],
@@ -224,7 +248,7 @@ const fn api_service(identity: Identity, verbs: &'static [&'static str]) -> Acce
     }
 }
 
-const fn scale(kind: Kind) -> Access {
+const fn scale(kind: Kind) -> Access<'static> {
     Access {
         subresource: Some("scale"),
         ..everywhere(kind, &["patch"])
@@ -236,7 +260,7 @@ const fn own(
     verbs: &'static [&'static str],
     names: &'static [&'static str],
     need: Need,
-) -> Access {
+) -> Access<'static> {
     Access {
         identity: Identity::Service,
         kind,
@@ -252,7 +276,7 @@ const fn signer(
     kind: Kind,
     verbs: &'static [&'static str],
     names: &'static [&'static str],
-) -> Access {
+) -> Access<'static> {
     Access {
         identity: Identity::Signer,
         ..own(kind, verbs, names, Need::SelfManagedCertificates)

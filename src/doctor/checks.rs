@@ -4,6 +4,7 @@
 mod calls;
 mod certificate;
 mod conflicts;
+mod custom_kinds;
 mod evidence;
 mod external_metrics;
 mod install;
@@ -36,6 +37,7 @@ const CHECKS: &[fn(&Evidence<'_>) -> Found] = &[
     writing::guard,
     writing::clean_up,
     rights::check,
+    custom_kinds::check,
     webhook::registration,
     certificate::signer,
     rotation::check,

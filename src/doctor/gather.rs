@@ -3,6 +3,7 @@
 //! A read that fails is kept as such: a user with few rights still learns what can be seen. The
 //! API server is asked nothing that changes it.
 
+mod kinds;
 mod placements;
 pub(crate) mod read;
 mod replicas;
@@ -71,11 +72,10 @@ pub async fn gather(
         reader.own::<Service>(EXTENDER),
         reader.all_own::<EndpointSlice>(""),
     );
-    let (nodes, namespaces, unbound, rights) = tokio::join!(
+    let (nodes, namespaces, unbound) = tokio::join!(
         reader.all::<WatchedNode>(""),
         reader.all::<WatchedNamespace>(""),
         reader.unbound::<WatchedPod>(),
-        rights::review(&reader),
     );
     let mut observation = Observation {
         now,
@@ -99,7 +99,8 @@ pub async fn gather(
         write_guard: Seen::Absent,
         clean_up: Seen::Absent,
         clean_up_guard: Seen::Absent,
-        rights,
+        rights: Seen::Absent,
+        custom_kinds: Vec::new(),
         nodes: nodes.map(|all| all.into_iter().map(|one| one.node).collect()),
         namespaces: namespaces.map(|all| all.into_iter().map(|one| one.namespace).collect()),
         unbound: unbound.map(|all| all.into_iter().map(|one| one.pod).collect()),
@@ -130,6 +131,10 @@ async fn writing(reader: &Reader<'_>, observation: &mut Observation) {
 /// Reads the autoscalers, the writers, kube-scheduler's Pods, and what depends on what was seen; the
 /// trial comes after the metrics, which count it.
 async fn further(client: &Client, reader: &Reader<'_>, observation: &mut Observation) {
+    let config = observation.configured().and_then(Result::ok);
+    let kinds = kinds::configured(client, config.as_ref()).await;
+    observation.rights = rights::review(reader, &kinds).await;
+    observation.custom_kinds = kinds.into_iter().map(|kind| kind.seen).collect();
     let autoscalers = reader.all::<WatchedAutoscaler>("");
     let (autoscalers, api_groups) = tokio::join!(autoscalers, read::api_groups(client));
     observation.autoscalers =

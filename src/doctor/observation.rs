@@ -136,7 +136,32 @@ pub struct Right {
     /// Only needed where external metrics are served.
     #[serde(default)]
     pub for_external_metrics: bool,
+    /// Only needed where custom resources are scaled.
+    #[serde(default)]
+    pub for_custom_kinds: bool,
     pub allowed: bool,
+}
+
+/// A kind of custom resource that the configuration wants scaled.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ScaledKindSeen {
+    /// The kind in words.
+    pub kind: String,
+    pub state: KindState,
+}
+
+/// How the cluster serves such a kind.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum KindState {
+    /// So that it can be scaled.
+    Served,
+    /// Not at all.
+    Absent,
+    /// Without what scaling takes, and what that is.
+    Unscalable(String),
+    /// It could not be looked at.
+    Unknown(String),
 }
 
 /// Result of creating a Pod as a dry run.
@@ -204,6 +229,9 @@ pub struct Observation {
     pub clean_up_guard: Seen<ValidatingAdmissionPolicyBinding>,
     /// Rights that the ServiceAccounts need.
     pub rights: Seen<Vec<Right>>,
+    /// The kinds of custom resources that the configuration wants scaled.
+    #[serde(default)]
+    pub custom_kinds: Vec<ScaledKindSeen>,
     pub nodes: Seen<Vec<Node>>,
     pub namespaces: Seen<Vec<Namespace>>,
     /// All Pods that are bound to no node.

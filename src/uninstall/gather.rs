@@ -7,20 +7,44 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 
 use super::inventory::{Inventory, Mark, Object, Unlisted, UserAnnotations};
-use crate::doctor::Seen;
+use crate::cluster::watch::{LookError, look};
 use crate::doctor::gather::read::{for_each, list};
+use crate::doctor::{Seen, Unseen};
 use evenkeel_kubernetes::annotations::ENABLED;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
 use evenkeel_kubernetes::plan::uninstall::installation::{self, Place, is_own, label_selector};
 use evenkeel_kubernetes::plan::uninstall::{BOUNDED, WRITTEN, traces};
+use evenkeel_kubernetes::scaled_kind::ScaledKind;
 
 /// The most objects in one answer.
 const PAGE: u32 = 500;
 
-/// Everything that is left in the cluster behind `client` of an installation in `namespace`.
-pub async fn gather(client: &Client, namespace: &str, now: Timestamp) -> Inventory {
+/// Everything that is left in the cluster behind `client` of an installation in `namespace`, which scales
+/// these kinds of custom resources.
+pub async fn gather(
+    client: &Client,
+    namespace: &str,
+    kinds: &[ScaledKind],
+    now: Timestamp,
+) -> Inventory {
     let mut found = Inventory::default();
+    for scaled in kinds {
+        match look(client, scaled).await {
+            Ok(Some(kind)) => {
+                let kind = Kind::Custom(kind.into_kind());
+                marked(client, kind, now, &mut found).await;
+            }
+            // Nothing was written on what cannot be scaled.
+            Ok(None) | Err(LookError::Unscalable(_)) => {}
+            Err(LookError::Unanswered(error)) => {
+                let failed = Unseen::Failed(error.to_string());
+                found
+                    .unseen
+                    .push(Unlisted::new(scaled.to_string(), &failed));
+            }
+        }
+    }
     for kind in WRITTEN {
         marked(client, kind, now, &mut found).await;
     }

@@ -19,6 +19,7 @@ use evenkeel::server::MetricsAuthentication;
 use evenkeel::service::Ending;
 use evenkeel_kubernetes::plan::Operation;
 use evenkeel_kubernetes::plan::certificate_secret::{self, Files};
+use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use serde_json::{Value, json};
 
 use read::{
@@ -433,14 +434,14 @@ struct Right {
 
 /// The rights that the code of `identity` says it needs for `need`.
 fn access(identity: Identity, need: Need) -> BTreeSet<Right> {
-    let its = |access: &access::Access| access.need == need && access.identity == identity;
+    let its = |access: &access::Access<'_>| access.need == need && access.identity == identity;
     rights(access::access().into_iter().filter(its))
 }
 
-fn rights(all: impl IntoIterator<Item = access::Access>) -> BTreeSet<Right> {
+fn rights<'a>(all: impl IntoIterator<Item = access::Access<'a>>) -> BTreeSet<Right> {
     let mut rights = BTreeSet::new();
     for access in all {
-        let names = if access.names.is_empty() {
+        let names: &[&str] = if access.names.is_empty() {
             &[""]
         } else {
             access.names
@@ -500,7 +501,8 @@ fn granted(objects: &[Value], identity: Identity) -> BTreeSet<Right> {
             role["kind"].as_str().unwrap(),
             role["name"].as_str().unwrap(),
         );
-        for rule in role["rules"].as_array().unwrap() {
+        // A role that takes others in has none of its own.
+        for rule in role["rules"].as_array().into_iter().flatten() {
             rights.extend(rule_rights(scope, rule));
         }
     }
@@ -1076,6 +1078,61 @@ fn external_metrics_bring_the_rights_and_the_switch_to_whoever_is_there() {
         assert_eq!(granted(&objects, Identity::Service), service, "{order:?}");
         assert!(granted(&objects, Identity::Signer).is_empty(), "{order:?}");
     }
+}
+
+/// The rights to Rollouts and CloneSets are those that scaling any custom resource takes, and the guard
+/// narrows what they allow.
+#[test]
+fn custom_kinds_bring_the_rights_of_each_kind_and_the_guard_of_its_writes() {
+    let Some(objects) = built("deploy/overlays/custom-kinds") else {
+        return;
+    };
+    let taken_in = find(&objects, "ClusterRole", "evenkeel-custom-kinds");
+    let labels = &taken_in["aggregationRule"]["clusterRoleSelectors"][0]["matchLabels"];
+    let labels = labels.as_object().unwrap();
+    let policy = &find(&objects, "ValidatingAdmissionPolicy", "evenkeel-writes")["spec"];
+    let guarded = policy["matchConstraints"]["resourceRules"]
+        .as_array()
+        .unwrap();
+    for (role, version, kind, plural) in [
+        (
+            "evenkeel-argo-rollouts",
+            "argoproj.io/v1alpha1",
+            "Rollout",
+            "rollouts",
+        ),
+        (
+            "evenkeel-openkruise",
+            "apps.kruise.io/v1alpha1",
+            "CloneSet",
+            "clonesets",
+        ),
+    ] {
+        let scaled = ScaledKind::new(version, kind).unwrap();
+        let (group, version) = version.split_once('/').unwrap();
+        let definition = json!({"spec": {"versions": [
+            {"name": version, "subresources": {"scale": {}}}]}});
+        let definition = serde_json::from_value(definition).unwrap();
+        let found = scaled.found(plural, Some(definition)).unwrap();
+        let definition = scaled.definition(plural);
+        let needed = rights(access::scaling(found.into_kind(), &[&definition]));
+        let role = find(&objects, "ClusterRole", role);
+        let rules = role["rules"].as_array().unwrap().iter();
+        let granted: BTreeSet<Right> = rules
+            .flat_map(|rule| rule_rights(Scope::Cluster, rule))
+            .collect();
+        assert_eq!(granted, needed, "{kind}");
+        for (key, value) in labels {
+            assert_eq!(role["metadata"]["labels"][key], *value, "{kind}");
+        }
+        let rule = guarded
+            .iter()
+            .find(|rule| rule["apiGroups"] == json!([group]));
+        let patched = [plural.to_owned(), format!("{plural}/scale")];
+        assert_eq!(strings(&rule.unwrap()["resources"]), patched, "{kind}");
+    }
+    let binding = find(&objects, "ClusterRoleBinding", "evenkeel-custom-kinds");
+    assert_eq!(binding["subjects"][0]["name"], Identity::Service.account());
 }
 
 /// Applying it would take the group away from whoever holds it.

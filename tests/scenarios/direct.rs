@@ -36,7 +36,7 @@ const STATUS: &str = "evenkeel.dev/scaling-status";
 const MIN: i64 = 2;
 
 /// The cores that are used so long after the beginning: up for two minutes, and then little.
-fn load(since: SignedDuration) -> f64 {
+pub(super) fn load(since: SignedDuration) -> f64 {
     let seconds = since.as_secs_f64();
     let noise = 0.01 * (seconds / 7.0).sin();
     if seconds < 120.0 {
@@ -61,7 +61,7 @@ fn a_deployment_without_an_hpa_is_scaled_and_left_to_an_hpa_that_comes() {
             })
             .await;
         workload(client).await;
-        let following = tokio::spawn(follow(client.clone(), prometheus.handle.clone()));
+        let following = tokio::spawn(follow(client.clone(), NAMESPACE, prometheus.handle.clone()));
         let evenkeel = world.serve_scaling(&prometheus.url).await;
         let scene = Scene {
             client,
@@ -108,8 +108,8 @@ async fn workload(client: &Client) {
 }
 
 /// Tells Prometheus which Pods there are.
-async fn follow(client: Client, load: Handle) {
-    let pods: Api<Pod> = Api::namespaced(client, NAMESPACE);
+pub(super) async fn follow(client: Client, namespace: &str, load: Handle) {
+    let pods: Api<Pod> = Api::namespaced(client, namespace);
     loop {
         if let Ok(found) = pods.list(&ListParams::default()).await {
             let names: Vec<String> = found.iter().map(ResourceExt::name_any).collect();

@@ -17,7 +17,7 @@ use crate::support::control_plane::prometheus::Prometheus;
 use crate::support::control_plane::signer::Signer;
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::control_plane::{ControlPlane, free_port};
-use crate::support::dev_api::create;
+use crate::support::dev_api::{ask, create};
 
 /// Opts a namespace in.
 pub(crate) const OPTED_IN: [(&str, &str); 1] = [("evenkeel.dev/enabled", "true")];
@@ -161,6 +161,30 @@ impl<'a> World<'a> {
         let ours = scaling(url);
         self.replica_with("evenkeel-0", self.port, "1s", &ours)
             .await
+    }
+
+    /// Grants what scaling custom resources takes, and starts a replica that scales these kinds, measuring
+    /// as in [`Self::serve_scaling`].
+    pub(crate) async fn serve_custom_kinds(&self, url: &str, kinds: &Value) -> Evenkeel {
+        manifests::grant(&self.plane.client, "deploy/overlays/custom-kinds").await;
+        eventually("the rights are taken in", async || {
+            self.may_scale_rollouts().await
+        })
+        .await;
+        let mut ours = scaling(url);
+        ours["scaling"]["kinds"] = kinds.clone();
+        self.replica_with("evenkeel-0", self.port, "1s", &ours)
+            .await
+    }
+
+    async fn may_scale_rollouts(&self) -> Result<(), String> {
+        let review = json!({"spec": {
+            "user": format!("system:serviceaccount:{NAMESPACE}:evenkeel"),
+            "resourceAttributes": {"group": "argoproj.io", "resource": "rollouts",
+                "subresource": "scale", "verb": "patch"}}});
+        let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+        let (_, answer) = ask(&self.plane.client, "POST", path, &review).await;
+        holds(answer["status"]["allowed"] == true, || answer.to_string())
     }
 
     async fn replica(&self, name: &str, port: u16, interval: &str) -> Evenkeel {

@@ -786,7 +786,7 @@ fn an_edit_that_comes_between_is_kept() {
         .await;
         let web = one("web");
         let now = evenkeel_clock::now();
-        let found = uninstall::gather(client, OWN, now).await;
+        let found = uninstall::gather(client, OWN, &[], now).await;
         let slow = outrun(client, web.clone());
         let outcome = uninstall::restore(&slow, &found.marks[0], Extent::All, now).await;
         assert_eq!(outcome, uninstall::Outcome::Restored);
@@ -795,5 +795,59 @@ fn an_edit_that_comes_between_is_kept() {
             (&spec["minReplicas"], &spec["maxReplicas"]),
             (&json!(2), &json!(12))
         );
+    });
+}
+
+/// A Rollout that Evenkeel has put to sleep.
+async fn plant_sleeper(client: &Client) -> String {
+    let scale = json!({"status": {}, "scale": {
+        "specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}});
+    let names = ["argoproj.io", "v1alpha1", "Rollout", "rollouts"];
+    define(client, names, "Namespaced").await;
+    let definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/rollouts.argoproj.io";
+    let mut versions = get(client, definition).await["spec"]["versions"].clone();
+    versions[0]["subresources"] = scale;
+    let change = json!({"spec": {"versions": versions}});
+    let (status, answer) = patch(client, definition, "merge", &change).await;
+    assert_eq!(status, 200, "{answer}");
+    for name in [OWN, "shop"] {
+        let namespace = json!({"metadata": {"name": name}});
+        create(client, "/api/v1/namespaces", &namespace).await;
+    }
+    let told = json!({"mode": "direct", "replicas": 0, "conditions": [{
+        "type": "ScaledToZero", "status": "True", "reason": "ScaledToZero", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z"}]});
+    let rollouts = path("shop", "argoproj.io/v1alpha1/rollouts");
+    let rollout = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+        "metadata": {"name": "web", "annotations": {
+            "evenkeel.dev/scaling": "direct", "evenkeel.dev/scaling-status": told.to_string()}},
+        "spec": {"replicas": 0}});
+    create(client, &rollouts, &rollout).await;
+    format!("{rollouts}/web")
+}
+
+#[test]
+fn custom_resources_of_the_configuration_are_woken_and_lose_what_was_told_on_them() {
+    with_settings(settings(), async |server, client| {
+        let rollout = plant_sleeper(client).await;
+        let unknown = evenkeel(server, &["--check", "-o", "json"]).await;
+        assert_eq!(unknown.objects("marks"), [""; 0], "nobody says which kinds");
+        let file = "scaling: {kinds: [{apiVersion: argoproj.io/v1alpha1, kind: Rollout}]}\n";
+        let map = json!({"metadata": {"name": "evenkeel"}, "data": {"config.yaml": file}});
+        create(
+            client,
+            &format!("/api/v1/namespaces/{OWN}/configmaps"),
+            &map,
+        )
+        .await;
+        let found = evenkeel(server, &["--check", "-o", "json"]).await;
+        assert_eq!(found.objects("marks"), ["Rollout shop/web"]);
+        assert_eq!(get(client, &rollout).await["spec"]["replicas"], 0);
+        let taken = evenkeel(server, &["--force", "-o", "json"]).await;
+        assert_eq!(taken.objects("marks"), ["Rollout shop/web"]);
+        let left = get(client, &rollout).await;
+        assert_eq!(left["spec"]["replicas"], 1);
+        let annotations = json!({"evenkeel.dev/scaling": "direct"});
+        assert_eq!(left["metadata"]["annotations"], annotations);
     });
 }

@@ -12,6 +12,9 @@ use evenkeel_kubernetes::kinds::Kind;
 
 const RIGHTS: &str = "rights";
 
+/// The manifest by which rights to custom resources are taken in.
+const CUSTOM_KINDS: &str = "deploy/components/custom-kinds/rbac.yaml";
+
 pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     if outside::address(evidence).is_some() {
         let what =
@@ -48,11 +51,17 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     let shown: Vec<String> = missing.iter().map(|right| shown(right)).collect();
     let files: BTreeSet<&str> = missing.iter().map(|right| file(right)).collect();
     let applied: Vec<String> = files.iter().map(|file| format!("-f {file}")).collect();
+    let labelled = if files.contains(CUSTOM_KINDS) {
+        ", with a ClusterRole labelled evenkeel.dev/aggregate-to-evenkeel for each kind of \
+         scaling.kinds, as its README section has it"
+    } else {
+        ""
+    };
     Ok(vec![
         Finding::error(
             RIGHTS,
             format!("the ServiceAccounts lack {}", count(missing.len(), "right")),
-            format!("kubectl apply {}", applied.join(" ")),
+            format!("kubectl apply {}{labelled}", applied.join(" ")),
         )
         .seen_by(shown.join(", ")),
     ])
@@ -91,6 +100,8 @@ fn file(right: &Right) -> &'static str {
         "deploy/base/rbac-certificates.yaml"
     } else if right.for_external_metrics {
         "deploy/components/external-metrics/rbac.yaml"
+    } else if right.for_custom_kinds {
+        CUSTOM_KINDS
     } else if is_for_metrics(right) {
         "deploy/base/rbac-metrics.yaml"
     } else if right.for_second_scheduler {

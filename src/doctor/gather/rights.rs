@@ -8,18 +8,26 @@ use kube::Api;
 use kube::api::PostParams;
 
 use super::read::Reader;
-use crate::cluster::access::{Access, Need, Scope, access};
+use crate::cluster::access::{Access, Need, Scope, access, scaling};
+use crate::doctor::gather::kinds::ConfiguredKind;
 use crate::doctor::observation::{Right, Seen};
 use evenkeel_kubernetes::request_header;
 
 /// Questions that are under way at a time.
 const AT_ONCE: usize = 8;
 
-/// Every right with the answer.
-pub(super) async fn review(reader: &Reader<'_>) -> Seen<Vec<Right>> {
-    let rights = access()
-        .into_iter()
-        .flat_map(|access| rights(access, reader.namespace));
+/// Every right with the answer, those for custom resources included.
+pub(super) async fn review(reader: &Reader<'_>, kinds: &[ConfiguredKind]) -> Seen<Vec<Right>> {
+    let served = kinds.iter().filter_map(|kind| kind.served.as_ref());
+    let custom = served.flat_map(|served| {
+        let definition = [&*served.definition];
+        let all = scaling(served.kind, &definition).map(|access| rights(access, reader.namespace));
+        all.into_iter().flatten().collect::<Vec<_>>()
+    });
+    let always = access().into_iter();
+    let rights = always
+        .flat_map(|access| rights(access, reader.namespace))
+        .chain(custom);
     let answers = stream::iter(rights)
         .map(|right| ask(reader, right))
         .buffered(AT_ONCE)
@@ -31,13 +39,13 @@ pub(super) async fn review(reader: &Reader<'_>) -> Seen<Vec<Right>> {
 }
 
 /// A right for each verb and each object that `access` names, not yet asked for.
-fn rights(access: Access, own: &str) -> impl Iterator<Item = Right> {
+fn rights<'a>(access: Access<'a>, own: &str) -> impl Iterator<Item = Right> + use<'a> {
     let namespace = match access.scope {
         Scope::Cluster => None,
         Scope::OwnNamespace => Some(own.to_owned()),
         Scope::KubeSystem => Some(request_header::NAMESPACE.to_owned()),
     };
-    let names: Vec<Option<&'static str>> = if access.names.is_empty() {
+    let names: Vec<Option<&'a str>> = if access.names.is_empty() {
         vec![None]
     } else {
         access.names.iter().copied().map(Some).collect()
@@ -54,6 +62,7 @@ fn rights(access: Access, own: &str) -> impl Iterator<Item = Right> {
             for_certificates: access.need == Need::SelfManagedCertificates,
             for_second_scheduler: access.need == Need::SecondScheduler,
             for_external_metrics: access.need == Need::ExternalMetrics,
+            for_custom_kinds: access.need == Need::CustomKinds,
             allowed: false,
         })
     })

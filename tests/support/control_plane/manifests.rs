@@ -122,11 +122,19 @@ pub(crate) async fn deploy(client: &Client, metrics: u16) {
     }
 }
 
-/// Grants what a kustomization grants beside an installation.
+/// The kinds of objects that grant, and that narrow what is granted.
+const GRANTING: [&str; 4] = [
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "RoleBinding",
+    "ValidatingAdmissionPolicy",
+];
+
+/// Grants what a kustomization grants beside an installation, with what narrows it.
 pub(crate) async fn grant(client: &Client, kustomization: &str) {
     for document in built(&root().join(kustomization)) {
         let kind = document["kind"].as_str().expect("a kind");
-        if ["ClusterRole", "ClusterRoleBinding", "RoleBinding"].contains(&kind) {
+        if GRANTING.contains(&kind) {
             send(client, &document, false).await;
         }
     }

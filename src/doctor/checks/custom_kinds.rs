@@ -1,0 +1,45 @@
+//! The kinds of custom resources that the configuration wants scaled: each has to be served, with the
+//! subresource `scale`.
+
+use super::evidence::{Evidence, Found};
+use super::wording::count;
+use crate::doctor::Finding;
+use crate::doctor::observation::KindState;
+
+const CUSTOM_KINDS: &str = "custom-kinds";
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Found {
+    let kinds = &evidence.seen.custom_kinds;
+    let mut found = Vec::new();
+    for seen in kinds {
+        let kind = &seen.kind;
+        found.push(match &seen.state {
+            KindState::Served => continue,
+            KindState::Absent => Finding::info(
+                CUSTOM_KINDS,
+                format!("{kind} is to be scaled, and the cluster serves no such kind"),
+                "install what brings it, or take it out of scaling.kinds; it is looked for every 5 \
+                 minutes",
+            ),
+            KindState::Unscalable(why) => Finding::error(
+                CUSTOM_KINDS,
+                format!("{kind} is to be scaled and cannot be: {why}"),
+                "take it out of scaling.kinds, or give its definition the subresource scale",
+            ),
+            KindState::Unknown(error) => Finding::warning(
+                CUSTOM_KINDS,
+                format!("whether {kind} can be scaled could not be looked at"),
+                "run doctor as a user who may get customresourcedefinitions.apiextensions.k8s.io",
+            )
+            .seen_by(error),
+        });
+    }
+    if found.is_empty() {
+        let what = match kinds.len() {
+            0 => "no custom resources are to be scaled".to_owned(),
+            all => format!("{} of custom resources can be scaled", count(all, "kind")),
+        };
+        found.push(Finding::ok(CUSTOM_KINDS, what));
+    }
+    Ok(found)
+}
