@@ -162,10 +162,7 @@ pub(crate) fn fill(cluster: &ClusterState, nodes: usize, pods: usize) {
         cluster.apply_node(&node, now);
     }
     for number in 0..SERVICES.min(pods) {
-        let deployment = Owner {
-            kind: "Deployment".to_owned(),
-            name: service_name(number),
-        };
+        let deployment = Owner::new("apps/v1", "Deployment", &service_name(number));
         cluster.apply_owner(Kind::ReplicaSet, &set_uid(number), Some(deployment));
         cluster.apply_scaling_object(ScalingObject::Autoscaler(Arc::new(autoscaler(number))));
     }

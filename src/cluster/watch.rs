@@ -131,17 +131,10 @@ impl Watches {
         all.add(Kind::CronHpa, |kind| {
             discovery::while_served::<WatchedCronHpa>(client(), watch(kind), discovery)
         });
-        let custom = |scaled| CustomWatch {
-            scaled,
-            client: client(),
-            state: state.clone(),
-            metrics: metrics.clone(),
-            interval: discovery,
-        };
-        kinds
-            .into_iter()
-            .map(custom)
-            .for_each(|one| all.add_custom(one));
+        for scaled in kinds {
+            let watch = CustomWatch::new(scaled, client(), state, metrics, discovery);
+            all.add_custom(watch);
+        }
         if let Some(lease) = second_scheduler {
             state.expect_second_scheduler(&lease.name);
             all.add(Kind::Lease, |kind| {
@@ -178,8 +171,7 @@ impl Watches {
     }
 
     fn add_custom(&mut self, watch: CustomWatch) {
-        let name = watch.scaled.name();
-        watch.state.expect_kind(&name);
+        let name = watch.expect();
         self.spawn(name, watch.run());
     }
 

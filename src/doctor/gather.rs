@@ -100,7 +100,7 @@ pub async fn gather(
         clean_up: Seen::Absent,
         clean_up_guard: Seen::Absent,
         rights: Seen::Absent,
-        custom_kinds: Vec::new(),
+        custom_kinds: Seen::Absent,
         nodes: nodes.map(|all| all.into_iter().map(|one| one.node).collect()),
         namespaces: namespaces.map(|all| all.into_iter().map(|one| one.namespace).collect()),
         unbound: unbound.map(|all| all.into_iter().map(|one| one.pod).collect()),
@@ -131,10 +131,10 @@ async fn writing(reader: &Reader<'_>, observation: &mut Observation) {
 /// Reads the autoscalers, the writers, kube-scheduler's Pods, and what depends on what was seen; the
 /// trial comes after the metrics, which count it.
 async fn further(client: &Client, reader: &Reader<'_>, observation: &mut Observation) {
-    let config = observation.configured().and_then(Result::ok);
-    let kinds = kinds::configured(client, config.as_ref()).await;
-    observation.rights = rights::review(reader, &kinds).await;
-    observation.custom_kinds = kinds.into_iter().map(|kind| kind.seen).collect();
+    let kinds = kinds::configured(client, observation).await;
+    let found = kinds.there().map_or(&[][..], Vec::as_slice);
+    observation.rights = rights::review(reader, found).await;
+    observation.custom_kinds = kinds.map(|all| all.into_iter().map(|kind| kind.seen).collect());
     let autoscalers = reader.all::<WatchedAutoscaler>("");
     let (autoscalers, api_groups) = tokio::join!(autoscalers, read::api_groups(client));
     observation.autoscalers =

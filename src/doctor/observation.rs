@@ -230,8 +230,7 @@ pub struct Observation {
     /// Rights that the ServiceAccounts need.
     pub rights: Seen<Vec<Right>>,
     /// The kinds of custom resources that the configuration wants scaled.
-    #[serde(default)]
-    pub custom_kinds: Vec<ScaledKindSeen>,
+    pub custom_kinds: Seen<Vec<ScaledKindSeen>>,
     pub nodes: Seen<Vec<Node>>,
     pub namespaces: Seen<Vec<Namespace>>,
     /// All Pods that are bound to no node.

@@ -193,7 +193,7 @@ fn every_check_has_its_fault() {
 }
 
 /// The fields of an observation that a user may have no right to.
-const READS: [&str; 27] = [
+const READS: [&str; 28] = [
     "server",
     "configuration",
     "deployment",
@@ -212,6 +212,7 @@ const READS: [&str; 27] = [
     "cleanUp",
     "cleanUpGuard",
     "rights",
+    "customKinds",
     "nodes",
     "namespaces",
     "unbound",

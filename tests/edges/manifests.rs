@@ -1116,20 +1116,20 @@ fn custom_kinds_bring_the_rights_of_each_kind_and_the_guard_of_its_writes() {
         let found = scaled.found(plural, Some(definition)).unwrap();
         let definition = scaled.definition(plural);
         let needed = rights(access::scaling(found.into_kind(), &[&definition]));
-        let role = find(&objects, "ClusterRole", role);
-        let rules = role["rules"].as_array().unwrap().iter();
+        let granting = find(&objects, "ClusterRole", role);
+        let rules = granting["rules"].as_array().unwrap().iter();
         let granted: BTreeSet<Right> = rules
             .flat_map(|rule| rule_rights(Scope::Cluster, rule))
             .collect();
         assert_eq!(granted, needed, "{kind}");
         for (key, value) in labels {
-            assert_eq!(role["metadata"]["labels"][key], *value, "{kind}");
+            assert_eq!(granting["metadata"]["labels"][key], *value, "{kind}");
         }
-        let rule = guarded
+        let narrowed = guarded
             .iter()
             .find(|rule| rule["apiGroups"] == json!([group]));
         let patched = [plural.to_owned(), format!("{plural}/scale")];
-        assert_eq!(strings(&rule.unwrap()["resources"]), patched, "{kind}");
+        assert_eq!(strings(&narrowed.unwrap()["resources"]), patched, "{kind}");
     }
     let binding = find(&objects, "ClusterRoleBinding", "evenkeel-custom-kinds");
     assert_eq!(binding["subjects"][0]["name"], Identity::Service.account());

@@ -325,6 +325,19 @@ fn custom((group, kind, plural): (&str, &str, &str), scope: &str, subresources: 
     }})
 }
 
+/// The subresources of a kind whose count stands at a path.
+fn scale(path: &str) -> Value {
+    json!({"status": {}, "scale": {"specReplicasPath": path,
+        "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector"}})
+}
+
+fn has(count: i32) -> impl Fn(&Observed) -> bool {
+    move |one| {
+        let workload = one.workload.as_ref();
+        workload.is_some_and(|workload| workload.replicas == count)
+    }
+}
+
 async fn custom_resources_are_scaled_while_they_have_scale(client: &Client) {
     let (fleet, reef) = ("scaling-fleet.test.dev", "scaling-reef.test.dev");
     let kinds = [
@@ -332,10 +345,6 @@ async fn custom_resources_are_scaled_while_they_have_scale(client: &Client) {
         (&*format!("{fleet}/v1"), "Hulk"),
         (&*format!("{reef}/v1"), "Rock"),
     ];
-    let scale = |path: &str| {
-        json!({"status": {}, "scale": {"specReplicasPath": path,
-            "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector"}})
-    };
     let hulk = custom(
         (fleet, "Hulk", "hulks"),
         "Namespaced",
@@ -363,25 +372,32 @@ async fn custom_resources_are_scaled_while_they_have_scale(client: &Client) {
         "metadata": {"name": "web", "annotations": {"evenkeel.dev/scaling": "direct"}},
         "spec": {"replicas": 3, "crew": 8}});
     create(client, &path, &ship).await;
-    let has = |count: i32| {
-        move |one: &Observed| {
-            let workload = one.workload.as_ref();
-            workload.is_some_and(|workload| workload.replicas == count)
-        }
-    };
     watched.one("the ship", has(3)).await;
     let counted = json!({"spec": {"replicas": 5}});
     change(client, &format!("{path}/web/scale"), &counted).await;
     watched.one("its new count", has(5)).await;
 
-    let definition = format!("{DEFINITIONS}/ships.{fleet}");
-    let (_, found) = ask(client, "GET", &definition, &Value::Null).await;
+    follow_definition(client, &watched, &format!("{DEFINITIONS}/ships.{fleet}")).await;
+    for name in [format!("hulks.{fleet}"), format!("rocks.{reef}")] {
+        ask(
+            client,
+            "DELETE",
+            &format!("{DEFINITIONS}/{name}"),
+            &Value::Null,
+        )
+        .await;
+    }
+}
+
+/// What becomes of a ship with a crew of 8 when its count stands there, and when its definition goes.
+async fn follow_definition(client: &Client, watched: &Watched, definition: &str) {
+    let (_, found) = ask(client, "GET", definition, &Value::Null).await;
     let mut other = found["spec"]["versions"].clone();
     other[0]["subresources"] = scale(".spec.crew");
-    change(client, &definition, &json!({"spec": {"versions": other}})).await;
+    change(client, definition, &json!({"spec": {"versions": other}})).await;
     watched.one("the count where it stands now", has(8)).await;
-    ask(client, "DELETE", &definition, &Value::Null).await;
-    gone(client, &definition).await;
+    ask(client, "DELETE", definition, &Value::Null).await;
+    gone(client, definition).await;
     eventually("no ships without their definition", async || {
         holds(watched.targets().is_empty(), || "one".to_owned())
     })

@@ -79,15 +79,39 @@ fn there<T>(answer: Result<T, Error>) -> Result<Option<T>, Error> {
 
 /// One kind that is to be scaled, and the picture that its objects are part of.
 pub(super) struct CustomWatch {
-    pub(super) scaled: ScaledKind,
-    pub(super) client: Client,
-    pub(super) state: ClusterState,
-    pub(super) metrics: Metrics,
+    scaled: ScaledKind,
+    client: Client,
+    state: ClusterState,
+    metrics: Metrics,
     /// The time between two looks.
-    pub(super) interval: Duration,
+    interval: Duration,
 }
 
 impl CustomWatch {
+    /// A watch that looks for its kind every `interval`.
+    pub(super) fn new(
+        scaled: ScaledKind,
+        client: Client,
+        state: &ClusterState,
+        metrics: &Metrics,
+        interval: Duration,
+    ) -> Self {
+        Self {
+            scaled,
+            client,
+            state: state.clone(),
+            metrics: metrics.clone(),
+            interval,
+        }
+    }
+
+    /// Lets nothing be decided before the kind has been looked for; the name of the kind.
+    pub(super) fn expect(&self) -> String {
+        let name = self.scaled.name();
+        self.state.expect_kind(&name);
+        name
+    }
+
     /// Follows the objects of the kind while they are served.
     pub(super) async fn run(self) {
         let warned = RateLimited::default();

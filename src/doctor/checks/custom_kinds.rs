@@ -9,7 +9,9 @@ use crate::doctor::observation::KindState;
 const CUSTOM_KINDS: &str = "custom-kinds";
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Found {
-    let kinds = &evidence.seen.custom_kinds;
+    let subject = "the custom resources that are to be scaled";
+    let kinds = evidence.seen.custom_kinds.look(CUSTOM_KINDS, subject)?;
+    let kinds = kinds.map_or(&[][..], Vec::as_slice);
     let mut found = Vec::new();
     for seen in kinds {
         let kind = &seen.kind;

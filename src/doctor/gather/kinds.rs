@@ -3,8 +3,7 @@
 use kube::Client;
 
 use crate::cluster::watch::{LookError, look};
-use crate::config::Config;
-use crate::doctor::observation::{KindState, ScaledKindSeen};
+use crate::doctor::observation::{KindState, Observation, ScaledKindSeen, Seen};
 use evenkeel_kubernetes::custom_kind::CustomKind;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 
@@ -22,13 +21,14 @@ pub(super) struct ServedKind {
     pub(super) definition: String,
 }
 
-/// All that the configuration names; none where there is no configuration to be read.
-pub(super) async fn configured(client: &Client, config: Option<&Config>) -> Vec<ConfiguredKind> {
+/// All that the configuration names; none where it is refused.
+pub(super) async fn configured(client: &Client, seen: &Observation) -> Seen<Vec<ConfiguredKind>> {
+    let config = seen.configured().and_then(Result::ok);
     let mut kinds = Vec::new();
-    for scaled in config.map_or(&[][..], |config| &config.kinds) {
+    for scaled in config.iter().flat_map(|config| &config.kinds) {
         kinds.push(one(client, scaled).await);
     }
-    kinds
+    seen.configuration.clone().map(|_| kinds)
 }
 
 async fn one(client: &Client, scaled: &ScaledKind) -> ConfiguredKind {

@@ -11,6 +11,15 @@ use evenkeel_core::panicked::Panicked;
 use evenkeel_core::scaling::BoundsError;
 use evenkeel_core::scaling::signal::Signal;
 
+/// What is wrong with a target whose group and version are none.
+const INVALID_TARGET: &str = "is to be scaled by an apiVersion that is none: a group and a version are \
+                              accepted, such as apps/v1";
+/// What follows for a custom resource without the field of its count.
+const NO_COUNT: &str = "without which its subresource scale is not to be used: set it";
+/// What is wrong with a custom resource none of whose Pods is known.
+const PODS_UNKNOWN: &str = "has Pods that are not known: only Pods count whose controller it is, or a \
+                            ReplicaSet of its own";
+
 /// Why a target is refused, or not scaled as its user asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
@@ -155,20 +164,9 @@ impl fmt::Display for Problem {
                 f,
                 "{target} has no subresource scale: its replicas are not to be set"
             ),
-            Self::InvalidTarget(target) => write!(
-                f,
-                "the apiVersion by which {target} is to be scaled is none: a group and a version are \
-                 accepted, such as apps/v1"
-            ),
-            Self::NoCount(target, path) => write!(
-                f,
-                "{target} has no {path}, without which its subresource scale is not to be used: set it"
-            ),
-            Self::PodsUnknown(target) => write!(
-                f,
-                "{target} has Pods that are not known: only Pods count whose controller it is, or a \
-                 ReplicaSet of its own"
-            ),
+            Self::InvalidTarget(target) => write!(f, "{target} {INVALID_TARGET}"),
+            Self::NoCount(target, path) => write!(f, "{target} has no {path}, {NO_COUNT}"),
+            Self::PodsUnknown(target) => write!(f, "{target} {PODS_UNKNOWN}"),
             Self::NoWakingSignal => f.write_str(
                 "evenkeel.dev/min-replicas 0 is refused: what it scales by is measured on its Pods, \
                  and without any nothing could wake it",
