@@ -15,7 +15,7 @@ use super::settings::ConfigArgs;
 use crate::config::{Config, ConfigError, Writes};
 use crate::doctor::gather::read::server_time;
 use crate::doctor::{CONFIGURATION_FILE, CONFIGURATION_MAP};
-use crate::uninstall::{self, Extent, Inventory, Misplaced};
+use crate::uninstall::{self, Extent, Inventory, Misplaced, Unlisted};
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 
@@ -36,7 +36,8 @@ since that would write anew what is taken back: scale the Deployment to 0. Under
 `writes: restore` it leads and writes nothing anew, so that --force is right there. It refuses, too, where
 -n names a namespace without a Lease, or another than the webhook configuration does: a leader elsewhere
 would not be seen. Custom resources are those of scaling.kinds, by the file of --config, else by the
-ConfigMap evenkeel: run it before that is deleted.
+ConfigMap evenkeel: run it before that is deleted. A kind that leaves scaling.kinds is not looked at any
+more: set evenkeel.dev/scaling: off on its objects first.
 A record of bounds counts only where the API server says that Evenkeel wrote it and it makes sense; other
 objects are named and left alone. --expired is what the CronJob evenkeel-restore runs: it writes only on
 what carries such a record, beside a leader too, and nothing while `writes: disabled` freezes everything,
@@ -44,8 +45,8 @@ by the file of --config, else by the ConfigMap evenkeel. What has lapsed is told
 Exit codes: 0 nothing is left to do for it (with --check: nothing is left at all); 1 something is left
 that it could not take away, or the cluster cannot be reached; 2 the call is wrong.";
 
-/// What becomes of a configuration that cannot be read.
-const BLIND: &str = "custom resources of its scaling.kinds are not looked at";
+/// What is not looked at where the configuration cannot be read.
+const BLIND: &str = "custom resources of scaling.kinds";
 
 /// Take back what Evenkeel wrote on other objects, and show what is left of it
 #[derive(Debug, clap::Args)]
@@ -109,9 +110,13 @@ async fn look_and_act(args: &Args) -> Result<Leftovers, Failure> {
         mind_place(&client, args).await?;
         mind_leader(&client, args).await?;
     }
-    let kinds = custom_kinds(&client, args).await;
+    let (kinds, blind) = match custom_kinds(&client, args).await {
+        Ok(kinds) => (kinds, None),
+        Err(blind) => (Vec::new(), Some(blind)),
+    };
     let namespace = &args.cluster.namespace;
     let mut inventory = uninstall::gather(&client, namespace, &kinds, now).await;
+    inventory.unseen.extend(blind);
     if !args.check {
         restore(&client, &mut inventory, Extent::All, now).await;
     }
@@ -180,7 +185,14 @@ async fn installed_file(client: &Client, namespace: &str) -> kube::Result<Option
 
 /// The kinds of custom resources that are scaled, by the file that is named, else by the ConfigMap. An
 /// installation without either is taken away all the same.
-async fn custom_kinds(client: &Client, args: &Args) -> Vec<ScaledKind> {
+///
+/// # Errors
+/// The configuration is there and cannot be read, so that nobody knows which they are.
+async fn custom_kinds(client: &Client, args: &Args) -> Result<Vec<ScaledKind>, Unlisted> {
+    let blind = |why: String| Unlisted {
+        what: BLIND.to_owned(),
+        why,
+    };
     let mut sources = args.config.clone().sources([]);
     let namespace = &args.cluster.namespace;
     let config = if sources.file.is_some() {
@@ -192,20 +204,17 @@ async fn custom_kinds(client: &Client, args: &Args) -> Vec<ScaledKind> {
                 Config::parse(&text, &sources)
             }
             Ok(None) => Config::load(&sources),
+            Err(_) if sources.names("scaling.kinds") => Config::load(&sources),
             Err(error) => {
                 let map = format!("ConfigMap {namespace}/{CONFIGURATION_MAP}");
-                output::warn(&format!("{map} cannot be read: {error}; {BLIND}"));
-                Config::load(&sources)
+                return Err(blind(format!("{map} cannot be read: {error}")));
             }
         }
     };
-    config.map_or_else(
-        |error| {
-            output::warn(&format!("{error}; {BLIND}"));
-            Vec::new()
-        },
-        |config| config.kinds,
-    )
+    match config {
+        Ok(config) => Ok(config.kinds),
+        Err(error) => Err(blind(error.to_string())),
+    }
 }
 
 async fn restore(client: &Client, inventory: &mut Inventory, extent: Extent, now: Timestamp) {

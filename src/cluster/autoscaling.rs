@@ -129,8 +129,8 @@ impl Store {
         }
     }
 
-    /// Forgets the objects of a kind that nobody may follow, and waits for them no longer: a right that
-    /// is missing for one kind of custom resource holds up nothing else.
+    /// Forgets the objects of a kind that nobody can follow, and waits for them no longer: a right that
+    /// is missing for one kind of custom resource, or a list that fails, holds up nothing else.
     pub(super) fn abandon(&mut self, kind: Kind) {
         self.retain(kind, |_| false);
         self.set_synced(kind, true);

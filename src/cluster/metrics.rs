@@ -165,6 +165,15 @@ impl Metrics {
         Self::of(&self.refused, kind, refused);
     }
 
+    /// A kind is watched no more, since the cluster serves none of it.
+    pub(super) fn unwatched(&self, kind: Kind) {
+        let label = KindLabel {
+            kind: kind.singular(),
+        };
+        self.synced.remove(&label);
+        self.refused.remove(&label);
+    }
+
     pub(super) fn custom_kind(&self, name: &str, now: CustomKindState) {
         for state in CustomKindState::ALL {
             let label = CustomKindLabels {

@@ -3,7 +3,8 @@
 //! A list after a loss is applied object by object while the old picture stands, and what it did
 //! not hold is removed at its end: there is never a moment with half a cluster. A watch that is
 //! refused is tried again for ever, and after a minute its kind counts as not listed; one that ends
-//! or panics ends the service.
+//! or panics ends the service. A kind of custom resources that cannot be listed for a minute, whatever the
+//! reason, is waited for no longer: it counts as one without objects until it lists again.
 
 mod custom;
 mod discovery;
@@ -22,7 +23,7 @@ use super::metrics::Metrics;
 use super::state::ClusterState;
 use crate::telemetry::RateLimited;
 use custom::CustomWatch;
-pub use custom::{LookError, look};
+pub use custom::{LookError, look, look_in_any_version};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use evenkeel_kubernetes::watched::{

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use k8s_openapi::api::admissionregistration::v1::{
-    MutatingWebhookConfiguration, ValidatingAdmissionPolicyBinding,
+    MutatingWebhookConfiguration, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::CronJob;
@@ -97,6 +97,7 @@ pub async fn gather(
         key_annotations: Seen::Absent,
         network_policies: reader.all_own::<NetworkPolicy>("").await,
         write_guard: Seen::Absent,
+        write_rules: Seen::Absent,
         clean_up: Seen::Absent,
         clean_up_guard: Seen::Absent,
         rights: Seen::Absent,
@@ -118,13 +119,15 @@ pub async fn gather(
 
 /// Reads who writes beside the leader, and what narrows all of them.
 async fn writing(reader: &Reader<'_>, observation: &mut Observation) {
-    let (clean_up, guard, clean_up_guard) = tokio::join!(
+    let (clean_up, guard, rules, clean_up_guard) = tokio::join!(
         reader.own::<CronJob>(CLEAN_UP),
         reader.named::<ValidatingAdmissionPolicyBinding>(WRITE_GUARD),
+        reader.named::<ValidatingAdmissionPolicy>(WRITE_GUARD),
         reader.named::<ValidatingAdmissionPolicyBinding>(CLEAN_UP_GUARD),
     );
     observation.clean_up = clean_up;
     observation.write_guard = guard;
+    observation.write_rules = rules;
     observation.clean_up_guard = clean_up_guard;
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use k8s_openapi::api::admissionregistration::v1::{
-    MutatingWebhookConfiguration, ValidatingAdmissionPolicyBinding,
+    MutatingWebhookConfiguration, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::CronJob;
@@ -147,6 +147,8 @@ pub struct Right {
 pub struct ScaledKindSeen {
     /// The kind in words.
     pub kind: String,
+    /// The name of its definition, such as `rollouts.argoproj.io`, where it can be scaled.
+    pub definition: Option<String>,
     pub state: KindState,
 }
 
@@ -223,6 +225,8 @@ pub struct Observation {
     pub network_policies: Seen<Vec<NetworkPolicy>>,
     /// Binding of the policy that narrows Evenkeel's writes.
     pub write_guard: Seen<ValidatingAdmissionPolicyBinding>,
+    /// That policy, which names the resources that it concerns.
+    pub write_rules: Seen<ValidatingAdmissionPolicy>,
     /// CronJob `evenkeel-restore` in that namespace, which puts back what nobody holds any more.
     pub clean_up: Seen<CronJob>,
     /// Binding of the policy that narrows the writes of that CronJob.

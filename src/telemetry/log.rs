@@ -7,8 +7,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tracing::Level;
 use tracing_subscriber::Layer;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
@@ -35,6 +36,10 @@ impl LogError {
         }
     }
 }
+
+/// The target under which the client of the API server writes out whole answers that it cannot read: with
+/// the values of environment variables in them.
+const ANSWERS: &str = "kube_client::client";
 
 /// A filter of events: a level, or levels by target.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +72,18 @@ impl FromStr for LogFilter {
             text: text.to_owned(),
             targets,
         })
+    }
+}
+
+impl LogFilter {
+    /// What it lets through: whole answers of the API server only where it names their target.
+    fn targets(&self) -> Targets {
+        let names_it = self.targets.iter().any(|(target, _)| target == ANSWERS);
+        if names_it || !self.targets.would_enable(ANSWERS, &Level::WARN) {
+            return self.targets.clone();
+        }
+        let targets = self.targets.clone();
+        targets.with_target(ANSWERS, LevelFilter::ERROR)
     }
 }
 
@@ -110,7 +127,7 @@ pub fn init(settings: &LogSettings) -> Result<(), LogError> {
         LogFormat::Json => lines.json().flatten_event(true).boxed(),
     };
     tracing_subscriber::registry()
-        .with(layer.with_filter(filter.targets.clone()))
+        .with(layer.with_filter(filter.targets()))
         .try_init()
         .map_err(LogError::AlreadySet)
 }
@@ -129,6 +146,32 @@ mod tests {
         ] {
             let filter: LogFilter = text.parse().unwrap();
             assert_eq!(filter.to_string(), text);
+        }
+    }
+
+    /// The harm: an answer that could not be read was logged whole, with all that its objects hold.
+    #[test]
+    fn whole_answers_are_logged_only_where_their_target_is_named() {
+        for (text, warnings, errors) in [
+            ("info", false, true),
+            ("trace", false, true),
+            ("info,kube_client=debug", false, true),
+            ("error", false, true),
+            ("off", false, false),
+            ("info,kube_client::client=warn", true, true),
+        ] {
+            let targets = text.parse::<LogFilter>().unwrap().targets();
+            let lets = |level: Level| targets.would_enable(ANSWERS, &level);
+            assert_eq!(
+                (lets(Level::WARN), lets(Level::ERROR)),
+                (warnings, errors),
+                "{text}"
+            );
+            assert_eq!(
+                targets.would_enable("kube_runtime::watcher", &Level::ERROR),
+                errors,
+                "{text}"
+            );
         }
     }
 

@@ -7,7 +7,7 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 
 use super::inventory::{Inventory, Mark, Object, Unlisted, UserAnnotations};
-use crate::cluster::watch::{LookError, look};
+use crate::cluster::watch::{LookError, look_in_any_version};
 use crate::doctor::gather::read::{for_each, list};
 use crate::doctor::{Seen, Unseen};
 use evenkeel_kubernetes::annotations::ENABLED;
@@ -15,10 +15,13 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
 use evenkeel_kubernetes::plan::uninstall::installation::{self, Place, is_own, label_selector};
 use evenkeel_kubernetes::plan::uninstall::{BOUNDED, WRITTEN, traces};
-use evenkeel_kubernetes::scaled_kind::ScaledKind;
+use evenkeel_kubernetes::scaled_kind::{ScaledKind, Unscalable};
 
 /// The most objects in one answer.
 const PAGE: u32 = 500;
+
+/// What follows for a kind whose objects are there and cannot be scaled any more.
+const UNSCALED: &str = ": what was put to sleep or told on its objects before is not seen";
 
 /// Everything that is left in the cluster behind `client` of an installation in `namespace`, which scales
 /// these kinds of custom resources.
@@ -30,15 +33,19 @@ pub async fn gather(
 ) -> Inventory {
     let mut found = Inventory::default();
     for scaled in kinds {
-        match look(client, scaled).await {
+        match look_in_any_version(client, scaled).await {
             Ok(Some(kind)) => {
                 let kind = Kind::Custom(kind.into_kind());
                 marked(client, kind, now, &mut found).await;
             }
-            // Nothing was written on what cannot be scaled.
-            Ok(None) | Err(LookError::Unscalable(_)) => {}
-            Err(LookError::Unanswered(error)) => {
-                let failed = Unseen::Failed(error.to_string());
+            // There are no objects of it, or none that was ever written on.
+            Ok(None) | Err(LookError::Unscalable(Unscalable::OfTheCluster)) => {}
+            Err(error) => {
+                let why = match error {
+                    LookError::Unscalable(why) => format!("{why}{UNSCALED}"),
+                    LookError::Unanswered(error) => error.to_string(),
+                };
+                let failed = Unseen::Failed(why);
                 found
                     .unseen
                     .push(Unlisted::new(scaled.to_string(), &failed));

@@ -193,7 +193,7 @@ fn every_check_has_its_fault() {
 }
 
 /// The fields of an observation that a user may have no right to.
-const READS: [&str; 28] = [
+const READS: [&str; 29] = [
     "server",
     "configuration",
     "deployment",
@@ -209,6 +209,7 @@ const READS: [&str; 28] = [
     "placed",
     "networkPolicies",
     "writeGuard",
+    "writeRules",
     "cleanUp",
     "cleanUpGuard",
     "rights",

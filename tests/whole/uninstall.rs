@@ -851,3 +851,77 @@ fn custom_resources_of_the_configuration_are_woken_and_lose_what_was_told_on_the
         assert_eq!(left["metadata"]["annotations"], annotations);
     });
 }
+
+const ROLLOUTS: &str =
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/rollouts.argoproj.io";
+
+/// Puts a configuration into the cluster.
+async fn configure(client: &Client, file: &str) {
+    let map = json!({"metadata": {"name": "evenkeel"}, "data": {"config.yaml": file}});
+    let maps = format!("/api/v1/namespaces/{OWN}/configmaps");
+    create(client, &maps, &map).await;
+}
+
+/// Changes the versions of the definition of Rollouts.
+async fn redefine(client: &Client, change: impl FnOnce(&mut Value)) {
+    let mut versions = get(client, ROLLOUTS).await["spec"]["versions"].clone();
+    change(&mut versions);
+    let change = json!({"spec": {"versions": versions}});
+    let (status, answer) = patch(client, ROLLOUTS, "merge", &change).await;
+    assert_eq!(status, 200, "{answer}");
+}
+
+/// The harm: what slept in a version that is served no more slept on, and nothing was said to be left.
+#[test]
+fn custom_resources_are_found_in_another_version_than_the_configured_one() {
+    with_settings(settings(), async |server, client| {
+        let rollout = plant_sleeper(client).await;
+        configure(
+            client,
+            "scaling: {kinds: [{apiVersion: argoproj.io/v1alpha0, kind: Rollout}]}\n",
+        )
+        .await;
+        let taken = evenkeel(server, &["--force", "-o", "json"]).await;
+        assert_eq!(
+            taken.objects("marks"),
+            ["Rollout shop/web"],
+            "{}",
+            taken.stderr
+        );
+        assert_eq!(get(client, &rollout).await["spec"]["replicas"], 1);
+    });
+}
+
+/// The harm: the same where the definition has no scale any more, and where nobody can tell the kinds.
+#[test]
+fn what_cannot_be_looked_at_of_custom_resources_is_told_and_no_success() {
+    with_settings(settings(), async |server, client| {
+        plant_sleeper(client).await;
+        configure(
+            client,
+            "scaling: {kinds: [{apiVersion: argoproj.io/v1alpha1, kind: Rollout}]}\n",
+        )
+        .await;
+        redefine(client, |versions| {
+            versions[0]["subresources"] = json!({"status": {}});
+        })
+        .await;
+        let unseen = |called: &Called| called.json()["unseen"].to_string();
+        crate::support::control_plane::wait::eventually("it is not seen", async || {
+            let called = evenkeel(server, &["--force", "-o", "json"]).await;
+            let told = unseen(&called);
+            let is_told = told.contains("no subresource scale") && called.code == 1;
+            crate::support::control_plane::wait::holds(is_told, || told)
+        })
+        .await;
+
+        let map = format!("/api/v1/namespaces/{OWN}/configmaps/evenkeel");
+        let broken = json!({"data": {"config.yaml": "scaling: {kinds: 5}\n"}});
+        let (status, answer) = patch(client, &map, "merge", &broken).await;
+        assert_eq!(status, 200, "{answer}");
+        let called = evenkeel(server, &["--force", "-o", "json"]).await;
+        let told = unseen(&called);
+        assert!(told.contains("custom resources of scaling.kinds"), "{told}");
+        assert_eq!(called.code, 1, "{told}");
+    });
+}

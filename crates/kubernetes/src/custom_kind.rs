@@ -2,13 +2,21 @@
 //! an object.
 //!
 //! The API server makes the Scale of a custom resource from fields that its definition names. They are
-//! read here where they stand, in the objects that a watch brings anyway: no call for each object.
+//! read here where they stand, in the objects that a watch brings anyway: no call for each object. What no
+//! such field can be is passed over as it is read: templates of Pods, which are most of an object, and
+//! whatever somebody nests too deep to be taken in.
 
-use serde::Deserialize;
-use serde_json::Value;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 
 use crate::json::null_is_default;
 use crate::meta::Meta;
+
+/// The most keys of a path below `spec` or `status` that are followed.
+const DEEPEST: usize = 16;
 
 /// A kind of custom resource. Its names live as long as the program, as do those of the table of kinds: a
 /// few are configured, and each is made once it is found.
@@ -47,7 +55,9 @@ pub struct ScalePaths {
 pub struct CustomObject {
     #[serde(deserialize_with = "null_is_default")]
     pub metadata: Meta,
+    #[serde(deserialize_with = "fields")]
     pub(crate) spec: Value,
+    #[serde(deserialize_with = "fields")]
     pub(crate) status: Value,
 }
 
@@ -115,6 +125,88 @@ fn segments(path: &str) -> impl Iterator<Item = &str> {
     path.strip_prefix('.').unwrap_or(path).split('.')
 }
 
+/// Reads what a path can lead to: whole numbers and text, in no list.
+fn fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    Fields { deeper: DEEPEST }.deserialize(deserializer)
+}
+
+/// Reads a value as [`fields`] does, and as many levels below it.
+struct Fields {
+    deeper: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Fields {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Fields {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.deserialize(deserializer)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Value::Null)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let Some(deeper) = self.deeper.checked_sub(1) else {
+            while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return Ok(Value::Null);
+        };
+        let mut found = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            let value = entries.next_value_seed(Self { deeper })?;
+            if !value.is_null() {
+                found.insert(key, value);
+            }
+        }
+        Ok(if found.is_empty() {
+            Value::Null
+        } else {
+            found.into()
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -144,6 +236,33 @@ mod tests {
         assert_eq!(object.text(".status.selector"), Some("app=web"));
         let bare: CustomObject = serde_json::from_value(json!({"spec": null})).unwrap();
         assert_eq!(bare.count(".spec.replicas"), None);
+    }
+
+    /// The harm: pages of whole objects were held, with the templates of Pods in them.
+    #[test]
+    fn what_no_path_can_lead_to_is_not_kept() {
+        let object = json!({"spec": {"replicas": 3, "paused": true, "weight": 0.5, "none": null,
+            "template": {"spec": {"containers": [{"name": "app", "env": [{"name": "a"}]}]}},
+            "size": {"workers": 5}}, "status": {"selector": "app=web", "conditions": []}});
+        let read: CustomObject = serde_json::from_value(object).unwrap();
+        assert_eq!(read.spec, json!({"replicas": 3, "size": {"workers": 5}}));
+        assert_eq!(read.status, json!({"selector": "app=web"}));
+    }
+
+    /// The harm: serde_json refuses what nests deeper than 128, and with it the whole list.
+    #[test]
+    fn depth_stops_no_reading() {
+        for (open, close) in [(r#"{"a":"#, "}"), ("[", "]")] {
+            let deep = format!("{}1{}", open.repeat(500), close.repeat(500));
+            let text = format!(r#"{{"spec": {{"replicas": 3, "deep": {deep}}}}}"#);
+            serde_json::from_str::<Value>(&text).expect_err("it is too deep for a reader of all");
+            let object: CustomObject = serde_json::from_str(&text).unwrap();
+            assert_eq!(object.count(".spec.replicas"), Some(3), "{open}");
+        }
+        let path = ["spec"; DEEPEST].join(".");
+        let text = format!("{}7{}", r#"{"spec":"#.repeat(DEEPEST), "}".repeat(DEEPEST));
+        let object: CustomObject = serde_json::from_str(&text).unwrap();
+        assert_eq!(object.count(&path), Some(7));
     }
 
     #[test]

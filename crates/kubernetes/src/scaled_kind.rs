@@ -114,6 +114,21 @@ impl ScaledKind {
         })
     }
 
+    /// The group.
+    #[must_use]
+    pub fn group(&self) -> &str {
+        &self.group
+    }
+
+    /// The same kind in another version of its group, as the API server names it.
+    #[must_use]
+    pub fn in_version(&self, version: &str) -> Self {
+        Self {
+            version: version.to_owned(),
+            ..self.clone()
+        }
+    }
+
     /// Group and version as objects name them.
     #[must_use]
     pub fn api_version(&self) -> String {

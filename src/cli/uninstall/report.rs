@@ -12,7 +12,7 @@ use evenkeel_kubernetes::api_service;
 use evenkeel_kubernetes::kinds::Kind;
 
 /// Overlays that add objects to the base, with the kind and, where that is not enough, the name of one.
-const OVERLAYS: [(&str, &str, &str); 4] = [
+const OVERLAYS: [(&str, &str, &str); 5] = [
     ("cert-manager", "Certificate", ""),
     ("prometheus-operator", "ServiceMonitor", ""),
     ("second-scheduler", "Deployment", "evenkeel-scheduler"),
@@ -21,6 +21,7 @@ const OVERLAYS: [(&str, &str, &str); 4] = [
         "ClusterRole",
         "evenkeel-external-metrics",
     ),
+    ("custom-kinds", "ClusterRole", "evenkeel-custom-kinds"),
 ];
 
 impl Leftovers {
@@ -216,5 +217,36 @@ impl Report for Leftovers {
             )?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The harm: what no folder that is named holds stays, such as the rights to custom resources.
+    #[test]
+    fn each_overlay_that_adds_objects_is_named_for_its_deletion() {
+        for (overlay, kind, name) in OVERLAYS {
+            let object = Object {
+                kind: kind.to_owned(),
+                namespace: None,
+                name: name.to_owned(),
+            };
+            let left = Leftovers {
+                check: true,
+                expired: false,
+                inventory: Inventory {
+                    objects: vec![object],
+                    ..Inventory::default()
+                },
+            };
+            let folder = format!("deploy/overlays/{overlay}");
+            assert_eq!(left.deletion(), format!("kubectl delete -k {folder}"));
+            let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+            assert!(root.join(&folder).is_dir(), "{folder}");
+        }
+        let named: Vec<_> = OVERLAYS.iter().map(|(overlay, ..)| *overlay).collect();
+        assert!(named.contains(&"custom-kinds"), "{named:?}");
     }
 }

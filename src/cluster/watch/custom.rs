@@ -61,6 +61,43 @@ pub async fn look(client: &Client, scaled: &ScaledKind) -> Result<Option<Found>,
     Ok(Some(scaled.found(plural, there(definition)?)?))
 }
 
+/// Looks for a kind in whichever version of its group it is served with the subresource `scale`, the one
+/// that is written first; `None` where the cluster serves none of it.
+///
+/// # Errors
+/// One that cannot be scaled in any version, and an API server that does not say.
+pub async fn look_in_any_version(
+    client: &Client,
+    scaled: &ScaledKind,
+) -> Result<Option<Found>, LookError> {
+    let mut last = look(client, scaled).await;
+    if !is_open(&last) {
+        return last;
+    }
+    let groups = client.list_api_groups().await?.groups;
+    let group = groups.into_iter().find(|one| one.name == scaled.group());
+    for version in group.into_iter().flat_map(|group| group.versions) {
+        let other = scaled.in_version(&version.version);
+        if other == *scaled {
+            continue;
+        }
+        match look(client, &other).await {
+            Ok(None) => {}
+            looked if is_open(&looked) => last = looked,
+            looked => return looked,
+        }
+    }
+    last
+}
+
+/// True where another version of a kind may be served otherwise.
+const fn is_open(looked: &Result<Option<Found>, LookError>) -> bool {
+    matches!(
+        looked,
+        Ok(None) | Err(LookError::Unscalable(Unscalable::NoScale))
+    )
+}
+
 async fn read<T: DeserializeOwned>(client: &Client, name: &str) -> Result<T, Error> {
     let kind = Kind::CustomResourceDefinition;
     let url = format!("/apis/{}/{}/{name}", kind.api_version(), kind.plural());
@@ -139,6 +176,7 @@ impl CustomWatch {
                 }
             }
             self.state.serve(kind, false);
+            self.metrics.unwatched(kind);
         }
     }
 
@@ -165,9 +203,11 @@ impl CustomWatch {
         loop {
             tokio::time::sleep(self.interval).await;
             let looked = look(&self.client, &self.scaled).await;
+            // Each time, since what was not known a moment ago may be again.
+            self.tell(&looked, warned);
             match looked {
                 Ok(Some(other)) if other == *found => {}
-                Err(LookError::Unanswered(_)) => self.tell(&looked, warned),
+                Err(LookError::Unanswered(_)) => {}
                 Ok(_) | Err(LookError::Unscalable(_)) => return,
             }
         }

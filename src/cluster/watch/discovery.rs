@@ -43,6 +43,7 @@ where
                 info!(kind, "the cluster serves this kind no more");
             }
         }
+        watch.metrics.unwatched(watch.kind);
     }
 }
 

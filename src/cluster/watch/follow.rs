@@ -2,7 +2,9 @@
 //! cannot be read.
 //!
 //! A watch that is refused begins again from a new list, since the stream does not tell when a
-//! watch that goes on where it was has been allowed again.
+//! watch that goes on where it was has been allowed again. So does that of a custom resource whose list
+//! fails: its objects, or a webhook that converts them, are in the hands of others, and it is to be known
+//! when they hold up everybody else.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
@@ -21,7 +23,7 @@ use serde::de::DeserializeOwned;
 use tracing::{error, info, warn};
 
 use super::object::WatchedObject;
-use super::refusals::Refusals;
+use super::refusals::{Failure, PAGE_WITHIN, Refusals, is_refusal};
 use crate::cluster::autoscaling::{self, ScalingObject};
 use crate::cluster::metrics::{Metrics, WatchOutcome};
 use crate::cluster::owners::Owner;
@@ -35,6 +37,8 @@ use evenkeel_kubernetes::workload::Workload;
 /// The time after a list for which no refusal may come until the watch counts as allowed again:
 /// one may list and yet not watch.
 const SETTLES: Duration = Duration::from_secs(5);
+/// The objects in a page of custom resources: many kinds are listed at once, and an object may be large.
+const CUSTOM_PAGE: u32 = 100;
 
 /// One Lease, by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,8 +74,9 @@ where
 /// Follows the objects of a custom resource, which is the kind of the watch.
 pub(super) async fn custom_resources(client: Client, watch: &Watch) {
     let resource = watch.kind.api_resource();
-    let api: Api<DeserializeGuard<WatchedCustomObject>> = Api::all_with(client, &resource);
-    let events = || watcher(api.clone(), Config::default()).default_backoff();
+    let api: Api<WatchedCustomObject> = Api::all_with(client, &resource);
+    let pages = Config::default().page_size(CUSTOM_PAGE);
+    let events = || watcher(api.clone(), pages.clone()).default_backoff();
     watch
         .keep_following(events, &CustomReceiver(watch.kind))
         .await;
@@ -122,8 +127,7 @@ trait Receiver<T> {
 enum Over {
     /// It has no more events, which should not be.
     Ended,
-    /// The API server refuses the watch.
-    Refused(Error),
+    Failed(Failure),
 }
 
 impl Watch {
@@ -134,8 +138,9 @@ impl Watch {
     {
         let mut refusals = Refusals::default();
         self.metrics.refused(self.kind, false);
-        while let Over::Refused(error) = self.follow(events(), receiver, &mut refusals).await {
-            tokio::time::sleep(self.refused(&error, &mut refusals)).await;
+        self.metrics.synced(self.kind, false);
+        while let Over::Failed(failure) = self.follow(events(), receiver, &mut refusals).await {
+            tokio::time::sleep(self.failed(&failure, &mut refusals)).await;
         }
     }
 
@@ -155,6 +160,11 @@ impl Watch {
                 self.allowed(refusals, next.as_ref().and_then(Option::as_ref));
                 let Some(event) = next else { continue };
                 event
+            } else if self.is_custom() && !is_listed {
+                match tokio::time::timeout(PAGE_WITHIN, events.next()).await {
+                    Ok(event) => event,
+                    Err(_) => return Over::Failed(Failure::unanswered()),
+                }
             } else {
                 events.next().await
             };
@@ -177,7 +187,9 @@ impl Watch {
                     self.metrics.count(self.kind, WatchOutcome::Event);
                     receiver.remove(&self.state, &receiver.key(&object));
                 }
-                Some(Err(error)) if is_refusal(&error) => return Over::Refused(error),
+                Some(Err(error)) if self.begins_anew(&error) => {
+                    return Over::Failed(Failure::of(&error));
+                }
                 // The stream goes on by itself, from a new list where it must.
                 Some(Err(error)) => self.interrupted(&error),
             }
@@ -199,21 +211,47 @@ impl Watch {
         self.metrics.refused(self.kind, false);
         self.synced();
         let kind = self.kind.singular();
-        info!(kind, "a watch that was refused is allowed again");
+        info!(
+            kind,
+            "a watch that was refused, or whose list failed, is at work again"
+        );
     }
 
-    /// Tells of a refusal, and gives the pause until the next try.
-    fn refused(&self, error: &Error, refusals: &mut Refusals) -> Duration {
-        let pause = refusals.refused();
+    fn is_custom(&self) -> bool {
+        matches!(self.kind, Kind::Custom(_))
+    }
+
+    /// True for a refusal, and for a list of custom resources that failed.
+    fn begins_anew(&self, error: &Error) -> bool {
+        let unlisted = matches!(
+            error,
+            Error::InitialListFailed(_) | Error::NoResourceVersion
+        );
+        is_refusal(error) || (unlisted && self.is_custom())
+    }
+
+    /// Tells of a refusal or of a list that failed, and gives the pause until the next try.
+    fn failed(&self, failure: &Failure, refusals: &mut Refusals) -> Duration {
+        let Failure {
+            why,
+            is_refusal,
+            waited,
+        } = failure;
+        let pause = refusals.refused(*waited);
         self.metrics.count(self.kind, WatchOutcome::Error);
-        self.metrics.refused(self.kind, true);
+        self.metrics.refused(self.kind, *is_refusal);
         if refusals.outlast_the_picture() {
             self.state.set_unsynced(self.kind);
             self.metrics.synced(self.kind, false);
         }
-        if let Some(suppressed) = self.warned.permit("refused", clock::instant()) {
+        let (key, what) = if *is_refusal {
+            ("refused", "the API server refuses a watch")
+        } else {
+            ("unlisted", "custom resources cannot be listed")
+        };
+        if let Some(suppressed) = self.warned.permit(key, clock::instant()) {
             let kind = self.kind.singular();
-            error!(kind, %error, ?pause, suppressed, "the API server refuses a watch");
+            error!(kind, error = why, ?pause, suppressed, "{what}");
         }
         pause
     }
@@ -239,18 +277,6 @@ impl Watch {
             );
         }
     }
-}
-
-/// True where the API server knows the caller and does not let it (403), or does not know it (401).
-fn is_refusal(error: &Error) -> bool {
-    let code = match error {
-        Error::InitialListFailed(kube::Error::Api(status))
-        | Error::WatchStartFailed(kube::Error::Api(status))
-        | Error::WatchFailed(kube::Error::Api(status))
-        | Error::WatchError(status) => status.code,
-        _ => return false,
-    };
-    matches!(code, 401 | 403)
 }
 
 /// Receives objects that are taken whole, as far as rules read them.
@@ -285,21 +311,21 @@ impl<K: WatchedObject + Resource<DynamicType = ()>> Receiver<DeserializeGuard<K>
     }
 }
 
-/// Receives the objects of a custom resource.
+/// Receives the objects of a custom resource. There is none that cannot be read: beside metadata, which
+/// the API server checks, nothing has to have a form. A guard would hold each of them whole.
 struct CustomReceiver(Kind);
 
-impl Receiver<DeserializeGuard<WatchedCustomObject>> for CustomReceiver {
-    fn key(&self, guard: &DeserializeGuard<WatchedCustomObject>) -> String {
-        let metadata = guard.meta();
+impl Receiver<WatchedCustomObject> for CustomReceiver {
+    fn key(&self, watched: &WatchedCustomObject) -> String {
+        let metadata = watched.meta();
         autoscaling::key(metadata.namespace.as_deref(), metadata.name.as_deref())
     }
 
     fn apply<'a>(
         &self,
         state: &ClusterState,
-        guard: &'a DeserializeGuard<WatchedCustomObject>,
+        watched: &'a WatchedCustomObject,
     ) -> Result<(), Unreadable<'a>> {
-        let watched = readable(guard)?;
         if let Kind::Custom(kind) = self.0 {
             let workload = Workload::of_custom(kind, watched.object.clone());
             state.apply_scaling_object(ScalingObject::Workload(Arc::new(workload)));

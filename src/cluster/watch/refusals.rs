@@ -1,5 +1,5 @@
-//! The refusals of a watch in a row: the pause after each, and from when on what was seen before no
-//! longer counts.
+//! The refusals of a watch in a row, and the lists that fail where they count as such: the pause after
+//! each, and from when on what was seen before no longer counts.
 //!
 //! A right that is taken away leaves a picture that nobody corrects any more. But an API server
 //! that starts refuses everybody until it has read the roles, and roles that are applied anew are
@@ -7,11 +7,54 @@
 
 use std::time::Duration;
 
+use kube::runtime::watcher::Error;
+
 /// The pause after the first refusal, doubled with each further one up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The time of refusals for which the picture stands.
 const GRACE: Duration = Duration::from_secs(60);
+/// The time within which each page of a list of custom resources is to be there.
+pub(super) const PAGE_WITHIN: Duration = Duration::from_secs(60);
+
+/// Why a watch begins again from a new list.
+pub(super) struct Failure {
+    pub(super) why: String,
+    /// True where the API server refuses the watch, false where a list failed.
+    pub(super) is_refusal: bool,
+    /// The time for which it was waited in vain.
+    pub(super) waited: Duration,
+}
+
+impl Failure {
+    pub(super) fn of(error: &Error) -> Self {
+        Self {
+            why: error.to_string(),
+            is_refusal: is_refusal(error),
+            waited: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn unanswered() -> Self {
+        Self {
+            why: format!("no page of the list within {PAGE_WITHIN:?}"),
+            is_refusal: false,
+            waited: PAGE_WITHIN,
+        }
+    }
+}
+
+/// True where the API server knows the caller and does not let it (403), or does not know it (401).
+pub(super) fn is_refusal(error: &Error) -> bool {
+    let code = match error {
+        Error::InitialListFailed(kube::Error::Api(status))
+        | Error::WatchStartFailed(kube::Error::Api(status))
+        | Error::WatchFailed(kube::Error::Api(status))
+        | Error::WatchError(status) => status.code,
+        _ => return false,
+    };
+    matches!(code, 401 | 403)
+}
 
 /// The refusals of one watch since it was last followed.
 #[derive(Debug, Default)]
@@ -21,12 +64,12 @@ pub(super) struct Refusals {
 }
 
 impl Refusals {
-    /// Takes note of a refusal; the pause until the next try.
-    pub(super) fn refused(&mut self) -> Duration {
+    /// Takes note of a refusal that was `waited` for; the pause until the next try.
+    pub(super) fn refused(&mut self, waited: Duration) -> Duration {
         let doubled = FIRST_PAUSE.saturating_mul(1_u32 << self.in_a_row.min(16));
         let pause = doubled.min(LONGEST_PAUSE);
         self.in_a_row = self.in_a_row.saturating_add(1);
-        self.waited = self.waited.saturating_add(pause);
+        self.waited = self.waited.saturating_add(waited).saturating_add(pause);
         pause
     }
 
@@ -63,13 +106,16 @@ mod tests {
             (30, true),
             (30, true),
         ] {
-            assert_eq!(refusals.refused(), Duration::from_secs(pause));
+            assert_eq!(refusals.refused(Duration::ZERO), Duration::from_secs(pause));
             assert_eq!(refusals.outlast_the_picture(), outlast, "{pause}");
         }
         refusals.lifted();
         assert!(!refusals.last() && !refusals.outlast_the_picture());
-        assert_eq!(refusals.refused(), FIRST_PAUSE);
-        let ever = (0..100).map(|_| refusals.refused()).max();
+        assert_eq!(refusals.refused(Duration::ZERO), FIRST_PAUSE);
+        refusals.lifted();
+        refusals.refused(GRACE);
+        assert!(refusals.outlast_the_picture(), "what it waited for counts");
+        let ever = (0..100).map(|_| refusals.refused(Duration::ZERO)).max();
         assert_eq!(ever, Some(LONGEST_PAUSE));
     }
 }

@@ -22,8 +22,27 @@ enum Allowed {
     Nothing(u16),
 }
 
+/// What a list of Rollouts comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rollouts {
+    /// The cluster serves none.
+    None,
+    Listed,
+    /// As where a webhook that converts them is broken.
+    Failing,
+    /// No answer comes.
+    Hanging,
+    /// One holds what cannot be read.
+    Unreadable,
+    /// One nests deeper than JSON is read.
+    Deep,
+}
+
 #[derive(Debug, Clone)]
 struct Api {
+    rollouts: Arc<Mutex<Rollouts>>,
+    /// False where no look for a kind is answered.
+    tells_of_kinds: Arc<Mutex<bool>>,
     allowed: Arc<Mutex<Allowed>>,
     asked: Arc<Mutex<u32>>,
     /// The seconds at which the second scheduler renews its Lease while it is watched.
@@ -34,6 +53,8 @@ impl Api {
     fn new(allowed: Allowed) -> Self {
         Self {
             allowed: Arc::new(Mutex::new(allowed)),
+            rollouts: Arc::new(Mutex::new(Rollouts::None)),
+            tells_of_kinds: Arc::new(Mutex::new(true)),
             asked: Arc::default(),
             renewals: Arc::default(),
         }
@@ -43,6 +64,38 @@ impl Api {
         *self.allowed.lock().unwrap() = allowed;
     }
 
+    fn list_rollouts(&self, rollouts: Rollouts) {
+        *self.rollouts.lock().unwrap() = rollouts;
+    }
+
+    /// What is answered of Rollouts and of their definition; `None` for no answer at all.
+    fn of_rollouts(&self, path: &str, watches: bool) -> Option<Response<Body>> {
+        let is_list = path.ends_with("/rollouts");
+        if !is_list && !*self.tells_of_kinds.lock().unwrap() {
+            return Some(response(500, Body::from(failure(500).to_string())));
+        }
+        let answer = match *self.rollouts.lock().unwrap() {
+            Rollouts::None => return Some(response(404, Body::from(not_found().to_string()))),
+            _ if path.ends_with("/rollouts.argoproj.io") => definition().to_string(),
+            _ if !is_list => resources().to_string(),
+            Rollouts::Failing => {
+                return Some(response(500, Body::from(failure(500).to_string())));
+            }
+            Rollouts::Hanging => return None,
+            _ if watches => {
+                let endless = stream::pending::<Result<Vec<u8>, Infallible>>();
+                return Some(response(200, Body::from_stream(endless)));
+            }
+            Rollouts::Listed => list(&rollout("3")),
+            Rollouts::Deep => {
+                let deep = format!("3, \"deep\": {}1{}", "[".repeat(500), "]".repeat(500));
+                list(&rollout(&deep))
+            }
+            Rollouts::Unreadable => list(&rollout("3").replace("web", "\u{1}")),
+        };
+        Some(response(200, Body::from(answer)))
+    }
+
     fn asked(&self) -> u32 {
         *self.asked.lock().unwrap()
     }
@@ -50,8 +103,19 @@ impl Api {
     fn client(&self) -> Client {
         let api = self.clone();
         let service = tower::service_fn(move |request: Request<kube::client::Body>| {
-            let answer = api.answer(request.uri().path(), request.uri().query());
-            async move { Ok::<_, Infallible>(answer) }
+            let (path, query) = (request.uri().path(), request.uri().query());
+            let watches = query.is_some_and(|query| query.contains("watch=true"));
+            let answer = if path.contains("argoproj.io") {
+                api.of_rollouts(path, watches)
+            } else {
+                Some(api.answer(path, query))
+            };
+            async move {
+                match answer {
+                    Some(answer) => Ok::<_, Infallible>(answer),
+                    None => std::future::pending().await,
+                }
+            }
         });
         Client::new(service, "default")
     }
@@ -107,6 +171,37 @@ impl Api {
     }
 }
 
+fn resources() -> Value {
+    let resource = |name: &str, kind: &str| json!({"name": name, "kind": kind, "namespaced": true, "singularName": "", "verbs": []});
+    json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "argoproj.io/v1alpha1",
+           "resources": [resource("rollouts", "Rollout"), resource("rollouts/scale", "Scale")]})
+}
+
+fn definition() -> Value {
+    let paths =
+        json!({"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"});
+    json!({"spec": {"versions": [{"name": "v1alpha1", "subresources": {"scale": paths}}]}})
+}
+
+fn rollout(replicas: &str) -> String {
+    format!(
+        r#"{{"metadata": {{"name": "web", "namespace": "shop", "uid": "r", "resourceVersion": "1",
+            "annotations": {{"evenkeel.dev/bounds": "x"}}}}, "spec": {{"replicas": {replicas}}}}}"#
+    )
+}
+
+fn list(items: &str) -> String {
+    format!(
+        r#"{{"kind": "RolloutList", "apiVersion": "argoproj.io/v1alpha1",
+            "metadata": {{"resourceVersion": "7"}}, "items": [{items}]}}"#
+    )
+}
+
+fn failure(code: u16) -> Value {
+    json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "no webhook",
+           "reason": "InternalError", "code": code})
+}
+
 fn not_found() -> Value {
     json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "none",
            "reason": "NotFound", "code": 404})
@@ -151,7 +246,7 @@ impl Watched {
         let further = Further {
             discovery: DISCOVERY,
             second_scheduler: Some(lease),
-            kinds: Vec::new(),
+            kinds: vec![ScaledKind::new("argoproj.io/v1alpha1", "Rollout").unwrap()],
         };
         let watches = Watches::start(&api.client(), &state, &metrics, further);
         Self {
@@ -163,10 +258,22 @@ impl Watched {
     }
 
     fn shows(&self, name: &str, value: u8) -> bool {
+        self.has(&format!("{name}{{kind=\"pod\"}} {value}"))
+    }
+
+    fn has(&self, line: &str) -> bool {
         let mut registry = telemetry::registry();
         self.metrics.register(&mut registry);
         let page = telemetry::encode(&registry).unwrap();
-        page.contains(&format!("evenkeel_{name}{{kind=\"pod\"}} {value}\n"))
+        page.contains(&format!("evenkeel_{line}\n"))
+    }
+
+    /// True where Rollouts count as listed, or do not.
+    fn lists_rollouts(&self, listed: bool) -> bool {
+        let listed = u8::from(listed);
+        self.has(&format!(
+            "watch_synced{{kind=\"rollout.argoproj.io\"}} {listed}"
+        ))
     }
 
     /// Lets so much time pass that everything has come to rest within it.
@@ -238,6 +345,70 @@ async fn who_may_list_and_not_watch_is_refused() {
     watched.api.allow(Allowed::All);
     watched.pass(60).await;
     assert!(watched.state.unsynced().is_empty() && watched.shows("watch_refused", 0));
+}
+
+/// The harm: one kind that could not be listed stopped the scaling of every other, in silence.
+#[tokio::test(start_paused = true)]
+async fn custom_resources_that_cannot_be_listed_hold_up_others_for_a_minute() {
+    for broken in [Rollouts::Failing, Rollouts::Hanging, Rollouts::Unreadable] {
+        let api = Api::new(Allowed::All);
+        api.list_rollouts(broken);
+        let watched = Watched::on(api);
+        watched.pass(10).await;
+        assert!(!watched.state.scaling_view().synced, "{broken:?}");
+        assert!(watched.lists_rollouts(false), "{broken:?}");
+        watched.pass(80).await;
+        let view = watched.state.scaling_view();
+        assert!(view.synced && view.targets.is_empty(), "{broken:?}");
+        assert!(watched.lists_rollouts(false), "{broken:?}");
+        assert!(watched.has("watch_refused{kind=\"rollout.argoproj.io\"} 0"));
+        watched.api.list_rollouts(Rollouts::Listed);
+        watched.pass(120).await;
+        let view = watched.state.scaling_view();
+        assert!(view.synced, "{broken:?}");
+        assert_eq!(view.targets.len(), 1, "{broken:?}");
+        assert!(watched.lists_rollouts(true), "{broken:?}");
+    }
+}
+
+/// The harm: one object of one tenant made the list of all of them fail.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_nests_deep_is_listed_with_all_others() {
+    let api = Api::new(Allowed::All);
+    api.list_rollouts(Rollouts::Deep);
+    let watched = Watched::on(api);
+    watched.pass(10).await;
+    let view = watched.state.scaling_view();
+    assert!(view.synced && watched.lists_rollouts(true));
+    let [target] = view.targets.as_slice() else {
+        panic!("{:?}", view.targets);
+    };
+    assert_eq!(target.workload.as_ref().unwrap().replicas, 3);
+}
+
+/// The harm: after one look without an answer the kind was shown as unknown for ever.
+#[tokio::test(start_paused = true)]
+async fn a_look_without_an_answer_is_forgotten_with_the_next_that_has_one() {
+    let api = Api::new(Allowed::All);
+    api.list_rollouts(Rollouts::Listed);
+    let watched = Watched::on(api);
+    let is = |state: &str| {
+        watched.has(&format!(
+            "scaling_kinds{{kind=\"rollout.argoproj.io\",state=\"{state}\"}} 1"
+        ))
+    };
+    watched.pass(1).await;
+    assert!(is("served"));
+    *watched.api.tells_of_kinds.lock().unwrap() = false;
+    watched.pass(DISCOVERY.as_secs()).await;
+    assert!(is("unknown") && !is("served"));
+    *watched.api.tells_of_kinds.lock().unwrap() = true;
+    watched.pass(DISCOVERY.as_secs()).await;
+    assert!(is("served") && !is("unknown"));
+    watched.api.list_rollouts(Rollouts::None);
+    watched.pass(DISCOVERY.as_secs()).await;
+    assert!(is("absent"));
+    assert!(!watched.lists_rollouts(true) && !watched.lists_rollouts(false));
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,9 @@
 //! what nobody holds any more.
 
 use jiff::SignedDuration;
-use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding;
+use k8s_openapi::api::admissionregistration::v1::{
+    NamedRuleWithOperations, ValidatingAdmissionPolicyBinding,
+};
 use k8s_openapi::api::batch::v1::CronJob;
 
 use super::evidence::{Evidence, Found, replicas};
@@ -130,10 +132,27 @@ pub(super) fn guard(evidence: &Evidence<'_>) -> Found {
     // By which the policy finds the ServiceAccount; an older one knew a single namespace.
     let parameter = spec.and_then(|spec| spec.param_ref.as_ref());
     let follows = parameter.is_some_and(|param| param.name.as_deref() == Some(GRANT));
-    Ok(vec![if denies && follows {
+    let uncovered = if denies && follows {
+        uncovered(evidence)?
+    } else {
+        Vec::new()
+    };
+    Ok(vec![if let [first, ..] = *uncovered {
+        Finding::warning(
+            GUARD,
+            format!(
+                "nothing narrows what Evenkeel may patch on {}, which scaling.kinds names",
+                uncovered.join(" and ")
+            ),
+            format!(
+                "add {first} and its scale to the resourceRules of the ValidatingAdmissionPolicy \
+                 evenkeel-writes, as deploy/components/custom-kinds does"
+            ),
+        )
+    } else if denies && follows {
         Finding::ok(
             GUARD,
-            "Evenkeel's writes are narrowed to its own annotations, its label and the bounds of HPAs",
+            "Evenkeel's writes are narrowed to its own annotations, its label, replicas and bounds",
         )
     } else if denies {
         Finding::warning(
@@ -148,6 +167,42 @@ pub(super) fn guard(evidence: &Evidence<'_>) -> Found {
             "kubectl apply -f deploy/base/write-guard.yaml",
         )
     }])
+}
+
+/// The custom resources that are scaled, by the names of their definitions, whose writes the policy does
+/// not concern itself with.
+fn uncovered<'a>(evidence: &Evidence<'a>) -> Result<Vec<&'a str>, Finding> {
+    let kinds = &evidence.seen.custom_kinds;
+    let kinds = kinds.look(GUARD, "the custom resources that are to be scaled")?;
+    let served = kinds.into_iter().flatten();
+    let served: Vec<&str> = served
+        .filter_map(|kind| kind.definition.as_deref())
+        .collect();
+    if served.is_empty() {
+        return Ok(served);
+    }
+    let policy = &evidence.seen.write_rules;
+    let policy = policy.look(GUARD, "the policy that narrows Evenkeel's writes")?;
+    let spec = policy.and_then(|policy| policy.spec.as_ref());
+    let concerns = spec.and_then(|spec| spec.match_constraints.as_ref());
+    let rules = concerns.and_then(|concerns| concerns.resource_rules.as_deref());
+    let rules = rules.unwrap_or_default();
+    let is_open = |definition: &&str| !rules.iter().any(|rule| covers(rule, definition));
+    Ok(served.into_iter().filter(is_open).collect())
+}
+
+/// True for a rule by which updates of objects with this definition, and of their scale, are looked at.
+fn covers(rule: &NamedRuleWithOperations, definition: &str) -> bool {
+    let has = |list: &Option<Vec<String>>, names: &[&str]| {
+        let mut list = list.iter().flatten();
+        list.any(|one| names.contains(&one.as_str()))
+    };
+    let (plural, group) = definition.split_once('.').unwrap_or((definition, ""));
+    let (scale, parts) = (format!("{plural}/scale"), format!("{plural}/*"));
+    has(&rule.operations, &["UPDATE", "*"])
+        && has(&rule.api_groups, &[group, "*"])
+        && has(&rule.resources, &[plural, "*", "*/*"])
+        && has(&rule.resources, &[&scale, &parts, "*/scale", "*/*"])
 }
 
 /// True where what the policy does not allow is refused, and not only told.

@@ -45,6 +45,7 @@ async fn one(client: &Client, scaled: &ScaledKind) -> ConfiguredKind {
     ConfiguredKind {
         seen: ScaledKindSeen {
             kind: scaled.to_string(),
+            definition: served.as_ref().map(|served| served.definition.clone()),
             state,
         },
         served,

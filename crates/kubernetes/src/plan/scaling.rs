@@ -14,6 +14,7 @@ mod direct;
 mod event_pauses;
 mod events;
 mod hpa_input;
+mod known_pods;
 mod memory;
 mod observed;
 pub mod owner;
@@ -34,6 +35,7 @@ mod writes;
 
 pub use context::Context;
 pub use hpa_input::{HpaInput, Told};
+pub use known_pods::MissingPods;
 pub use memory::PlanMemory;
 pub use observed::{Observed, Pods};
 pub use problem::Problem;

@@ -19,9 +19,12 @@ use evenkeel_core::scaling::tracker::{ScaledSignal, Tracker, UNSCALED};
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::refill::{self, RefillState};
 use evenkeel_kubernetes::plan::scaling::{
-    self, HpaInput, Observed, PlanMemory, Problem, Quarantine, Resolved, TargetReaction, TargetRef,
-    Told,
+    self, HpaInput, MissingPods, Observed, PlanMemory, Problem, Quarantine, Resolved,
+    TargetReaction, TargetRef, Told,
 };
+
+/// Why nothing is decided on what some of the Pods use.
+const PODS_MISSING: &str = "too few of its Pods are known yet";
 
 /// The state of one target.
 #[derive(Debug, Default)]
@@ -33,6 +36,7 @@ pub(super) struct TargetState {
     /// The signals by queries, each with the text by which its past was asked for.
     pub(super) past_queries: Vec<(Signal, Arc<str>)>,
     pub(super) carriers: Carriers,
+    pub(super) missing_pods: MissingPods,
     pub(super) plans: PlanMemory,
     pub(super) refill: Option<RefillState>,
     /// The tick at which the past was asked for.
@@ -55,6 +59,9 @@ impl TargetState {
         let remembered = self.plans.record(tick.now);
         let mut resolved =
             scaling::resolve(observed, conflict, &tick.settings, remembered, tick.now);
+        if let Some(problem) = self.missing_pods.see(observed, tick.now) {
+            resolved.refuse(problem);
+        }
         self.ask_for_past(observed, &resolved, tick, &mut asks.past);
         self.carriers.see(&observed.pods.members, tick.now);
         if let Some(target) = &resolved.target {
@@ -62,7 +69,11 @@ impl TargetState {
             if tick.has_past {
                 self.ask_for_past_of_queries(&known.queries, asks);
             }
-            let problems = self.measure(observed, &target.signals, known, tick);
+            let problems = if self.missing_pods.are_missing() {
+                known.problems
+            } else {
+                self.measure(observed, &target.signals, known, tick)
+            };
             resolved.problems.extend(problems);
         }
         resolved
@@ -165,7 +176,10 @@ impl TargetState {
         let target = target.filter(|one| matches!(one.reaction, TargetReaction::Reconciled(_)));
         let count = target.map(|target| target.current);
         let before = std::mem::replace(&mut self.reconciled, count);
-        let readings = readings(observed, target?, tick);
+        let mut readings = readings(observed, target?, tick);
+        if self.missing_pods.are_missing() {
+            readings.withhold(PODS_MISSING);
+        }
         // A memory that began anew, as after the clock was set back, goes on from what it told.
         let told = if before == count && self.tracker.has_reconciled() {
             Told::default()

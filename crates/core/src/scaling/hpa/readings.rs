@@ -57,6 +57,16 @@ pub struct Readings {
     pub others: BTreeMap<Signal, Result<Reading, String>>,
 }
 
+impl Readings {
+    /// Takes every answer away: `why` stands in the place of each.
+    pub fn withhold(&mut self, why: &str) {
+        self.resource = Err(why.to_owned());
+        for answer in self.others.values_mut() {
+            *answer = Err(why.to_owned());
+        }
+    }
+}
+
 impl Default for Readings {
     /// Nothing is measured.
     fn default() -> Self {

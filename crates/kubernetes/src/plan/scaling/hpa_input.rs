@@ -67,7 +67,11 @@ impl HpaInput {
     /// The Pods of `observed` with their readings. What has been told is to be known at the first look,
     /// and where the count has changed.
     #[must_use]
-    pub fn new(observed: &Observed, readings: Readings, told: Told) -> Self {
+    pub fn new(observed: &Observed, mut readings: Readings, told: Told) -> Self {
+        // A selector may select Pods of others, too.
+        for reading in readings.others.values_mut().flatten() {
+            reading.keep_pods(&observed.pods.members);
+        }
         let members = observed.pods.members.iter();
         let mut pods: Vec<_> = members.map(|pod| PodFacts::clone(pod)).collect();
         // The order of a listing: that of the index is any.

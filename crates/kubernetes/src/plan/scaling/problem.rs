@@ -16,9 +16,9 @@ const INVALID_TARGET: &str = "is to be scaled by an apiVersion that is none: a g
                               accepted, such as apps/v1";
 /// What follows for a custom resource without the field of its count.
 const NO_COUNT: &str = "without which its subresource scale is not to be used: set it";
-/// What is wrong with a custom resource none of whose Pods is known.
-const PODS_UNKNOWN: &str = "has Pods that are not known: only Pods count whose controller it is, or a \
-                            ReplicaSet of its own";
+/// What is wrong with a custom resource too few of whose Pods are known.
+const PODS_UNKNOWN: &str = "has Pods of which none is known, or fewer than three of four for a minute: only \
+                            Pods count whose controller it is, or a ReplicaSet of its own";
 
 /// Why a target is refused, or not scaled as its user asks.
 #[derive(Debug, Clone, PartialEq, Eq)]

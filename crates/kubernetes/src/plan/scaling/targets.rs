@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use super::bounds::ObservedBounds;
 use super::capacity::{scaled_signals, target_metrics};
 use super::hpa_input;
+use super::known_pods::KnownPods;
 use super::observed::Observed;
 use super::owner::Owner;
 use super::problem::Problem;
@@ -82,6 +83,13 @@ impl Resolved {
         } else {
             let bounds = self.bounds.take();
             self.bounds = bounds.map(|bounds| bounds.with_crons(wanted, now));
+        }
+    }
+
+    /// Refuses the target for a reason that shows only over several looks.
+    pub fn refuse(&mut self, problem: Problem) {
+        if self.target.take().is_some() {
+            self.problems.push(problem);
         }
     }
 
@@ -262,8 +270,7 @@ impl Rules<'_> {
         if !custom.has_count {
             return Some(Problem::NoCount(target(), &kind.paths().replicas));
         }
-        let has_pods = custom.pods > 0 && workload.replicas > 0;
-        let unknown = has_pods && self.observed.pods.members.is_empty();
+        let unknown = KnownPods::of(self.observed) == KnownPods::None;
         unknown.then(|| Problem::PodsUnknown(target()))
     }
 

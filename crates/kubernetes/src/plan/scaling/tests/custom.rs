@@ -4,6 +4,7 @@
 use super::*;
 use crate::cron_hpa::CheckedCronHpa;
 use crate::custom_kind::CustomKind;
+use crate::plan::scaling::MissingPods;
 use crate::plan::scaling::crons::{CronProblem, CronTarget, assign, scaled};
 use crate::scaled_kind::ScaledKind;
 use crate::workload::Workload;
@@ -149,6 +150,71 @@ fn what_its_scale_is_not_made_of_is_refused_and_told_on_it() {
             writes[0].target.to_string(),
             "rollouts.argoproj.io shop/web"
         );
+    }
+}
+
+/// The harm: with one of ten Pods known, the count became what that one needs.
+#[test]
+fn a_count_is_not_made_of_some_of_the_pods() {
+    let (spec, _) = healthy();
+    for (there, known, refused) in [
+        (10, 1, true),
+        (10, 4, true),
+        (6, 4, true),
+        (5, 4, false),
+        (4, 4, false),
+        (3, 4, false),
+        (0, 4, false),
+    ] {
+        let status = json!({"pods": there, "selector": "app=web"});
+        let mut observed = observed(&rollout(&DIRECT, &spec, &status));
+        observed.pods.members.truncate(known);
+        let mut missing = MissingPods::default();
+        let place = format!("{known} of {there}");
+        assert_eq!(
+            missing.see(&observed, at(0)),
+            None,
+            "{place}: they may only lag"
+        );
+        assert_eq!(missing.are_missing(), refused, "{place}");
+        assert_eq!(missing.see(&observed, at(60)), None, "{place}");
+        let problem = missing.see(&observed, at(61));
+        assert_eq!(problem.is_some(), refused, "{place}");
+        let mut resolved = resolved(&observed);
+        assert!(resolved.target.is_some(), "{place}");
+        if let Some(problem) = problem {
+            resolved.refuse(problem);
+            assert!(resolved.target.is_none());
+            assert_eq!(kinds(&resolved), ["PodsUnknown"]);
+        }
+        let whole = self::observed(&rollout(&DIRECT, &spec, &healthy().1));
+        assert_eq!(missing.see(&whole, at(62)), None);
+        assert!(!missing.are_missing(), "{place}");
+    }
+}
+
+#[test]
+fn pods_are_missing_from_the_last_time_that_they_began_to_be() {
+    let (spec, _) = healthy();
+    let status = json!({"pods": 10});
+    let few = observed(&rollout(&DIRECT, &spec, &status));
+    let mut missing = MissingPods::default();
+    assert_eq!(missing.see(&few, at(100)), None);
+    // The clock is set back.
+    assert_eq!(missing.see(&few, at(0)), None);
+    assert_eq!(missing.see(&few, at(50)), None);
+    assert!(missing.see(&few, at(70)).is_some());
+}
+
+/// The harm: an empty selector asks for the values of all Pods of the namespace.
+#[test]
+fn a_selector_that_selects_everything_is_none() {
+    let (spec, _) = healthy();
+    for (selector, kept) in [("", None), (" ", None), ("app=web", Some("app=web"))] {
+        let status = json!({"pods": 4, "selector": selector});
+        let observed = observed(&rollout(&DIRECT, &spec, &status));
+        let workload = observed.workload.as_ref().unwrap();
+        assert_eq!(workload.selector.as_deref(), kept, "{selector:?}");
     }
 }
 

@@ -3,10 +3,10 @@
 use super::*;
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::scaling::LimitedBy;
-use evenkeel_core::scaling::hpa::{MetricSpec, Readings};
+use evenkeel_core::scaling::hpa::{MetricSpec, Reading, Readings};
 use evenkeel_core::scaling::pod::Requests;
-use evenkeel_core::scaling::sample::{ContainerMetrics, PodMetrics};
-use evenkeel_core::scaling::signal::{ResourceName, Target as Value_};
+use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics, PodSample};
+use evenkeel_core::scaling::signal::{MetricIdentifier, ResourceName, Target as Value_};
 use evenkeel_core::scaling::tracker::{Reaction, Tracker};
 
 const MIN: &str = "evenkeel.dev/min-replicas";
@@ -370,6 +370,47 @@ fn pods_that_go_are_no_replicas_of_the_status() {
         let scale = reconciled.input.observed.scale.unwrap();
         assert_eq!(scale.status_replicas, replicas);
     }
+}
+
+/// The harm: where a selector selects more than the Pods of the workload, the use of others counted.
+#[test]
+fn values_of_the_pods_of_others_count_for_nobody() {
+    let mut world = direct();
+    world.started();
+    let observed = world.observed();
+    let metric = MetricIdentifier {
+        name: "requests".to_owned(),
+        selector: None,
+    };
+    let sample = |pod: &str| PodSample {
+        pod: pod.to_owned(),
+        measurement: Measurement {
+            timestamp: at(0),
+            window: SignedDuration::from_secs(30),
+            value: 1000,
+        },
+    };
+    let reading = Reading::Pods(["web-0", "other-0", "web-3"].map(sample).to_vec());
+    let others = [
+        (Signal::Pods(metric), Ok(reading)),
+        (Signal::CPU, Err("no answer".to_owned())),
+    ];
+    let readings = Readings {
+        others: others.into_iter().collect(),
+        ..Readings::default()
+    };
+    let resolved = world.resolve(at(0));
+    let TargetReaction::Reconciled(spec) = &resolved.target.unwrap().reaction else {
+        panic!("nothing else scales it");
+    };
+    let measured = HpaInput::new(&observed, readings, Told::default());
+    let Reaction::Reconciled(reconciled) = measured.reaction("shop", spec, 4) else {
+        panic!("nothing else scales it");
+    };
+    let kept: Vec<_> = reconciled.input.observed.readings.others.values().collect();
+    let expected = Reading::Pods(["web-0", "web-3"].map(sample).to_vec());
+    assert!(kept.contains(&&Ok(expected)), "{kept:?}");
+    assert!(kept.contains(&&Err("no answer".to_owned())), "{kept:?}");
 }
 
 #[test]
