@@ -66,12 +66,12 @@ impl Workload {
         let replicas = object.count(&paths.replicas);
         let selector = paths.selector.as_deref().and_then(|path| object.text(path));
         let selector = selector.and_then(|text| Selector::parse(text).ok());
-        let selector = selector.map(|selector| Box::from(selector.to_string()));
+        let selector = selector.map(|selector| selector.to_string());
         Self {
             kind: Kind::Custom(kind),
             replicas: replicas.unwrap_or(0),
             // An empty one selects all Pods of the namespace, where its controller has only not told it yet.
-            selector: selector.filter(|text: &Box<str>| !text.is_empty()),
+            selector: selector.filter(|text| !text.is_empty()).map(Into::into),
             custom: Some(CustomScale {
                 has_count: replicas.is_some(),
                 pods: object.count(&paths.status_replicas).unwrap_or(0),
