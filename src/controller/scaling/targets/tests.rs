@@ -24,10 +24,12 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::metric_query::MetricQuery;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::scaling::{Pods, Queries, Settings, TargetRef};
-use evenkeel_kubernetes::plan::{Operation, Write};
+use evenkeel_kubernetes::plan::{Operation, Purpose, Write};
 use evenkeel_kubernetes::pod::Pod;
+use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use evenkeel_kubernetes::scaling_policy::Predict;
 use evenkeel_kubernetes::watched::WatchedDeployment;
+use evenkeel_kubernetes::workload::Workload;
 
 fn key(name: &str) -> Key {
     Key {
@@ -590,4 +592,96 @@ fn a_signal_that_comes_to_mean_another_load_begins_anew() {
     let shown = queue.tick(52);
     let load = shown.shown[0].status.loads[0].now;
     assert_eq!(load, Some(12.0), "12 for each ready Pod, and one is ready");
+}
+
+/// A Rollout of ten replicas in mode direct that scales in at once, of whose Pods `known` are known.
+fn rollout(known: usize) -> Observed {
+    let scaled = ScaledKind::new("argoproj.io/v1alpha1", "Rollout").unwrap();
+    let paths =
+        json!({"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"});
+    let definition = json!({"spec": {"versions": [
+        {"name": "v1alpha1", "subresources": {"scale": paths}}]}});
+    let definition = serde_json::from_value(definition).unwrap();
+    let found = scaled.found("rollouts", Some(definition)).unwrap();
+    let kind = found.into_kind();
+    let rules = json!({"scaleDown": {"stabilizationWindowSeconds": 0}}).to_string();
+    let object = serde_json::from_value(json!({
+        "metadata": {"name": "web", "namespace": "shop", "uid": "r", "resourceVersion": "1",
+            "annotations": {SCALING: "direct", "evenkeel.dev/min-replicas": "1",
+                "evenkeel.dev/max-replicas": "20", "evenkeel.dev/target": "cpu=80%",
+                "evenkeel.dev/behavior": rules}},
+        "spec": {"replicas": 10}, "status": {"replicas": 10}}))
+    .unwrap();
+    let pod = |number: usize| {
+        let ready = json!({"type": "Ready", "status": "True",
+            "lastTransitionTime": "2026-01-01T00:00:10Z"});
+        let pod: Pod = serde_json::from_value(json!({
+            "metadata": {"name": format!("web-{number}"), "namespace": "shop"},
+            "spec": {"containers": [{"name": "app", "resources": {"requests": {"cpu": "1"}}}]},
+            "status": {"phase": "Running", "startTime": "2026-01-01T00:00:00Z", "conditions": [ready]},
+        }))
+        .unwrap();
+        Arc::new((&pod).into())
+    };
+    Observed {
+        autoscaler: None,
+        workload: Some(Arc::new(Workload::of_custom(kind, object))),
+        target: TargetRef::of_kind(Kind::Custom(kind), "shop", "web"),
+        pods: Pods {
+            members: (0..known).map(pod).collect(),
+            starts: Vec::new(),
+        },
+        ..observed("web", "direct")
+    }
+}
+
+/// The harm: with one of ten Pods known, the workload was scaled to what that one needs.
+#[test]
+fn a_count_is_written_only_where_its_pods_are_known() {
+    let names: Vec<String> = (0..10).map(|number| format!("web-{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut measured = Measured::new();
+    let mut tick = |at: i64, known: usize| {
+        measured.answer(at, at, &names);
+        let sample = measured.samples.newest();
+        let tick = Tick {
+            now: second(at),
+            settings: Settings {
+                mode: Mode::Recommend,
+                predict: Predict::Auto,
+                interval: SignedDuration::from_secs(15),
+                max_age: SignedDuration::from_secs(90),
+                queries: Queries::Any,
+            },
+            shared: &Shared::default(),
+            sample: sample.as_deref(),
+            decides: true,
+            plans: &Plans::Decisions("pod-a".to_owned()),
+            signals: &SignalReadings::default(),
+            has_past: false,
+            traces: &measured.traces,
+            serves: true,
+            crons: &[],
+        };
+        let ticked = measured.targets.tick(&[rollout(known)], &tick);
+        let scales = ticked
+            .writes
+            .iter()
+            .any(|write| write.purpose == Purpose::ScalingReplicas);
+        (scales, events(&ticked))
+    };
+    for at in [0, 15, 30, 45, 60] {
+        let (scales, told) = tick(at, 1);
+        assert!(
+            !scales && !told.contains(&"PodsUnknown".to_owned()),
+            "{told:?}"
+        );
+    }
+    let (scales, told) = tick(75, 1);
+    assert!(
+        !scales && told.contains(&"PodsUnknown".to_owned()),
+        "{told:?}"
+    );
+    let (scales, told) = tick(90, 10);
+    assert!(scales, "{told:?}");
 }
