@@ -20,9 +20,9 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use evenkeel::cluster::ClusterState;
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::{Resolution, Shared};
-use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::Tracker;
+use evenkeel_core::scaling::{Mode, Risk};
 use evenkeel_core::units::count_as_f64;
 use evenkeel_kubernetes::node::Node;
 use evenkeel_kubernetes::plan::scaling::{Queries, Settings, resolve};
@@ -44,6 +44,7 @@ const SETTINGS: Settings = Settings {
     interval: SignedDuration::from_secs(15),
     max_age: SignedDuration::from_mins(3),
     queries: Queries::Presets,
+    risk: Risk::DEFAULT,
 };
 
 /// Megabytes of memory in use by this process; none where the system does not tell.

@@ -8,7 +8,6 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use evenkeel_core::forecast::{
     Context as ForecastContext, History, Model, Rolling, SHpa, Shared, Variant, window_forecast,
 };
-use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::horizon::StartTime;
 use evenkeel_core::scaling::hpa::Readings;
@@ -17,6 +16,7 @@ use evenkeel_core::scaling::pod::{PodFacts, Requests};
 use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics};
 use evenkeel_core::scaling::signal::{ResourceName, Signal, ValueScope};
 use evenkeel_core::scaling::tracker::{TargetTick, Tracker, tick_together};
+use evenkeel_core::scaling::{Mode, Risk};
 use evenkeel_core::units::{count_as_f64, i64_ceil};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::scaling::{
@@ -151,6 +151,7 @@ const SETTINGS: Settings = Settings {
     interval: SignedDuration::from_secs(15),
     max_age: SignedDuration::from_mins(3),
     queries: Queries::Presets,
+    risk: Risk::DEFAULT,
 };
 
 fn loads(target: u32, tick: u32) -> [(Signal, f64); 2] {

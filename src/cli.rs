@@ -70,6 +70,8 @@ enum Command {
     Doctor(doctor::Args),
     #[cfg(feature = "sandbox")]
     Forecast(forecast::Args),
+    #[cfg(feature = "sandbox")]
+    Train(forecast::train::Args),
     Uninstall(uninstall::Args),
 }
 
@@ -108,6 +110,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Doctor(args) => doctor::run(args),
         #[cfg(feature = "sandbox")]
         Command::Forecast(args) => forecast::run(&args),
+        #[cfg(feature = "sandbox")]
+        Command::Train(args) => forecast::train::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
     }
 }

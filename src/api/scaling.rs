@@ -95,6 +95,9 @@ pub struct LoadStatus {
     pub target: f64,
     pub forecast: Option<LoadForecast>,
     pub trust: Option<ForecastTrust>,
+    /// The risk that its floors follow; `null` where its model follows none.
+    #[serde(default)]
+    pub risk: Option<RiskStatus>,
 }
 
 /// Forecast of a load for the end of the horizon, with its 80 % and 95 % intervals.
@@ -119,6 +122,15 @@ pub struct ForecastTrust {
     pub ratio: Option<f64>,
     /// Share of the observations that lay inside the 80 % interval.
     pub coverage: Option<f64>,
+}
+
+/// The share of time in which ready Pods carry more than the target and its tolerance.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RiskStatus {
+    /// As asked for.
+    pub asked: f64,
+    /// Of the last two days, or since there is a forecast; not known in the first hour.
+    pub achieved: Option<f64>,
 }
 
 /// A condition of the target, as its object carries it.

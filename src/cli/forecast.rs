@@ -1,13 +1,21 @@
-//! `evenkeel forecast`: effects of scaling ahead of the load, replayed on a past load.
+//! `evenkeel forecast`: how good forecasts are, and what scaling ahead of the load does, on past loads.
 
+mod backtest;
 mod chart;
 mod file;
 mod grid;
+mod interrupt;
+mod output_file;
 mod picture;
 mod plot;
+mod progress;
+mod replay;
 mod report;
 mod service;
+pub(super) mod train;
 mod values;
+mod weights;
+mod workload;
 
 use super::output::Failure;
 
@@ -15,8 +23,10 @@ const EXAMPLES: &str = "\
 Examples:
   evenkeel forecast plot load.csv --request 500m --target 60% --min 2 --max 20 -o load.svg
   evenkeel forecast plot shop/web --url http://127.0.0.1:8081 -o web.svg
+  evenkeel forecast replay load.csv --request 500m --target 60% --max 20 -o frontier.svg
+  evenkeel forecast backtest load.csv --models naive,arima --horizon 1,12
 
-`evenkeel forecast plot --help` says more.";
+`evenkeel forecast plot --help`, and the same of the others, say more.";
 
 /// Show what scaling ahead of a load does, and how good its forecasts are
 #[derive(Debug, clap::Args)]
@@ -29,10 +39,14 @@ pub(super) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Plot(Box<plot::Args>),
+    Replay(Box<replay::Args>),
+    Backtest(Box<backtest::Args>),
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
         Command::Plot(args) => plot::run(args),
+        Command::Replay(args) => replay::run(args),
+        Command::Backtest(args) => backtest::run(args),
     }
 }

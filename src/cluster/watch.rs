@@ -35,7 +35,7 @@ use follow::{Watch, objects, owners};
 
 /// The time between two looks for kinds that not every cluster serves: KEDA's ScaledObjects, and
 /// CronHPAs.
-pub const DISCOVERY: Duration = Duration::from_secs(300);
+pub const DISCOVERY: Duration = Duration::from_mins(5);
 
 /// What is watched beside the kinds that every Evenkeel watches.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //! at.
 
 use evenkeel_core::forecast::Calendar;
-use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::{Mode, Risk};
 use evenkeel_kubernetes::plan::scaling::{Queries, Settings};
 use evenkeel_kubernetes::scaled_kind::{self, ScaledKind};
 use evenkeel_kubernetes::scaling_policy::Predict;
@@ -23,6 +23,7 @@ section! {
         max_age: Option<Text> = None,
         time_zone: Text = "UTC".into(),
         queries: QueriesName = QueriesName::default(),
+        risk: Text = Settings::default().risk.to_string().as_str().into(),
         kinds: Vec<KindSection> = Vec::new(),
     }
     /// A kind of custom resources as it is written.
@@ -103,6 +104,7 @@ impl ScalingSection {
             max_age,
             time_zone: _,
             queries,
+            risk,
             kinds: _,
         } = self;
         let interval = check.duration("scaling.interval", given);
@@ -129,6 +131,7 @@ impl ScalingSection {
                 QueriesName::Presets => Queries::Presets,
                 QueriesName::Any => Queries::Any,
             },
+            risk: check.take("scaling.risk", risk.as_ref().parse(), Risk::default()),
         }
     }
 }

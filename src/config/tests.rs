@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use super::*;
 use evenkeel_core::placement::NoHeadroom;
 use evenkeel_core::placement::balance::Normalization;
-use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::{Mode, Risk};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::scaling_policy::Predict;
 
@@ -64,6 +64,7 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
         interval: SignedDuration::from_secs(15),
         max_age: config.policy.max_age,
         queries: Queries::Presets,
+        risk: Risk::default(),
     };
     assert_eq!(config.scaling, scaling);
     assert_eq!(scaling, plan::scaling::Settings::default());
@@ -113,6 +114,7 @@ fn every_field_of_the_complete_example_is_read() {
         interval: SignedDuration::from_secs(30),
         max_age: SignedDuration::from_mins(2),
         queries: Queries::Measured,
+        risk: Risk::new(0.005).unwrap(),
     };
     assert_eq!(config.scaling, scaling, "a trace answers no queries");
     let kinds: Vec<String> = config.kinds.iter().map(ToString::to_string).collect();
@@ -198,6 +200,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "scaling.predict",
         "auto, ds-hpa or off",
     ),
+    ("scaling: {risk: 1}", "scaling.risk", "from 0.05% to 20%"),
     ("scaling: {interval: 0}", "scaling.interval", "above zero"),
     (
         "scaling: {interval: 61s}",

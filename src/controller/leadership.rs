@@ -96,7 +96,7 @@ impl Leadership {
     #[cfg(test)]
     pub(crate) fn leading() -> Self {
         let leadership = Self::default();
-        leadership.set(Some(clock::instant() + Duration::from_secs(3600)));
+        leadership.set(Some(clock::instant() + Duration::from_hours(1)));
         leadership
     }
 
@@ -392,7 +392,7 @@ mod tests {
         let (writer, queue) = Writer::new(
             api.client(),
             writer::Settings {
-                timeout: Duration::from_secs(3600),
+                timeout: Duration::from_hours(1),
                 ..writer::Settings::default()
             },
             leader.leadership.clone(),

@@ -10,6 +10,7 @@ pub mod board;
 mod contest;
 mod cron_tally;
 pub mod metrics;
+mod own_fits;
 mod plans;
 pub mod refill;
 pub mod samples;
@@ -31,9 +32,10 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use self::own_fits::OwnFits;
 use self::plans::Plans;
 use self::refill::{Progress, Wish};
-use self::targets::{Targets, Tick, Ticked};
+use self::targets::{FitBatch, Fitted, Targets, Tick, Ticked};
 use super::leadership::Leadership;
 use super::queue::WriteQueue;
 use super::switch::{WriteSwitch, Writes};
@@ -96,17 +98,34 @@ impl Scaling {
                 refill.run(asked, told, cancel.clone()).await;
             }
         };
-        let both = async { tokio::join!(refill, self.follow(ask, progress)) };
+        let (batches, given) = mpsc::channel(1);
+        let (tell, fitted) = mpsc::channel(1);
+        let fits = async {
+            if let Some(past) = self.past.clone() {
+                let global = Arc::clone(&self.shared.peaks);
+                let fits = OwnFits::new(past, global, self.metrics.clone());
+                fits.run(given, tell, cancel.clone()).await;
+            }
+        };
+        let background = Background {
+            ask,
+            progress,
+            batches,
+            fitted,
+        };
+        let all = async { tokio::join!(refill, fits, self.follow(background)) };
         // Boxed, being large: it stands among all the other parts of the service.
-        cancel.run_until_cancelled(Box::pin(both)).await;
+        cancel.run_until_cancelled(Box::pin(all)).await;
     }
 
     /// Ticks, and takes what comes of the past between two ticks.
-    async fn follow(
-        &self,
-        ask: mpsc::UnboundedSender<Wish>,
-        mut progress: mpsc::Receiver<Progress>,
-    ) {
+    async fn follow(&self, background: Background) {
+        let Background {
+            ask,
+            mut progress,
+            batches,
+            mut fitted,
+        } = background;
         let mut targets = Targets::default();
         let mut ticks = TickSchedule::new(self.settings.plan.interval, self.cluster.now());
         loop {
@@ -123,6 +142,17 @@ impl Scaling {
                         let _ = ask.send(wish);
                     }
                     targets = self.name_contesters(targets, ticked.contested).await;
+                    // The next batch waits while one is fitted, and the one after it is not chosen yet.
+                    if let Ok(place) = batches.try_reserve() {
+                        let batch;
+                        (targets, batch) = work(targets, move |targets| targets.next_fits(now)).await;
+                        if let Some(batch) = batch {
+                            place.send(batch);
+                        }
+                    }
+                }
+                Some(one) = fitted.recv() => {
+                    (targets, ()) = work(targets, move |targets| targets.take_fitted(one)).await;
                 }
                 Some(progress) = progress.recv() => {
                     targets = self.fill(targets, progress).await;
@@ -213,6 +243,14 @@ impl Scaling {
         }
         targets
     }
+}
+
+/// What the loop asks of the parts that work beside it, and hears from them.
+struct Background {
+    ask: mpsc::UnboundedSender<Wish>,
+    progress: mpsc::Receiver<Progress>,
+    batches: mpsc::Sender<FitBatch>,
+    fitted: mpsc::Receiver<Fitted>,
 }
 
 /// Works on the targets on the blocking pool. What panics in one target is caught there; a panic in

@@ -187,8 +187,8 @@ mod tests {
     fn cache() -> MetricsCache<&'static str, u32> {
         MetricsCache::new(&Settings {
             capacity: 10,
-            time_to_idle: Some(Duration::from_secs(3600)),
-            timeout: Duration::from_secs(60),
+            time_to_idle: Some(Duration::from_hours(1)),
+            timeout: Duration::from_mins(1),
         })
     }
 
@@ -260,7 +260,7 @@ mod tests {
         let settings = Settings {
             capacity: 100,
             time_to_idle: None,
-            timeout: Duration::from_secs(60),
+            timeout: Duration::from_mins(1),
         };
         let weight = |_: &u32, value: Option<&Vec<u8>>| value.map_or(1, Vec::len);
         let cache: MetricsCache<u32, Vec<u8>> = MetricsCache::weighed(&settings, weight);

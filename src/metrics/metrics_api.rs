@@ -229,8 +229,8 @@ mod tests {
 
     async fn ask(source: MetricsApiSource) -> Result<Round, Arc<MetricsError>> {
         let limits = Limits {
-            deadline: Duration::from_secs(60),
-            patience: Duration::from_secs(60),
+            deadline: Duration::from_mins(1),
+            patience: Duration::from_mins(1),
         };
         let mut asking = Asking::new(Arc::new(source), limits);
         asking.round(Timestamp::UNIX_EPOCH).await

@@ -25,6 +25,6 @@ pub use grid::Grid;
 pub use matchers::{ExporterMatchers, Matchers, MatchersError};
 pub use names::{LabelName, LabelNameError, NodeLabel};
 pub use queries::{NodeQuery, Queries};
-pub use range::{WorkloadName, WorkloadSums, settled_by_workload};
+pub use range::{WorkloadName, WorkloadSums, Workloads, settled_by_workload};
 pub use settings::Settings;
 pub use source::PrometheusSource;

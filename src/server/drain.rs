@@ -183,7 +183,7 @@ mod tests {
 
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(3600);
+    const LONG: Duration = Duration::from_hours(1);
 
     fn settings(delay: Duration, timeout: Duration) -> DrainSettings {
         DrainSettings { delay, timeout }

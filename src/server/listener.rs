@@ -31,7 +31,7 @@ use evenkeel_clock as clock;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The kernel asks after a silent peer from then on.
-const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
+const KEEPALIVE_AFTER: Duration = Duration::from_mins(1);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// The protocol below HTTP.

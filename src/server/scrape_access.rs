@@ -34,7 +34,7 @@ const MOST_HELD: u64 = 1024;
 /// Tokens that are remembered to have been admitted, and the time after which one is forgotten that is not
 /// shown: longer than Prometheus is away while it is updated.
 const MOST_KNOWN: u64 = 256;
-const KNOWN: Duration = Duration::from_secs(3600);
+const KNOWN: Duration = Duration::from_hours(1);
 
 /// A token of a ServiceAccount has some 1,000 characters, and those of other issuers a few thousand.
 const LONGEST_TOKEN: usize = 16 * 1024;

@@ -110,7 +110,7 @@ impl ListenerSettings {
             // Three times as long as the API server waits for the whole of its call.
             handshake_timeout: Duration::from_secs(3),
             header_timeout: Duration::from_secs(10),
-            idle_timeout: Duration::from_secs(600),
+            idle_timeout: Duration::from_mins(10),
             // As many as a Go client sends before it has read what the server allows.
             streams: 100,
         }

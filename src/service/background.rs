@@ -62,6 +62,7 @@ pub(super) fn start(
         traces: parts.scaling.traces.clone(),
         shared: Arc::new(Shared {
             calendar: config.calendar.clone(),
+            ..Shared::default()
         }),
         served: parts.scaling.served.clone(),
     };

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The usual period: one line a minute.
-pub const PERIOD: Duration = Duration::from_secs(60);
+pub const PERIOD: Duration = Duration::from_mins(1);
 
 /// Keys remembered at once. Beyond it the quiet ones are forgotten; if none is quiet, new keys
 /// are not logged, since a fault with so many keys is one fault.

@@ -14,7 +14,7 @@ use kube::{Api, Client};
 /// The name of the leader's Lease.
 pub(super) const NAME: &str = "evenkeel";
 /// Nobody is waited for longer, whatever the Lease says.
-const MOST: Duration = Duration::from_secs(60);
+const MOST: Duration = Duration::from_mins(1);
 
 /// The name of the replica that leads the installation in `namespace`, if one is alive.
 ///

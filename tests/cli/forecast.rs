@@ -1,7 +1,10 @@
-//! `forecast plot`: a load from a file and from a service, as numbers and as pictures.
+//! `forecast plot`: a load from a file and from a service, as numbers and as pictures; `forecast
+//! backtest` and `forecast replay` in modules of their own.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
+mod backtest;
+mod replay;
 mod service;
 
 use std::fmt::Write as _;
@@ -47,7 +50,9 @@ fn number(value: &Value) -> f64 {
 
 #[test]
 fn a_file_is_run_through_the_services_rules_and_a_plain_hpa() {
-    let report = plot(&["--start-up", "90s", "-o", "json"], &hills()).json();
+    // A load without any noise is what s-hpa is good at.
+    let smooth = ["--model", "s-hpa", "--start-up", "90s", "-o", "json"];
+    let report = plot(&smooth, &hills()).json();
     let under = |side: &str| number(&report["costs"][side]["underProvisionedSeconds"]);
     assert!(
         under("evenkeel") < 0.8 * under("plainHpa"),
@@ -159,7 +164,12 @@ fn what_is_wrong_with_a_call_or_a_file_is_named() {
         (
             &["--model", "arima"],
             &hills,
-            &["arima", "s-hpa, tes, naive or seasonal-naive"],
+            &["arima", "backtest", "s-hpa, tes, naive, seasonal-naive"],
+        ),
+        (
+            &["--model", "holt"],
+            &hills,
+            &["holt", "s-hpa, tes, naive, seasonal-naive"],
         ),
         (&["--target", "0.6"], &hills, &["such as 60%"]),
         (&["-o", "load.pdf"], &hills, &["ends in .svg"]),

@@ -124,9 +124,9 @@ fn authority(name: &str) -> Authorities {
 const LIMITS: Limits = Limits {
     body: evenkeel_core::units::Bytes(1024),
     body_pace: BodyPace {
-        grace: Duration::from_secs(60),
+        grace: Duration::from_mins(1),
         rate: evenkeel_core::units::Bytes(1),
-        longest: Duration::from_secs(60),
+        longest: Duration::from_mins(1),
     },
     concurrency: NonZeroUsize::MIN,
 };

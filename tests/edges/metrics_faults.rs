@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::support::metrics_stand_in::{Reply, StandIn, start, vector};
 use evenkeel::metrics::prometheus::{
     Connection, ExporterMatchers, Grid, NodeLabel, PrometheusSource, Queries, Settings,
-    WorkloadName,
+    WorkloadName, Workloads,
 };
 use evenkeel::metrics::{
     Asking, DropCause, Limits, MetricsError, MetricsSource, Round, self_check,
@@ -22,7 +22,7 @@ use jiff::SignedDuration;
 use tokio::net::TcpListener;
 
 /// For servers that answer: never met, however busy the machine.
-const PATIENT: Duration = Duration::from_secs(60);
+const PATIENT: Duration = Duration::from_mins(1);
 
 /// For servers that hang: waited for in full.
 const HASTY: Duration = Duration::from_secs(2);
@@ -333,7 +333,7 @@ async fn the_past_is_asked_for_by_post_and_taken_only_where_it_was_asked_for() {
         points: 3,
     };
     let asked = source
-        .workload_sums(Resource::Memory, &["shop"], grid)
+        .workload_sums(Resource::Memory, Workloads::In(&["shop"]), grid)
         .await;
     let found = asked.unwrap().unwrap();
     let name = WorkloadName {
@@ -365,7 +365,9 @@ async fn a_range_that_is_refused_floods_or_hangs_ends_with_its_reason() {
             step: SignedDuration::from_secs(15),
             points: 1,
         };
-        let asked = source.workload_sums(Resource::Cpu, &[], grid).await;
+        let asked = source
+            .workload_sums(Resource::Cpu, Workloads::In(&[]), grid)
+            .await;
         assert_eq!(asked.unwrap().unwrap_err().reason(), reason);
     }
 }

@@ -137,7 +137,7 @@ async fn until(client: &Client, what: &str, wanted: impl Fn(i64) -> bool) {
             return;
         }
         assert!(
-            began.elapsed() < Duration::from_secs(600),
+            began.elapsed() < Duration::from_mins(10),
             "{what}: {rollout}"
         );
         tokio::time::sleep(Duration::from_secs(1)).await;

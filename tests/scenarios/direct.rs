@@ -152,7 +152,7 @@ impl Scene<'_> {
     async fn until(&self, what: &str, wanted: impl Fn(&Moment) -> bool) {
         let began = clock::instant();
         while !wanted(&self.look().await) {
-            assert!(began.elapsed() < Duration::from_secs(600), "{what}");
+            assert!(began.elapsed() < Duration::from_mins(10), "{what}");
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
     }

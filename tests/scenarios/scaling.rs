@@ -214,7 +214,7 @@ pub(super) async fn until<T>(what: &str, mut probe: impl AsyncFnMut() -> Option<
         if let Some(found) = probe().await {
             return found;
         }
-        assert!(began.elapsed() < Duration::from_secs(600), "{what}");
+        assert!(began.elapsed() < Duration::from_mins(10), "{what}");
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
 }

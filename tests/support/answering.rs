@@ -194,9 +194,9 @@ impl Asked {
             admission_concurrency: many,
             extender_concurrency: many,
             body_pace: BodyPace {
-                grace: Duration::from_secs(60),
+                grace: Duration::from_mins(1),
                 rate: units::Bytes(EXTENDER_BODY),
-                longest: Duration::from_secs(60),
+                longest: Duration::from_mins(1),
             },
             admission_budget: units::Bytes(4 * ADMISSION_BODY),
             extender_budget: units::Bytes(4 * EXTENDER_BODY),

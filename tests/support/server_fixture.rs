@@ -28,7 +28,7 @@ use tokio::task::JoinHandle;
 pub(crate) const BODY_LIMIT: usize = 64 * 1024;
 
 /// Long enough for a machine under load; no test waits for it to pass.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// No test waits for it either.
 pub(crate) const PATIENT: BodyPace = BodyPace {

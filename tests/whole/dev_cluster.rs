@@ -31,7 +31,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout;
 
 /// However busy the machine is.
-const PATIENCE: Duration = Duration::from_secs(240);
+const PATIENCE: Duration = Duration::from_mins(4);
 
 /// The profile that workloads of the shipped scenario are made for. The web workload's depends on
 /// how full the nodes are when it comes.

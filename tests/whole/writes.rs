@@ -116,7 +116,7 @@ async fn observed(client: &Client, namespaces: &[String], count: usize) -> Vec<O
         expects_metrics: false,
     });
     let metrics = cluster::Metrics::default();
-    let rarely = Duration::from_secs(60);
+    let rarely = Duration::from_mins(1);
     let further = Further {
         discovery: rarely,
         second_scheduler: None,

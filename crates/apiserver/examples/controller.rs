@@ -55,7 +55,7 @@ pub(crate) async fn test() -> Result<(), Box<dyn Error>> {
         keys.is_some_and(|keys| keys == "2")
     };
     let counted = await_condition(maps, "colours", is_counted);
-    tokio::time::timeout(Duration::from_secs(60), counted).await??;
+    tokio::time::timeout(Duration::from_mins(1), counted).await??;
 
     controller.abort();
     server.stop().await;

@@ -7,10 +7,12 @@
 #![forbid(unsafe_code)]
 
 pub mod ahp;
+pub mod fnv;
 pub mod forecast;
 pub mod max_age;
 pub mod panicked;
 pub mod placement;
 pub mod profile;
+pub mod random;
 pub mod scaling;
 pub mod units;

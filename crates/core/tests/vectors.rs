@@ -2,8 +2,10 @@
 //! and the experiment of the paper DS-HPA.
 
 mod vectors {
+    mod backtest;
     mod ds_hpa_experiment;
     mod files;
     mod forecast;
     mod scheduling;
+    mod traces;
 }

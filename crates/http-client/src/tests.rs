@@ -5,7 +5,7 @@ use tokio::net::TcpListener;
 
 use super::*;
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// A server that reads one head and answers these bytes; it then stays silent or breaks off.
 async fn server(answer: &'static str, stays: bool) -> Uri {

@@ -64,6 +64,8 @@ pub(crate) const BEHAVIOR: &str = "evenkeel.dev/behavior";
 pub(crate) const SCALE_DOWN: &str = "evenkeel.dev/scale-down";
 /// On an autoscaler or a workload: `true` forecasts its memory too, which each Pod holds of its own.
 pub(crate) const PREDICT_MEMORY: &str = "evenkeel.dev/predict-memory";
+/// On an autoscaler, a workload or a namespace: the share of time in which a floor may be too low.
+pub(crate) const RISK: &str = "evenkeel.dev/risk";
 /// On an autoscaler, written: the user's own bounds, and the contributions to them with their ends.
 pub const BOUNDS: &str = "evenkeel.dev/bounds";
 /// On an autoscaler or a workload, written: the last decision, and the conditions.
@@ -213,6 +215,7 @@ mod tests {
             BEHAVIOR,
             SCALE_DOWN,
             PREDICT_MEMORY,
+            RISK,
             BOUNDS,
             SCALING_STATUS,
         ] {

@@ -9,9 +9,9 @@ use super::annotations::{
     self, ENABLED, HEADROOM, InvalidAnnotation, NO_HEADROOM, PROFILE_THRESHOLD, RELAX_AFTER, Reader,
 };
 use super::duration;
-use super::scaling_policy::SCALING_MODE;
+use super::scaling_policy::{ACCEPTED_RISK, SCALING_MODE};
 use evenkeel_core::placement::NoHeadroom;
-use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::{Mode, Risk};
 use evenkeel_core::units::Ratio;
 
 /// The time for which a Pod is refused before the least loaded nodes take it all the same.
@@ -36,6 +36,8 @@ pub struct NamespacePolicy {
     pub relax_after: Option<RelaxAfter>,
     /// The mode of scaling targets that do not name theirs.
     pub scaling: Option<Mode>,
+    /// The risk of scaling targets that do not name theirs.
+    pub risk: Option<Risk>,
 }
 
 impl NamespacePolicy {
@@ -50,6 +52,7 @@ impl NamespacePolicy {
             no_headroom: MODE.read(annotations, &mut invalid),
             relax_after: RELAX.read(annotations, &mut invalid),
             scaling: SCALING_MODE.read(annotations, &mut invalid),
+            risk: ACCEPTED_RISK.read(annotations, &mut invalid),
         };
         (policy, invalid)
     }
@@ -87,7 +90,7 @@ const RELAX: Reader<RelaxAfter> = Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::annotations::SCALING;
+    use crate::annotations::{RISK, SCALING};
 
     fn parse(annotations: &[(&str, &str)]) -> (NamespacePolicy, Vec<&'static str>) {
         let annotations = annotations
@@ -116,6 +119,7 @@ mod tests {
             (NO_HEADROOM, "relax"),
             (RELAX_AFTER, "1h30m"),
             (SCALING, "floor"),
+            (RISK, "2%"),
         ]);
         let expected = NamespacePolicy {
             enabled: true,
@@ -124,6 +128,7 @@ mod tests {
             no_headroom: Some(NoHeadroom::Relax),
             relax_after: Some(RelaxAfter::After(SignedDuration::from_mins(90))),
             scaling: Some(Mode::Floor),
+            risk: Risk::new(0.02).ok(),
         };
         assert_eq!((policy, invalid), (expected, vec![]));
         assert_eq!(
@@ -145,6 +150,7 @@ mod tests {
             (NO_HEADROOM, "Reject"),
             (RELAX_AFTER, "5"),
             (SCALING, "on"),
+            (RISK, "50%"),
         ]);
         assert_eq!(policy, NamespacePolicy::default());
         assert_eq!(
@@ -155,7 +161,8 @@ mod tests {
                 PROFILE_THRESHOLD,
                 NO_HEADROOM,
                 RELAX_AFTER,
-                SCALING
+                SCALING,
+                RISK
             ]
         );
         assert!(parse(&[(ENABLED, "true"), (HEADROOM, "2")]).0.enabled);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::annotations::{
-    BEHAVIOR, InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, PREDICT_MEMORY, Reader,
+    BEHAVIOR, InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, PREDICT_MEMORY, RISK, Reader,
     SCALE_DOWN, SCALING, TARGET,
 };
 use super::autoscaler::Metrics;
@@ -15,7 +15,7 @@ use super::behavior_text;
 use super::load_query::LoadQuery;
 use super::target_metrics::{self, number};
 use evenkeel_core::scaling::hpa::Behavior;
-use evenkeel_core::scaling::{Mode, ScaleDown};
+use evenkeel_core::scaling::{Mode, Risk, ScaleDown};
 
 /// The models that a target's load is predicted with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -87,6 +87,8 @@ pub struct ScalingPolicy {
     pub query: Option<LoadQuery>,
     /// Whether loads are forecast whose sum depends on the number of Pods, such as memory.
     pub predict_memory: Option<bool>,
+    /// The share of time in which a floor may be too low.
+    pub risk: Option<Risk>,
 }
 
 impl ScalingPolicy {
@@ -104,6 +106,7 @@ impl ScalingPolicy {
             scale_down: DOWN.read(annotations, &mut invalid),
             query: LoadQuery::read(annotations, &mut invalid),
             predict_memory: MEMORY.read(annotations, &mut invalid),
+            risk: ACCEPTED_RISK.read(annotations, &mut invalid),
         };
         if let (Some(min), Some(max)) = (policy.min_replicas, policy.max_replicas)
             && min > max
@@ -129,6 +132,7 @@ impl ScalingPolicy {
             scale_down: self.scale_down.or(second.scale_down),
             query: self.query.or(second.query),
             predict_memory: self.predict_memory.or(second.predict_memory),
+            risk: self.risk.or(second.risk),
         }
     }
 
@@ -194,6 +198,11 @@ const DOWN: Reader<ScaleDown> = Reader {
     accepted: ScaleDown::ACCEPTED,
     parse: |text| text.parse().ok(),
 };
+pub(super) const ACCEPTED_RISK: Reader<Risk> = Reader {
+    key: RISK,
+    accepted: Risk::ACCEPTED,
+    parse: |text| text.parse().ok(),
+};
 const MEMORY: Reader<bool> = Reader {
     key: PREDICT_MEMORY,
     accepted: "\"true\" or \"false\"",
@@ -236,6 +245,7 @@ mod tests {
             (QUERY, "memory"),
             (QUERY_TARGET, "1"),
             (PREDICT_MEMORY, "true"),
+            (RISK, "0.5%"),
             ("evenkeel.dev/bounds", "{}"),
         ]);
         let expected = ScalingPolicy {
@@ -251,6 +261,7 @@ mod tests {
                 target: 1000,
             }),
             predict_memory: Some(true),
+            risk: Risk::new(0.005).ok(),
         };
         assert!(policy.asks_for_scaling() && policy.has_bounds());
         assert_eq!((policy, invalid), (expected, vec![]));
@@ -258,7 +269,7 @@ mod tests {
 
     #[test]
     fn words_and_numbers_are_taken_or_refused() {
-        let cases: [(&str, &[&str], &[&str]); 8] = [
+        let cases: [(&str, &[&str], &[&str]); 9] = [
             (
                 PREDICT,
                 &["auto", "ds-hpa", "off"],
@@ -287,6 +298,11 @@ mod tests {
             ),
             (SCALE_DOWN, &["reactive", "early"], &["", "late", "Early"]),
             (PREDICT_MEMORY, &["true", "false"], &["", "True", "1"]),
+            (
+                RISK,
+                &["1%", "0.01", "0.05%", "20%"],
+                &["", "1", "25%", "0.01%", "-1%", "low"],
+            ),
         ];
         for (key, good, bad) in cases {
             for value in good {

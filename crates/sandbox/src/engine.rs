@@ -24,11 +24,11 @@ use self::pods::{RunningPod, unknown_workload};
 use self::requests::{Counted, RequestRate, Requests};
 use self::summary::{Summary, SummaryBuilder};
 use crate::lifecycle::{Lifecycle, Stage};
-use crate::load::random::Random;
 use crate::load::{self, NodeUse, Served, Used};
 use crate::scenario::{NodeShape, Scenario, Workload};
 use crate::scrape::{Exporter, Sample, Scraper, Timing};
 use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::random::Random;
 use evenkeel_core::units::{Ratio, Resources};
 
 /// One step in virtual time: shorter than anything that happens in a Pod's life.

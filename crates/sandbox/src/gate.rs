@@ -109,7 +109,7 @@ mod tests {
             let (mut read, mut write) = stream.split();
             tokio::io::copy(&mut read, &mut write).await.unwrap();
         });
-        let long = Duration::from_secs(60);
+        let long = Duration::from_mins(1);
         let mut caller = TcpStream::connect(address).await.unwrap();
         assert!(echoed(&mut caller, b"open", long).await);
         gate.set_blocked(true);

@@ -19,7 +19,7 @@ pub mod lifecycle;
 pub mod load;
 pub mod machines;
 pub mod objects;
-
+pub mod parallel;
 pub mod parts;
 pub mod prometheus;
 pub mod recorder;

@@ -8,10 +8,9 @@
 use jiff::SignedDuration;
 
 use crate::lifecycle::Stage;
-pub mod random;
 
-use self::random::Random;
 use crate::scenario::{Traffic, Workload};
+use evenkeel_core::random::Random;
 use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// Noise changes this often: faster changes would vanish in the mean over a sample window.

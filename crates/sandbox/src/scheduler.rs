@@ -34,12 +34,12 @@ use super::objects::stamp;
 use super::parts::Parts;
 use super::recorder::reference;
 use super::store::Stores;
-use crate::load::random::Random;
 use crate::scheduler::plugins::{
     NodeRequest, PodRequest, Refusal, Window, best, refusals, scores, unschedulable,
 };
 use evenkeel_clock::Clock;
 use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::random::Random;
 
 /// The scheduler that Pods name unless they say otherwise.
 const NAME: &str = "default-scheduler";

@@ -7,21 +7,30 @@
 //! after it was decided. The load is shared by the Pods that are ready, whatever they request.
 
 mod forecasting;
+mod knowledge;
+mod noise;
+mod past;
+mod replay;
 mod replicas;
 mod settings;
+mod side;
 mod tick;
 
-pub use replicas::Cost;
+pub use knowledge::{FitOwn, Knowledge, minutes_of};
+pub use noise::with_noise;
+pub use replay::{Policy, ReplayError, ReplayLoad, ReplayPoint, Replayed, replay};
 pub use settings::{Edges, Expected, Forecasts, GRID, Target};
 
 use jiff::Timestamp;
 
 use evenkeel_core::forecast::{ModelSet, Series};
+use evenkeel_core::scaling::Risk;
+use evenkeel_core::scaling::frontier::Cost;
 use evenkeel_core::scaling::horizon::Horizon;
 use evenkeel_core::units::count_as_f64;
 use forecasting::FloorForecaster;
 use replicas::ScaledPods;
-use tick::TickObservation;
+use side::{Passed, Side, Tick};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
@@ -59,34 +68,26 @@ pub fn run(
     load: &Series,
     progress: &mut dyn FnMut(f64),
 ) -> Outcome {
-    let initial = target.initial(load);
-    let (mut evenkeel, mut plain) = (
-        ScaledPods::new(target, initial),
-        ScaledPods::new(target, initial),
-    );
-    let mut forecaster = FloorForecaster::new(target, models);
-    let mut floor = target.bounds.min();
+    let (initial, own) = (target.initial(load), target.capacity.target());
+    let mut forecaster = FloorForecaster::new(target, models, Risk::default());
+    let mut plain = Side::new(target, initial, own);
+    let mut evenkeel = Side::new(target, initial, own);
     let mut points = Vec::with_capacity(load.values().len());
-    for (now, value) in ticks(load, progress) {
-        let at = now.duration_since(load.start());
-        let reactive = evenkeel.sync(at, value, floor);
-        plain.sync(at, value, target.bounds.min());
-        points.push(Point {
-            at: now,
-            load: value,
-            forecast: forecaster.expected(now),
-            replicas: evenkeel.replicas(),
+    for tick in ticks(load, progress) {
+        let Passed {
+            replicas,
             floor,
-            plain: plain.replicas(),
+            forecast,
+            ..
+        } = evenkeel.tick(&tick, Some(&mut forecaster));
+        points.push(Point {
+            at: tick.now,
+            load: tick.load,
+            forecast,
+            replicas,
+            floor,
+            plain: plain.tick(&tick, None).replicas,
         });
-        floor = forecaster.decide(&TickObservation {
-            now,
-            measured: evenkeel.measured(at, now),
-            current: evenkeel.replicas(),
-            reactive,
-        });
-        evenkeel.pass(at, value);
-        plain.pass(at, value);
     }
     Outcome {
         points,
@@ -100,14 +101,10 @@ pub fn run(
 /// The replicas of a plain HPA under `load` at each of its steps, and what they came to.
 #[must_use]
 pub fn plain(target: &Target, load: &Series) -> (Vec<i32>, Cost) {
-    let mut plain = ScaledPods::new(target, target.initial(load));
-    let mut replicas = Vec::with_capacity(load.values().len());
-    for (now, value) in ticks(load, &mut |_| ()) {
-        let at = now.duration_since(load.start());
-        plain.sync(at, value, target.bounds.min());
-        replicas.push(plain.replicas());
-        plain.pass(at, value);
-    }
+    let mut plain = Side::new(target, target.initial(load), target.capacity.target());
+    let mut quiet = |_| ();
+    let all = ticks(load, &mut quiet);
+    let replicas = all.map(|tick| plain.tick(&tick, None).replicas).collect();
     (replicas, plain.cost())
 }
 
@@ -115,14 +112,13 @@ pub fn plain(target: &Target, load: &Series) -> (Vec<i32>, Cost) {
 /// the one before.
 #[must_use]
 pub fn observed(target: &Target, load: &Series, replicas: &[Option<i32>]) -> Cost {
-    let mut side = ScaledPods::new(target, target.initial(load));
+    let mut side = ScaledPods::new(target, target.initial(load), target.capacity.target());
     let counts = replicas.iter().copied().chain(std::iter::repeat(None));
-    for ((now, value), count) in ticks(load, &mut |_| ()).zip(counts) {
-        let at = now.duration_since(load.start());
+    for (tick, count) in ticks(load, &mut |_| ()).zip(counts) {
         if let Some(count) = count {
-            side.scale_to(count.max(0), at);
+            side.scale_to(count.max(0), tick.at);
         }
-        side.pass(at, value);
+        side.pass(tick.at, tick.load);
     }
     side.cost()
 }
@@ -131,19 +127,23 @@ pub fn observed(target: &Target, load: &Series, replicas: &[Option<i32>]) -> Cos
 fn ticks<'a>(
     load: &'a Series,
     progress: &'a mut dyn FnMut(f64),
-) -> impl Iterator<Item = (Timestamp, Option<f64>)> + 'a {
+) -> impl Iterator<Item = Tick> + 'a {
     let all = count_as_f64(load.values().len());
     let mut next = load.start();
     load.values()
         .iter()
         .enumerate()
-        .map(move |(index, &value)| {
+        .map(move |(index, &load_then)| {
             if index % 1000 == 0 {
                 progress(count_as_f64(index) / all);
             }
             let now = next;
             next = now.checked_add(GRID).unwrap_or(Timestamp::MAX);
-            (now, value)
+            Tick {
+                now,
+                at: now.duration_since(load.start()),
+                load: load_then,
+            }
         })
 }
 

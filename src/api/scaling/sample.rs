@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::{
     Condition, Floor, ForecastTrust, HorizonParts, LoadForecast, LoadStatus, ObjectName,
-    RefillState, TargetStatus,
+    RefillState, RiskStatus, TargetStatus,
 };
 
 /// Deployment `shop/web` in mode floor, scaled by its HPA, with a trusted forecast.
@@ -73,6 +73,10 @@ fn cpu() -> LoadStatus {
             reason: "trusted".to_owned(),
             ratio: Some(0.83),
             coverage: None,
+        }),
+        risk: Some(RiskStatus {
+            asked: 0.01,
+            achieved: Some(0.013),
         }),
     }
 }

@@ -53,7 +53,7 @@ async fn settle(signer: &Signer) {
 }
 
 async fn within_a_minute(replica: &mut ServingSecret) -> Option<Change> {
-    let minute = Duration::from_secs(60);
+    let minute = Duration::from_mins(1);
     tokio::time::timeout(minute, replica.first()).await.ok()
 }
 

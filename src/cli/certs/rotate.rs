@@ -19,7 +19,7 @@ use crate::cli::output::{self, Failure, Format, Report, Style};
 use evenkeel_kubernetes::plan::key_rotation::{KeyRotation, REQUEST, ROTATION, Request};
 
 /// Time in which the signer takes a request up: it looks every five seconds.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Pause between two looks whether it has.
 const LOOK: Duration = Duration::from_millis(500);

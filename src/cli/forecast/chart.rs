@@ -1,4 +1,5 @@
-//! Series over time as an SVG: panels above each other with one time axis.
+//! Charts as SVG: series over time, in panels above each other with one time axis; and one quantity
+//! against another.
 //!
 //! It knows times, numbers and words, and nothing of their meaning. Colours are those of Okabe and
 //! Ito, which people with any kind of colour blindness tell apart; lines differ in their dashes too,
@@ -10,10 +11,14 @@ mod axis;
 mod figure;
 mod layout;
 mod marks;
+mod pages;
+mod scatter;
 mod svg;
 
 pub(super) use figure::{BandPoint, Colour, Figure, Mark, Panel, Point, Shape, Stroke};
 pub(super) use layout::draw;
+pub(super) use pages::{Chart, page};
+pub(super) use scatter::{LabelSide, Scatter, ScatterLine, ScatterPoint};
 
 #[cfg(test)]
 mod tests;

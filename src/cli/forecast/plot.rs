@@ -1,7 +1,6 @@
 //! `evenkeel forecast plot`: one target's load with its forecasts, and the replicas that Evenkeel
 //! and a plain HPA have under it.
 
-use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
 use evenkeel_http_client::Uri;
@@ -9,19 +8,19 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::file::{self, Selection, Unit};
-use super::grid::{self, Gridded, Sample};
+use super::grid::{self, Gridded};
+use super::progress::Bar;
 use super::report::{Accuracy, Costs, Plot, base_unit, points};
 use super::values::{
-    Output, parse_duration, parse_output, parse_resource, parse_target, parse_url, parse_zone,
+    Output, parse_duration, parse_followed, parse_output, parse_resource, parse_target, parse_url,
+    parse_zone,
 };
-use super::{picture, service};
+use super::workload::{self, Workload};
+use super::{output_file, picture, service};
 use crate::cli::output::{self, Failure};
 use evenkeel_core::forecast::ModelSet;
-use evenkeel_core::scaling::Bounds;
-use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::units::{Quantity, Ratio, Resource, count_as_f64};
-use evenkeel_sandbox::scrape::Timing;
-use evenkeel_sandbox::target::{self, Edges, GRID, Outcome, Target};
+use evenkeel_core::units::{Quantity, Ratio, Resource};
+use evenkeel_sandbox::target::{self, GRID, Outcome, Target};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,7 +53,8 @@ pub(super) struct Args {
     #[arg(value_name = "FILE|NAMESPACE/NAME")]
     source: String,
 
-    /// table, json or yaml for the numbers, or a file to draw, which ends in .svg; may be repeated
+    /// table, json or yaml for the numbers, or a file to draw, which ends in .svg (svg alone draws to
+    /// standard output); may be repeated
     #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
     output: Vec<Output>,
 
@@ -115,7 +115,7 @@ struct File {
 
     /// Model of the forecasts: auto and s-hpa as the service uses them; tes, naive or
     /// seasonal-naive alone
-    #[arg(long, value_name = "NAME", default_value_t)]
+    #[arg(long, value_name = "NAME", value_parser = parse_followed, default_value_t)]
     model: ModelSet,
 
     /// Unit of the values; needed where it is in doubt
@@ -145,9 +145,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             Output::Numbers(format) => output::print(&plot, *format)?,
             Output::Svg(path) => {
                 let svg = picture::svg(&plot, args.time_zone.clone());
-                std::fs::write(path, svg).map_err(|error| {
-                    Failure::work(format_args!("cannot write {}: {error}", path.display()))
-                })?;
+                output_file::write(path, &svg)?;
             }
         }
     }
@@ -186,15 +184,16 @@ fn of_file(args: &Args) -> Result<Plot, Failure> {
     };
     let (target, factor) = target(args)?;
     let mut samples = file::read(path, &wanted)?;
-    scale(&mut samples, factor);
+    workload::scale(&mut samples, factor);
     let named = |error: String| Failure::call(format_args!("{}: {error}", path.display()));
     let gridded = grid::on_grid(&samples).map_err(named)?;
     if args.file.unit.is_none() {
-        unambiguous(&samples, &target).map_err(named)?;
+        workload::unambiguous(&samples, &target).map_err(named)?;
     }
-    let mut told = progress(&gridded);
+    let mut bar = Bar::new(gridded.load.values().len() >= LONG);
+    let mut told = |share| bar.tell(share, "");
     let outcome = target::run(&target, args.file.model, &gridded.load, &mut told);
-    told(1.0);
+    bar.finish();
     Ok(report(args, &target, &gridded, &outcome))
 }
 
@@ -214,71 +213,17 @@ fn target(args: &Args) -> Result<(Target, f64), Failure> {
              HPA's target and the most replicas",
         )
     };
-    let (request, share, max) = (
-        request.ok_or_else(missing)?,
-        target.ok_or_else(missing)?,
-        max.ok_or_else(missing)?,
-    );
     let resource = args.resource.unwrap_or(Resource::Cpu);
-    let is_cpu = resource == Resource::Cpu;
-    let unit = match unit {
-        Some(unit) if unit.is_cpu() != is_cpu => {
-            let accepted = if is_cpu {
-                "cores or millicores"
-            } else {
-                "bytes, MiB or GiB"
-            };
-            return Err(Failure::call(format_args!(
-                "--unit is not one of {resource}; accepted: {accepted}"
-            )));
-        }
-        Some(unit) => *unit,
-        None if is_cpu => Unit::Cores,
-        None => {
-            return Err(Failure::call(
-                "memory needs --unit; accepted: bytes, MiB or GiB",
-            ));
-        }
-    };
-    let request = if is_cpu {
-        request.milli_ceil()
-    } else {
-        request.ceil()
-    };
-    let request = evenkeel_core::units::Amount::new(request).as_f64();
-    let target = Target {
+    let workload = Workload {
         resource,
-        capacity: PodCapacity::new(request, share).map_err(Failure::call)?,
-        bounds: Bounds::new(*min, max)
-            .map_err(|error| Failure::call(format_args!("--min, --max: {error}")))?,
+        request: request.ok_or_else(missing)?,
+        share: target.ok_or_else(missing)?,
+        min: *min,
+        max: max.ok_or_else(missing)?,
         start_up: args.start_up.unwrap_or(SignedDuration::from_secs(40)),
-        metrics: Timing::default(),
-        edges: Edges::default(),
-        initial: None,
     };
-    Ok((target, unit.factor()))
-}
-
-fn scale(samples: &mut [Sample], factor: f64) {
-    for sample in samples {
-        sample.value = sample.value.map(|value| value * factor);
-    }
-}
-
-/// Refuses a load without a unit that would be far too much in cores and well in millicores.
-fn unambiguous(samples: &[Sample], target: &Target) -> Result<(), String> {
-    let values: Vec<f64> = samples.iter().filter_map(|sample| sample.value).collect();
-    let mean = values.iter().sum::<f64>() / count_as_f64(values.len().max(1));
-    let most = f64::from(target.bounds.max()) * target.capacity.request();
-    if target.resource == Resource::Cpu && mean > 10.0 * most && mean / 1000.0 <= 10.0 * most {
-        return Err(format!(
-            "its mean of {:.0} would be cores for {:.0} Pods of {}m; say --unit millicores, or --unit cores if it is so",
-            mean / 1000.0,
-            mean / target.capacity.request(),
-            target.capacity.request()
-        ));
-    }
-    Ok(())
+    let factor = workload::factor(resource, *unit)?;
+    Ok((workload.target()?, factor))
 }
 
 fn report(args: &Args, target: &Target, gridded: &Gridded, outcome: &Outcome) -> Plot {
@@ -342,24 +287,3 @@ fn notes(gridded: &Gridded) -> Vec<String> {
 
 /// Ticks from which on a run takes long enough to show its progress.
 const LONG: usize = 20_000;
-
-/// Shows the progress in a line on the terminal.
-fn progress(gridded: &Gridded) -> impl FnMut(f64) + use<> {
-    let long = gridded.load.values().len() >= LONG;
-    let shown = long && std::io::stderr().is_terminal();
-    let mut last = -1;
-    move |share| {
-        let tenth = evenkeel_core::units::replicas_ceil(share * 50.0);
-        if !shown || tenth == last {
-            return;
-        }
-        last = tenth;
-        let done = usize::try_from(tenth).unwrap_or(0).min(50);
-        let bar = "█".repeat(done) + &"░".repeat(50 - done);
-        // Nobody is left to tell if standard error is closed.
-        let _ = write!(std::io::stderr(), "\r{bar} {}", output::percent(share));
-        if done == 50 {
-            let _ = write!(std::io::stderr(), "\r\u{1b}[K");
-        }
-    }
-}

@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::cli::output::{Report, Style, percent};
+use evenkeel_core::scaling::frontier::Cost;
 use evenkeel_core::units::Resource;
-use evenkeel_sandbox::target::{Cost, Outcome};
+use evenkeel_sandbox::target::Outcome;
 
 /// A load, its forecasts, and the replicas of both sides, with their costs.
 #[derive(Debug, Clone, Serialize)]

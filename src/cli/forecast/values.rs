@@ -1,4 +1,4 @@
-//! Values of the flags of `forecast plot`, and the answers to values that are not accepted.
+//! Values of the flags of `forecast plot` and `forecast replay`, and the answers to values that are not accepted.
 
 use std::path::PathBuf;
 
@@ -7,9 +7,10 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use crate::cli::output::Format;
+use evenkeel_core::forecast::{ModelSet, UnknownModel};
 use evenkeel_core::units::{Ratio, Resource};
 
-/// One result of a call: the numbers in a format, or a file.
+/// One result of a call: the numbers in a format, or a picture in a file, where `-` is standard output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Output {
     Numbers(Format),
@@ -23,13 +24,14 @@ pub(super) fn parse_output(text: &str) -> Result<Output, String> {
         ("table", _) => Ok(Output::Numbers(Format::Table)),
         ("json", _) => Ok(Output::Numbers(Format::Json)),
         ("yaml", _) => Ok(Output::Numbers(Format::Yaml)),
+        ("svg", _) => Ok(Output::Svg(PathBuf::from("-"))),
         (_, Some("svg")) => Ok(Output::Svg(path)),
         (_, Some("png")) => Err(
             "a PNG is not drawn; accepted: a file that ends in .svg, which browsers show and rsvg-convert \
              turns into a PNG"
                 .to_owned(),
         ),
-        _ => Err("accepted: table, json, yaml, or a file that ends in .svg".to_owned()),
+        _ => Err("accepted: table, json, yaml, svg, or a file that ends in .svg".to_owned()),
     }
 }
 
@@ -64,10 +66,32 @@ pub(super) fn parse_target(text: &str) -> Result<Ratio, String> {
         .ok_or_else(|| "accepted: a percentage above 0 %, such as 60%".to_owned())
 }
 
+/// Models that follow the 15-second steps of a target as they come.
+pub(super) fn parse_followed(text: &str) -> Result<ModelSet, String> {
+    let followed = ModelSet::ALL.iter().filter(|model| !model.is_fitted());
+    let followed: Vec<_> = followed.map(|model| model.as_str()).collect();
+    let accepted = followed.join(", ");
+    match text.parse::<ModelSet>() {
+        Ok(model) if !model.is_fitted() => Ok(model),
+        Ok(model) => Err(format!(
+            "{model} is estimated on more of the past than is kept in steps of 15 s, see `forecast backtest`; \
+             accepted: {accepted}"
+        )),
+        Err(UnknownModel { given }) => Err(format!("{given:?} is no model; accepted: {accepted}")),
+    }
+}
+
 pub(super) fn parse_duration(text: &str) -> Result<SignedDuration, String> {
     let parsed = text.parse::<SignedDuration>().ok();
     let most = SignedDuration::from_hours(1);
     parsed
         .filter(|time| !time.is_negative() && *time <= most)
         .ok_or_else(|| "accepted: a time of up to an hour, such as 40s or 2m".to_owned())
+}
+
+pub(super) fn parse_noise(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok();
+    share
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| "accepted: a share from 0 to 1, such as 0.03".to_owned())
 }

@@ -13,9 +13,9 @@ use kube::runtime::watcher::Error;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The time of refusals for which the picture stands.
-const GRACE: Duration = Duration::from_secs(60);
+const GRACE: Duration = Duration::from_mins(1);
 /// The time within which each page of a list of custom resources is to be there.
-pub(super) const PAGE_WITHIN: Duration = Duration::from_secs(60);
+pub(super) const PAGE_WITHIN: Duration = Duration::from_mins(1);
 
 /// Why a watch begins again from a new list.
 pub(super) struct Failure {

@@ -3,6 +3,8 @@
 //! Those of targets are written from the newest picture when somebody asks, so that ten thousand
 //! of them take no memory between and a target that goes takes its series with it.
 
+mod own_fits;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -20,6 +22,8 @@ use super::cron_tally::CronTally;
 use crate::api::scaling::{LoadStatus, TargetStatus};
 use crate::metrics::MetricsError;
 use evenkeel_core::scaling::Grounds;
+
+pub(super) use self::own_fits::{FitMetrics, FitOutcome};
 
 /// Upper bounds in seconds, from a few targets to far beyond ten thousand.
 const TICKS: [f64; 8] = [0.001, 0.005, 0.02, 0.1, 0.25, 0.5, 1.0, 5.0];
@@ -42,6 +46,7 @@ pub struct Metrics {
     quarantined: Gauge,
     refill: Family<OutcomeLabel, Counter>,
     refilling: Gauge,
+    own_fits: FitMetrics,
     restoring: Gauge,
     cron_hpas: Family<StateLabel, Gauge>,
     cron_runs: Family<OutcomeLabel, Counter>,
@@ -56,6 +61,7 @@ impl Default for Metrics {
             quarantined: Gauge::default(),
             refill: Family::default(),
             refilling: Gauge::default(),
+            own_fits: FitMetrics::default(),
             restoring: Gauge::default(),
             cron_hpas: Family::default(),
             cron_runs: Family::default(),
@@ -110,6 +116,7 @@ impl Metrics {
             "Runs of CronHPAs, by whether they were made or missed",
             self.cron_runs.clone(),
         );
+        self.own_fits.register(own);
         own.register_collector(Box::new(Targets(self.board.clone())));
     }
 
@@ -155,6 +162,11 @@ impl Metrics {
         self.refill.get_or_create(&OutcomeLabel { outcome }).inc();
     }
 
+    /// Those of the fits of targets' own trees.
+    pub(super) const fn own_fits(&self) -> &FitMetrics {
+        &self.own_fits
+    }
+
     /// Shows that a past is asked for while what it gives is held.
     pub(super) fn refilling(&self) -> Refilling {
         self.refilling.inc();
@@ -183,33 +195,7 @@ impl Collector for Targets {
             targets: &targets,
             encoder: &mut encoder,
         };
-        families.loads("target_load", "The load, summed over the Pods", |load| {
-            load.now
-        })?;
-        families.loads(
-            "target_forecast",
-            "The load that is forecast for one horizon ahead",
-            |load| load.forecast.as_ref().map(|forecast| forecast.mean),
-        )?;
-        families.loads(
-            "target_forecast_ratio",
-            "The error of the forecasts as a part of the naive one's; below 1 is better",
-            |load| load.trust.as_ref()?.ratio,
-        )?;
-        families.loads(
-            "target_forecast_coverage",
-            "The share of observations that the 80 % interval held",
-            |load| load.trust.as_ref()?.coverage,
-        )?;
-        families.loads(
-            "target_forecast_trusted",
-            "1 while the forecast is heard",
-            |load| {
-                load.trust
-                    .as_ref()
-                    .map(|trust| f64::from(u8::from(trust.trusted)))
-            },
-        )?;
+        families.forecasts()?;
         families.gauge(
             "target_replicas",
             "Replicas of the target: current, decided and floor",
@@ -246,6 +232,46 @@ struct Families<'a, 'e> {
 }
 
 impl Families<'_, '_> {
+    fn forecasts(&mut self) -> fmt::Result {
+        self.loads("target_load", "The load, summed over the Pods", |load| {
+            load.now
+        })?;
+        self.loads(
+            "target_forecast",
+            "The load that is forecast for one horizon ahead",
+            |load| load.forecast.as_ref().map(|forecast| forecast.mean),
+        )?;
+        self.loads(
+            "target_forecast_ratio",
+            "The error of the forecasts as a part of the naive one's; below 1 is better",
+            |load| load.trust.as_ref()?.ratio,
+        )?;
+        self.loads(
+            "target_forecast_coverage",
+            "The share of observations that the 80 % interval held",
+            |load| load.trust.as_ref()?.coverage,
+        )?;
+        self.loads(
+            "target_forecast_trusted",
+            "1 while the forecast is heard",
+            |load| {
+                load.trust
+                    .as_ref()
+                    .map(|trust| f64::from(u8::from(trust.trusted)))
+            },
+        )?;
+        self.loads(
+            "target_risk_asked",
+            "The share of time in which its ready Pods may carry more than target and tolerance",
+            |load| Some(load.risk.as_ref()?.asked),
+        )?;
+        self.loads(
+            "target_risk_achieved",
+            "The share of the last two days in which they did, or would have with what is recommended",
+            |load| load.risk.as_ref()?.achieved,
+        )
+    }
+
     fn loads(
         &mut self,
         name: &str,

@@ -5,6 +5,7 @@
 //! Decisions never wait for it: answers fill gaps, and values that were measured here stay. Each answer
 //! is used once, so none is cached.
 
+mod asking;
 mod past;
 
 use std::collections::{BTreeMap, HashSet};
@@ -12,17 +13,18 @@ use std::sync::Arc;
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::past::{Answer, Question};
 use super::metrics::Metrics;
-use crate::metrics::prometheus::WorkloadSums;
-use evenkeel_clock::{self as clock, Clock};
+use crate::metrics::prometheus::{WorkloadSums, Workloads};
+use evenkeel_clock::Clock;
 use evenkeel_core::forecast::Resolution;
-use evenkeel_core::scaling::refill::{Next, Outcome, Pace, Rest, Slots};
+use evenkeel_core::scaling::refill::{Pace, Rest};
 use evenkeel_core::scaling::signal::Signal;
 
+pub(super) use self::asking::{Asker, Asking};
+pub(super) use self::past::{Answer, Question};
 pub use self::past::{Past, Points};
 
 /// The signals whose past can be asked for.
@@ -70,16 +72,11 @@ pub enum Progress {
 /// Namespaces whose past is asked for, each with the newest tick at which it was.
 pub type Asked = BTreeMap<Box<str>, u64>;
 
-/// Questions for the past of queries that are under way at once.
-const QUERIES_AT_ONCE: usize = 4;
-
 /// The refill, which works on what it is asked for until it is cancelled.
 pub struct Refill {
-    past: Arc<dyn Past>,
+    asker: Asker,
     clock: Clock,
     metrics: Metrics,
-    /// The places for questions of queries.
-    queries: Semaphore,
 }
 
 impl Refill {
@@ -87,10 +84,9 @@ impl Refill {
     #[must_use]
     pub fn new(past: Arc<dyn Past>, clock: Clock, metrics: Metrics) -> Self {
         Self {
-            past,
+            asker: Asker::new(past, metrics.clone()),
             clock,
             metrics,
-            queries: Semaphore::new(QUERIES_AT_ONCE),
         }
     }
 
@@ -169,7 +165,11 @@ impl Refill {
         for resolution in Resolution::ALL {
             let mut rest = Rest::before(self.clock.now(), resolution);
             while let Some(slots) = rest.newest(pace.points()) {
-                let points = match self.ask(Question::Query(query), slots, &mut pace).await {
+                let points = match self
+                    .asker
+                    .ask(Question::Query(query), slots, &mut pace)
+                    .await
+                {
                     Asking::Answered(Answer::Points(points)) => points,
                     Asking::TooMuch => continue,
                     Asking::Answered(Answer::Sums(_)) | Asking::NotToBeHad => break,
@@ -199,11 +199,11 @@ impl Refill {
         let names: Vec<&str> = namespaces.keys().map(|name| &**name).collect();
         for resolution in Resolution::ALL {
             for signal in SIGNALS {
-                let known = self.clock.now() - self.past.lag(&signal);
+                let known = self.clock.now() - self.asker.lag(&signal);
                 let mut rest = Rest::before(known, resolution);
                 while let Some(slots) = rest.newest(pace.points()) {
-                    let question = Question::Sums(&signal, &names);
-                    let sums = match self.ask(question, slots, pace).await {
+                    let question = Question::Sums(&signal, Workloads::In(&names));
+                    let sums = match self.asker.ask(question, slots, pace).await {
                         Asking::Answered(Answer::Sums(sums)) => sums,
                         Asking::TooMuch => continue,
                         Asking::Answered(Answer::Points(_)) | Asking::NotToBeHad => break,
@@ -221,51 +221,6 @@ impl Refill {
             }
         }
         true
-    }
-
-    /// Asks for some slots until there is an answer, or it is not to be had.
-    async fn ask(&self, question: Question<'_>, slots: Slots, pace: &mut Pace) -> Asking {
-        loop {
-            // A place of the queries is held while one is asked, and not while it rests.
-            let held = match question {
-                Question::Query(_) => self.queries.acquire().await.ok(),
-                Question::Sums(..) => None,
-            };
-            let begun = clock::instant();
-            let Some(answer) = question.ask(&*self.past, slots).await else {
-                return Asking::NotToBeHad;
-            };
-            drop(held);
-            self.metrics.refill(answer.as_ref().map(drop));
-            let outcome = match &answer {
-                Ok(answer) => Outcome::Answered {
-                    series: answer.series(),
-                    took: begun.elapsed(),
-                },
-                Err(error) => question.outcome(error, slots),
-            };
-            match (pace.after(slots.points, outcome), answer) {
-                (Next::Take(rest), Ok(answer)) => {
-                    tokio::time::sleep(rest).await;
-                    return Asking::Answered(answer);
-                }
-                (Next::AskForLess, _) => return Asking::TooMuch,
-                (Next::AskAgain(pause), answer) => {
-                    let error = answer.err().map(|error| error.to_string());
-                    tracing::debug!(
-                        error,
-                        ?pause,
-                        "the past of the load is asked for again later"
-                    );
-                    tokio::time::sleep(pause).await;
-                }
-                (Next::GiveUp | Next::Take(_), answer) => {
-                    let error = answer.err().map(|error| error.to_string());
-                    tracing::warn!(error, %question, "the past of the load cannot be had");
-                    return Asking::NotToBeHad;
-                }
-            }
-        }
     }
 }
 
@@ -287,15 +242,6 @@ async fn sort(
     }
 }
 
-/// The end of asking for some slots.
-enum Asking {
-    Answered(Answer),
-    /// Fewer slots are to be asked for.
-    TooMuch,
-    /// This part of the past cannot be had.
-    NotToBeHad,
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
@@ -306,6 +252,8 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
+    use evenkeel_clock as clock;
+
     use crate::metrics::MetricsError;
     use crate::metrics::prometheus::Grid;
     use crate::metrics::prometheus::WorkloadName;
@@ -329,8 +277,11 @@ mod tests {
             LAG
         }
 
-        async fn sums(&self, signal: &Signal, namespaces: &[&str], grid: Grid) -> Told {
-            assert_eq!(namespaces, ["shop"]);
+        async fn sums(&self, signal: &Signal, workloads: Workloads<'_>, grid: Grid) -> Told {
+            assert!(
+                matches!(workloads, Workloads::In(["shop"])),
+                "{workloads:?}"
+            );
             let number = {
                 let mut asked = self.asked.lock().unwrap();
                 asked.push((signal.clone(), grid));

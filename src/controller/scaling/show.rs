@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 
 use crate::api::scaling::{
-    Condition, Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, TargetStatus, Word,
+    Condition, Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RiskStatus,
+    TargetStatus, Word,
 };
 use evenkeel_core::scaling::load_unit::LoadUnit;
 use evenkeel_core::scaling::tracker::{LoadReport, TickReport};
@@ -123,6 +124,10 @@ fn shown_load(load: &LoadReport, report: &TickReport, now: Timestamp) -> LoadSta
             reason: model.trust.to_string(),
             ratio: model.accuracy.ratio(),
             coverage: (model.accuracy.scored > 0).then_some(model.accuracy.coverage80),
+        }),
+        risk: load.cover.map(|cover| RiskStatus {
+            asked: cover.risk(),
+            achieved: cover.achieved(),
         }),
     }
 }

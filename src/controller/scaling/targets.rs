@@ -4,6 +4,7 @@
 //! second. What is forgotten with a target is forgotten for good: one that comes back starts anew.
 
 mod crons;
+mod fits;
 mod isolated;
 mod key;
 mod signal_answers;
@@ -21,12 +22,12 @@ use self::state::TargetState;
 use self::ticking::{TickingTarget, decisions, key_of};
 use super::refill::{Asked, Filled, FilledQuery};
 use super::trace::Trace;
-use crate::metrics::prometheus::WorkloadName;
 use evenkeel_core::scaling::cron::CronSpec;
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
 use evenkeel_kubernetes::plan::scaling::refill::RefillState;
 use evenkeel_kubernetes::plan::scaling::{Observed, conflicts, take_turns};
 
+pub(super) use self::fits::{FitBatch, FitLoad, FitPast, Fitted};
 pub(super) use self::tick::{Contested, Tick, Ticked};
 
 /// The number of targets whose models forecast together: as many as a model wants that is faster at
@@ -114,11 +115,7 @@ impl Targets {
             if state.refill != Some(RefillState::Running) {
                 continue;
             }
-            let workload = WorkloadName {
-                namespace: key.namespace.as_ref().into(),
-                workload: format!("{}/{}", key.workload.kind(), key.workload.name()).into(),
-            };
-            if let Some(points) = sums.sums.get(&workload) {
+            if let Some(points) = sums.sums.get(&key.workload_name()) {
                 state.take_past(&key.workload, signal, (*resolution, points), now);
             }
         }

@@ -87,6 +87,19 @@ pub struct ExporterMatchers {
 }
 
 impl ExporterMatchers {
+    /// The same with one more list for cAdvisor.
+    pub(super) fn with_cadvisor(&self, more: &str) -> Self {
+        let own = &*self.cadvisor.0;
+        let both: Vec<&str> = [own, more]
+            .into_iter()
+            .filter(|text| !text.is_empty())
+            .collect();
+        Self {
+            cadvisor: Matchers(both.join(",").into()),
+            ..self.clone()
+        }
+    }
+
     /// Fills the placeholders of a query in.
     pub(super) fn fill(&self, query: String) -> String {
         let Self {
@@ -148,12 +161,22 @@ mod tests {
         let some = ExporterMatchers {
             all: r#"cluster="k""#.parse().unwrap(),
             cadvisor: r#"job="kubelet""#.parse().unwrap(),
-            ..none
+            ..none.clone()
         };
         assert_eq!(
             some.fill(query.to_owned()),
             r#"a{cluster="k"} + b{cluster="k",job="kubelet",x="1"} unless c{cluster="k",y="2"}"#
         );
+        for (matchers, expected) in [
+            (&none, r#"a + b{pod="p",x="1"} unless c{y="2"}"#),
+            (
+                &some,
+                r#"a{cluster="k"} + b{cluster="k",job="kubelet",pod="p",x="1"} unless c{cluster="k",y="2"}"#,
+            ),
+        ] {
+            let narrowed = matchers.with_cadvisor(r#"pod="p""#);
+            assert_eq!(narrowed.fill(query.to_owned()), expected);
+        }
     }
 
     proptest::proptest! {

@@ -57,35 +57,85 @@ impl WorkloadSums {
 /// Namespaces that a query names; of more it asks for all.
 const NAMED: usize = 50;
 
-/// The query for the sums by workload of what `pods` gives by Pod, in some namespaces, at the times at
+/// The workloads whose sums are asked for.
+#[derive(Debug, Clone, Copy)]
+pub enum Workloads<'a> {
+    /// All of these namespaces.
+    In(&'a [&'a str]),
+    /// These; others of their names and namespaces may come with them.
+    These(&'a [WorkloadName]),
+}
+
+impl Workloads<'_> {
+    /// Regular expressions for their namespaces and their names.
+    fn expressions(&self) -> [String; 2] {
+        let any_of = |mut words: Vec<&str>| {
+            words.sort_unstable();
+            words.dedup();
+            words.join("|").replace('.', "[.]")
+        };
+        match self {
+            Self::In(namespaces) if namespaces.len() > NAMED => ["[^/]+".into(), ".+".into()],
+            Self::In(namespaces) => [namespaces.join("|"), ".+".to_owned()],
+            Self::These(workloads) => {
+                let pairs = workloads
+                    .iter()
+                    .filter_map(|one| Some((&*one.namespace, one.name()?)));
+                let (namespaces, names) = pairs.unzip();
+                [any_of(namespaces), any_of(names)]
+            }
+        }
+    }
+
+    /// Matchers that leave out as many of the other Pods as a selector can tell.
+    pub(super) fn matchers(&self) -> String {
+        let [namespaces, names] = self.expressions();
+        match self {
+            Self::In(_) => String::new(),
+            Self::These(_) => format!(r#"namespace=~"{namespaces}",pod=~"({names})-.+""#),
+        }
+    }
+}
+
+impl WorkloadName {
+    /// The name without its kind; `None` for one that is no name of an object.
+    fn name(&self) -> Option<&str> {
+        let (_, name) = self.workload.split_once('/')?;
+        let is_of_names = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
+        let are_names = name.bytes().chain(self.namespace.bytes()).all(is_of_names);
+        are_names.then_some(name)
+    }
+}
+
+/// The query for the sums by workload of what `pods` gives by Pod, of some workloads, at the times at
 /// which all Pods had been measured two windows before.
 #[must_use]
-pub fn settled_by_workload(pods: &str, namespaces: &[&str], window: SignedDuration) -> String {
+pub fn settled_by_workload(
+    pods: &str,
+    workloads: &Workloads<'_>,
+    window: SignedDuration,
+) -> String {
     let ago = (window * 2).as_millis();
     let new = format!(
         "({pods} unless on (namespace, pod) last_over_time(({pods})[1s:1s] offset {ago}ms))"
     );
-    let (all, new) = (by_workload(pods, namespaces), by_workload(&new, namespaces));
+    let (all, new) = (by_workload(pods, workloads), by_workload(&new, workloads));
     format!("{all} unless on (namespace, workload) {new}")
 }
 
-/// The query for the sums by workload of what `pods` gives by Pod, in some namespaces.
-fn by_workload(pods: &str, namespaces: &[&str]) -> String {
-    let within = if namespaces.len() > NAMED {
-        "[^/]+".to_owned()
-    } else {
-        namespaces.join("|")
-    };
-    let named = |vector: &str, kind: Kind, ending: &str| {
+/// The query for the sums by workload of what `pods` gives by Pod, of some workloads.
+fn by_workload(pods: &str, workloads: &Workloads<'_>) -> String {
+    let [within, names] = workloads.expressions();
+    let replaced = |vector: &str, kind: Kind, ending: &str| {
         let kind = kind.as_str();
         format!(
-            r#"label_replace({vector}, "workload", "{kind}/$2", "pod_path", "({within})/(.+){ending}")"#
+            r#"label_replace({vector}, "workload", "{kind}/$2", "pod_path", "({within})/({names}){ending}")"#
         )
     };
     let path = format!(r#"label_join({pods}, "pod_path", "/", "namespace", "pod")"#);
     // The second overwrites the first: five random digits are rarer than a StatefulSet of that size.
-    let stateful = named(&path, Kind::StatefulSet, pod_names::STATEFUL_SET);
-    let all = named(&stateful, Kind::Deployment, pod_names::DEPLOYMENT);
+    let stateful = replaced(&path, Kind::StatefulSet, pod_names::STATEFUL_SET);
+    let all = replaced(&stateful, Kind::Deployment, pod_names::DEPLOYMENT);
     format!("sum by (namespace, workload) ({all})")
 }
 
@@ -98,11 +148,11 @@ impl PrometheusSource {
     pub async fn workload_sums(
         &self,
         resource: Resource,
-        namespaces: &[&str],
+        workloads: Workloads<'_>,
         grid: Grid,
     ) -> Option<Result<WorkloadSums, MetricsError>> {
-        let pods = self.text(Query::Pod(resource))?;
-        let query = settled_by_workload(pods, namespaces, self.window());
+        let pods = self.text_of(resource, &workloads)?;
+        let query = settled_by_workload(&pods, &workloads, self.window());
         Some(self.sums(&query, resource, grid).await)
     }
 
@@ -113,6 +163,15 @@ impl PrometheusSource {
             Resource::Cpu | Resource::NetworkIo | Resource::DiskIo => self.window() / 2,
             Resource::Memory | Resource::Disk => SignedDuration::ZERO,
         }
+    }
+
+    /// The query for the use of the Pods of some workloads, or of more where it cannot be narrowed: an
+    /// operator's own text is asked as it is.
+    fn text_of(&self, resource: Resource, workloads: &Workloads<'_>) -> Option<String> {
+        let whole = self.text(Query::Pod(resource))?;
+        let narrowed = self.built_in[resource].as_ref();
+        let matchers = self.matchers.with_cadvisor(&workloads.matchers());
+        Some(narrowed.map_or_else(|| whole.to_owned(), |text| matchers.fill(text.clone())))
     }
 
     async fn sums(
@@ -258,23 +317,50 @@ mod tests {
 
     #[test]
     fn the_query_wraps_that_of_the_pods() {
-        let query = by_workload("sum by (namespace, pod) (x)", &["a", "b"]);
+        let query = by_workload("sum by (namespace, pod) (x)", &Workloads::In(&["a", "b"]));
         assert!(query.contains(r#""(a|b)/(.+)-[0-9]+""#), "{query}");
         assert_eq!(query.matches('(').count(), query.matches(')').count());
         let many = vec!["n"; NAMED + 1];
-        assert!(by_workload("x", &many).contains("([^/]+)/"));
+        assert!(by_workload("x", &Workloads::In(&many)).contains("([^/]+)/"));
+    }
+
+    #[test]
+    fn some_workloads_are_asked_for_by_name() {
+        let named = |namespace: &str, workload: &str| WorkloadName {
+            namespace: namespace.into(),
+            workload: workload.into(),
+        };
+        let these = [
+            named("shop", "Deployment/web"),
+            named("data", "StatefulSet/db.main"),
+            named("shop", "Deployment/web"),
+            named("shop", "Deployment/a\"}"),
+        ];
+        let these = Workloads::These(&these);
+        let expected = r#"namespace=~"data|shop",pod=~"(db[.]main|web)-.+""#;
+        assert_eq!(these.matchers(), expected);
+        let query = by_workload("x", &these);
+        assert!(
+            query.contains(r#""(data|shop)/(db[.]main|web)-[0-9]+""#),
+            "{query}"
+        );
+        assert_eq!(Workloads::In(&["shop"]).matchers(), "");
     }
 
     #[test]
     fn a_time_at_which_a_pod_is_new_has_no_sum() {
-        let query = settled_by_workload("pods", &["a"], SignedDuration::from_secs(120));
+        let query = settled_by_workload(
+            "pods",
+            &Workloads::In(&["a"]),
+            SignedDuration::from_secs(120),
+        );
         let (all, new) = query
             .split_once(" unless on (namespace, workload) ")
             .unwrap();
-        assert_eq!(all, by_workload("pods", &["a"]));
+        assert_eq!(all, by_workload("pods", &Workloads::In(&["a"])));
         let pods =
             "(pods unless on (namespace, pod) last_over_time((pods)[1s:1s] offset 240000ms))";
-        assert_eq!(new, by_workload(pods, &["a"]));
+        assert_eq!(new, by_workload(pods, &Workloads::In(&["a"])));
     }
 
     #[test]

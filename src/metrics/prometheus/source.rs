@@ -30,7 +30,10 @@ pub struct PrometheusSource {
     probe: String,
     reader: Arc<Reader>,
     window: SignedDuration,
-    matchers: ExporterMatchers,
+    pub(super) matchers: ExporterMatchers,
+    /// The built-in queries for the use of Pods, matchers still to come; `None` where the operator has
+    /// another one.
+    pub(super) built_in: Resources<Option<String>>,
 }
 
 impl PrometheusSource {
@@ -45,6 +48,7 @@ impl PrometheusSource {
             queries,
         } = settings;
         let dated_by = dated_by(&queries.nodes);
+        let built_in = built_in(&queries, |text| queries::render(text, window, &node_label));
         let render = |text: &str| matchers.fill(queries::render(text, window, &node_label));
         let probe = render(&queries.probe);
         let (queries, texts) = steps(&queries, dated_by)
@@ -53,6 +57,7 @@ impl PrometheusSource {
         Self {
             window,
             matchers,
+            built_in,
             client: Client::new(connection),
             queries,
             texts,
@@ -149,6 +154,16 @@ impl MetricsSource for PrometheusSource {
     }
 }
 
+/// The texts for Pods that are the built-in ones.
+fn built_in(queries: &Queries, render: impl Fn(&str) -> String) -> Resources<Option<String>> {
+    let defaults = Queries::default().pods;
+    Resources::from_fn(|resource| {
+        let text = queries.pods[resource].as_ref();
+        let text = text.filter(|text| defaults[resource].as_ref() == Some(*text));
+        text.map(|text| render(text))
+    })
+}
+
 /// For each resource, the first one that is dated by the same query.
 fn dated_by(nodes: &Resources<Option<NodeQuery>>) -> Resources<Resource> {
     Resources::from_fn(|resource| {
@@ -197,6 +212,22 @@ mod tests {
             .collect();
         assert_eq!(asked.len(), 13);
         assert_eq!(asked[..3], ["sampleTimeCpu", "sampleTimeDisk", "nodeCpu"]);
+    }
+
+    #[test]
+    fn only_texts_that_are_built_in_can_be_narrowed() {
+        let mut queries = Queries::default();
+        queries.set(
+            Query::Pod(Resource::Memory),
+            "max by (namespace, pod) (mine)",
+        );
+        let texts = built_in(&queries, |text| text.replace("$window", "2m"));
+        assert_eq!(texts[Resource::Memory], None);
+        let cpu = texts[Resource::Cpu].as_ref().unwrap();
+        assert!(
+            cpu.contains("{$cadvisor,container") && cpu.contains("[2m]"),
+            "{cpu}"
+        );
     }
 
     #[test]

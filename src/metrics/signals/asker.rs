@@ -25,7 +25,7 @@ const KEPT: u64 = 64 * 1024 * 1024;
 /// What an answer takes beside its values and the texts of its question.
 const OVERHEAD: usize = 512;
 /// How long an answer is kept that nobody wants any more.
-const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
+const FORGOTTEN_AFTER: Duration = Duration::from_mins(10);
 
 type Cache = MetricsCache<MetricQuery, Reading>;
 

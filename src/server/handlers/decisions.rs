@@ -18,7 +18,7 @@ use evenkeel_kubernetes::pod::Pod;
 const MOST: u64 = 10_000;
 
 /// Time that a Pod is remembered that nobody asks about: longer than one waits to be tried again.
-const REMEMBERED: Duration = Duration::from_secs(3600);
+const REMEMBERED: Duration = Duration::from_hours(1);
 
 /// The last answers, by the name of the Pod; clones share them.
 #[derive(Debug, Clone)]

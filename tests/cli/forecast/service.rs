@@ -83,6 +83,7 @@ fn cpu() -> LoadStatus {
             ratio: Some(0.41),
             coverage: Some(0.8),
         }),
+        risk: None,
     }
 }
 

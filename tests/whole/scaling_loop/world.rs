@@ -323,7 +323,7 @@ impl Service {
     /// Ends it in good order.
     pub(crate) async fn stop(self) {
         self.stop.cancel();
-        tokio::time::timeout(Duration::from_secs(60), self.running)
+        tokio::time::timeout(Duration::from_mins(1), self.running)
             .await
             .expect("it ends")
             .expect("it ends well");

@@ -21,7 +21,7 @@ use crate::wire::path::Target;
 use crate::wire::reply::{Body, whole};
 
 /// As long as kube-apiserver lets any call take that is no watch.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The parts of a name such as `web`, `web:8080` or `http:web:metrics`.
 #[derive(Debug, PartialEq, Eq)]

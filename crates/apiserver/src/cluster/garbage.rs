@@ -26,7 +26,7 @@ const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
 /// The age at which Events are deleted.
 const EVENT_LIFE: SignedDuration = SignedDuration::from_hours(1);
-const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
+const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Works until the server is gone.
 pub(crate) async fn run(api: Arc<Api>, mut work: mpsc::UnboundedReceiver<Notice>) {

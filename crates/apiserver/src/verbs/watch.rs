@@ -29,7 +29,7 @@ use crate::wire::accept::Form;
 use crate::wire::reply::Reply;
 
 /// The duration of a watch for which the client names none.
-const DEFAULT_LIFE: Duration = Duration::from_secs(30 * 60);
+const DEFAULT_LIFE: Duration = Duration::from_mins(30);
 
 struct Watch {
     call: Arc<Call>,

@@ -237,6 +237,7 @@ mod tests {
             step: SignedDuration::from_secs(15),
             steps: vec![step; 2],
             clamped: 0,
+            unbounded: Box::default(),
         }
     }
 

@@ -11,12 +11,12 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::accuracy::{Accuracy, Scorecard};
 use super::context::Context;
-use super::model::{Model, NotEnoughHistory, Request};
+use super::model::{Model, Request};
 use super::model_set::ModelSet;
-use super::not_ready::NotReady;
+use super::not_ready::{NotEnoughHistory, NotReady};
 use super::prediction::Forecast;
+use super::selected::Selected;
 use super::series::Series;
-use super::trust::Trust;
 
 /// The time for which a choice stands while its model is trusted.
 const STANDS: SignedDuration = SignedDuration::from_hours(1);
@@ -51,21 +51,6 @@ struct Candidate {
 struct Choice {
     index: usize,
     at: Timestamp,
-}
-
-/// The chosen model, with its forecast.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Selected {
-    /// The name of the model.
-    pub(crate) model: &'static str,
-    /// Its forecast, or the time until it has one.
-    pub(crate) forecast: Result<Forecast, NotReady>,
-    /// The judgement by which the forecast is acted on or ignored.
-    pub(crate) trust: Trust,
-    /// The figures behind that.
-    pub(crate) accuracy: Accuracy,
-    /// The models that cannot forecast yet.
-    pub(crate) lacking: Vec<NotReady>,
 }
 
 impl Candidates {
@@ -119,6 +104,22 @@ impl Candidates {
             self.observe(value, &context);
             origin = origin.checked_add(step).unwrap_or(Timestamp::MAX);
         }
+    }
+
+    /// Estimates the parameters of all models anew on `past`, as [`Model::fit`] says; those that have too
+    /// little of it stay as they are.
+    pub(super) fn fit(&mut self, past: &Series, context: &Context<'_>) {
+        for Candidate { model, .. } in &mut self.members {
+            // What a model lacks, its forecast says.
+            let _ = model.fit(past, context);
+        }
+    }
+
+    /// What the models' last fits found, of those that have any.
+    pub(super) fn summaries(&self) -> impl Iterator<Item = String> {
+        self.members
+            .iter()
+            .filter_map(|candidate| candidate.model.summary())
     }
 
     /// Takes the observation of the step at `context.origin`, `None` where it is missing. The
@@ -216,6 +217,7 @@ impl Candidates {
             trust: candidate.card.trust(),
             accuracy,
             lacking,
+            cover: None,
         }
     }
 

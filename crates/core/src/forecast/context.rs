@@ -1,15 +1,18 @@
 //! Everything a model may read when it forecasts one load.
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::calendar::Calendar;
-use super::history::History;
+use super::past::Past;
+use super::peak::GlobalPeaks;
 
 /// The past of one load, its place in time, and what the models of all targets share.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
-    /// The past of the load, in all resolutions.
-    pub history: &'a History,
+    /// The past of the load.
+    pub history: &'a dyn Past,
     /// The time of the newest step of the grid that models have observed; forecasts begin one step
     /// later.
     pub origin: Timestamp,
@@ -20,10 +23,22 @@ pub struct Context<'a> {
 }
 
 /// The context that the models of all targets share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Shared {
     /// The calendar that the loads live by.
     pub calendar: Calendar,
+    /// The weights of the model `global`.
+    pub peaks: Arc<GlobalPeaks>,
+}
+
+impl Default for Shared {
+    /// The calendar of UTC, and the weights that are shipped.
+    fn default() -> Self {
+        Self {
+            calendar: Calendar::default(),
+            peaks: GlobalPeaks::shipped(),
+        }
+    }
 }
 
 impl Context<'_> {
@@ -45,6 +60,7 @@ impl Context<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forecast::history::History;
 
     #[test]
     fn steps_count_from_the_origin() {

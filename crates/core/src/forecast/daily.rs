@@ -9,7 +9,8 @@ use std::num::NonZeroUsize;
 use jiff::{SignedDuration, Timestamp};
 
 use super::context::Context;
-use super::model::{Model, NotEnoughHistory};
+use super::model::Model;
+use super::not_ready::NotEnoughHistory;
 use super::prediction::Forecast;
 use super::widths::Widths;
 
@@ -74,6 +75,7 @@ impl Model for DailySeasonalNaive {
             step: context.step,
             steps: steps.ok_or_else(|| not_enough(context))?,
             clamped: 0,
+            unbounded: Box::default(),
         })
     }
 
@@ -189,6 +191,7 @@ mod tests {
         let zone = TimeZone::posix("CET-1CEST,M1.1.6/1,M10.5.0/3").unwrap();
         let shared = Shared {
             calendar: Calendar::new(zone),
+            ..Shared::default()
         };
         // The clocks went forward by an hour on the first Saturday of 1970, the third of January.
         let context = Context {

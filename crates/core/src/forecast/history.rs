@@ -7,6 +7,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::past::Past;
 use super::series::Series;
 use crate::units::{Amount, count_as_f64, narrowed};
 
@@ -200,14 +201,6 @@ impl History {
         }
     }
 
-    /// True for a time that lies on the line between two measurements, where the load was uncertain.
-    #[must_use]
-    pub fn is_uncertain(&self, time: Timestamp) -> bool {
-        let slot = Resolution::Fine.slot(time);
-        let is_held = self.get(Resolution::Fine, slot).is_some();
-        is_held && self.values[Resolution::Fine.place(slot)].is_sign_negative()
-    }
-
     /// Takes a value of the past from elsewhere, such as a database; a value that has been measured
     /// here stays. Returns whether it filled a gap.
     ///
@@ -259,6 +252,24 @@ impl History {
     #[must_use]
     pub fn value(&self, time: Timestamp) -> Option<f64> {
         self.get(Resolution::Fine, Resolution::Fine.slot(time))
+    }
+
+    /// The value of the step of a grid that holds `time`.
+    pub(crate) fn step(&self, resolution: Resolution, time: Timestamp) -> Option<f64> {
+        self.get(resolution, resolution.slot(time))
+    }
+
+    /// The number of steps of a grid that are known.
+    pub(crate) fn known(&self, resolution: Resolution) -> usize {
+        let from = resolution.offset();
+        let ring = &self.values[from..from + resolution.length()];
+        ring.iter().filter(|value| !value.is_nan()).count()
+    }
+
+    /// The highest value of all that is kept.
+    pub(super) fn highest(&self) -> Option<f64> {
+        let known = self.values.iter().filter(|value| !value.is_nan());
+        known.map(|value| f64::from(value.abs())).reduce(f64::max)
     }
 
     /// The value of a slot; `None` for a gap and for what is not in the ring, whose place another
@@ -317,11 +328,12 @@ impl History {
             self.values[coarse.place(outer)] = mean;
         }
     }
+}
 
-    /// The load at `time`, as far as the 5-minute ring knows it. A step's mean is that of its
+impl Past for History {
+    /// As far as the 5-minute ring knows it. A step's mean is that of its
     /// middle; in between, and over fewer than 3 missing steps, the load lies on the line.
-    #[must_use]
-    pub fn at(&self, time: Timestamp) -> Option<f64> {
+    fn at(&self, time: Timestamp) -> Option<f64> {
         const RING: Resolution = Resolution::FiveMinutes;
         let from_middle = time.as_second() - RING.seconds() / 2;
         let slot = from_middle.div_euclid(RING.seconds());
@@ -337,9 +349,7 @@ impl History {
         Some(before * (1.0 - share) + after * share)
     }
 
-    /// The first time from `time` on of which [`Self::at`] knows the load.
-    #[must_use]
-    pub(super) fn known_from(&self, time: Timestamp) -> Option<Timestamp> {
+    fn known_from(&self, time: Timestamp) -> Option<Timestamp> {
         const RING: Resolution = Resolution::FiveMinutes;
         if self.at(time).is_some() {
             return Some(time);
@@ -351,6 +361,12 @@ impl History {
             |slot: &i64| middle(*slot) >= time.as_second() && self.get(RING, *slot).is_some();
         let first = (from..=newest).find(known)?;
         Timestamp::from_second(middle(first)).ok()
+    }
+
+    fn is_uncertain(&self, time: Timestamp) -> bool {
+        let slot = Resolution::Fine.slot(time);
+        let is_held = self.get(Resolution::Fine, slot).is_some();
+        is_held && self.values[Resolution::Fine.place(slot)].is_sign_negative()
     }
 }
 

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use super::context::Context;
+use super::not_ready::NotEnoughHistory;
 use super::prediction::Forecast;
+use super::series::Series;
 
 /// A model of one load. It follows the load step by step and forecasts it at any time.
 ///
@@ -11,6 +13,23 @@ use super::prediction::Forecast;
 pub trait Model: fmt::Debug + Send + Sync {
     /// The name in annotations, conditions and tables.
     fn name(&self) -> &'static str;
+
+    /// Estimates the parameters anew on the past of the grid that the model follows, up to
+    /// `context.origin`, and goes on from its end. It takes milliseconds to seconds, so it is called
+    /// rarely and never in a tick: what serves is a model of its own until one that was fitted elsewhere
+    /// is put in its place. A model without parameters to estimate leaves everything as it is.
+    ///
+    /// # Errors
+    /// [`NotEnoughHistory`] where `past` is too short; the model is as before then.
+    fn fit(&mut self, _past: &Series, _context: &Context<'_>) -> Result<(), NotEnoughHistory> {
+        Ok(())
+    }
+
+    /// What the last fit found, in words: the form of the model, how well it describes the past. `None`
+    /// without one.
+    fn summary(&self) -> Option<String> {
+        None
+    }
 
     /// Takes the observation of the step at `context.origin`, `None` where it is missing. Steps
     /// follow one another.
@@ -57,16 +76,6 @@ pub(crate) fn forecast_together(
     let mut answered: Vec<_> = order.into_iter().zip(answers).collect();
     answered.sort_unstable_by_key(|(index, _)| *index);
     answered.into_iter().map(|(_, answer)| answer).collect()
-}
-
-/// A model that has too little history to forecast.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{have} samples without a gap of 3 or more steps, and {need} are needed")]
-pub struct NotEnoughHistory {
-    /// The steps without an unfilled gap that are needed.
-    pub need: usize,
-    /// The steps that there are, fewer than `need`.
-    pub have: usize,
 }
 
 #[cfg(test)]

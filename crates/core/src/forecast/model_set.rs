@@ -4,8 +4,10 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
+use super::arima::Arima;
 use super::baseline::Naive;
 use super::daily::DailySeasonalNaive;
+use super::ets::Ets;
 use super::model::Model;
 use super::point_model::PointModel as _;
 use super::rolling::Rolling;
@@ -25,24 +27,36 @@ pub enum ModelSet {
     Naive,
     /// The value of a day ago.
     SeasonalNaive,
+    /// An ARIMA model, alone.
+    Arima,
+    /// Exponential smoothing in state space form, alone.
+    Ets,
 }
 
 /// A word that names no models.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is not accepted: auto, s-hpa, tes, naive or seasonal-naive")]
+#[error("{given:?} is not accepted: auto, s-hpa, tes, naive, seasonal-naive, arima or ets")]
 pub struct UnknownModel {
     /// The word that was refused.
     pub given: String,
 }
 
 impl ModelSet {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Auto,
         Self::SHpa,
         Self::Tes,
         Self::Naive,
         Self::SeasonalNaive,
+        Self::Arima,
+        Self::Ets,
     ];
+
+    /// True for models that forecast only once their parameters were estimated on the past, by [`Model::fit`].
+    #[must_use]
+    pub const fn is_fitted(self) -> bool {
+        matches!(self, Self::Arima | Self::Ets)
+    }
 
     /// The word for it; that of one model is the model's name.
     #[must_use]
@@ -53,6 +67,8 @@ impl ModelSet {
             Self::Tes => smoothing::Tes::NAME,
             Self::Naive => Naive::NAME,
             Self::SeasonalNaive => DailySeasonalNaive::NAME,
+            Self::Arima => Arima::NAME,
+            Self::Ets => Ets::NAME,
         }
     }
 
@@ -71,6 +87,8 @@ impl ModelSet {
             }
             Self::Naive => Box::new(Rolling::towards(Naive::default(), horizon)),
             Self::SeasonalNaive => Box::new(DailySeasonalNaive::towards(horizon)),
+            Self::Arima => Box::new(Rolling::towards(Arima::default(), horizon)),
+            Self::Ets => Box::new(Rolling::towards(Ets::default(), horizon)),
         };
         vec![model]
     }
@@ -109,7 +127,8 @@ mod tests {
             }
         }
         let refused = "holt".parse::<ModelSet>().unwrap_err().to_string();
-        let told = "\"holt\" is not accepted: auto, s-hpa, tes, naive or seasonal-naive";
+        let told =
+            "\"holt\" is not accepted: auto, s-hpa, tes, naive, seasonal-naive, arima or ets";
         assert_eq!(refused, told);
     }
 }

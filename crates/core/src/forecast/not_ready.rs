@@ -4,7 +4,15 @@ use std::fmt;
 
 use jiff::SignedDuration;
 
-use super::model::NotEnoughHistory;
+/// A model that has too little history to forecast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{have} samples without a gap of 3 or more steps, and {need} are needed")]
+pub struct NotEnoughHistory {
+    /// The steps without an unfilled gap that are needed.
+    pub need: usize,
+    /// The steps that there are, fewer than `need`.
+    pub have: usize,
+}
 
 /// A model that cannot forecast yet, and when it can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::not_ready::NotEnoughHistory;
+
 /// A recursion over the values of a series without gaps; `Rolling` makes a `Model` of it.
 pub trait PointModel: fmt::Debug + Send + Sync {
     /// The name in annotations, conditions and tables.
@@ -10,6 +12,26 @@ pub trait PointModel: fmt::Debug + Send + Sync {
     /// The number of observations that a forecast needs.
     fn need(&self) -> usize;
 
+    /// Estimates the parameters on the newest of `values`, which have no gap, and forgets all
+    /// observations, as before the first; returns how many of the newest values are to be observed
+    /// again. A model without parameters to estimate forgets nothing and returns 0.
+    ///
+    /// # Errors
+    /// [`NotEnoughHistory`] where there are too few values; the model is as before then.
+    fn fit(&mut self, _values: &[f64]) -> Result<usize, NotEnoughHistory> {
+        Ok(0)
+    }
+
+    /// False for a model that has parameters and has not been fitted yet: it makes no forecast.
+    fn is_fitted(&self) -> bool {
+        true
+    }
+
+    /// What the last fit found, in words; `None` without one.
+    fn summary(&self) -> Option<String> {
+        None
+    }
+
     /// Takes the next observation.
     fn observe(&mut self, value: f64);
 
@@ -17,7 +39,7 @@ pub trait PointModel: fmt::Debug + Send + Sync {
     fn restart(&mut self);
 
     /// Fills `means` with the forecasts of the next steps, neither bounded nor checked; called only
-    /// once [`Self::need`] observations have been seen.
+    /// once [`Self::need`] observations have been seen and the model is fitted.
     fn predict(&self, means: &mut [f64]);
 
     /// The memory outside of the model itself, in bytes.

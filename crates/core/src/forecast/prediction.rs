@@ -41,9 +41,19 @@ pub struct Forecast {
     pub steps: Vec<Step>,
     /// The number of means that were below zero or not finite and were replaced.
     pub clamped: usize,
+    /// All means as they were before any was clamped at 0; empty where none was.
+    pub unbounded: Box<[f64]>,
 }
 
 impl Forecast {
+    /// The mean of the step `index` as the model gave it, below zero too; `None` where the forecast does not
+    /// reach.
+    #[must_use]
+    pub fn unbounded(&self, index: usize) -> Option<f64> {
+        let bounded = self.steps.get(index)?.mean;
+        Some(self.unbounded.get(index).copied().unwrap_or(bounded))
+    }
+
     /// The first step at or after `time`; `None` where the forecast does not reach, and where
     /// `time` is not after its origin.
     #[must_use]
@@ -84,6 +94,7 @@ mod tests {
             step: SignedDuration::from_secs(15),
             steps: steps.collect(),
             clamped: 0,
+            unbounded: Box::default(),
         }
     }
 

@@ -4,10 +4,11 @@
 use std::num::NonZeroUsize;
 
 use super::context::Context;
-use super::model::{Model, NotEnoughHistory};
+use super::model::Model;
+use super::not_ready::NotEnoughHistory;
 use super::point_model::PointModel;
 use super::prediction::Forecast;
-use super::series::{Arrival, Filler};
+use super::series::{Arrival, Filler, Series};
 use super::widths::Widths;
 
 /// A [`Model`] made of a [`PointModel`].
@@ -39,7 +40,7 @@ impl<M: PointModel> Rolling<M> {
         self.model.observe(value);
         self.have += 1;
         self.last = value;
-        if self.have >= self.model.need() {
+        if self.have >= self.model.need() && self.model.is_fitted() {
             let Self { model, widths, .. } = self;
             widths.issue(|means| {
                 model.predict(means);
@@ -52,6 +53,34 @@ impl<M: PointModel> Rolling<M> {
 impl<M: PointModel> Model for Rolling<M> {
     fn name(&self) -> &'static str {
         M::NAME
+    }
+
+    /// The errors that widths are learnt from are those of forecasts as they were made; before there
+    /// are any, those on the values that the parameters were estimated on.
+    fn fit(&mut self, past: &Series, _: &Context<'_>) -> Result<(), NotEnoughHistory> {
+        let usable = past.usable();
+        let again = self.model.fit(&usable.values)?;
+        let Some(from) = usable.values.len().checked_sub(again).filter(|_| again > 0) else {
+            return Ok(());
+        };
+        let first = !self.widths.is_known();
+        self.have = 0;
+        self.filler = Filler::after(&usable);
+        for &value in &usable.values[from..] {
+            if first {
+                self.widths.score(value);
+                self.learn(value);
+            } else {
+                self.model.observe(value);
+                self.have += 1;
+                self.last = value;
+            }
+        }
+        Ok(())
+    }
+
+    fn summary(&self) -> Option<String> {
+        self.model.summary()
     }
 
     fn observe(&mut self, observation: Option<f64>, context: &Context<'_>) {
@@ -79,7 +108,12 @@ impl<M: PointModel> Model for Rolling<M> {
     ) -> Result<Forecast, NotEnoughHistory> {
         let not_enough = NotEnoughHistory {
             need: self.model.need() + 1, // an interval takes one error
-            have: self.have,
+            // Without a fit, all the observations that there are do not suffice.
+            have: if self.model.is_fitted() {
+                self.have
+            } else {
+                self.have.min(self.model.need())
+            },
         };
         if not_enough.have < not_enough.need {
             return Err(not_enough);
@@ -87,6 +121,7 @@ impl<M: PointModel> Model for Rolling<M> {
         let missing = self.filler.missing();
         let mut means = vec![0.0; missing + horizon];
         self.model.predict(&mut means);
+        let unbounded = unbounded(&means[missing..], self.last);
         let clamped = bound(&mut means[missing..], self.last);
         let ahead = means.into_iter().zip(1..).skip(missing);
         let steps = ahead.map(|(mean, ahead)| self.widths.step(mean, ahead));
@@ -95,6 +130,7 @@ impl<M: PointModel> Model for Rolling<M> {
             step: context.step,
             steps: steps.collect::<Option<_>>().ok_or(not_enough)?,
             clamped,
+            unbounded,
         })
     }
 
@@ -113,6 +149,15 @@ fn bound(means: &mut [f64], last: f64) -> usize {
         *mean = possible;
     }
     clamped
+}
+
+/// The means where one is below zero, those that are not finite as the last observation; else none.
+fn unbounded(means: &[f64], last: f64) -> Box<[f64]> {
+    if means.iter().all(|mean| *mean >= 0.0 || !mean.is_finite()) {
+        return Box::default();
+    }
+    let finite = |mean: &f64| if mean.is_finite() { *mean } else { last };
+    means.iter().map(finite).collect()
 }
 
 #[cfg(test)]

@@ -124,6 +124,14 @@ pub(super) enum Arrival {
 }
 
 impl Filler {
+    /// The rule as it stands after the values of `usable`.
+    pub(super) fn after(usable: &Usable) -> Self {
+        Self {
+            last: usable.values.last().copied(),
+            missing: usable.missing,
+        }
+    }
+
     /// Takes the next step; a value that is not finite is missing.
     pub(super) fn accept(&mut self, observation: Option<f64>) -> Arrival {
         match (observation.filter(|value| value.is_finite()), self.last) {

@@ -13,6 +13,8 @@ pub(super) const MIN_SCORED: u32 = 20;
 const MIN_COVERAGE: f64 = 0.60;
 /// The error over that of the naive forecast from which on it is none.
 const MAX_RATIO: f64 = 1.0;
+/// The loss over that of an equally dear rival from which on trust in forecasts of peaks is lost.
+const RIVAL_LOST: f64 = 1.1;
 /// The half width of the band between earning trust and losing it, as a share of the measure.
 const BAND: f64 = 0.05;
 
@@ -61,6 +63,21 @@ pub enum Distrust {
 }
 
 impl Trust {
+    /// The judgement of forecasts that have been trusted so far, or have not, by their loss over that of
+    /// their rival; `None` where the rival made no error. The rival is as dear as they are, so that who
+    /// is no worse than it costs nothing: trust begins at 1 and ends beyond it.
+    pub(super) fn judged(scored: u32, ratio: Option<f64>, trusted: bool) -> Self {
+        if scored < MIN_SCORED {
+            return Self::Untrusted(Distrust::Unproven { scored });
+        }
+        match ratio {
+            Some(ratio) if ratio < if trusted { RIVAL_LOST } else { MAX_RATIO } => {
+                Self::Trusted { ratio }
+            }
+            ratio => Self::Untrusted(Distrust::NotBetterThanNaive { ratio }),
+        }
+    }
+
     /// True where the forecasts may be acted on.
     #[must_use]
     pub const fn is_trusted(self) -> bool {

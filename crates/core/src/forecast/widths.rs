@@ -106,6 +106,11 @@ impl Widths {
         size_of_val(&*self.by_horizon) + size_of_val(&*self.issued)
     }
 
+    /// True once an error is known at every horizon.
+    pub(super) fn is_known(&self) -> bool {
+        self.by_horizon.iter().all(|width| width.scored > 0)
+    }
+
     /// Forgets the forecasts that wait, but not the widths.
     pub(super) const fn restart(&mut self) {
         self.rows = 0;

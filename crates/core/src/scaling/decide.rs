@@ -144,7 +144,9 @@ impl Tick<'_> {
     fn held(&self, proposal: &Proposal) -> (i32, Option<LimitedBy>) {
         let current = self.input.current;
         let (limit, rule) = self.limit();
-        let cool_down = self.cool_down();
+        // Forecasts that are newer at each tick are of one mind; DS-HPA's are not.
+        let paused = self.input.strategy == Strategy::DsHpa;
+        let cool_down = self.cool_down().filter(|_| paused);
         let (most, by) = match cool_down {
             _ if !self.knows(proposal.signal()) => (current, LimitedBy::MissingData),
             Some(CoolDown { replicas, until }) if replicas < limit => {

@@ -76,12 +76,13 @@ impl DynamicThreshold {
 /// A trusted forecast, which stands until it is due.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActiveForecast {
-    /// DR for the mean that was forecast.
+    /// DR for that load.
     pub replicas: i32,
     /// The signal that needs the most replicas.
     pub signal: Signal,
-    /// The mean that was forecast of its load, in its base unit.
-    pub mean: f64,
+    /// The load that capacity is to be there for, in its base unit: the quantile of the largest load
+    /// until then that the risk asks for, or the mean of models that know no such quantile.
+    pub load: f64,
     /// When the forecast is due, and no longer stands.
     pub until: Timestamp,
     /// The name of the model.
@@ -188,11 +189,12 @@ fn forecast_of(
     }
     let until = input.now.checked_add(input.ahead).ok()?;
     let prediction = trusted(load, policy, input)?;
-    let mean = prediction.forecast.at(until)?.mean;
+    let covered = prediction.cover;
+    let covered = covered.or_else(|| Some(prediction.forecast.at(until)?.mean))?;
     Some(ActiveForecast {
-        replicas: load.capacity.desired_for_sum(mean),
+        replicas: load.capacity.desired_for_sum(covered),
         signal: load.signal.clone(),
-        mean,
+        load: covered,
         until,
         model: prediction.model,
     })
@@ -215,7 +217,7 @@ pub(super) fn expected(
     let standing = active.filter(|forecast| forecast.signal == *load.signal);
     let standing = standing.cloned();
     let ahead = standing.or_else(|| forecast_of(load, policy, input));
-    Some(ExpectedLoad::of(now, ahead.map(|forecast| forecast.mean)))
+    Some(ExpectedLoad::of(now, ahead.map(|forecast| forecast.load)))
 }
 
 fn trusted<'a>(

@@ -102,12 +102,24 @@ impl Horizon {
         total.clamp(LEAST, MOST)
     }
 
+    /// The whole minutes in which a load is to be covered, from the one that was measured on: 2 to 16.
+    #[must_use]
+    pub fn window(&self) -> usize {
+        window(self.ahead().saturating_add(self.lag.total()))
+    }
+
     /// The part of it that is still to come at the time of a decision.
     #[must_use]
     pub fn ahead(&self) -> SignedDuration {
         let ahead = self.total().saturating_sub(self.lag.total());
         ahead.max(SignedDuration::ZERO)
     }
+}
+
+/// The whole minutes that a reach takes, 2 to 16.
+pub(super) fn window(reach: SignedDuration) -> usize {
+    let minutes = reach.as_secs().saturating_add(59) / 60;
+    usize::try_from(minutes).unwrap_or_default().clamp(2, 16)
 }
 
 /// The 90th percentile; zero of no times.

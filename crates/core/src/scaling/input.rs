@@ -71,6 +71,8 @@ pub struct Prediction<'a> {
     /// The name of the model.
     pub model: &'static str,
     pub forecast: &'a Forecast,
+    /// The load that capacity is to be there for; `None` where that is the mean that is forecast.
+    pub cover: Option<f64>,
     /// The trust that the model has earned against the naive one at the horizon in use.
     pub trust: Trust,
 }

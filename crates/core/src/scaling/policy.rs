@@ -6,6 +6,7 @@ use super::bounds::Bounds;
 use super::horizon::Lead;
 use super::hpa::{Behavior, Tolerances};
 use super::mode::{Mode, ScaleDown};
+use super::risk::Risk;
 
 /// The method that predicts a target's load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,4 +38,6 @@ pub struct Policy {
     pub lead: Lead,
     /// The age from which a measurement no longer counts.
     pub max_age: SignedDuration,
+    /// The share of time in which a floor may turn out too low.
+    pub risk: Risk,
 }

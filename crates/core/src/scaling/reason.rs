@@ -76,8 +76,8 @@ impl Reason<'_> {
     fn forecast(&self, f: &mut fmt::Formatter<'_>, forecast: &ActiveForecast) -> fmt::Result {
         let now = self.input.now;
         let ahead = forecast.until.duration_since(now).as_secs();
-        let unit = LoadUnit::of(&forecast.signal).readable(forecast.mean);
-        write!(f, "forecast {}", unit.amount(forecast.mean))?;
+        let unit = LoadUnit::of(&forecast.signal).readable(forecast.load);
+        write!(f, "forecast {}", unit.amount(forecast.load))?;
         if LoadUnit::of(&forecast.signal) == LoadUnit::One {
             write!(f, " of {}", forecast.signal.label())?;
         }

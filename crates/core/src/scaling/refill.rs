@@ -18,7 +18,7 @@ const MOST_POINTS: u32 = 600;
 
 /// The pause after the first failure, doubled with each further one up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 
 /// The longest rest between two questions that were answered.
 const LONGEST_REST: Duration = Duration::from_secs(5);
@@ -149,7 +149,7 @@ impl Slots {
     }
 }
 
-/// The part of a history's ring that has not been asked for yet.
+/// The part of a past, such as that of a history's ring, that has not been asked for yet.
 #[derive(Debug, Clone, Copy)]
 pub struct Rest {
     end: Timestamp,
@@ -163,10 +163,18 @@ impl Rest {
     pub fn before(now: Timestamp, resolution: Resolution) -> Self {
         let step = resolution.step();
         let end = now.as_second() - now.as_second().rem_euclid(step.as_secs());
+        let end = Timestamp::from_second(end).unwrap_or(now);
+        let slots = u32::try_from(resolution.length()).unwrap_or(u32::MAX);
+        Self::of(end, step, slots)
+    }
+
+    /// So many `slots` of `step` that end at `end`.
+    #[must_use]
+    pub const fn of(end: Timestamp, step: SignedDuration, slots: u32) -> Self {
         Self {
-            end: Timestamp::from_second(end).unwrap_or(now),
+            end,
             step,
-            left: u32::try_from(resolution.length()).unwrap_or(u32::MAX),
+            left: slots,
         }
     }
 
@@ -213,7 +221,7 @@ mod tests {
         }
         let slow = Outcome::Answered {
             series: 1,
-            took: Duration::from_secs(60),
+            took: Duration::from_mins(1),
         };
         assert_eq!(pace.after(20, slow), Next::Take(LONGEST_REST));
     }

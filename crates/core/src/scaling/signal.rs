@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use evenkeel_label_selector::LabelSelector;
 
+use crate::fnv::fnv1a;
 use crate::units::Resource;
 
 /// The name of a resource as Pods request it, such as `cpu`, `memory` or `nvidia.com/gpu`.
@@ -221,10 +222,7 @@ impl Signal {
         if name.len() <= LABEL {
             return name;
         }
-        // FNV-1a: the same on every replica and in every version.
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        let hash = fnv1a(name.as_bytes());
         let room = LABEL - "#".len() - 16;
         let ends = name
             .char_indices()

@@ -5,18 +5,26 @@
 //! its measurement came. Two replicas that are fed the same measurements decide the same; one that
 //! starts later takes over the floor that is in force until one of its models has been judged.
 
+mod carried;
 mod current_load;
+mod own_fit;
 mod reacting;
+mod recent_lag;
 mod tick;
 mod tracked_load;
 
+pub use own_fit::OwnFit;
 pub use tick::{
     HpaReport, LoadReport, ModelReport, Reaction, Reconciled, ScaledSignal, TickInput, TickReport,
 };
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 
+use self::carried::Carried;
 use self::current_load::{CurrentLoad, Standing};
+use self::own_fit::LastFit;
 use self::reacting::{Reacting, react};
 use self::tracked_load::TrackedLoad;
 use super::contribution::Contribution;
@@ -29,7 +37,7 @@ use super::observation::LoadSample;
 use super::policy::{Policy, Strategy};
 use super::signal::Signal;
 use crate::forecast::{
-    Forecast, ModelSet, NotEnoughHistory, PointModel as _, Request, Resolution, SHpa, SampleError,
+    Forecast, ModelSet, NotEnoughHistory, OwnPeaks, Request, Resolution, SampleError,
     forecast_together,
 };
 use crate::panicked::{Panicked, caught};
@@ -47,6 +55,7 @@ pub struct Tracker {
     loads: Vec<TrackedLoad>,
     state: State,
     begun: bool,
+    carried: Carried,
     /// Where the HPA's algorithm is run here.
     reacting: Option<Box<Reacting>>,
 }
@@ -111,7 +120,7 @@ impl Tracker {
         self.adopt(input.recorded);
         let ahead = self.horizon(policy, input).ahead();
         for load in &mut self.loads {
-            load.follow(ahead, input);
+            load.follow(ahead, policy.risk, input);
         }
     }
 
@@ -151,8 +160,12 @@ impl Tracker {
         let now = input.now;
         let reacted = react(&mut self.reacting, &mut self.state, policy, input);
         let horizon = self.horizon(policy, input);
+        self.carried.judge(&mut self.loads, policy, input);
+        let ahead = horizon.ahead();
         let loads = self.loads.iter_mut();
-        let selected: Vec<_> = loads.map(|load| load.select(forecasts, now)).collect();
+        let selected: Vec<_> = loads
+            .map(|load| load.select(forecasts, now, ahead, input.shared))
+            .collect();
         let current = input.signals.iter().map(|scaled| {
             let mut known = self.loads.iter().zip(&selected);
             let found = known.find(|(load, _)| load.signal == scaled.signal);
@@ -164,7 +177,7 @@ impl Tracker {
         let decision_input = DecisionInput {
             now,
             current: input.current,
-            strategy: strategy(input.models, &current),
+            strategy: strategy(input.models),
             ahead: horizon.ahead(),
             reactive: reacted.replicas,
             reaction: &reacted.reason,
@@ -173,6 +186,7 @@ impl Tracker {
         };
         let (decision, state) = decide(policy, std::mem::take(&mut self.state), &decision_input);
         self.state = state;
+        self.carried.see(input.current.max(decision.replicas), now);
         let active = self.state.active_forecast.as_ref();
         let standings = loads.iter();
         let standings = standings.map(|load| Standing::of(load, policy, &decision_input, active));
@@ -189,6 +203,42 @@ impl Tracker {
             horizon,
             contribution: self.contribution(policy, now),
             hpa,
+        }
+    }
+
+    /// Lets the forecasts of a signal's load go on from trees that were fitted on its past.
+    pub fn adopt_own(&mut self, signal: &Signal, own: Arc<OwnPeaks>) {
+        self.load_of(signal).adopt(own);
+    }
+
+    /// Lets the forecasts of a signal's load go on from what all targets share, which does better than
+    /// trees of its own.
+    pub fn retire_own(&mut self, signal: &Signal) {
+        if let Some(load) = self.loads.iter_mut().find(|load| load.signal == *signal) {
+            load.retire();
+        }
+    }
+
+    /// The loads whose own trees are to be fitted: once half a day is known, then each day anew on the past
+    /// up to the `hour` of the day that is the target's, and where the window has become another one.
+    pub fn fits_due(&self, hour: i64, now: Timestamp) -> impl Iterator<Item = OwnFit<'_>> {
+        self.loads.iter().filter_map(move |load| {
+            let LastFit { end, window, .. } = load.fit_due(hour, now)?;
+            Some(OwnFit {
+                signal: &load.signal,
+                window,
+                end,
+                is_first: !load.was_fitted(),
+            })
+        })
+    }
+
+    /// Takes note that the trees of a load are being fitted, so that they are not asked for again.
+    pub fn fitting(&mut self, signal: &Signal, hour: i64, now: Timestamp) {
+        for load in self.loads.iter_mut().filter(|load| load.signal == *signal) {
+            if let Some(fit) = load.fit_due(hour, now) {
+                load.fitting(fit);
+            }
         }
     }
 
@@ -328,15 +378,10 @@ fn forecasts_of(
 
 /// The strategy of the models in use: D-HPA belongs to `s-hpa` (`DS-HPA`), the forecasts of other
 /// models count by themselves.
-fn strategy(models: Option<ModelSet>, loads: &[CurrentLoad]) -> Strategy {
-    let s_hpa = |load: &CurrentLoad| {
-        let selected = load.selected;
-        selected.is_some_and(|selected| selected.model == SHpa::NAME && selected.trust.is_trusted())
-    };
+const fn strategy(models: Option<ModelSet>) -> Strategy {
     match models {
         None => Strategy::Off,
         Some(ModelSet::SHpa) => Strategy::DsHpa,
-        Some(ModelSet::Auto) if loads.iter().any(s_hpa) => Strategy::DsHpa,
         Some(_) => Strategy::Forecast,
     }
 }

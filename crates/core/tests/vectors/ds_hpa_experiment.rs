@@ -17,7 +17,8 @@ use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::scale_up_limit;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::{
-    Bounds, DecisionInput, Mode, Policy, Prediction, ScaleDown, SignalLoad, State, Strategy, decide,
+    Bounds, DecisionInput, Mode, Policy, Prediction, Risk, ScaleDown, SignalLoad, State, Strategy,
+    decide,
 };
 use evenkeel_core::units::Ratio;
 use jiff::{SignedDuration, Timestamp};
@@ -49,6 +50,7 @@ fn policy() -> Policy {
         scale_down: ScaleDown::Reactive,
         lead: Lead::default(),
         max_age: SignedDuration::from_mins(3),
+        risk: Risk::default(),
     }
 }
 
@@ -149,6 +151,7 @@ fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
         let prediction = forecast.as_ref().map(|forecast| Prediction {
             model: model.name(),
             forecast,
+            cover: None,
             trust: scores.trust(),
         });
         let loads = [load_now(&recent[newest..], now, prediction)];

@@ -14,8 +14,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 /// Every vector file that some test of this project reads.
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 13] = [
     "forecast/adaptive_alpha",
+    "forecast/arima",
     "forecast/brown_tes",
     "forecast/dhpa_threshold",
     "forecast/hpa_aware",

@@ -1,14 +1,15 @@
 //! Smoothing, D-HPA and the HPA-aware count against an independent implementation.
 
+use evenkeel_core::forecast::arima::{Arima, Order};
 use evenkeel_core::forecast::{AdaptiveAlpha, Alpha, Coefficients, PointModel, Tes, Variant};
 use evenkeel_core::scaling::Bounds;
 use evenkeel_core::scaling::ds_hpa::DynamicThreshold;
 use evenkeel_core::scaling::hpa::Tolerances;
 use evenkeel_core::scaling::hpa_aware::{PodCapacity, Thresholds, replicas};
-use evenkeel_core::units::Ratio;
+use evenkeel_core::units::{Ratio, count_as_f64};
 use serde::Deserialize;
 
-use super::files;
+use super::{files, traces};
 
 fn assert_close(found: f64, expected: f64, absolute: f64, what: &str) {
     assert!(
@@ -166,4 +167,76 @@ fn the_hpa_aware_count_is_the_one_expected() {
             "{name}"
         );
     }
+}
+
+#[derive(Deserialize)]
+struct ArimaCase {
+    series: String,
+    n: usize,
+    order: [usize; 3],
+    #[serde(rename = "const")]
+    has_mean: bool,
+    loglik: f64,
+    aic: f64,
+    aicc: f64,
+    bic: f64,
+    forecast12: Vec<f64>,
+}
+
+#[test]
+fn arima_is_as_likely_as_exact_maximum_likelihood_makes_it() {
+    let mut compared = 0;
+    for case in files::cases::<ArimaCase>("forecast/arima") {
+        let [p, d, q] = case.order;
+        let what = format!("{} {:?}", case.series, case.order);
+        // A folder with more vectors may be of loads that are not here.
+        let Some(samples) = traces::samples(&case.series) else {
+            continue;
+        };
+        let values: Vec<f64> = samples[..case.n].iter().map(|&(_, value)| value).collect();
+        let order = Order {
+            p,
+            d,
+            q,
+            has_mean: case.has_mean,
+        };
+        let mut model = Arima::of_order(order, &values).expect(&what);
+        for &value in &values {
+            model.observe(value);
+        }
+        let estimate = model.estimate().expect(&what);
+        for (name, found, expected) in [
+            ("log-likelihood", estimate.log_likelihood, case.loglik),
+            ("AIC", estimate.aic(), case.aic),
+            ("AICc", estimate.aicc(), case.aicc),
+            ("SC", estimate.sc(), case.bic),
+        ] {
+            // A likelier model than the reference's is no error: its optimiser stopped short of it.
+            let is_likelihood = name == "log-likelihood";
+            let worse = if is_likelihood {
+                expected - found
+            } else {
+                found - expected
+            };
+            assert!(
+                (-0.5..0.25).contains(&worse),
+                "{what}: {name} {found}, expected {expected}"
+            );
+        }
+        let mut means = vec![0.0; case.forecast12.len()];
+        model.predict(&mut means);
+        let n = count_as_f64(values.len());
+        let mean = values.iter().sum::<f64>() / n;
+        let spread = values
+            .iter()
+            .map(|value| (value - mean).powi(2))
+            .sum::<f64>()
+            / n;
+        for (found, expected) in means.into_iter().zip(case.forecast12) {
+            let off = (found - expected).abs() / spread.sqrt();
+            assert!(off < 0.01, "{what}: {found}, expected {expected}");
+        }
+        compared += 1;
+    }
+    assert!(compared >= 18, "{compared} cases");
 }

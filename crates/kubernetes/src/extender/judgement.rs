@@ -100,6 +100,7 @@ impl<'a> Judgement<'a> {
             no_headroom: None,
             relax_after: None,
             scaling: None,
+            risk: None,
         };
         let namespace = call.snapshot.namespaces.get(pod.namespace());
         Self::within(

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// The rest after the first refusal, about a tick of the scaling loop; each further one doubles it.
 const FIRST: Duration = Duration::from_secs(15);
 /// The longest rest: a cluster whose policy is changed is not left waiting for longer.
-const LONGEST: Duration = Duration::from_secs(600);
+const LONGEST: Duration = Duration::from_mins(10);
 /// The rest where the API server did not say anything about the write.
 const UNANSWERED: Duration = Duration::from_secs(5);
 /// The number of entries from which those that are over are looked for.

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use crate::lifecycle::Lifecycle;
-use crate::load::random::Random;
 use crate::scenario::{Startup, Usage, Workload};
 use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::random::Random;
 use evenkeel_core::units::{Amount, Ratio, Resources};
 
 /// A Pod of no workload of the scenario uses this share of what it requests.

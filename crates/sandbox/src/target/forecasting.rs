@@ -4,19 +4,22 @@
 //! `predict: auto` and `predict: ds-hpa` have; any other model is for a comparison.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::knowledge::{self, Knowledge};
+use super::past;
 use super::settings::{Expected, Forecasts, GRID, Target};
 use super::tick::{TickDecision, TickObservation};
-use evenkeel_core::forecast::{Distrust, ModelSet, Shared, Trust};
+use evenkeel_core::forecast::{Distrust, ModelSet, Resolution, Series, Shared, Trust};
 use evenkeel_core::scaling::horizon::Horizon;
 use evenkeel_core::scaling::hpa::Tolerances;
 use evenkeel_core::scaling::observation::LoadSample;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
 use evenkeel_core::scaling::sum::Certainty;
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput, Tracker};
-use evenkeel_core::scaling::{Mode, Policy, ScaleDown};
+use evenkeel_core::scaling::{Mode, Policy, Risk, ScaleDown};
 use evenkeel_kubernetes::plan::scaling::Settings;
 
 pub(super) struct FloorForecaster {
@@ -53,9 +56,9 @@ struct Tally {
 }
 
 impl FloorForecaster {
-    pub(super) fn new(target: &Target, models: ModelSet) -> Self {
+    pub(super) fn new(target: &Target, models: ModelSet, risk: Risk) -> Self {
         Self {
-            policy: policy(target),
+            policy: policy(target, risk),
             signals: [ScaledSignal {
                 signal: Signal::from(target.resource),
                 capacity: target.capacity,
@@ -70,6 +73,38 @@ impl FloorForecaster {
             issued: VecDeque::new(),
             taken: None,
             tally: Tally::default(),
+        }
+    }
+
+    /// With the weights of `global` that are known.
+    pub(super) fn with(mut self, knowledge: &Knowledge<'_>) -> Self {
+        self.shared.peaks = Arc::clone(&knowledge.global);
+        self
+    }
+
+    /// Lets trees of the target's own be fitted on a past of minutes, for the window that it has now.
+    pub(super) fn fit(&mut self, past: &Series, knowledge: &Knowledge<'_>) {
+        let window = self.horizon().window();
+        let fitted = knowledge
+            .own
+            .and_then(|fit| fit(&knowledge::minutes(past), window));
+        if let Some(own) = fitted {
+            let [ScaledSignal { signal, .. }] = &self.signals;
+            self.tracker.adopt_own(signal, own);
+        }
+    }
+
+    /// Learns from a past of minutes, as the service does from a database when it starts; before the
+    /// first tick, which comes after all of it.
+    pub(super) fn learn(&mut self, past: &Series) {
+        let Ok(now) = past.end().checked_add(past.step()) else {
+            return;
+        };
+        for resolution in [Resolution::FiveMinutes, Resolution::Minute] {
+            let [ScaledSignal { signal, .. }] = &self.signals;
+            let means = past::means(past, resolution.step(), now);
+            let points = means.iter().flat_map(past::points);
+            self.tracker.refill(signal, resolution, points, now);
         }
     }
 
@@ -194,7 +229,7 @@ fn is_of(due: Timestamp, at: Timestamp) -> bool {
     due.duration_since(at).abs() * 2 <= GRID
 }
 
-fn policy(target: &Target) -> Policy {
+fn policy(target: &Target, risk: Risk) -> Policy {
     Policy {
         mode: Mode::Floor,
         bounds: target.bounds,
@@ -203,5 +238,6 @@ fn policy(target: &Target) -> Policy {
         scale_down: ScaleDown::Reactive,
         lead: target.lead(),
         max_age: Settings::default().max_age,
+        risk,
     }
 }

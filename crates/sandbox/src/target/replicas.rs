@@ -13,6 +13,7 @@ use super::settings::{GRID, Target};
 use crate::autoscaler::{self, Autoscaler, Life};
 use crate::scrape::{Exporter, Sample, Scraper};
 use evenkeel_core::scaling::carriers::Carriers;
+use evenkeel_core::scaling::frontier::Cost;
 use evenkeel_core::scaling::hpa::{MetricSpec, Tolerances};
 use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples};
 use evenkeel_core::scaling::pod::{PodFacts, Requests};
@@ -22,17 +23,6 @@ use evenkeel_core::units::{Resource, Resources, i64_ceil};
 
 /// One step: shorter than a tick, so that Pods become ready between ticks.
 const STEP: SignedDuration = SignedDuration::from_secs(5);
-
-/// The costs of a run.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Cost {
-    /// Seconds in which the ready Pods carried more than the HPA's target and tolerance allow.
-    pub under_provisioned_seconds: f64,
-    /// Seconds in which they carried more than they request.
-    pub overloaded_seconds: f64,
-    /// Replicas added over time, those that start included.
-    pub replica_hours: f64,
-}
 
 /// Pods that were made at the same time, are scraped at the same moments and carry the same.
 #[derive(Debug, Clone, Copy)]
@@ -102,14 +92,15 @@ impl Cohort {
 }
 
 impl ScaledPods {
-    /// `initial` Pods that have been ready for long.
-    pub(super) fn new(target: &Target, initial: i32) -> Self {
+    /// `initial` Pods that have been ready for long, below an HPA whose target is this share of the
+    /// request; what they cost is counted by the target's own.
+    pub(super) fn new(target: &Target, initial: i32, share: f64) -> Self {
         let mut new = Self {
             target: *target,
             autoscaler: Autoscaler::new(
                 target.bounds.min(),
                 target.bounds.max(),
-                vec![metric(target)],
+                vec![metric(target, share)],
             ),
             scraper: Scraper::new(target.metrics),
             pods: Vec::new(),
@@ -230,7 +221,12 @@ impl ScaledPods {
         self.cost
     }
 
-    fn ready(&self, at: SignedDuration) -> i32 {
+    /// Forgets what was counted up to now.
+    pub(super) fn forget_cost(&mut self) {
+        self.cost = Cost::default();
+    }
+
+    pub(super) fn ready(&self, at: SignedDuration) -> i32 {
         let serving = self.pods.iter().filter(|cohort| cohort.serves(at));
         serving.map(|cohort| cohort.count).sum()
     }
@@ -360,10 +356,10 @@ fn used_by(target: &Target, cohort: &Cohort, each: f64, at: SignedDuration) -> f
     }
 }
 
-/// The metric of the HPA. A target that is no whole percentage, which an HPA cannot have, is an
+/// The metric of the HPA. A share that is no whole percentage, which an HPA cannot have, is an
 /// amount per Pod.
-fn metric(target: &Target) -> MetricSpec {
-    let (request, share) = (target.capacity.request(), target.capacity.target());
+fn metric(target: &Target, share: f64) -> MetricSpec {
+    let request = target.capacity.request();
     let percent = i64_ceil((share * 100.0).round());
     let is_whole = (share * 100.0 - (share * 100.0).round()).abs() < 1e-9;
     let wanted = match i32::try_from(percent) {

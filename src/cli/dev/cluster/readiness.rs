@@ -8,7 +8,7 @@ use kube::{Api, Client};
 
 use super::StartError;
 /// How long the service may take on a busy machine; on a quiet one it takes a second or two.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 /// How often it is asked while it starts.
 const POLL: Duration = Duration::from_millis(50);
 /// How long one answer may take.

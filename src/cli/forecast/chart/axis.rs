@@ -32,11 +32,7 @@ impl Values {
         } else {
             1.0
         };
-        let rough = highest / TICKS;
-        let decade = 10_f64.powf(rough.log10().floor());
-        let nice = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * decade);
-        let step = nice.into_iter().find(|step| *step >= rough);
-        let step = step.unwrap_or(10.0 * decade);
+        let step = nice(highest / TICKS);
         let step = if whole { step.max(1.0).round() } else { step };
         let decimals = decimals(step);
         let count = (highest / step).floor();
@@ -52,6 +48,29 @@ impl Values {
             ticks: ticks.collect(),
         }
     }
+
+    /// Ticks of an axis that runs from one number to a larger one.
+    pub(super) fn between(from: f64, to: f64) -> Vec<ValueTick> {
+        // Numbers of several digits need more room beside each other than above each other.
+        let step = nice((to - from) / (2.0 * TICKS));
+        let decimals = decimals(step);
+        let first = (from / step).ceil();
+        let ticks = (0..64_u8).map(|index| (first + f64::from(index)) * step);
+        let ticks = ticks.take_while(|value| *value <= to);
+        let ticks = ticks.map(|value| ValueTick {
+            value,
+            label: format!("{value:.decimals$}"),
+        });
+        ticks.collect()
+    }
+}
+
+/// The round number at or next above `rough`.
+fn nice(rough: f64) -> f64 {
+    let decade = 10_f64.powf(rough.log10().floor());
+    let nice = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * decade);
+    let step = nice.into_iter().find(|step| *step >= rough);
+    step.unwrap_or(10.0 * decade)
 }
 
 /// Number of decimals in which steps of `step` differ.

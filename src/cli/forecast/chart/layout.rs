@@ -7,25 +7,25 @@ use super::marks::{self, Scale, seconds};
 use super::svg::{Anchor, Place, Svg, TextStyle};
 use evenkeel_core::units::count_as_f64;
 
-const WIDTH: f64 = 1200.0;
-const HEIGHT: f64 = 700.0;
-const LEFT: f64 = 74.0;
-const RIGHT: f64 = 30.0;
+pub(super) const WIDTH: f64 = 1200.0;
+pub(super) const HEIGHT: f64 = 700.0;
+pub(super) const LEFT: f64 = 74.0;
+pub(super) const RIGHT: f64 = 30.0;
 /// Room for the labels of the time axis, the date and the name of the axis.
 const BOTTOM: f64 = 66.0;
 /// Room for a panel's title and legend.
-const HEAD: f64 = 34.0;
+pub(super) const HEAD: f64 = 34.0;
 /// Room between two panels.
 const GAP: f64 = 16.0;
 
 const TITLE: TextStyle = style(20.0, "#202020", Anchor::Start);
 const NOTE: TextStyle = style(13.0, "#505050", Anchor::Start);
-const NAME: TextStyle = style(13.0, "#202020", Anchor::Start);
-const CLOCK: TextStyle = style(13.0, "#202020", Anchor::End);
-const VALUE: TextStyle = style(12.0, "#505050", Anchor::End);
-const TIME: TextStyle = style(12.0, "#505050", Anchor::Middle);
-const GRID: &str = "#e6e6e6";
-const AXIS: &str = "#909090";
+pub(super) const NAME: TextStyle = style(13.0, "#202020", Anchor::Start);
+pub(super) const CLOCK: TextStyle = style(13.0, "#202020", Anchor::End);
+pub(super) const VALUE: TextStyle = style(12.0, "#505050", Anchor::End);
+pub(super) const TIME: TextStyle = style(12.0, "#505050", Anchor::Middle);
+pub(super) const GRID: &str = "#e6e6e6";
+pub(super) const AXIS: &str = "#909090";
 
 /// Mean width of a letter as a share of the font's size, with some room for wide fonts.
 const LETTER: f64 = 0.56;
@@ -39,17 +39,21 @@ const fn style(size: f64, fill: &'static str, anchor: Anchor) -> TextStyle {
     TextStyle { size, fill, anchor }
 }
 
+/// An entry of a legend.
+#[derive(Debug, Clone)]
+pub(super) struct Entry<'a> {
+    pub name: &'a str,
+    /// True for an area, false for a line.
+    pub is_area: bool,
+    /// The attributes of its sample.
+    pub attributes: String,
+}
+
 /// The figure as SVG, 1200 by 700 pixels.
 pub(in crate::cli::forecast) fn draw(figure: &Figure) -> String {
     let mut svg = Svg::new(WIDTH, HEIGHT, &figure.title);
-    svg.text(Place::new(LEFT, 36.0), TITLE, &figure.title);
-    let mut y = 40.0;
-    for note in &figure.notes {
-        y += 20.0;
-        svg.text(Place::new(LEFT, y), NOTE, note);
-    }
     let ticks = axis::times(figure.from, figure.to, &figure.zone);
-    let mut upper = y + 12.0;
+    let mut upper = heading(&mut svg, &figure.title, &figure.notes);
     let room = room(figure, upper);
     for panel in &figure.panels {
         let height = room * panel.share;
@@ -65,6 +69,17 @@ pub(in crate::cli::forecast) fn draw(figure: &Figure) -> String {
     }
     time_axis(&mut svg, figure, &ticks);
     svg.finish()
+}
+
+/// The title and the notes below it; returns where panels may begin.
+pub(super) fn heading(svg: &mut Svg, title: &str, notes: &[String]) -> f64 {
+    svg.text(Place::new(LEFT, 36.0), TITLE, title);
+    let mut y = 40.0;
+    for note in notes {
+        y += 20.0;
+        svg.text(Place::new(LEFT, y), NOTE, note);
+    }
+    y + 12.0
 }
 
 /// Height of a panel whose share is 1, where panels begin at `upper`.
@@ -99,16 +114,27 @@ fn highest(panel: &Panel) -> f64 {
 }
 
 /// The panel's title at the left, its legend at the right.
-fn head(svg: &mut Svg, panel: &Panel, y: f64) {
+fn head<'a>(svg: &mut Svg, panel: &'a Panel, y: f64) {
     svg.text(Place::new(LEFT, y), NAME, &panel.title);
-    let width = |mark: &Mark| SAMPLE + SAMPLE_GAP + letters(&mark.name) + ENTRY_GAP;
-    let whole: f64 = panel.marks.iter().map(width).sum();
+    let entry = |mark: &'a Mark| Entry {
+        name: &mark.name,
+        is_area: matches!(mark.shape, Shape::Band(_)),
+        attributes: marks::attributes(mark),
+    };
+    let entries: Vec<_> = panel.marks.iter().map(entry).collect();
+    legend(svg, &entries, y);
+}
+
+/// The legend at the right.
+pub(super) fn legend(svg: &mut Svg, entries: &[Entry<'_>], y: f64) {
+    let width = |entry: &Entry<'_>| SAMPLE + SAMPLE_GAP + letters(entry.name) + ENTRY_GAP;
+    let whole: f64 = entries.iter().map(width).sum();
     let mut x = WIDTH - RIGHT + ENTRY_GAP - whole;
-    for mark in &panel.marks {
-        let data = sample(&mark.shape, Place::new(x, y - 4.5));
-        svg.path(&data, &marks::attributes(mark));
-        svg.text(Place::new(x + SAMPLE + SAMPLE_GAP, y), NAME, &mark.name);
-        x += width(mark);
+    for entry in entries {
+        let data = sample(entry.is_area, Place::new(x, y - 4.5));
+        svg.path(&data, &entry.attributes);
+        svg.text(Place::new(x + SAMPLE + SAMPLE_GAP, y), NAME, entry.name);
+        x += width(entry);
     }
 }
 
@@ -118,11 +144,12 @@ fn letters(text: &str) -> f64 {
 }
 
 /// Path of a mark's sample in the legend: a piece of line, or of area around the height of `at`.
-fn sample(shape: &Shape, at: Place) -> String {
+fn sample(is_area: bool, at: Place) -> String {
     let Place { x, y } = at;
-    match shape {
-        Shape::Line(..) | Shape::Steps(..) => format!("M{x} {y}h{SAMPLE}"),
-        Shape::Band(_) => format!("M{x} {}h{SAMPLE}v12h-{SAMPLE}Z", y - 6.0),
+    if is_area {
+        format!("M{x} {}h{SAMPLE}v12h-{SAMPLE}Z", y - 6.0)
+    } else {
+        format!("M{x} {y}h{SAMPLE}")
     }
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
-use super::figure::{BandPoint, Mark, Point, Shape, Stroke};
+use super::figure::{BandPoint, Colour, Mark, Point, Shape, Stroke};
 use super::svg::Place;
 
 /// Columns that a pixel is divided into when points are thinned.
@@ -126,7 +126,7 @@ fn steps(points: &[Point]) -> Vec<Point> {
     held.collect()
 }
 
-fn along(places: &[Place]) -> String {
+pub(super) fn along(places: &[Place]) -> String {
     let mut data = String::new();
     for (index, Place { x, y }) in places.iter().enumerate() {
         let letter = if index == 0 { 'M' } else { 'L' };
@@ -141,13 +141,18 @@ fn along(places: &[Place]) -> String {
 
 /// Attributes of a mark's path: a line of its dashes, or an area.
 pub(super) fn attributes(mark: &Mark) -> String {
-    let colour = mark.colour.hex();
-    let stroke = match mark.shape {
-        Shape::Line(_, stroke) | Shape::Steps(_, stroke) => stroke,
+    match mark.shape {
+        Shape::Line(_, stroke) | Shape::Steps(_, stroke) => line(mark.colour, stroke),
         Shape::Band(_) => {
-            return format!("fill=\"{colour}\" fill-opacity=\"0.35\" stroke=\"none\"");
+            let colour = mark.colour.hex();
+            format!("fill=\"{colour}\" fill-opacity=\"0.35\" stroke=\"none\"")
         }
-    };
+    }
+}
+
+/// Attributes of a line.
+pub(super) fn line(colour: Colour, stroke: Stroke) -> String {
+    let colour = colour.hex();
     let dashes = match stroke {
         Stroke::Solid => "",
         Stroke::Dashed => " stroke-dasharray=\"7 4\"",

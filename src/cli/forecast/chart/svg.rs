@@ -84,6 +84,13 @@ impl Svg {
         ));
     }
 
+    /// Another drawing whose upper edge is at `upper`.
+    pub(super) fn at(&mut self, upper: f64, drawing: &str) {
+        self.put(format_args!(
+            "<g transform=\"translate(0 {upper:.1})\">\n{drawing}</g>\n"
+        ));
+    }
+
     pub(super) fn finish(mut self) -> String {
         self.0.push_str("</svg>\n");
         self.0

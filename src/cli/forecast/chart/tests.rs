@@ -128,3 +128,101 @@ fn many_points_make_no_large_picture() {
     let bytes = draw(&figure).len();
     assert!(bytes < 500_000, "{bytes}");
 }
+
+fn scatter(points: &[(f64, f64, &str)], side: LabelSide) -> Scatter {
+    let points = points.iter().map(|&(x, y, label)| ScatterPoint {
+        x,
+        y,
+        label: label.to_owned(),
+    });
+    Scatter {
+        title: "what safety costs".to_owned(),
+        notes: vec!["a note".to_owned()],
+        x: "Replica-hours".to_owned(),
+        y: "Seconds".to_owned(),
+        lines: vec![ScatterLine {
+            name: "plain HPA".to_owned(),
+            colour: Colour::Vermilion,
+            stroke: Stroke::Dashed,
+            side,
+            points: points.collect(),
+        }],
+    }
+}
+
+fn drawn(scatter: Scatter) -> String {
+    page("a page", &[Chart::Scatter(scatter)])
+}
+
+#[test]
+fn a_scatter_joins_its_points_and_names_them() {
+    let points = [(100.0, 50.0, "60%"), (150.0, 10.0, "50%")];
+    let svg = drawn(scatter(&points, LabelSide::Above));
+    for text in [
+        "what safety costs",
+        "a note",
+        "Replica-hours",
+        "Seconds",
+        "plain HPA",
+        "60%",
+        "50%",
+        "120",
+    ] {
+        assert!(svg.contains(&format!(">{text}<")), "{text}: {svg}");
+    }
+    let paths = paths(&svg);
+    let [_legend, line, left, right] = &paths[..] else {
+        panic!("{paths:?}")
+    };
+    let place = |path: &str| {
+        let path = path.strip_prefix('M').unwrap().strip_suffix("h0").unwrap();
+        path.to_owned()
+    };
+    assert_eq!(**line, format!("M{}L{}", place(left), place(right)));
+    let numbers = |path: &str| {
+        let place = place(path);
+        let (x, y) = place.split_once(' ').unwrap();
+        (x.parse::<f64>().unwrap(), y.parse::<f64>().unwrap())
+    };
+    let ((left, upper), (right, lower)) = (numbers(left), numbers(right));
+    assert!(left < right && upper < lower, "{paths:?}");
+}
+
+#[test]
+fn labels_that_would_cover_each_other_are_written_as_one() {
+    let two = [
+        (100.0, 50.0, "2%"),
+        (100.1, 50.0, "1%"),
+        (150.0, 10.0, "5%"),
+    ];
+    let svg = drawn(scatter(&two, LabelSide::Below));
+    assert!(svg.contains(">2%, 1%<") && svg.contains(">5%<"), "{svg}");
+    let all = [(1.0, 5.0, "5%"), (1.0, 5.0, "1%"), (1.0, 5.0, "0.1%")];
+    let svg = drawn(scatter(&all, LabelSide::Below));
+    assert!(svg.contains(">5% to 0.1%<"), "{svg}");
+}
+
+#[test]
+fn a_scatter_of_one_point_or_of_none_is_drawn() {
+    for points in [&[][..], &[(5.0, 0.0, "60%")]] {
+        let svg = drawn(scatter(points, LabelSide::Above));
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
+}
+
+#[test]
+fn charts_of_a_page_stand_below_each_other() {
+    let two = [
+        Chart::Figure(figure(vec![point(0, Some(1.0))])),
+        Chart::Scatter(scatter(&[(1.0, 1.0, "60%")], LabelSide::Above)),
+    ];
+    let svg = page("both", &two);
+    for part in [
+        "height=\"1320\"",
+        "translate(0 0.0)",
+        "translate(0 700.0)",
+        "<title>both</title>",
+    ] {
+        assert!(svg.contains(part), "{part}");
+    }
+}

@@ -25,6 +25,8 @@ fn a_target_shows_while_it_is_there_and_no_longer() {
         ("forecast", r#"resource="cpu""#, "7200.0"),
         ("forecast_ratio", r#"resource="cpu""#, "0.83"),
         ("forecast_trusted", r#"resource="cpu""#, "1.0"),
+        ("risk_asked", r#"resource="cpu""#, "0.01"),
+        ("risk_achieved", r#"resource="cpu""#, "0.013"),
         ("replicas", r#"of="current""#, "4.0"),
         ("replicas", r#"of="decided""#, "6.0"),
         ("replicas", r#"of="floor""#, "5.0"),
@@ -64,6 +66,8 @@ fn the_loop_shows_how_it_does() {
     metrics.ticked(Duration::from_millis(3), 1000, 2);
     metrics.refill(Ok(()));
     metrics.refill(Err(&MetricsError::Timeout));
+    metrics.own_fits().ended(FitOutcome::GlobalIsBetter);
+    metrics.own_fits().took(Duration::from_millis(300));
     let running = [metrics.refilling(), metrics.refilling()];
     let text = exported(&metrics);
     for line in [
@@ -72,6 +76,8 @@ fn the_loop_shows_how_it_does() {
         r#"scaling_refill_queries_total{outcome="answered"} 1"#,
         r#"scaling_refill_queries_total{outcome="Timeout"} 1"#,
         "scaling_refilling 2",
+        r#"scaling_own_fits_total{outcome="GlobalIsBetter"} 1"#,
+        r#"scaling_own_fit_duration_seconds_bucket{le="0.4"} 1"#,
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::controller::scaling::samples::resource_of;
 use crate::metrics::MetricsError;
-use crate::metrics::prometheus::{Grid, PrometheusSource, WorkloadSums};
+use crate::metrics::prometheus::{Grid, PrometheusSource, WorkloadSums, Workloads};
 use evenkeel_core::scaling::refill::{Outcome, Slots};
 use evenkeel_core::scaling::signal::Signal;
 
@@ -17,12 +17,11 @@ pub trait Past: Send + Sync {
     /// How long after a time its load is known: that of a rate is the mean of a window around it.
     fn lag(&self, signal: &Signal) -> SignedDuration;
 
-    /// The load of the workloads of some namespaces at each time of `grid`; `None` where this signal
-    /// is not measured.
+    /// The load of some workloads at each time of `grid`; `None` where this signal is not measured.
     async fn sums(
         &self,
         signal: &Signal,
-        namespaces: &[&str],
+        workloads: Workloads<'_>,
         grid: Grid,
     ) -> Option<Result<WorkloadSums, MetricsError>>;
 
@@ -43,11 +42,11 @@ impl Past for PrometheusSource {
     async fn sums(
         &self,
         signal: &Signal,
-        namespaces: &[&str],
+        workloads: Workloads<'_>,
         grid: Grid,
     ) -> Option<Result<WorkloadSums, MetricsError>> {
         let resource = resource_of(signal)?;
-        self.workload_sums(resource, namespaces, grid).await
+        self.workload_sums(resource, workloads, grid).await
     }
 
     async fn series(&self, promql: &str, grid: Grid) -> Result<Points, MetricsError> {
@@ -57,15 +56,15 @@ impl Past for PrometheusSource {
 
 /// A question for a part of the past.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Question<'a> {
-    /// A signal of the workloads of some namespaces.
-    Sums(&'a Signal, &'a [&'a str]),
+pub(in crate::controller::scaling) enum Question<'a> {
+    /// A signal of some workloads.
+    Sums(&'a Signal, Workloads<'a>),
     /// A target's own query.
     Query(&'a str),
 }
 
 /// The answer to such a question.
-pub(super) enum Answer {
+pub(in crate::controller::scaling) enum Answer {
     Sums(WorkloadSums),
     Points(Points),
 }
@@ -78,8 +77,8 @@ impl Question<'_> {
     ) -> Option<Result<Answer, MetricsError>> {
         let grid = grid(slots);
         match self {
-            Self::Sums(signal, namespaces) => {
-                let answer = past.sums(signal, namespaces, grid).await?;
+            Self::Sums(signal, workloads) => {
+                let answer = past.sums(signal, workloads, grid).await?;
                 Some(answer.map(Answer::Sums))
             }
             Self::Query(promql) => Some(past.series(promql, grid).await.map(Answer::Points)),

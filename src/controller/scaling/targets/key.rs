@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::metrics::prometheus::WorkloadName;
 use evenkeel_kubernetes::plan::scaling::{Observed, TargetRef};
 
 /// The identity of a target as long as it lasts, whichever object carries its bounds.
@@ -23,6 +24,14 @@ pub(super) struct Seen<'a> {
 }
 
 impl Key {
+    /// The workload as Pods' names tell it.
+    pub(super) fn workload_name(&self) -> WorkloadName {
+        WorkloadName {
+            namespace: self.namespace.as_ref().into(),
+            workload: format!("{}/{}", self.workload.kind(), self.workload.name()).into(),
+        }
+    }
+
     pub(super) fn of(observed: &Observed) -> Self {
         let autoscaler = observed.autoscaler.as_ref();
         Self {

@@ -44,6 +44,8 @@ pub(super) struct TargetState {
     pub(super) contest: ContestInquiry,
     pub(super) decisions: BTreeMap<&'static str, u64>,
     pub(super) tick: u64,
+    /// True where its newest tick came to a decision.
+    pub(super) decides: bool,
     /// The count at the last tick, where it is reconciled here.
     pub(super) reconciled: Option<i32>,
     /// Where its work has panicked, until that counts as mended.

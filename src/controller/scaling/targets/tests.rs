@@ -1,5 +1,7 @@
 //! The book-keeping of the targets between two ticks.
 
+mod fits;
+
 use std::sync::Arc;
 
 use jiff::SignedDuration;
@@ -13,9 +15,9 @@ use crate::metrics::signals::{SignalReadings, Wanted};
 use crate::metrics::{Entry, MetricsError, Round};
 use evenkeel_core::forecast::Shared;
 use evenkeel_core::placement::usage::{PodName, UsageSample};
-use evenkeel_core::scaling::Mode;
 use evenkeel_core::scaling::hpa::{MetricsApi, Reading};
 use evenkeel_core::scaling::sample::ValueSample;
+use evenkeel_core::scaling::{Mode, Risk};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::annotations::SCALING;
 use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
@@ -138,6 +140,7 @@ impl Three {
                 interval: SignedDuration::from_secs(15),
                 max_age: SignedDuration::from_mins(3),
                 queries: Queries::Any,
+                risk: Risk::DEFAULT,
             },
             shared: &Shared::default(),
             sample: None,
@@ -213,6 +216,7 @@ fn crons_contribute_again_where_telling_of_their_target_broke_off() {
         interval: SignedDuration::from_secs(15),
         max_age: SignedDuration::from_mins(3),
         queries: Queries::Any,
+        risk: Risk::DEFAULT,
     };
     let tick = Tick {
         now: second(0),
@@ -311,6 +315,7 @@ impl Measured {
                 interval: SignedDuration::from_secs(15),
                 max_age: SignedDuration::from_secs(90),
                 queries: Queries::Any,
+                risk: Risk::DEFAULT,
             },
             shared: &Shared::default(),
             sample: sample.as_deref(),
@@ -464,6 +469,7 @@ impl Queue {
                 interval: SignedDuration::from_secs(15),
                 max_age: SignedDuration::from_secs(90),
                 queries: Queries::Presets,
+                risk: Risk::DEFAULT,
             },
             shared: &Shared::default(),
             sample: None,
@@ -651,6 +657,7 @@ fn a_count_is_written_only_where_its_pods_are_known() {
                 predict: Predict::Auto,
                 interval: SignedDuration::from_secs(15),
                 max_age: SignedDuration::from_secs(90),
+                risk: Risk::default(),
                 queries: Queries::Any,
             },
             shared: &Shared::default(),

@@ -147,6 +147,7 @@ impl<'a> TickingTarget<'a> {
             Some(Ok(report)) => Some(report),
             None => None,
         };
+        self.state.decides = report.is_some();
         let told = self
             .tries_to_tell(report.as_ref(), tick)
             .or_else(|panicked| {

@@ -4,6 +4,7 @@ use super::*;
 use crate::forecast::context::Shared;
 use crate::forecast::history::{History, Resolution};
 use crate::forecast::model::forecast_together;
+use crate::forecast::past::Past as _;
 use crate::forecast::prediction::{Interval, Step};
 
 const STEP: SignedDuration = SignedDuration::from_secs(15);
@@ -192,6 +193,7 @@ fn scored(errors: [f64; 3]) -> Load {
                 step: STEP,
                 steps: vec![step],
                 clamped: 0,
+                unbounded: Box::default(),
             };
             card.record(Some(f64::from(now)), Some(&forecast));
         }

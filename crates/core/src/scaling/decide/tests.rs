@@ -12,7 +12,7 @@ use crate::scaling::hpa::{
 };
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::{
-    Bounds, Contest, Estimate, Prediction, ScaleDown, SignalLoad, Strategy as Method,
+    Bounds, Contest, Estimate, Prediction, Risk, ScaleDown, SignalLoad, Strategy as Method,
 };
 use crate::units::Ratio;
 
@@ -33,6 +33,7 @@ fn policy() -> Policy {
         scale_down: ScaleDown::Reactive,
         lead: Lead::default(),
         max_age: SignedDuration::from_mins(3),
+        risk: Risk::default(),
     }
 }
 
@@ -77,6 +78,7 @@ fn forecast(now: Timestamp, mean: f64) -> Forecast {
         step: SignedDuration::from_secs(15),
         steps: vec![step; 12],
         clamped: 0,
+        unbounded: Box::default(),
     }
 }
 
@@ -132,6 +134,7 @@ impl Told {
             prediction: forecast.as_ref().map(|forecast| Prediction {
                 model: "s-hpa",
                 forecast,
+                cover: None,
                 trust: self.trust,
             }),
             lacking: None,

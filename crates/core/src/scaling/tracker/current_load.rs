@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::tick::{LoadReport, ModelReport, ScaledSignal};
 use super::tracked_load::TrackedLoad;
-use crate::forecast::{Resolution, Selected};
+use crate::forecast::{Cover, Resolution, Selected};
 use crate::scaling::ds_hpa::{self, ActiveForecast};
 use crate::scaling::expected_load::ExpectedLoad;
 use crate::scaling::input::{DecisionInput, Estimate, Prediction, SignalLoad};
@@ -42,6 +42,7 @@ pub(super) struct CurrentLoad<'a> {
     recent: Vec<f64>,
     certain: Option<LoadSample>,
     estimate: Option<Estimate>,
+    cover: Option<Cover>,
     pub(super) selected: Option<&'a Selected>,
 }
 
@@ -58,6 +59,7 @@ impl<'a> CurrentLoad<'a> {
             recent: series.map_or_else(Vec::new, |series| series.usable().values),
             certain: tracked.and_then(|load| load.certain),
             estimate: tracked.and_then(|load| load.estimate),
+            cover: tracked.and_then(TrackedLoad::cover),
             selected,
         }
     }
@@ -78,6 +80,7 @@ impl<'a> CurrentLoad<'a> {
                 Some(Prediction {
                     model: selected.model,
                     forecast: forecast.ok()?,
+                    cover: selected.cover,
                     trust: selected.trust,
                 })
             }),
@@ -109,6 +112,7 @@ impl<'a> CurrentLoad<'a> {
             is_forecast: self.scaled.is_forecast,
             capacity: self.scaled.capacity,
             model,
+            cover: self.cover,
             lacking: self
                 .selected
                 .map_or_else(Vec::new, |selected| selected.lacking.clone()),

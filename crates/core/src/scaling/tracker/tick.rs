@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::forecast::{Accuracy, ModelSet, NotReady, Shared, Step, Trust};
+use crate::forecast::{Accuracy, Cover, ModelSet, NotReady, Shared, Step, Trust};
 use crate::scaling::contribution::Contribution;
 use crate::scaling::decision::{Decision, Floor};
 use crate::scaling::expected_load::ExpectedLoad;
@@ -113,6 +113,9 @@ pub struct LoadReport {
     pub capacity: PodCapacity,
     /// The model that is listened to, or would be if it were trusted; `None` without prediction.
     pub model: Option<ModelReport>,
+    /// The share of time in which its Pods may carry too much, and the share in which they did; `None` where
+    /// its model follows no risk.
+    pub cover: Option<Cover>,
     /// The models that have too little history, and when they will have enough.
     pub lacking: Vec<NotReady>,
 }

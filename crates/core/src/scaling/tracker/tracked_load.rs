@@ -1,17 +1,21 @@
 //! One load of a target: its history, the models that follow it, and their forecasts at a tick.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::own_fit::{self, LastFit};
+use super::recent_lag::RecentLag;
 use super::tick::TickInput;
 use crate::forecast::{
-    Between, Candidates, Context, Forecast, History, NotEnoughHistory, Request, Resolution,
-    SampleError, Selected, Series, Shared,
+    Between, Candidates, Context, Cover, Forecast, History, ModelSet, NotEnoughHistory, OwnPeaks,
+    PeakForecaster, Request, Resolution, SampleError, Selected, Series, Shared,
 };
 use crate::scaling::horizon::{self, Lag};
 use crate::scaling::input::Estimate;
 use crate::scaling::observation::LoadSample;
+use crate::scaling::risk::Risk;
 use crate::scaling::signal::Signal;
 use crate::scaling::sum::{Certainty, Load};
 
@@ -31,6 +35,14 @@ pub(super) struct TrackedLoad {
     pub(super) signal: Signal,
     pub(super) history: History,
     candidates: Option<Candidates>,
+    /// The forecaster of `auto`.
+    peaks: Option<Box<PeakForecaster>>,
+    /// Trees of the target's own, which outlive a change of models.
+    own: Option<Arc<OwnPeaks>>,
+    /// The window that its forecaster followed last, in minutes.
+    window: usize,
+    /// When trees of its own were last fitted, whether there came any of it or not.
+    fit: Option<LastFit>,
     /// The step that the models took last; `None` where they have to learn anew.
     taken: Option<Timestamp>,
     /// The newest certain sum.
@@ -46,6 +58,10 @@ impl TrackedLoad {
             signal,
             history: History::default(),
             candidates: None,
+            peaks: None,
+            own: None,
+            window: 0,
+            fit: None,
             taken: None,
             certain: None,
             estimate: None,
@@ -120,6 +136,9 @@ impl TrackedLoad {
     pub(super) fn complete_past(&mut self) {
         self.history.bridge_gaps(BRIDGED);
         self.taken = None;
+        if let Some(peaks) = &mut self.peaks {
+            peaks.begin_anew();
+        }
     }
 
     /// Leads the models up to the newest step that is over.
@@ -127,11 +146,18 @@ impl TrackedLoad {
     /// They are scored as far ahead as a decision looks: from the start of a step that is over to
     /// what comes `ahead` of now lies that, the lag of the load and up to two steps. Where that has
     /// changed, or more is missing than the ring holds, they learn anew from the ring.
-    pub(super) fn follow(&mut self, ahead: SignedDuration, input: &TickInput<'_>) {
-        let Some(models) = input.models.filter(|_| self.is_forecast(input)) else {
+    pub(super) fn follow(&mut self, ahead: SignedDuration, risk: Risk, input: &TickInput<'_>) {
+        let models = input.models.filter(|_| self.is_forecast(input));
+        let candidates = models.filter(|models| *models != ModelSet::Auto);
+        if candidates.is_none() {
             (self.candidates, self.taken) = (None, None);
-            return;
-        };
+        }
+        if models == Some(ModelSet::Auto) {
+            self.follow_peaks(ahead, risk, input);
+        } else {
+            self.peaks = None;
+        }
+        let Some(models) = candidates else { return };
         let reach = ahead.saturating_add(self.lag().total());
         let horizon = NonZeroUsize::new(horizon::steps(reach, STEP * 2, STEP));
         let horizon = horizon.unwrap_or(NonZeroUsize::MIN);
@@ -165,6 +191,79 @@ impl TrackedLoad {
         }
     }
 
+    fn follow_peaks(&mut self, ahead: SignedDuration, risk: Risk, input: &TickInput<'_>) {
+        let window = self.window(ahead);
+        let newest = self.newest_over(input.now);
+        self.window = window;
+        let Self {
+            history,
+            own,
+            peaks,
+            ..
+        } = self;
+        let peaks = peaks.get_or_insert_with(|| {
+            let mut new = PeakForecaster::new(risk.get());
+            if let Some(own) = own {
+                new.adopt(Arc::clone(own));
+            }
+            Box::new(new)
+        });
+        peaks.ask(risk.get());
+        if let Some(newest) = newest {
+            peaks.follow(history, newest, &input.shared.peaks, window);
+        }
+    }
+
+    /// The minutes from the load that was measured until there is capacity for it.
+    fn window(&self, ahead: SignedDuration) -> usize {
+        horizon::window(ahead.saturating_add(self.lag().total()))
+    }
+
+    /// Goes on from trees of its own.
+    pub(super) fn adopt(&mut self, own: Arc<OwnPeaks>) {
+        if let Some(peaks) = &mut self.peaks {
+            peaks.adopt(Arc::clone(&own));
+        }
+        self.own = Some(own);
+    }
+
+    /// Goes on from what all targets share.
+    pub(super) fn retire(&mut self) {
+        if let Some(peaks) = &mut self.peaks {
+            peaks.retire();
+        }
+        self.own = None;
+    }
+
+    /// The fit that is due of trees of its own; none where nothing would ask them.
+    pub(super) fn fit_due(&self, hour: i64, now: Timestamp) -> Option<LastFit> {
+        self.peaks.as_ref()?;
+        own_fit::due(&self.history, self.fit.as_ref(), self.window, hour, now)
+    }
+
+    /// True where trees of its own have been asked for before.
+    pub(super) const fn was_fitted(&self) -> bool {
+        self.fit.is_some()
+    }
+
+    /// Takes note that trees of its own are being fitted.
+    pub(super) const fn fitting(&mut self, fit: LastFit) {
+        self.fit = Some(fit);
+    }
+
+    /// The share of time in which Pods may carry too much, with what was achieved; `None` where no risk
+    /// is followed.
+    pub(super) fn cover(&self) -> Option<Cover> {
+        self.peaks.as_ref().map(|peaks| *peaks.cover())
+    }
+
+    /// Takes so many minutes in which Pods carried too much, or did not.
+    pub(super) fn pass(&mut self, minutes: f64, too_much: bool) {
+        if let Some(peaks) = &mut self.peaks {
+            peaks.pass(minutes, too_much);
+        }
+    }
+
     /// The forecasts of so many `steps` that its models are to make for a tick; none where there are
     /// no models.
     pub(super) fn requests<'a>(
@@ -183,7 +282,14 @@ impl TrackedLoad {
         &mut self,
         forecasts: &mut impl Iterator<Item = Result<Forecast, NotEnoughHistory>>,
         now: Timestamp,
+        ahead: SignedDuration,
+        shared: &Shared,
     ) -> Option<Selected> {
+        if let Some(peaks) = &self.peaks {
+            let window = self.window(ahead);
+            let newest = self.newest_over(now)?;
+            return Some(peaks.select(&self.history, newest, &shared.peaks, window));
+        }
         let (candidates, _) = self.candidates.as_mut().zip(self.taken)?;
         let answers = forecasts.take(candidates.count()).collect();
         Some(candidates.select(answers, STEP, now))
@@ -205,6 +311,10 @@ impl TrackedLoad {
 
     pub(super) fn bytes(&self) -> usize {
         let models = self.candidates.as_ref().map_or(0, Candidates::bytes);
+        // While there is a forecaster, the trees are counted as its own.
+        let peaks = self.peaks.as_ref().map(|peaks| peaks.bytes());
+        let own = || self.own.as_ref().map_or(0, |own| own.bytes());
+        let models = models + peaks.unwrap_or_else(own);
         let inline = size_of::<Option<Candidates>>();
         let own = size_of::<Self>() - size_of::<History>() - inline;
         own + History::BYTES + models.max(inline)
@@ -234,62 +344,4 @@ fn ring_before(history: &History, newest: Timestamp) -> Option<Series> {
 fn ring() -> SignedDuration {
     let steps = i32::try_from(Resolution::Fine.length()).expect("the ring is short");
     STEP * steps
-}
-
-/// The lag of the measurements of late: the largest of the last ten to twenty minutes. It is rounded,
-/// since models learn anew where it changes.
-#[derive(Debug, Default)]
-struct RecentLag {
-    /// The begin of the present ten minutes.
-    since: Option<Timestamp>,
-    /// The largest of the present ten minutes and of those before.
-    largest: [Lag; 2],
-}
-
-impl RecentLag {
-    const PERIOD: SignedDuration = SignedDuration::from_mins(10);
-    const ROUND: SignedDuration = SignedDuration::from_secs(5);
-
-    fn take(&mut self, sample: &LoadSample, now: Timestamp) {
-        let passed = self.since.map(|since| now.duration_since(since));
-        match passed {
-            Some(passed) if !passed.is_negative() && passed < Self::PERIOD => {}
-            passed => {
-                let recent = passed.is_some_and(|passed| passed < Self::PERIOD * 2);
-                let before = self.largest[0];
-                self.largest = [Lag::default(), if recent { before } else { Lag::default() }];
-                self.since = Some(now);
-            }
-        }
-        let age = now
-            .duration_since(sample.measured)
-            .max(SignedDuration::ZERO);
-        let half_window = sample.window / 2;
-        self.largest[0] = larger(
-            self.largest[0],
-            Lag {
-                age: rounded(age, STEP, STEP - SignedDuration::from_secs(1)),
-                // Windows of the metrics API differ by fractions of seconds.
-                half_window: rounded(half_window, Self::ROUND, Self::ROUND / 2),
-            },
-        );
-    }
-
-    fn lag(&self) -> Lag {
-        larger(self.largest[0], self.largest[1])
-    }
-}
-
-fn larger(one: Lag, other: Lag) -> Lag {
-    Lag {
-        age: one.age.max(other.age),
-        half_window: one.half_window.max(other.half_window),
-    }
-}
-
-/// A whole number of `units`: the most that are no longer than the time and `more`.
-fn rounded(time: SignedDuration, unit: SignedDuration, more: SignedDuration) -> SignedDuration {
-    let (whole, unit) = (time.saturating_add(more).as_millis(), unit.as_millis());
-    let milliseconds = whole - whole.rem_euclid(unit.max(1));
-    SignedDuration::from_millis_i128(milliseconds)
 }

@@ -13,9 +13,9 @@ pub enum RefillState {
     Running,
     /// All of the past that there is has been taken.
     Done,
-    /// There is no database to ask.
+    /// There is no database to ask: it learns as it goes, and has no model of its own past.
     NoPrometheus,
-    /// The names of the Pods do not tell which workload they belong to.
+    /// The names of the Pods do not tell which workload they belong to: as without a database.
     NotByName,
 }
 

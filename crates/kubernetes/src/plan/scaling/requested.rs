@@ -6,7 +6,7 @@ use super::settings::Settings;
 use crate::kinds::Kind;
 use crate::meta::Meta;
 use crate::scaling_policy::ScalingPolicy;
-use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::{Mode, Risk};
 
 /// The wishes of a target's objects for its scaling.
 pub(super) struct RequestedPolicy {
@@ -64,6 +64,12 @@ impl RequestedPolicy {
             return Mode::Off;
         }
         self.word(observed, settings)
+    }
+
+    /// The share of time in which a floor of the target may be too low.
+    pub(super) fn risk(&self, observed: &Observed, settings: &Settings) -> Risk {
+        let own = self.policy.risk.or(observed.namespace_policy.risk);
+        own.unwrap_or(settings.risk)
     }
 
     /// True where the user wants no scaling: the namespace has not opted in, or the word is `off`.

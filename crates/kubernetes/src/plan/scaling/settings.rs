@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 
 use crate::scaling_policy::Predict;
 use evenkeel_core::max_age;
-use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::{Mode, Risk};
 
 /// The settings that count where neither a target nor its namespace says anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct Settings {
     pub max_age: SignedDuration,
     /// The loads that annotations may name.
     pub queries: Queries,
+    /// The share of time in which a floor may be too low.
+    pub risk: Risk,
 }
 
 /// The loads that annotations may name.
@@ -42,6 +44,7 @@ impl Default for Settings {
             max_age: max_age::DEFAULT,
             // The configuration asks a Prometheus unless it says otherwise.
             queries: Queries::Presets,
+            risk: Risk::default(),
         }
     }
 }

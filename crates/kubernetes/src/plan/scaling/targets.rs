@@ -322,6 +322,7 @@ impl Rules<'_> {
                 .unwrap_or(ScaleDown::Reactive),
             lead: Lead::of(&self.observed.pods.starts, self.settings.interval),
             max_age: self.settings.max_age,
+            risk: self.requested.risk(self.observed, self.settings),
         }
     }
 

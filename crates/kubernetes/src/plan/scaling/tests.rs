@@ -34,7 +34,7 @@ use evenkeel_core::scaling::horizon::{Horizon, Lead};
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::signal::{PromQl, Signal, ValueScope};
 use evenkeel_core::scaling::tracker::TickReport;
-use evenkeel_core::scaling::{Decision, Grounds, Mode};
+use evenkeel_core::scaling::{Decision, Grounds, Mode, Risk};
 
 const FLOOR_STANDS: i64 = 600;
 
@@ -49,6 +49,7 @@ fn settings() -> Settings {
         interval: SignedDuration::from_secs(15),
         max_age: SignedDuration::from_mins(3),
         queries: Queries::Any,
+        risk: Risk::new(0.03).unwrap(),
     }
 }
 
@@ -390,6 +391,27 @@ fn a_target_has_what_its_objects_say() {
 
 /// A change of the world.
 type Change = fn(&mut World);
+
+#[test]
+fn a_target_has_its_own_risk_else_that_of_its_namespace_else_the_configurations() {
+    for (own, namespace, expected) in [
+        (None, None, "3%"),
+        (None, Some("2%"), "2%"),
+        (Some("0.5%"), Some("2%"), "0.5%"),
+        (Some("0.005"), None, "0.5%"),
+        (Some("low"), Some("2%"), "2%"),
+        (Some("low"), Some("90%"), "3%"),
+    ] {
+        let mut world = World::new();
+        if let Some(own) = own {
+            world.annotate("evenkeel.dev/risk", json!(own));
+        }
+        let namespace = namespace.map(|risk| ("evenkeel.dev/risk".to_owned(), risk.to_owned()));
+        world.namespace.extend(namespace);
+        let risk = world.resolve(at(0)).target.unwrap().policy.risk;
+        assert_eq!(risk.to_string(), expected, "{own:?}");
+    }
+}
 
 #[test]
 fn a_target_has_the_tolerances_of_its_hpa() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use evenkeel_core::scaling::ObjectBounds;
+use evenkeel_core::scaling::{ObjectBounds, Risk};
 use serde_json::{Value, json};
 
 use super::*;
@@ -186,6 +186,7 @@ fn settings() -> Settings {
         interval: SignedDuration::from_secs(15),
         max_age: SignedDuration::from_mins(3),
         queries: Queries::Any,
+        risk: Risk::DEFAULT,
     }
 }
 

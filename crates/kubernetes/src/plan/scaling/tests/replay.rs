@@ -108,7 +108,7 @@ fn a_ramp_is_met_by_a_floor_that_is_told_in_words_and_put_back() {
         " of naive): floor ",
     ];
     assert!(words.iter().all(|word| note.contains(word)), "{note}");
-    for second in (2400..2700).step_by(15) {
+    for second in (2400..3300).step_by(15) {
         let (writes, _) = replica.plan(&world, second);
         world.apply(&writes);
     }
@@ -127,7 +127,7 @@ fn a_ramp_is_met_by_a_floor_that_is_told_in_words_and_put_back() {
 fn a_replica_that_was_fed_the_same_goes_on_where_the_leader_stopped() {
     let mut world = World::new();
     let (mut a, mut b) = (Replica::default(), Replica::default());
-    for second in (0..1500).step_by(15) {
+    for second in (0..1950).step_by(15) {
         for replica in [&mut a, &mut b] {
             replica.measure(second, Some(wave(second)));
         }
@@ -145,9 +145,9 @@ fn a_replica_that_was_fed_the_same_goes_on_where_the_leader_stopped() {
             .any(|write| write.purpose == Purpose::ScalingBounds)
     };
     for replica in [&mut a, &mut b] {
-        replica.measure(1500, Some(wave(1500)));
+        replica.measure(1950, Some(wave(1950)));
     }
-    let ((by_a, _), (by_b, _)) = (a.plan(&world, 1500), b.plan(&world, 1500));
+    let ((by_a, _), (by_b, _)) = (a.plan(&world, 1950), b.plan(&world, 1950));
     assert_eq!(bounds(&by_a), bounds(&by_b));
     assert!(
         by_b.iter()

@@ -47,6 +47,7 @@ fn with_load(trust: Trust, fresh: bool) -> TickReport {
                 coverage95: 0.95,
             },
         }),
+        cover: None,
         lacking: Vec::new(),
     };
     TickReport {

@@ -1,6 +1,6 @@
-//! Noise that a seed decides, without a state: the value at a step of a stream is a hash of both.
+//! Numbers that a seed decides, without a state: the value at a step of a stream is a hash of both.
 //!
-//! Two runs of the same seed therefore see the same noise whatever else they do, also when one of
+//! Two runs of the same seed therefore see the same numbers whatever else they do, also when one of
 //! them looks at more Pods, or looks more often.
 
 /// A source of numbers that depend on nothing but a seed and what is asked.
@@ -29,10 +29,26 @@ impl Random {
         f64::from(high) / 4_294_967_296.0
     }
 
+    /// A whole number below `count` for `step`; 0 where that is 0.
+    #[must_use]
+    pub fn below(self, step: u64, count: usize) -> usize {
+        let count = u64::try_from(count).unwrap_or(u64::MAX).max(1);
+        usize::try_from(mix(self.0 ^ mix(step)) % count).unwrap_or_default()
+    }
+
     /// A number in [-1, 1) for `step`; values near 0 are the likeliest.
     #[must_use]
     pub fn noise(self, step: u64) -> f64 {
         self.unit(step) + self.stream("second").unit(step) - 1.0
+    }
+
+    /// A number of the standard normal distribution for `step` (Box and Muller).
+    #[must_use]
+    pub fn normal(self, step: u64) -> f64 {
+        // Above 0, which has no logarithm.
+        let radius = (-2.0 * (1.0 - self.unit(step)).ln()).sqrt();
+        let angle = std::f64::consts::TAU * self.stream("angle").unit(step);
+        radius * angle.cos()
     }
 }
 

@@ -1,0 +1,242 @@
+//! `arima`: an autoregressive integrated moving-average model, estimated on the last 2,000 values.
+//!
+//! The d-th differences w_t of the load are a process with memory of its values and innovations,
+//! w_t − μ = Σ φ_i (w_{t−i} − μ) + ε_t + Σ θ_j ε_{t−j} (`[CLBP]` 3.3.1, `[Box]`). d (at most 2) comes from the
+//! KPSS test, p and q (at most 5 each) from a stepwise search by AICc, the parameters from exact maximum
+//! likelihood; what is left over is tested, which tells of the model and rejects none. It needs 40 values
+//! without a gap for an estimation, which takes 0.1 to 0.5 s of a core on 2,000, and one more than d after a
+//! gap; an observation and a forecast of 12 steps take less than a microsecond each. Seasons longer than
+//! its five coefficients it does not see. It is deterministic.
+
+mod arma;
+mod diagnosis;
+mod estimate;
+mod filter;
+mod linear;
+mod select;
+
+pub use diagnosis::Diagnosis;
+pub use estimate::{Estimate, Order};
+
+use std::fmt;
+
+use super::not_ready::NotEnoughHistory;
+use super::point_model::PointModel;
+use estimate::Differences;
+use filter::{Filter, State};
+
+/// The number of newest values that parameters are estimated on.
+const WINDOW: usize = 2000;
+/// The least number of them.
+const LEAST: usize = 40;
+
+/// `arima`, with the model that was estimated last.
+#[derive(Debug, Clone, Default)]
+pub struct Arima {
+    fitted: Option<Fitted>,
+}
+
+#[derive(Debug, Clone)]
+struct Fitted {
+    estimate: Estimate,
+    diagnosis: Option<Diagnosis>,
+    /// The filter before the first value.
+    initial: Filter,
+    /// The filter and its state before the next value.
+    filter: Filter,
+    state: State,
+    /// The number of observations, up to those that the differences need.
+    have: usize,
+    /// The last value, and the last difference.
+    last: [f64; 2],
+}
+
+impl Arima {
+    /// A model of the order that is the best for `values`, of which the newest 2,000 count.
+    ///
+    /// # Errors
+    /// [`NotEnoughHistory`] of fewer than 40 values.
+    pub fn fitted(values: &[f64]) -> Result<Self, NotEnoughHistory> {
+        let not_enough = NotEnoughHistory {
+            need: LEAST,
+            have: values.len(),
+        };
+        if values.len() < LEAST {
+            return Err(not_enough);
+        }
+        let window = &values[values.len().saturating_sub(WINDOW)..];
+        let (estimate, differences) = select::select(window).ok_or(not_enough)?;
+        Self::of(estimate, &differences).ok_or(not_enough)
+    }
+
+    /// A model of one order, estimated on all of `values`; `None` where it cannot be.
+    #[must_use]
+    pub fn of_order(order: Order, values: &[f64]) -> Option<Self> {
+        let Order { p, d, q, has_mean } = order;
+        if p > arma::MOST || q > arma::MOST || values.len() <= d + p + q + 1 {
+            return None;
+        }
+        let differences = Differences::new(values, d)?;
+        Self::of(differences.estimate(p, q, has_mean)?, &differences)
+    }
+
+    fn of(estimate: Estimate, differences: &Differences) -> Option<Self> {
+        let residuals = estimate.residuals(differences.values());
+        let filter = Filter::new(&estimate.process)?;
+        let coefficients = estimate.order.p + estimate.order.q;
+        Some(Self {
+            fitted: Some(Fitted {
+                diagnosis: Diagnosis::of(&residuals, coefficients),
+                estimate,
+                initial: filter.clone(),
+                filter,
+                state: State::default(),
+                have: 0,
+                last: [0.0; 2],
+            }),
+        })
+    }
+
+    /// The estimated model; `None` before it was fitted.
+    #[must_use]
+    pub fn estimate(&self) -> Option<&Estimate> {
+        Some(&self.fitted.as_ref()?.estimate)
+    }
+
+    /// The tests of what it leaves over; `None` of too few values.
+    #[must_use]
+    pub fn diagnosis(&self) -> Option<&Diagnosis> {
+        self.fitted.as_ref()?.diagnosis.as_ref()
+    }
+}
+
+impl PointModel for Arima {
+    const NAME: &'static str = "arima";
+
+    fn need(&self) -> usize {
+        let fitted = self.fitted.as_ref();
+        fitted.map_or(LEAST, |fitted| fitted.estimate.order.d + 1)
+    }
+
+    fn fit(&mut self, values: &[f64]) -> Result<usize, NotEnoughHistory> {
+        *self = Self::fitted(values)?;
+        Ok(values.len().min(WINDOW))
+    }
+
+    fn is_fitted(&self) -> bool {
+        self.fitted.is_some()
+    }
+
+    fn observe(&mut self, value: f64) {
+        if let Some(fitted) = &mut self.fitted {
+            fitted.observe(value);
+        }
+    }
+
+    fn restart(&mut self) {
+        if let Some(fitted) = &mut self.fitted {
+            fitted.filter = fitted.initial.clone();
+            (fitted.state, fitted.have) = (State::default(), 0);
+        }
+    }
+
+    fn predict(&self, means: &mut [f64]) {
+        if let Some(fitted) = &self.fitted {
+            fitted.predict(means);
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let fitted = self.fitted.as_ref();
+        fitted.map_or(0, |Fitted { estimate, .. }| {
+            size_of_val(estimate.ar()) + size_of_val(estimate.ma())
+        })
+    }
+
+    fn summary(&self) -> Option<String> {
+        self.fitted.as_ref().map(ToString::to_string)
+    }
+}
+
+impl Fitted {
+    fn observe(&mut self, value: f64) {
+        let d = self.estimate.order.d;
+        let [before, change] = self.last;
+        let slope = value - before;
+        self.last = [value, slope];
+        if self.have < d {
+            self.have += 1;
+            return;
+        }
+        let difference = match d {
+            0 => value,
+            1 => slope,
+            _ => slope - change,
+        };
+        let innovation = difference - self.estimate.mean - self.state[0];
+        self.filter.lead(&mut self.state, innovation);
+        self.filter.step();
+    }
+
+    fn predict(&self, means: &mut [f64]) {
+        self.filter.expect(self.state, means);
+        let [mut level, mut slope] = self.last;
+        for mean in means {
+            let difference = *mean + self.estimate.mean;
+            *mean = match self.estimate.order.d {
+                0 => difference,
+                1 => {
+                    level += difference;
+                    level
+                }
+                _ => {
+                    slope += difference;
+                    level += slope;
+                    level
+                }
+            };
+        }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { p, d, q, has_mean } = self;
+        let mean = match (has_mean, d) {
+            (false, _) => "",
+            (true, 0) => " with mean",
+            (true, _) => " with drift",
+        };
+        write!(f, "ARIMA({p},{d},{q}){mean}")
+    }
+}
+
+impl fmt::Display for Fitted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let estimate = &self.estimate;
+        write!(
+            f,
+            "{}, AICc {:.1}, AIC {:.1}, SC {:.1}",
+            estimate.order,
+            estimate.aicc(),
+            estimate.aic(),
+            estimate.sc()
+        )?;
+        let Some(Diagnosis {
+            ljung_box,
+            jarque_bera,
+            arch,
+        }) = self.diagnosis
+        else {
+            return Ok(());
+        };
+        write!(
+            f,
+            ", residuals: p {ljung_box:.2} no autocorrelation (Ljung-Box), {jarque_bera:.2} normal \
+             (Jarque-Bera), {arch:.2} even spread (ARCH-LM)"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

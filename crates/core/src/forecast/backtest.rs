@@ -1,0 +1,298 @@
+//! A backtest: a model goes through a past load origin by origin, knows at each what had come by then,
+//! and is judged by what came after.
+//!
+//! The first 70 % of the values (rounded down) are for training, the others for judging. Origins are
+//! the last value of training and every later one but the last; at each the model forecasts all steps
+//! up to the longest horizon, and a horizon counts the origins that it does not lead beyond the end from.
+//! Parameters are estimated at the first origin and every 250 after it, on what is known there; in
+//! between only the state moves. Nothing is scaled, smoothed or left out. Sums over a horizon are those
+//! of [`Score`], means over series those of [`Averages`].
+
+mod averages;
+mod score;
+
+pub use averages::Averages;
+pub use score::Score;
+
+use std::num::NonZeroUsize;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::candidates::Candidates;
+use super::context::{Context, Shared};
+use super::model::forecast_together;
+use super::model_set::ModelSet;
+use super::not_ready::NotReady;
+use super::past::Recording;
+use super::prediction::Forecast;
+use super::series::Series;
+use score::Tally;
+
+/// The number of origins from one estimation of parameters to the next.
+pub const REFIT: usize = 250;
+
+/// A load that no backtest can be made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BacktestError {
+    /// There is nothing to judge at the horizon.
+    #[error("{have} values are not accepted: horizon {horizon} takes at least {need}")]
+    TooShort {
+        have: usize,
+        need: usize,
+        horizon: NonZeroUsize,
+    },
+    /// A value is not where the distance of the first two puts it.
+    #[error(
+        "a value at {at:#} is not accepted: the first two are {step:#} apart, so that the next is at {expected:#}"
+    )]
+    Irregular {
+        at: Timestamp,
+        expected: Timestamp,
+        step: SignedDuration,
+    },
+    /// The first two values do not follow one another.
+    #[error("two values at {0:#} are not accepted: times go forward")]
+    NoStep(Timestamp),
+    /// A value is not finite.
+    #[error("the value at {0:#} is not accepted: it is not finite")]
+    NotFinite(Timestamp),
+}
+
+impl BacktestError {
+    /// The name of the variant.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::TooShort { .. } => "TooShort",
+            Self::Irregular { .. } => "Irregular",
+            Self::NoStep(_) => "NoStep",
+            Self::NotFinite(_) => "NotFinite",
+        }
+    }
+}
+
+/// A load on a regular grid without gaps, with a part for training and one for judging.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    start: Timestamp,
+    step: SignedDuration,
+    values: Vec<f64>,
+}
+
+impl Recorded {
+    /// The load of `samples`, whose distance is that of the first two, to be judged up to `horizon`.
+    ///
+    /// # Errors
+    /// [`BacktestError`]: what is not regular or not finite, or too short for the horizon.
+    pub fn new(samples: &[(Timestamp, f64)], horizon: NonZeroUsize) -> Result<Self, BacktestError> {
+        let have = samples.len();
+        let judged = have - training(have);
+        let (&[(start, _), (second, _), ..], true) = (samples, judged >= horizon.get()) else {
+            let need = (2..=4 * horizon.get()).find(|&all| all - training(all) >= horizon.get());
+            return Err(BacktestError::TooShort {
+                have,
+                need: need.unwrap_or(usize::MAX),
+                horizon,
+            });
+        };
+        let step = second.duration_since(start);
+        if !step.is_positive() {
+            return Err(BacktestError::NoStep(start));
+        }
+        let mut expected = start;
+        for &(at, value) in samples {
+            if at != expected {
+                return Err(BacktestError::Irregular { at, expected, step });
+            }
+            if !value.is_finite() {
+                return Err(BacktestError::NotFinite(at));
+            }
+            expected = at.saturating_add(step).unwrap_or(Timestamp::MAX);
+        }
+        Ok(Self {
+            start,
+            step,
+            values: samples.iter().map(|&(_, value)| value).collect(),
+        })
+    }
+
+    #[must_use]
+    pub const fn step(&self) -> SignedDuration {
+        self.step
+    }
+
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The number of values for training.
+    #[must_use]
+    pub fn training(&self) -> usize {
+        training(self.values.len())
+    }
+
+    /// The number of origins.
+    #[must_use]
+    pub fn origins(&self) -> usize {
+        self.values.len() - self.training()
+    }
+
+    /// The time of a value.
+    #[must_use]
+    pub fn time(&self, index: usize) -> Timestamp {
+        let steps = i32::try_from(index).unwrap_or(i32::MAX);
+        let since = self.step.checked_mul(steps).unwrap_or(SignedDuration::MAX);
+        self.start.saturating_add(since).unwrap_or(Timestamp::MAX)
+    }
+
+    /// The mean distance of two values that follow one another in training: MASE's scale.
+    fn scale(&self) -> f64 {
+        let training = &self.values[..self.training()];
+        let changes = training.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+        score::mean(changes)
+    }
+}
+
+/// The values of `all` that are for training.
+const fn training(all: usize) -> usize {
+    7 * all / 10
+}
+
+/// The way of one model, or of several to choose from, through a load.
+#[derive(Debug)]
+pub struct Run<'a> {
+    load: &'a Recorded,
+    shared: &'a Shared,
+    candidates: Candidates,
+    /// The number of values that the model has been told.
+    told: usize,
+    tallies: Vec<Tally>,
+}
+
+impl<'a> Run<'a> {
+    /// Models that have seen nothing, to be judged at these horizons.
+    ///
+    /// What is chosen among several models, and how wide intervals are, is learnt at the longest horizon.
+    #[must_use]
+    pub fn new(
+        load: &'a Recorded,
+        models: ModelSet,
+        horizons: &[NonZeroUsize],
+        shared: &'a Shared,
+    ) -> Self {
+        let longest = horizons.iter().max().copied().unwrap_or(NonZeroUsize::MIN);
+        Self {
+            load,
+            shared,
+            candidates: Candidates::new(models, longest),
+            told: 0,
+            tallies: horizons.iter().copied().map(Tally::new).collect(),
+        }
+    }
+
+    /// Tells the models the next value; false, and nothing done, where no origin is left.
+    pub fn observe(&mut self) -> bool {
+        if self.told + 1 >= self.load.values.len() {
+            return false;
+        }
+        self.told += 1;
+        let past = past(self.load, self.told);
+        let context = context(self.load, self.told, &past, self.shared);
+        let value = past.values().last().copied();
+        self.candidates.observe(value, &context);
+        true
+    }
+
+    /// True where the newest value is one to forecast from.
+    #[must_use]
+    pub fn is_origin(&self) -> bool {
+        self.told >= self.load.training().max(1)
+    }
+
+    /// True where parameters are to be estimated before the forecast.
+    #[must_use]
+    pub fn is_fit_due(&self) -> bool {
+        self.is_origin() && (self.told - self.load.training().max(1)).is_multiple_of(REFIT)
+    }
+
+    /// Estimates the parameters on all that is known.
+    pub fn fit(&mut self) {
+        let past = past(self.load, self.told);
+        let context = context(self.load, self.told, &past, self.shared);
+        let values = past.values().iter().copied().map(Some).collect();
+        let series = Series::new(self.load.start, self.load.step, values);
+        self.candidates
+            .fit(&series.expect("the whole load is on such a grid"), &context);
+    }
+
+    /// Forecasts from the newest value, and judges that by what comes.
+    ///
+    /// # Errors
+    /// [`NotReady`] where the history is too short for the model: it is not judged then.
+    pub fn forecast(&mut self) -> Result<Forecast, NotReady> {
+        let past = past(self.load, self.told);
+        let context = context(self.load, self.told, &past, self.shared);
+        let steps = self.tallies.iter().map(Tally::horizon).max().unwrap_or(1);
+        let requests: Vec<_> = self.candidates.requests(steps, context).collect();
+        let answers = forecast_together(&requests);
+        let selected = self
+            .candidates
+            .select(answers, self.load.step, context.origin);
+        let forecast = selected.forecast?;
+        for tally in &mut self.tallies {
+            let coming = self.load.values.get(self.told + tally.horizon() - 1);
+            if let (Some(&actual), Some(&naive)) = (coming, past.values().last()) {
+                tally.add(actual, naive, &forecast);
+            }
+        }
+        Ok(forecast)
+    }
+
+    /// What the last estimations found, in words, of the models that have any.
+    pub fn summaries(&self) -> impl Iterator<Item = String> {
+        self.candidates.summaries()
+    }
+
+    /// The share of all values that the models have been told.
+    #[must_use]
+    pub fn progress(&self) -> f64 {
+        crate::units::count_as_f64(self.told) / crate::units::count_as_f64(self.load.values.len())
+    }
+
+    /// The index of the newest value that the models have been told.
+    #[must_use]
+    pub const fn origin(&self) -> usize {
+        self.told.saturating_sub(1)
+    }
+
+    /// The scores of the origins so far, one for each horizon that some forecast was judged at.
+    #[must_use]
+    pub fn scores(&self) -> Vec<Score> {
+        let scale = self.load.scale();
+        let scores = self.tallies.iter().map(|tally| tally.score(scale));
+        scores.flatten().collect()
+    }
+}
+
+/// What is known of a load once so many values have been told.
+fn past(load: &Recorded, told: usize) -> Recording<'_> {
+    Recording::new(load.start, load.step, &load.values[..told])
+}
+
+fn context<'a>(
+    load: &Recorded,
+    told: usize,
+    past: &'a Recording<'_>,
+    shared: &'a Shared,
+) -> Context<'a> {
+    Context {
+        history: past,
+        origin: load.time(told.saturating_sub(1)),
+        step: load.step,
+        shared,
+    }
+}
+
+#[cfg(test)]
+mod tests;

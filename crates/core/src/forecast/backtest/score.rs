@@ -1,0 +1,150 @@
+//! The figures of one horizon.
+
+use std::num::NonZeroUsize;
+
+use crate::forecast::prediction::Forecast;
+use crate::units::count_as_f64;
+
+/// Errors and coverage over all origins of one horizon, e = actual − forecast. Forecasts are taken as the
+/// model gave them, below zero too, where the name does not say otherwise.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Score {
+    /// The number of steps ahead.
+    pub horizon: NonZeroUsize,
+    /// The number of forecasts.
+    pub forecasts: usize,
+    /// Mean of |e|, `[CLBP] (3.13)`.
+    pub mae: f64,
+    /// The same of forecasts that are held at 0 where they are below it, as everything that acts on them does.
+    pub mae_clipped: f64,
+    /// Root of the mean of e², `[CLBP] (3.15)`.
+    pub rmse: f64,
+    /// Mean of forecast − actual.
+    pub bias: f64,
+    /// 100 × the mean of |e| / |actual|, `[CLBP] (3.14)`, where the actual value is not 0; `None` where all are.
+    pub mape: Option<f64>,
+    /// 100 × the mean of 2 |e| / (|actual| + |forecast|); where both are 0 the term is 0.
+    pub smape: f64,
+    /// 100 × the sum of |e| over that of |actual|; `None` where that is 0.
+    pub wape: Option<f64>,
+    /// The MAE over the mean change from one value to the next in training (`[MASE]`); `None` where
+    /// nothing changes there.
+    pub mase: Option<f64>,
+    /// The share of actual values inside the 80 % interval.
+    pub coverage80: f64,
+    /// The share of actual values inside the 95 % interval.
+    pub coverage95: f64,
+    /// The MAE of the last value as the forecast, over the same origins.
+    pub naive_mae: f64,
+    /// The RMSE of that.
+    pub naive_rmse: f64,
+}
+
+/// The sums behind a score.
+#[derive(Debug, Clone)]
+pub(super) struct Tally {
+    horizon: NonZeroUsize,
+    forecasts: usize,
+    /// The number of actual values that are not 0.
+    relative: usize,
+    sums: Sums,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Sums {
+    absolute: f64,
+    clipped: f64,
+    squared: f64,
+    over: f64,
+    relative: f64,
+    symmetric: f64,
+    actual: f64,
+    inside80: f64,
+    inside95: f64,
+    naive: f64,
+    naive_squared: f64,
+}
+
+impl Tally {
+    pub(super) fn new(horizon: NonZeroUsize) -> Self {
+        Self {
+            horizon,
+            forecasts: 0,
+            relative: 0,
+            sums: Sums::default(),
+        }
+    }
+
+    pub(super) const fn horizon(&self) -> usize {
+        self.horizon.get()
+    }
+
+    /// Judges the step of this horizon by the value that came, and the last value `naive` with it.
+    pub(super) fn add(&mut self, actual: f64, naive: f64, forecast: &Forecast) {
+        let index = self.horizon() - 1;
+        let told = forecast.steps.get(index).zip(forecast.unbounded(index));
+        let Some((step, mean)) = told else { return };
+        let sums = &mut self.sums;
+        let error = (actual - mean).abs();
+        self.forecasts += 1;
+        sums.absolute += error;
+        sums.clipped += (actual - step.mean).abs();
+        sums.squared += error * error;
+        sums.over += mean - actual;
+        if actual != 0.0 {
+            self.relative += 1;
+            sums.relative += error / actual.abs();
+        }
+        let size = actual.abs() + mean.abs();
+        if size > 0.0 {
+            sums.symmetric += 2.0 * error / size;
+        }
+        sums.actual += actual.abs();
+        sums.inside80 += share(step.interval80.contains(actual));
+        sums.inside95 += share(step.interval95.contains(actual));
+        sums.naive += (actual - naive).abs();
+        sums.naive_squared += (actual - naive) * (actual - naive);
+    }
+
+    /// The figures, with the scale of MASE; `None` before the first forecast.
+    pub(super) fn score(&self, scale: f64) -> Option<Score> {
+        let Self {
+            horizon,
+            forecasts,
+            relative,
+            ref sums,
+        } = *self;
+        let all = (forecasts > 0).then(|| count_as_f64(forecasts))?;
+        let mae = sums.absolute / all;
+        Some(Score {
+            horizon,
+            forecasts,
+            mae,
+            mae_clipped: sums.clipped / all,
+            rmse: (sums.squared / all).sqrt(),
+            bias: sums.over / all,
+            mape: (relative > 0).then(|| 100.0 * sums.relative / count_as_f64(relative)),
+            smape: 100.0 * sums.symmetric / all,
+            wape: (sums.actual > 0.0).then(|| 100.0 * sums.absolute / sums.actual),
+            mase: (scale > 0.0).then(|| mae / scale),
+            coverage80: sums.inside80 / all,
+            coverage95: sums.inside95 / all,
+            naive_mae: sums.naive / all,
+            naive_rmse: (sums.naive_squared / all).sqrt(),
+        })
+    }
+}
+
+const fn share(inside: bool) -> f64 {
+    if inside { 1.0 } else { 0.0 }
+}
+
+/// The mean of some values; 0 of none.
+pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0_usize);
+    for value in values {
+        sum += value;
+        count += 1;
+    }
+    sum / count_as_f64(count.max(1))
+}

@@ -1,0 +1,20 @@
+//! The largest load of the time until there is capacity for it, by quantiles.
+//!
+//! Capacity has to cover the largest load of a window, which lies above the same quantile of each of its
+//! moments. What is learnt is the rise from the load as it is now to that largest one, divided by the
+//! mean of the last hours, so that one model (`global`) serves loads of any size and unit; trees of
+//! the target's own (`own`) go on from its answer. Both read the same inputs ([`inputs`]).
+
+mod cover;
+mod forecaster;
+mod inputs;
+mod lookback;
+mod model;
+mod quantiles;
+
+pub use cover::Cover;
+pub use forecaster::{Peak, PeakForecaster};
+pub use inputs::{INPUTS, Inputs, Masks, inputs};
+pub use lookback::{Lookback, MinuteLookback, Minutes};
+pub use model::{GlobalPeaks, OwnPeaks, PeakModelError};
+pub use quantiles::{LEVELS, Quantiles};

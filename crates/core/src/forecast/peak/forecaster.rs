@@ -1,0 +1,363 @@
+//! The largest load of one load's next minutes, how good these forecasts were, and what they cover.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::cover::Cover;
+use super::inputs::{LEAST, Masks, inputs};
+use super::lookback::{Lookback as _, TrackedLookback};
+use super::model::{GlobalPeaks, OwnPeaks};
+use super::quantiles::{LEVELS, Quantiles};
+use crate::forecast::accuracy::Accuracy;
+use crate::forecast::history::{History, Resolution};
+use crate::forecast::not_ready::{NotEnoughHistory, NotReady};
+use crate::forecast::past::Past as _;
+use crate::forecast::prediction::{Forecast, Interval, Step};
+use crate::forecast::selected::Selected;
+use crate::forecast::trust::Trust;
+
+/// The place of the level by which forecasts are judged.
+const JUDGED: usize = 2;
+/// The minutes after which a judged forecast has faded to 1/e: half a day.
+const MEMORY: u32 = 720;
+/// The minutes of a past that came at once on which forecasts are proven.
+const PROVEN_ON: i64 = 60;
+/// The minutes that are followed at one call.
+const AT_ONCE: usize = 5;
+/// How far the rival's factor moves at a forecast.
+const RATE: f64 = 0.02;
+/// The cover is at most this many times the highest load that is remembered.
+const MOST: f64 = 1.5;
+
+/// The forecaster of one load.
+#[derive(Debug, Clone)]
+pub struct PeakForecaster {
+    own: Option<Arc<OwnPeaks>>,
+    cover: Cover,
+    /// The minute that was followed last, counted from the epoch.
+    followed: Option<i64>,
+    /// The forecasts whose windows are not over, the oldest first.
+    issued: VecDeque<Issued>,
+    score: Score,
+}
+
+/// A forecast that waits for the end of its window.
+#[derive(Debug, Clone, Copy)]
+struct Issued {
+    /// The minute of the end, since the epoch.
+    due: i64,
+    window: u16,
+    last: f32,
+    levels: [f32; LEVELS.len()],
+}
+
+/// What a load may rise to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Peak {
+    pub quantiles: Quantiles,
+    /// The load that capacity is to be there for.
+    pub cover: f64,
+    /// The model that answered.
+    pub model: &'static str,
+}
+
+impl PeakForecaster {
+    /// A forecaster that has judged nothing, for a share of time in which Pods may carry too much.
+    #[must_use]
+    pub fn new(risk: f64) -> Self {
+        Self {
+            own: None,
+            cover: Cover::new(risk),
+            followed: None,
+            issued: VecDeque::new(),
+            score: Score::default(),
+        }
+    }
+
+    /// Goes on from trees of the target's own.
+    pub fn adopt(&mut self, own: Arc<OwnPeaks>) {
+        self.own = Some(own);
+    }
+
+    /// Leaves trees of the target's own, where `global` does better.
+    pub fn retire(&mut self) {
+        self.own = None;
+    }
+
+    /// The share of time asked for, and what was achieved.
+    #[must_use]
+    pub const fn cover(&self) -> &Cover {
+        &self.cover
+    }
+
+    /// Takes so many minutes in which Pods carried too much, or did not.
+    pub fn pass(&mut self, minutes: f64, too_much: bool) {
+        self.cover.pass(minutes, too_much);
+    }
+
+    /// Follows another risk.
+    pub fn ask(&mut self, risk: f64) {
+        if (self.cover.risk() - risk).abs() > f64::EPSILON {
+            self.cover = Cover::new(risk);
+        }
+    }
+
+    /// Follows the whole minutes of a history: judges the forecasts whose windows are over, and makes
+    /// one for the `window` minutes after each, a few minutes at a call, so that a past that came at
+    /// once is not learnt from at once. It begins an hour before `newest`, the newest step that is over.
+    pub fn follow(
+        &mut self,
+        history: &History,
+        newest: Timestamp,
+        global: &GlobalPeaks,
+        window: usize,
+    ) {
+        let Some(newest) = TrackedLookback::from(history, newest) else {
+            return;
+        };
+        let newest = newest.origin().div_euclid(60);
+        let from = self
+            .followed
+            .map_or(i64::MIN, |last| last + 1)
+            .max(newest - PROVEN_ON);
+        for minute in (from..=newest).take(AT_ONCE) {
+            self.step(history, global, window, minute);
+            self.followed = Some(minute);
+        }
+    }
+
+    /// Forgets what is pending and how far it has followed, since the past has changed behind it.
+    pub fn begin_anew(&mut self) {
+        self.issued.clear();
+        self.followed = None;
+    }
+
+    /// Follows one minute.
+    fn step(&mut self, history: &History, global: &GlobalPeaks, window: usize, minute: i64) {
+        let Some(past) = TrackedLookback::of_minute(history, minute) else {
+            return;
+        };
+        while let Some(issued) = self
+            .issued
+            .front()
+            .copied()
+            .filter(|issued| issued.due <= minute)
+        {
+            self.issued.pop_front();
+            let loads = (0..usize::from(issued.window)).map(|ago| past.minute(ago));
+            let loads = loads
+                .collect::<Option<Vec<f64>>>()
+                .filter(|_| issued.due == minute);
+            let largest = loads.and_then(|loads| loads.into_iter().reduce(f64::max));
+            if let Some(largest) = largest.filter(|_| !is_uncertain(history, &issued)) {
+                self.score.take(&issued, largest);
+            }
+        }
+        let Some(inputs) = inputs(&past, window, Masks::NONE) else {
+            return;
+        };
+        let quantiles = global.quantiles(self.own_for(window), &inputs);
+        #[expect(clippy::cast_possible_truncation, reason = "histories are of 32 bits")]
+        let narrow = |value: f64| value as f32;
+        let window = u16::try_from(window).unwrap_or(u16::MAX);
+        self.issued.reserve_exact(1);
+        self.issued.push_back(Issued {
+            due: minute + i64::from(window),
+            window,
+            last: narrow(inputs.last),
+            levels: std::array::from_fn(|level| narrow(quantiles.level(level))),
+        });
+    }
+
+    /// What the load may rise to within the `window` minutes after the step at `newest`; `None` where too
+    /// little is known.
+    #[must_use]
+    pub fn peak(
+        &self,
+        history: &History,
+        newest: Timestamp,
+        global: &GlobalPeaks,
+        window: usize,
+    ) -> Option<Peak> {
+        let past = TrackedLookback::from(history, newest)?;
+        let inputs = inputs(&past, window, Masks::NONE)?;
+        let own = self.own_for(window);
+        let quantiles = global.quantiles(own, &inputs);
+        let most = history.highest()? * MOST;
+        Some(Peak {
+            quantiles,
+            cover: quantiles.at(self.cover.distance()).min(most),
+            model: own.map_or(GlobalPeaks::NAME, |_| OwnPeaks::NAME),
+        })
+    }
+
+    /// The forecast as a decision reads it: at each step, what the largest load until then may be.
+    pub(crate) fn select(
+        &self,
+        history: &History,
+        newest: Timestamp,
+        global: &GlobalPeaks,
+        window: usize,
+    ) -> Selected {
+        let step = Resolution::Fine.step();
+        let name = self
+            .own_for(window)
+            .map_or(GlobalPeaks::NAME, |_| OwnPeaks::NAME);
+        let per_minute = usize::try_from(60 / step.as_secs().max(1)).unwrap_or(1);
+        let peak = self.peak(history, newest, global, window);
+        let forecast = peak.map(|peak| {
+            let interval = |(lower, upper)| Interval { lower, upper };
+            let expected = Step {
+                mean: peak.quantiles.median(),
+                interval80: interval(peak.quantiles.interval80()),
+                interval95: interval(peak.quantiles.interval95()),
+            };
+            Forecast {
+                origin: newest,
+                step,
+                steps: vec![expected; (window + 1) * per_minute],
+                clamped: 0,
+                unbounded: Box::default(),
+            }
+        });
+        let lacking = NotEnoughHistory {
+            need: LEAST * per_minute,
+            have: history.known(Resolution::Fine).min(LEAST * per_minute - 1),
+        };
+        let lacking = NotReady::new(name, lacking, step);
+        Selected {
+            model: name,
+            cover: peak.map(|peak| peak.cover),
+            lacking: if peak.is_some() {
+                Vec::new()
+            } else {
+                vec![lacking]
+            },
+            forecast: forecast.ok_or(lacking),
+            trust: self.trust(),
+            accuracy: self.accuracy(),
+        }
+    }
+
+    /// Errors and coverage so far.
+    #[must_use]
+    pub fn accuracy(&self) -> Accuracy {
+        self.score.accuracy()
+    }
+
+    /// The trust that the forecasts have earned.
+    #[must_use]
+    pub fn trust(&self) -> Trust {
+        self.score.trust()
+    }
+
+    /// The memory in bytes, itself included.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let own = self.own.as_ref().map_or(0, |own| own.bytes());
+        size_of::<Self>() + own + self.issued.capacity() * size_of::<Issued>()
+    }
+
+    fn own_for(&self, window: usize) -> Option<&OwnPeaks> {
+        self.own.as_deref().filter(|own| own.serves(window))
+    }
+}
+
+/// True where a step of the window is not known for certain.
+fn is_uncertain(history: &History, issued: &Issued) -> bool {
+    let steps = i64::from(issued.window) * 4;
+    let mut times =
+        (1..=steps).filter_map(|step| Timestamp::from_second(issued.due * 60 - step * 15).ok());
+    times.any(|time| history.is_uncertain(time))
+}
+
+/// How good forecasts of the largest load were, against the best factor on the last load: what an HPA
+/// with a lower target covers at the same level.
+#[derive(Debug, Clone, Copy)]
+struct Score {
+    scored: u32,
+    /// The factor that the rival multiplies the last load by.
+    factor: f64,
+    /// The mean losses at the judged level: of the forecast and of the rival.
+    losses: [f64; 2],
+    /// The mean absolute errors of the median and of the last load.
+    errors: [f64; 2],
+    coverages: [f64; 2],
+    trusted: bool,
+}
+
+impl Default for Score {
+    fn default() -> Self {
+        Self {
+            scored: 0,
+            factor: 1.0,
+            losses: [0.0; 2],
+            errors: [0.0; 2],
+            coverages: [0.0; 2],
+            trusted: false,
+        }
+    }
+}
+
+impl Score {
+    fn take(&mut self, issued: &Issued, largest: f64) {
+        self.scored = (self.scored + 1).min(MEMORY);
+        let last = f64::from(issued.last);
+        let level = |index: usize| f64::from(issued.levels[index]);
+        let share = LEVELS[JUDGED];
+        let loss = |told: f64| {
+            let over = largest - told;
+            over * if over > 0.0 { share } else { share - 1.0 }
+        };
+        let rival = last * self.factor;
+        let quantiles = Quantiles::new(std::array::from_fn(level));
+        let inside = |(low, high): (f64, f64)| {
+            if low <= largest && largest <= high {
+                1.0
+            } else {
+                0.0
+            }
+        };
+        let values = [
+            loss(level(JUDGED)),
+            loss(rival),
+            (largest - level(1)).abs(),
+            (largest - last).abs(),
+            inside(quantiles.interval80()),
+            inside(quantiles.interval95()),
+        ];
+        let step = if largest > rival { share } else { share - 1.0 };
+        self.factor = (self.factor + RATE * step).clamp(0.5, 4.0);
+        let means = self
+            .losses
+            .iter_mut()
+            .chain(&mut self.errors)
+            .chain(&mut self.coverages);
+        for (mean, value) in means.zip(values) {
+            *mean += (value - *mean) / f64::from(self.scored);
+        }
+        self.trusted = self.trust().is_trusted();
+    }
+
+    fn accuracy(&self) -> Accuracy {
+        Accuracy {
+            scored: self.scored,
+            mae: self.errors[0],
+            naive_mae: self.errors[1],
+            mase: None,
+            coverage80: self.coverages[0],
+            coverage95: self.coverages[1],
+        }
+    }
+
+    fn trust(&self) -> Trust {
+        let [own, rival] = self.losses;
+        Trust::judged(
+            self.scored,
+            (rival > 0.0).then(|| own / rival),
+            self.trusted,
+        )
+    }
+}

@@ -1,0 +1,166 @@
+//! The inputs of `global` and `own`: a load relative to itself.
+
+use std::f64::consts::TAU;
+
+use super::lookback::Lookback;
+use crate::forecast::trees::{MISSING, TreeInput, tree_input};
+use crate::units::count_as_f64;
+
+/// The number of inputs.
+pub const INPUTS: usize = LAGS.len() + MEANS.len() + 11;
+
+/// The minutes ago whose loads are read.
+const LAGS: [usize; 12] = [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 45, 60];
+/// The minutes whose means are read.
+const MEANS: [usize; 4] = [5, 15, 60, 180];
+/// The minutes whose spread is read.
+const SPREAD: usize = 30;
+/// The minutes whose mean everything is divided by.
+const SCALE: usize = 240;
+/// The minutes that have to be known before anything is forecast.
+pub(super) const LEAST: usize = 15;
+const DAY: i64 = 24 * 60;
+
+/// The inputs at one moment, with what turns answers back into loads.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Inputs {
+    pub values: [TreeInput; INPUTS],
+    /// The load of the last minute.
+    pub last: f64,
+    /// The mean load of the last four hours, by which all is divided.
+    pub scale: f64,
+}
+
+/// What is left out although it is known, so that models learn to do without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Masks {
+    /// The minutes of past that there are.
+    pub minutes: usize,
+    /// True where yesterday is known.
+    pub day: bool,
+}
+
+impl Masks {
+    /// Nothing is left out.
+    pub const NONE: Self = Self {
+        minutes: usize::MAX,
+        day: true,
+    };
+}
+
+/// The inputs for the largest load of the next `window` minutes; `None` where the last minute or most
+/// of the last quarter of an hour is missing, or where there was no load.
+#[must_use]
+pub fn inputs(past: &impl Lookback, window: usize, masks: Masks) -> Option<Inputs> {
+    let minute = |ago: usize| past.minute(ago).filter(|_| ago < masks.minutes);
+    let last = minute(0)?;
+    let mut sums = Sums::default();
+    let mut means = [f64::NAN; MEANS.len()];
+    let mut spread = f64::NAN;
+    for ago in 0..SCALE {
+        if let Some(value) = minute(ago) {
+            sums.add(value);
+        }
+        if let Some(place) = MEANS.iter().position(|&length| length == ago + 1) {
+            means[place] = sums.mean_of(ago + 1);
+        }
+        if ago + 1 == SPREAD {
+            spread = sums.deviation_of(SPREAD);
+        }
+        if ago + 1 == LEAST && sums.count * 2 < LEAST {
+            return None;
+        }
+    }
+    let scale = sums.mean_of(sums.count);
+    if scale.is_nan() || scale <= 0.0 {
+        return None;
+    }
+    let relative = |value: f64| (value - last) / scale;
+    let mut all = Values::default();
+    for lag in LAGS {
+        all.push(minute(lag).map_or(f64::NAN, relative));
+    }
+    for mean in means {
+        all.push(relative(mean));
+    }
+    all.push(spread / scale);
+    all.push(last / scale - 1.0);
+    all.push(count_as_f64(window) / 16.0);
+    let day = |ahead: usize| {
+        let ahead = i64::try_from(ahead).unwrap_or(DAY);
+        past.five_minutes(DAY - ahead)
+            .filter(|_| masks.day && masks.minutes > 1440)
+    };
+    let then = day(0).unwrap_or(f64::NAN);
+    let since = |value: Option<f64>| value.map_or(f64::NAN, |value| (value - then) / scale);
+    all.push(relative(then));
+    all.push(since(day(window.div_ceil(2))));
+    all.push(since(day(window)));
+    all.push(since(day(window * 2)));
+    let within = (0..=window.div_ceil(5)).filter_map(|five| day((five * 5).min(window)));
+    all.push(since(within.reduce(f64::max)));
+    // An hour on, for what comes slowly.
+    all.push(since(day(60)));
+    let turn = TAU * count_as_f64(usize::try_from(past.origin().rem_euclid(86_400)).unwrap_or(0))
+        / 86_400.0;
+    all.push(turn.sin());
+    all.push(turn.cos());
+    Some(Inputs {
+        values: all.values,
+        last,
+        scale,
+    })
+}
+
+/// The inputs that are there so far.
+#[derive(Debug)]
+struct Values {
+    values: [TreeInput; INPUTS],
+    next: usize,
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self {
+            values: [MISSING; INPUTS],
+            next: 0,
+        }
+    }
+}
+
+impl Values {
+    fn push(&mut self, value: f64) {
+        self.values[self.next] = tree_input(value);
+        self.next += 1;
+    }
+}
+
+/// Running sums over minutes.
+#[derive(Debug, Default)]
+struct Sums {
+    count: usize,
+    sum: f64,
+    squares: f64,
+}
+
+impl Sums {
+    fn add(&mut self, value: f64) {
+        self.count += 1;
+        self.sum += value;
+        self.squares += value * value;
+    }
+
+    /// The mean, where half of so many minutes are known.
+    fn mean_of(&self, minutes: usize) -> f64 {
+        if self.count == 0 || self.count * 2 < minutes {
+            return f64::NAN;
+        }
+        self.sum / count_as_f64(self.count)
+    }
+
+    fn deviation_of(&self, minutes: usize) -> f64 {
+        let mean = self.mean_of(minutes);
+        let variance = self.squares / count_as_f64(self.count.max(1)) - mean * mean;
+        variance.max(0.0).sqrt()
+    }
+}

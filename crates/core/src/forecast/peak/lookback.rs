@@ -1,0 +1,174 @@
+//! The past of a load in minutes, as inputs read it: from a tracked history or from a long series.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::forecast::history::{History, Resolution};
+use crate::units::count_as_f64;
+
+/// The past of a load from a moment back.
+pub trait Lookback {
+    /// The moment from which it counts back, in seconds since the epoch.
+    fn origin(&self) -> i64;
+
+    /// The mean load of the minute that ended so many minutes before the origin.
+    fn minute(&self, ago: usize) -> Option<f64>;
+
+    /// The mean load of the 5-minute step that holds the moment so many minutes before the origin;
+    /// negative for one after it.
+    fn five_minutes(&self, ago: i64) -> Option<f64>;
+}
+
+/// The past in a tracked history, from a moment of it back.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TrackedLookback<'a> {
+    history: &'a History,
+    origin: Timestamp,
+}
+
+/// The minutes before the newest step that the finest ring holds, with one to spare.
+const FINE: SignedDuration = SignedDuration::from_mins(29);
+/// The same of the ring of minutes.
+const MINUTES: SignedDuration = SignedDuration::from_mins(178);
+const MINUTE: SignedDuration = SignedDuration::from_mins(1);
+
+impl<'a> TrackedLookback<'a> {
+    /// From the end of the step at `newest` back; `None` at the end of time.
+    pub(super) fn from(history: &'a History, newest: Timestamp) -> Option<Self> {
+        let origin = newest.checked_add(Resolution::Fine.step()).ok()?;
+        Some(Self { history, origin })
+    }
+
+    /// From the end of a whole minute back, which is counted from the epoch.
+    pub(super) fn of_minute(history: &'a History, minute: i64) -> Option<Self> {
+        let origin = Timestamp::from_second(minute.checked_mul(60)?).ok()?;
+        Some(Self { history, origin })
+    }
+}
+
+impl Lookback for TrackedLookback<'_> {
+    fn origin(&self) -> i64 {
+        self.origin.as_second()
+    }
+
+    fn minute(&self, ago: usize) -> Option<f64> {
+        let ago = SignedDuration::from_mins(i64::try_from(ago).ok()?);
+        let end = self.origin.checked_sub(ago).ok()?;
+        let middle = end.checked_sub(MINUTE / 2).ok()?;
+        let age = self.history.newest()?.duration_since(middle);
+        if age > MINUTES {
+            return self.history.step(Resolution::FiveMinutes, middle);
+        }
+        // A minute that is one of the ring's stands there already.
+        let is_whole = end.as_second().rem_euclid(60) == 0;
+        let in_ring = self.history.step(Resolution::Minute, middle);
+        if age > FINE || is_whole && in_ring.is_some() {
+            return in_ring;
+        }
+        let step = Resolution::Fine.step();
+        let quarters = (1..=4).filter_map(|back| {
+            let time = end.checked_sub(step * back).ok()?;
+            self.history.value(time)
+        });
+        let (count, sum) =
+            quarters.fold((0_u32, 0.0), |(count, sum), value| (count + 1, sum + value));
+        (count >= 2).then(|| sum / f64::from(count))
+    }
+
+    fn five_minutes(&self, ago: i64) -> Option<f64> {
+        let time = self
+            .origin
+            .checked_sub(SignedDuration::from_mins(ago))
+            .ok()?;
+        self.history.step(Resolution::FiveMinutes, time)
+    }
+}
+
+/// The past in a series of minutes, from one of its minutes back.
+#[derive(Debug, Clone, Copy)]
+pub struct MinuteLookback<'a> {
+    values: &'a [f32],
+    fives: &'a [f32],
+    start: i64,
+    index: usize,
+}
+
+/// A series of minutes with its means of five.
+#[derive(Debug, Clone)]
+pub struct Minutes {
+    start: i64,
+    values: Vec<f32>,
+    /// The means of the 5-minute steps, of which the first holds the first minute.
+    fives: Vec<f32>,
+}
+
+impl Minutes {
+    /// Loads of consecutive minutes, of which the first begins `start` seconds after the epoch; NaN where
+    /// one is missing. A start within a minute is taken for the minute's.
+    #[must_use]
+    pub fn new(start: i64, values: Vec<f32>) -> Self {
+        let minute = start.div_euclid(60);
+        let before = usize::try_from(minute.rem_euclid(5)).unwrap_or_default();
+        let steps = (before + values.len()).div_ceil(5);
+        let fives = (0..steps).map(|step| {
+            let from = (step * 5).saturating_sub(before);
+            let to = ((step + 1) * 5 - before).min(values.len());
+            let known = values[from..to].iter().filter(|value| !value.is_nan());
+            let count = known.clone().count();
+            // Half of the step, as in a history.
+            if count * 2 < 5 {
+                return f32::NAN;
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "a mean of 32-bit numbers")]
+            let mean =
+                (known.map(|&value| f64::from(value)).sum::<f64>() / count_as_f64(count)) as f32;
+            mean
+        });
+        Self {
+            start: minute * 60,
+            fives: fives.collect(),
+            values,
+        }
+    }
+
+    /// The loads of the minutes; NaN where one is missing.
+    #[must_use]
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// The begin of the first minute, in seconds since the epoch.
+    #[must_use]
+    pub const fn start(&self) -> i64 {
+        self.start
+    }
+
+    /// The past from the end of the minute `index` back.
+    #[must_use]
+    pub fn past(&self, index: usize) -> MinuteLookback<'_> {
+        MinuteLookback {
+            values: &self.values,
+            fives: &self.fives,
+            start: self.start,
+            index,
+        }
+    }
+}
+
+impl Lookback for MinuteLookback<'_> {
+    fn origin(&self) -> i64 {
+        let minutes = i64::try_from(self.index + 1).unwrap_or(i64::MAX);
+        self.start.saturating_add(minutes.saturating_mul(60))
+    }
+
+    fn minute(&self, ago: usize) -> Option<f64> {
+        let value = *self.values.get(self.index.checked_sub(ago)?)?;
+        (!value.is_nan()).then_some(f64::from(value))
+    }
+
+    fn five_minutes(&self, ago: i64) -> Option<f64> {
+        let time = self.origin().checked_sub(ago.checked_mul(60)?)?;
+        let step = time.div_euclid(300) - self.start.div_euclid(300);
+        let value = *self.fives.get(usize::try_from(step).ok()?)?;
+        (!value.is_nan()).then_some(f64::from(value))
+    }
+}

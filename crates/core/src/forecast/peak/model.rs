@@ -1,0 +1,236 @@
+//! The weights of `global`, which all targets share, and of `own`, which go on from its answer.
+
+use std::sync::{Arc, LazyLock};
+
+use super::inputs::{INPUTS, Inputs};
+use super::quantiles::{LEVELS, Quantiles};
+use crate::fnv::fnv1a;
+use crate::forecast::trees::{Trees, TreesError};
+
+/// The weights that are shipped; the README beside them names the command, the data and its licences.
+static SHIPPED: LazyLock<Arc<GlobalPeaks>> = LazyLock::new(|| {
+    let weights = GlobalPeaks::decode(include_bytes!("weights/global.bin"));
+    Arc::new(weights.expect("a test decodes the weights that are shipped"))
+});
+
+/// The first bytes of weights, with the version of their form.
+const MAGIC: &[u8; 8] = b"evkpeak1";
+
+/// One set of trees for each of [`LEVELS`]: the rise to the largest load, over the scale of the
+/// inputs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GlobalPeaks {
+    levels: [Trees; LEVELS.len()],
+}
+
+/// Trees of one target, whose answers are added to those of `global`; for [`LEVELS`] from the median
+/// up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnPeaks {
+    /// The minutes of the window that they were fitted for.
+    window: usize,
+    levels: [Trees; LEVELS.len() - 1],
+}
+
+/// The refusal of weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PeakModelError {
+    #[error("these are no weights of the model global of this version")]
+    Foreign,
+    #[error("the weights are for {0} inputs, and there are {INPUTS}")]
+    Inputs(u32),
+    #[error("the weights are damaged: their checksum does not fit")]
+    Checksum,
+    #[error(transparent)]
+    Trees(#[from] TreesError),
+}
+
+impl PeakModelError {
+    /// The name of the variant, for metrics and logs.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Foreign => "Foreign",
+            Self::Inputs(_) => "Inputs",
+            Self::Checksum => "Checksum",
+            Self::Trees(_) => "Trees",
+        }
+    }
+}
+
+impl GlobalPeaks {
+    /// The name in annotations, conditions and tables.
+    pub const NAME: &'static str = "global";
+
+    /// The weights that are shipped.
+    #[must_use]
+    pub fn shipped() -> Arc<Self> {
+        Arc::clone(&SHIPPED)
+    }
+
+    /// Weights, in the order of [`LEVELS`].
+    #[must_use]
+    pub const fn new(levels: [Trees; LEVELS.len()]) -> Self {
+        Self { levels }
+    }
+
+    /// The rise to the quantile at [`LEVELS`]`[level]`, over the scale of the inputs.
+    #[must_use]
+    pub fn rise(&self, level: usize, inputs: &Inputs) -> f32 {
+        self.levels[level].score(&inputs.values)
+    }
+
+    /// The quantiles of the largest load, with the target's own trees where there are any.
+    #[must_use]
+    pub fn quantiles(&self, own: Option<&OwnPeaks>, inputs: &Inputs) -> Quantiles {
+        let mut shift = 0.0;
+        let mut values = [0.0; LEVELS.len()];
+        for (level, value) in values.iter_mut().enumerate().rev() {
+            // What lies below the median moves with it.
+            if let Some((own, above)) = own.zip(level.checked_sub(1)) {
+                shift = own.levels[above].score(&inputs.values);
+            }
+            let rise = f64::from(self.rise(level, inputs) + shift);
+            *value = inputs.last + inputs.scale * rise;
+        }
+        Quantiles::new(values)
+    }
+
+    /// The weights as they are shipped.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(u32::try_from(INPUTS).unwrap_or(u32::MAX).to_le_bytes());
+        for trees in &self.levels {
+            trees.encode(&mut bytes);
+        }
+        let sum = fnv1a(&bytes);
+        bytes.extend(sum.to_le_bytes());
+        bytes
+    }
+
+    /// Weights that [`Self::encode`] gave.
+    ///
+    /// # Errors
+    /// Bytes of another kind or version, cut short or changed.
+    pub fn decode(bytes: &[u8]) -> Result<Self, PeakModelError> {
+        let (content, sum) = bytes.split_last_chunk().ok_or(PeakModelError::Foreign)?;
+        let mut rest = content.strip_prefix(MAGIC).ok_or(PeakModelError::Foreign)?;
+        if fnv1a(content) != u64::from_le_bytes(*sum) {
+            return Err(PeakModelError::Checksum);
+        }
+        let (inputs, after) = rest.split_first_chunk().ok_or(TreesError::Damaged)?;
+        let inputs = u32::from_le_bytes(*inputs);
+        if usize::try_from(inputs) != Ok(INPUTS) {
+            return Err(PeakModelError::Inputs(inputs));
+        }
+        rest = after;
+        let mut next = || Trees::decode(&mut rest);
+        Ok(Self::new([next()?, next()?, next()?, next()?]))
+    }
+}
+
+impl OwnPeaks {
+    /// The name in annotations, conditions and tables.
+    pub const NAME: &'static str = "own";
+
+    /// Trees for windows of so many minutes, for [`LEVELS`] from the median up.
+    #[must_use]
+    pub const fn new(window: usize, levels: [Trees; LEVELS.len() - 1]) -> Self {
+        Self { window, levels }
+    }
+
+    /// The minutes of the window that they were fitted for.
+    #[must_use]
+    pub const fn window(&self) -> usize {
+        self.window
+    }
+
+    /// True where they answer for a window of so many minutes.
+    #[must_use]
+    pub const fn serves(&self, window: usize) -> bool {
+        Self::is_for(self.window, window)
+    }
+
+    /// True where trees for a window of `fitted` minutes answer for one of `window`. The lag of measurements
+    /// comes and goes by a tick; what covers a longer window covers this one.
+    #[must_use]
+    pub const fn is_for(fitted: usize, window: usize) -> bool {
+        fitted == window || fitted == window + 1
+    }
+
+    /// The memory of the trees in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let trees = self.levels.iter().map(Trees::heap_bytes);
+        size_of::<Self>() + trees.sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forecast::trees::Node;
+
+    fn constant(value: f32) -> Trees {
+        Trees::new(0.0, &[vec![Node::Leaf(value)]]).unwrap()
+    }
+
+    fn global() -> GlobalPeaks {
+        GlobalPeaks::new([-0.1, 0.0, 0.2, 0.4].map(constant))
+    }
+
+    fn inputs() -> Inputs {
+        Inputs {
+            values: [0; INPUTS],
+            last: 100.0,
+            scale: 50.0,
+        }
+    }
+
+    #[test]
+    fn rises_are_scaled_and_own_trees_go_on_from_them() {
+        let close = |found: Quantiles, expected: [f64; 4]| {
+            for (level, value) in expected.into_iter().enumerate() {
+                assert!((found.level(level) - value).abs() < 0.01, "{found:?}");
+            }
+        };
+        close(
+            global().quantiles(None, &inputs()),
+            [95.0, 100.0, 110.0, 120.0],
+        );
+        let own = OwnPeaks::new(3, [0.1, 0.2, 0.4].map(constant));
+        close(
+            global().quantiles(Some(&own), &inputs()),
+            [100.0, 105.0, 120.0, 140.0],
+        );
+    }
+
+    #[test]
+    fn the_shipped_weights_are_sound_and_small() {
+        let shipped = GlobalPeaks::shipped();
+        assert!(shipped.encode().len() < 500_000);
+        let quantiles = shipped.quantiles(None, &inputs());
+        assert!(quantiles.median() > 0.0, "{quantiles:?}");
+    }
+
+    #[test]
+    fn weights_come_back_and_damage_is_named() {
+        let bytes = global().encode();
+        assert_eq!(GlobalPeaks::decode(&bytes), Ok(global()));
+        assert_eq!(
+            GlobalPeaks::decode(b"something else"),
+            Err(PeakModelError::Foreign)
+        );
+        assert_eq!(GlobalPeaks::decode(b""), Err(PeakModelError::Foreign));
+        for place in 8..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[place] ^= 1;
+            assert_eq!(
+                GlobalPeaks::decode(&damaged),
+                Err(PeakModelError::Checksum),
+                "{place}"
+            );
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! One policy replayed on the last days of a load, which are judged; what lies before teaches.
+//!
+//! The long past is not run tick by tick: the models get it as means of minutes, as the service gets it
+//! from a database, and so does every policy's HPA a while before the judged days, in which Pods,
+//! stabilisation windows and trust come to what they would be.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::forecasting::FloorForecaster;
+use super::knowledge::Knowledge;
+use super::past;
+use super::settings::{GRID, Target};
+use super::side::{Passed, Side};
+use evenkeel_core::forecast::{ModelSet, Resolution, Series};
+use evenkeel_core::scaling::Risk;
+use evenkeel_core::scaling::frontier::Cost;
+use evenkeel_core::units::Ratio;
+
+/// The time before the judged days that is run and not counted, beside the start of a Pod: longer than
+/// the windows of HPA and models.
+const LEAD_IN: SignedDuration = SignedDuration::from_hours(1);
+
+/// The targets of the plain HPA on a frontier.
+const TARGETS: u8 = 9;
+/// The lowest of them, as a share of the target's own.
+const LOWEST: f64 = 2.0 / 3.0;
+
+/// A way of scaling.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Policy {
+    /// An HPA alone, with this target.
+    Hpa { target: Ratio },
+    /// An HPA with the target's own, above Evenkeel's floors.
+    Evenkeel { models: ModelSet, risk: Risk },
+}
+
+/// A load with the time from which on it is judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReplayLoad {
+    load: Series,
+    count_from: Timestamp,
+}
+
+/// A load that cannot be replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// Its steps are not those of [`GRID`].
+    #[error("a load with steps of {0:#} is not accepted: its steps are 15 seconds")]
+    Step(SignedDuration),
+    /// It ends before it is judged.
+    #[error("nothing is left to count from {count_from}: the load ends at {end}")]
+    NothingToCount {
+        /// The time from which on it was to be judged.
+        count_from: Timestamp,
+        /// The time of its last step.
+        end: Timestamp,
+    },
+}
+
+impl ReplayError {
+    /// The name of the variant.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Step(_) => "Step",
+            Self::NothingToCount { .. } => "NothingToCount",
+        }
+    }
+}
+
+/// One step of what is judged.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReplayPoint {
+    pub at: Timestamp,
+    /// `None` in a gap.
+    pub load: Option<f64>,
+    pub replicas: i32,
+    /// Those of them that serve.
+    pub ready: i32,
+    /// The `minReplicas` of the HPA.
+    pub floor: i32,
+}
+
+/// The outcome of one policy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replayed {
+    pub cost: Cost,
+    /// Empty where they were not asked for.
+    pub points: Vec<ReplayPoint>,
+}
+
+impl Policy {
+    /// The policies of a frontier: the plain HPA at targets from the target's own down to two thirds of
+    /// it, in whole percentages, as those of an HPA are, and floors at several risks.
+    #[must_use]
+    pub fn frontier(target: &Target, models: ModelSet) -> Vec<Self> {
+        let own = target.capacity.target();
+        let lower = (1..TARGETS).map(|index| {
+            let share = f64::from(index) / f64::from(TARGETS - 1);
+            own * (1.0 - share * (1.0 - LOWEST))
+        });
+        // Halves go up, also where the product of floats lies just below.
+        let lower = lower.map(|share| (share * 100.0 + 1e-9).round() / 100.0);
+        let mut shares: Vec<f64> = [own].into_iter().chain(lower).collect();
+        // Of a small target several are the same percentage, or the own or none.
+        shares.dedup_by(|next, kept| *next >= *kept);
+        let ratios = shares
+            .into_iter()
+            .filter_map(|share| Ratio::share(share).ok());
+        let plain = ratios.map(|target| Self::Hpa { target });
+        let floored = Risk::FRONTIER.map(|risk| Self::Evenkeel { models, risk });
+        plain.chain(floored).collect()
+    }
+
+    /// The target of its HPA.
+    const fn share(self, target: &Target) -> f64 {
+        match self {
+            Self::Hpa { target: share } => share.get(),
+            Self::Evenkeel { .. } => target.capacity.target(),
+        }
+    }
+
+    /// What decides its floors, taught by the past before `running`.
+    fn forecaster(
+        self,
+        target: &Target,
+        load: &ReplayLoad,
+        running: &Series,
+        knowledge: &Knowledge<'_>,
+    ) -> Option<FloorForecaster> {
+        let Self::Evenkeel { models, risk } = self else {
+            return None;
+        };
+        let mut forecaster = FloorForecaster::new(target, models, risk).with(knowledge);
+        if let Some(past) = load.past(running.start()) {
+            forecaster.learn(&past);
+        }
+        Some(forecaster)
+    }
+}
+
+impl ReplayLoad {
+    /// A load on [`GRID`] that is judged from `count_from` on.
+    ///
+    /// # Errors
+    /// Other steps, and a load that ends before, are refused.
+    pub fn new(load: Series, count_from: Timestamp) -> Result<Self, ReplayError> {
+        if load.step() != GRID {
+            return Err(ReplayError::Step(load.step()));
+        }
+        let end = load.end();
+        if end < count_from || load.values().is_empty() {
+            return Err(ReplayError::NothingToCount { count_from, end });
+        }
+        Ok(Self { load, count_from })
+    }
+
+    /// The time from which on it is judged.
+    #[must_use]
+    pub fn counted_from(&self) -> Timestamp {
+        self.count_from.max(self.load.start())
+    }
+
+    /// The time up to which it is judged.
+    #[must_use]
+    pub const fn end(&self) -> Timestamp {
+        self.load.end()
+    }
+
+    /// The part that is run for `target`, from the lead-in on.
+    fn running(&self, target: &Target) -> Series {
+        let lead_in = LEAD_IN + target.start_up;
+        let wanted = self.count_from.checked_sub(lead_in);
+        let wanted = wanted.unwrap_or(Timestamp::MIN);
+        let skipped = wanted.duration_since(self.load.start()).as_secs() / GRID.as_secs();
+        // Nothing is skipped of a load that begins later.
+        let steps = i32::try_from(skipped).unwrap_or(0).max(0);
+        let values = usize::try_from(steps).ok();
+        let values = values.and_then(|steps| self.load.values().get(steps..));
+        let start = self.load.start().checked_add(GRID * steps).ok();
+        let running = start.zip(values);
+        let running = running.and_then(|(start, values)| {
+            let values = values.to_vec();
+            Series::new(start, GRID, values).ok()
+        });
+        running.unwrap_or_else(|| self.load.clone())
+    }
+
+    /// The past before `until` in minutes, from which models learn.
+    fn past(&self, until: Timestamp) -> Option<Series> {
+        past::means(&self.load, Resolution::Minute.step(), until)
+    }
+}
+
+/// Runs a policy through the judged part of `load`; with its points where `with_points`.
+#[must_use]
+pub fn replay(
+    target: &Target,
+    policy: Policy,
+    load: &ReplayLoad,
+    knowledge: &Knowledge<'_>,
+    with_points: bool,
+) -> Replayed {
+    let running = load.running(target);
+    let mut forecaster = policy.forecaster(target, load, &running, knowledge);
+    let mut side = Side::new(target, target.initial(&running), policy.share(target));
+    let mut points = Vec::new();
+    let mut is_counted = false;
+    for tick in super::ticks(&running, &mut |_| ()) {
+        if !is_counted && tick.now >= load.count_from {
+            is_counted = true;
+            side.forget_cost();
+            // As late as may be, since by now its window is known.
+            let past = load.past(tick.now);
+            if let Some((forecaster, past)) = forecaster.as_mut().zip(past) {
+                forecaster.fit(&past, knowledge);
+            }
+        }
+        let Passed {
+            replicas,
+            ready,
+            floor,
+            forecast: _,
+        } = side.tick(&tick, forecaster.as_mut());
+        if is_counted && with_points {
+            points.push(ReplayPoint {
+                at: tick.now,
+                load: tick.load,
+                replicas,
+                ready,
+                floor,
+            });
+        }
+    }
+    Replayed {
+        cost: side.cost(),
+        points,
+    }
+}
+
+#[cfg(test)]
+mod tests;

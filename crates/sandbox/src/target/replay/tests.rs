@@ -1,0 +1,211 @@
+//! A replay counts from its moment on, learns from what lies before, and has the plain HPA's costs.
+
+use super::*;
+use crate::scrape::Timing;
+use crate::target::Knowledge;
+use crate::target::{self, Edges};
+use evenkeel_core::scaling::Bounds;
+use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::units::Resource;
+
+const HOUR: i64 = 3_600;
+
+fn target() -> Target {
+    Target {
+        resource: Resource::Cpu,
+        capacity: PodCapacity::new(500.0, Ratio::new(0.6).unwrap()).unwrap(),
+        bounds: Bounds::new(2, 30).unwrap(),
+        start_up: SignedDuration::from_secs(90),
+        metrics: Timing::default(),
+        edges: Edges::default(),
+        initial: None,
+    }
+}
+
+fn second(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+/// Hills of two hours, from `from` on; the same at the same time wherever it begins.
+fn hills(from: i64, hours: i64) -> Series {
+    let value = |tick: i64| {
+        let tick = u32::try_from(tick).unwrap();
+        let phase = f64::from(tick) * 15.0 / 7200.0 * std::f64::consts::TAU;
+        Some(2800.0 - 2200.0 * phase.cos())
+    };
+    let ticks = from / 15..(from + hours * HOUR) / 15;
+    Series::new(second(from), GRID, ticks.map(value).collect()).unwrap()
+}
+
+fn load(from: i64, hours: i64, count_from: i64) -> ReplayLoad {
+    ReplayLoad::new(hills(from, hours), second(count_from)).unwrap()
+}
+
+fn plain(share: f64) -> Policy {
+    Policy::Hpa {
+        target: Ratio::new(share).unwrap(),
+    }
+}
+
+fn floored(models: ModelSet) -> Policy {
+    let risk = Risk::default();
+    Policy::Evenkeel { models, risk }
+}
+
+#[test]
+fn counted_from_the_begin_the_own_target_costs_what_a_plain_run_does() {
+    let (_, cost) = target::plain(&target(), &hills(0, 4));
+    for count_from in [-10, 0] {
+        let replayed = replay(
+            &target(),
+            plain(0.6),
+            &load(0, 4, count_from),
+            &Knowledge::default(),
+            false,
+        );
+        assert_eq!(replayed.cost, cost, "{count_from}");
+    }
+    let run = target::run(&target(), ModelSet::SHpa, &hills(0, 4), &mut |_| ());
+    let replayed = replay(
+        &target(),
+        floored(ModelSet::SHpa),
+        &load(0, 4, 0),
+        &Knowledge::default(),
+        false,
+    );
+    assert_eq!(replayed.cost, run.evenkeel);
+}
+
+#[test]
+fn costs_and_points_are_those_of_the_judged_time() {
+    let judged = load(0, 6, 4 * HOUR + 7);
+    let replayed = replay(&target(), plain(0.6), &judged, &Knowledge::default(), true);
+    assert_eq!(replayed.points.len(), 2 * 240 - 1);
+    assert_eq!(replayed.points[0].at, second(4 * HOUR + 15));
+    let hours: f64 = replayed
+        .points
+        .iter()
+        .map(|point| f64::from(point.replicas) / 240.0)
+        .sum();
+    let counted = replayed.cost.replica_hours;
+    assert!((counted - hours).abs() < 1e-6, "{counted} {hours}");
+    let whole = replay(
+        &target(),
+        plain(0.6),
+        &load(0, 6, 0),
+        &Knowledge::default(),
+        false,
+    )
+    .cost;
+    let seconds = replayed.cost.under_provisioned_seconds;
+    assert!(0.0 < seconds && seconds < whole.under_provisioned_seconds);
+    assert!(
+        replayed
+            .points
+            .iter()
+            .all(|point| point.floor == 2 && point.ready <= point.replicas)
+    );
+    let without = replay(&target(), plain(0.6), &judged, &Knowledge::default(), false);
+    assert_eq!((without.cost, without.points), (replayed.cost, Vec::new()));
+}
+
+#[test]
+fn a_lower_target_buys_safety_with_replicas() {
+    let judged = load(0, 8, 2 * HOUR);
+    let costs = [0.6, 0.5, 0.4].map(|share| {
+        replay(
+            &target(),
+            plain(share),
+            &judged,
+            &Knowledge::default(),
+            false,
+        )
+        .cost
+    });
+    let hours = costs.map(|cost| cost.replica_hours);
+    assert!(hours[0] < hours[1] && hours[1] < hours[2], "{costs:?}");
+    let seconds = costs.map(|cost| cost.under_provisioned_seconds);
+    assert!(seconds[0] > 10.0 * (seconds[1] + 15.0), "{costs:?}");
+    assert!(seconds[1] >= seconds[2], "{costs:?}");
+}
+
+/// With the value of a day ago as its forecast, a target with a day of past is floored from the first
+/// hour on, and one without is not.
+#[test]
+fn what_lies_before_teaches() {
+    let floors = |from: i64| {
+        let judged = load(from, 30 - from / HOUR, 26 * HOUR);
+        let replayed = replay(
+            &target(),
+            floored(ModelSet::SeasonalNaive),
+            &judged,
+            &Knowledge::default(),
+            true,
+        );
+        let raised = replayed.points.iter().filter(|point| point.floor > 2);
+        raised.count()
+    };
+    assert_eq!(floors(24 * HOUR), 0);
+    assert!(floors(0) > 0);
+}
+
+#[test]
+fn the_long_past_is_not_run() {
+    let judged = load(0, 30, 26 * HOUR);
+    let running = judged.running(&target());
+    assert_eq!(running.start(), second(25 * HOUR - 90));
+    let past = judged.past(running.start()).unwrap();
+    assert_eq!((past.start(), past.step().as_secs()), (second(0), 60));
+    assert_eq!(past.end(), second(25 * HOUR - 180), "whole minutes only");
+    let short = load(26 * HOUR, 4, 26 * HOUR);
+    assert_eq!(short.running(&target()), hills(26 * HOUR, 4));
+    assert_eq!(short.past(second(26 * HOUR)), None);
+}
+
+#[test]
+fn a_frontier_has_whole_percentages_down_to_two_thirds_and_all_risks() {
+    let shares = |own: f64| {
+        let capacity = PodCapacity::new(500.0, Ratio::new(own).unwrap()).unwrap();
+        let target = Target {
+            capacity,
+            ..target()
+        };
+        let policies = Policy::frontier(&target, ModelSet::Auto);
+        let (plain, floored) = policies.split_at(policies.len() - 5);
+        let risks = floored.iter().map(|policy| match policy {
+            Policy::Evenkeel { models, risk } if *models == ModelSet::Auto => *risk,
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(risks.collect::<Vec<_>>(), Risk::FRONTIER);
+        plain
+            .iter()
+            .map(|policy| policy.share(&target) * 100.0)
+            .collect::<Vec<_>>()
+    };
+    let rounded = |shares: Vec<f64>| {
+        let tenths = shares.iter().map(|share| (share * 10.0).round() / 10.0);
+        tenths.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        rounded(shares(0.6)),
+        [60.0, 58.0, 55.0, 53.0, 50.0, 48.0, 45.0, 43.0, 40.0]
+    );
+    assert_eq!(rounded(shares(0.625))[..2], [62.5, 60.0]);
+    assert_eq!(rounded(shares(0.06)), [6.0, 5.0, 4.0]);
+    assert_eq!(rounded(shares(0.004)), [0.4]);
+}
+
+#[test]
+fn what_cannot_be_replayed_is_refused() {
+    let minutes = SignedDuration::from_mins(1);
+    let coarse = Series::new(second(0), minutes, vec![Some(1.0)]).unwrap();
+    assert_eq!(
+        ReplayLoad::new(coarse, second(0)),
+        Err(ReplayError::Step(minutes))
+    );
+    let error = ReplayLoad::new(hills(0, 1), second(HOUR)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "nothing is left to count from 1970-01-01T01:00:00Z: the load ends at 1970-01-01T00:59:45Z"
+    );
+}

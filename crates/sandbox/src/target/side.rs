@@ -1,0 +1,81 @@
+//! One way of scaling, tick by tick: an HPA with its Pods, and the floor below it where there is one.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::forecasting::FloorForecaster;
+use super::replicas::ScaledPods;
+use super::settings::{Expected, Target};
+use super::tick::TickObservation;
+use evenkeel_core::scaling::frontier::Cost;
+
+/// A step of a load.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tick {
+    pub now: Timestamp,
+    /// The same, counted from the begin of the run.
+    pub at: SignedDuration,
+    /// `None` in a gap.
+    pub load: Option<f64>,
+}
+
+/// What there was at a tick.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Passed {
+    pub replicas: i32,
+    /// Those of them that serve.
+    pub ready: i32,
+    /// The `minReplicas` of the HPA.
+    pub floor: i32,
+    /// The forecast that was made for the tick.
+    pub forecast: Option<Expected>,
+}
+
+pub(super) struct Side {
+    pods: ScaledPods,
+    floor: i32,
+}
+
+impl Side {
+    /// An HPA whose target is this share of the request.
+    pub(super) fn new(target: &Target, initial: i32, share: f64) -> Self {
+        Self {
+            pods: ScaledPods::new(target, initial, share),
+            floor: target.bounds.min(),
+        }
+    }
+
+    /// The tick, and the time up to the next one; `forecaster` decides the floor that the HPA has then,
+    /// and without one its `minReplicas` stays.
+    pub(super) fn tick(&mut self, tick: &Tick, forecaster: Option<&mut FloorForecaster>) -> Passed {
+        let Tick { now, at, load } = *tick;
+        let reactive = self.pods.sync(at, load, self.floor);
+        let expected = forecaster
+            .as_ref()
+            .map(|forecaster| forecaster.expected(now));
+        let passed = Passed {
+            replicas: self.pods.replicas(),
+            ready: self.pods.ready(at),
+            floor: self.floor,
+            forecast: expected.flatten(),
+        };
+        if let Some(forecaster) = forecaster {
+            self.floor = forecaster.decide(&TickObservation {
+                now,
+                measured: self.pods.measured(at, now),
+                current: passed.replicas,
+                reactive,
+            });
+        }
+        self.pods.pass(at, load);
+        passed
+    }
+
+    /// Forgets what was counted up to now.
+    pub(super) fn forget_cost(&mut self) {
+        self.pods.forget_cost();
+    }
+
+    pub(super) const fn cost(&self) -> Cost {
+        self.pods.cost()
+    }
+}

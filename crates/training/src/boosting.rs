@@ -1,0 +1,137 @@
+//! Boosted trees for one quantile, from `hessboost`, turned into those that serve.
+
+use std::num::NonZeroUsize;
+
+use evenkeel_core::forecast::{MISSING, Node, TreeInput, Trees, TreesError};
+use hessboost::config::{GrowPolicy, LeafEstimation};
+use hessboost::error::HessboostError;
+use hessboost::objective::Quantiles;
+use hessboost::prelude::{DMatrix, Objective, Trainer, TrainingParams, TreeMethod};
+
+/// Rows of inputs with what is to be learnt.
+#[derive(Debug, Clone, Default)]
+pub struct Rows {
+    width: usize,
+    inputs: Vec<f32>,
+    labels: Vec<f32>,
+    /// What each answer begins at, as `base` of the trees otherwise.
+    margins: Vec<f32>,
+}
+
+/// How trees are grown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BoostingSettings {
+    pub trees: usize,
+    /// The most leaves of a tree.
+    pub leaves: usize,
+    /// The share of a tree's answer that is added.
+    pub rate: f64,
+    /// The least sum of the loss's curvature in a leaf, which grows with its rows.
+    pub leaf_weight: f64,
+    /// The most values of an input that are told apart.
+    pub bins: usize,
+    /// The number of threads; it changes the time and not the result.
+    pub threads: NonZeroUsize,
+}
+
+/// Trees that could not be fitted.
+#[derive(Debug, thiserror::Error)]
+pub enum BoostingError {
+    #[error("there are no rows to learn from")]
+    NoRows,
+    #[error("trees could not be grown: {0}")]
+    Library(#[from] HessboostError),
+    #[error(transparent)]
+    Trees(#[from] TreesError),
+}
+
+impl Rows {
+    /// No rows, of so many inputs each.
+    #[must_use]
+    pub fn new(width: usize) -> Self {
+        Self {
+            width,
+            ..Self::default()
+        }
+    }
+
+    /// Adds a row whose answer begins at `margin`.
+    pub fn push(&mut self, inputs: &[TreeInput], label: f32, margin: f32) {
+        let known = |&input: &TreeInput| {
+            if input == MISSING {
+                f32::NAN
+            } else {
+                f32::from(input)
+            }
+        };
+        self.inputs.extend(inputs.iter().map(known));
+        self.labels.push(label);
+        self.margins.push(margin);
+    }
+
+    /// The number of rows.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// True where there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+}
+
+/// Trees for the quantile `level` of the labels. They answer what is to be added to the margins.
+///
+/// # Errors
+/// Without rows, and where the library refuses them.
+pub fn fit(rows: &Rows, level: f64, settings: &BoostingSettings) -> Result<Trees, BoostingError> {
+    if rows.is_empty() {
+        return Err(BoostingError::NoRows);
+    }
+    let data = DMatrix::from_dense(&rows.inputs, rows.len(), rows.width)?
+        .with_labels(&rows.labels)?
+        .with_base_margin(&rows.margins)?;
+    let BoostingSettings {
+        trees,
+        leaves,
+        rate,
+        leaf_weight,
+        bins,
+        threads,
+    } = *settings;
+    let params = TrainingParams::builder()
+        .objective(Objective::Quantile(Quantiles::new([level])?))
+        .leaf_estimation(LeafEstimation::Exact)
+        .tree_method(TreeMethod::Hist)
+        .grow_policy(GrowPolicy::LossGuide)
+        .unlimited_depth()
+        .max_leaves(leaves)
+        .max_bin(bins)
+        .eta(rate)
+        .min_child_weight(leaf_weight)
+        .nthread(threads.get())
+        .build()?;
+    let model = Trainer::new(&params, &data, trees).train()?.model;
+    let nodes = model.trees().iter().map(|tree| {
+        let nodes = tree.nodes().iter();
+        nodes.map(node).collect()
+    });
+    let nodes: Vec<Vec<Node>> = nodes.collect();
+    Ok(Trees::new(0.0, &nodes)?)
+}
+
+fn node(node: &hessboost::tree::Node) -> Node {
+    let child = |index: i32| usize::try_from(index).unwrap_or(usize::MAX);
+    if node.is_leaf() {
+        return Node::Leaf(node.leaf_value);
+    }
+    Node::Split {
+        feature: usize::try_from(node.split_feature).unwrap_or(usize::MAX),
+        threshold: node.split_cond,
+        missing_left: node.default_left,
+        left: child(node.left),
+        right: child(node.right),
+    }
+}

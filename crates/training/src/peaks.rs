@@ -1,0 +1,197 @@
+//! Fitting of `global` and `own`: the largest load of a window, learnt from series of minutes.
+
+use std::num::NonZeroUsize;
+
+use evenkeel_core::forecast::{
+    GlobalPeaks, INPUTS, Inputs, LEVELS, Lookback as _, Masks, Minutes, OwnPeaks, inputs,
+};
+use evenkeel_core::random::Random;
+
+use crate::boosting::{BoostingError, BoostingSettings, Rows, fit};
+
+/// How `global` is fitted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GlobalSettings {
+    pub boosting: BoostingSettings,
+    /// The most rows that one series gives, so that a long one is not heard above all others.
+    pub rows_of_series: usize,
+    /// By which windows and masks of rows are drawn.
+    pub seed: u64,
+    /// The windows that it is to serve, in minutes.
+    pub windows: [usize; 8],
+}
+
+/// How `own` is fitted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OwnSettings {
+    pub boosting: BoostingSettings,
+    /// The minutes of the past that are learnt from, the newest ones.
+    pub minutes: usize,
+    /// The minutes that there have to be.
+    pub least: usize,
+}
+
+impl GlobalSettings {
+    #[must_use]
+    pub const fn with(threads: NonZeroUsize) -> Self {
+        Self {
+            boosting: BoostingSettings {
+                trees: 120,
+                leaves: 15,
+                rate: 0.08,
+                leaf_weight: 50.0,
+                bins: 128,
+                threads,
+            },
+            rows_of_series: 8_000,
+            seed: 1,
+            windows: [2, 3, 4, 5, 7, 9, 12, 16],
+        }
+    }
+}
+
+impl Default for OwnSettings {
+    fn default() -> Self {
+        Self {
+            boosting: BoostingSettings {
+                trees: 60,
+                leaves: 7,
+                rate: 0.05,
+                leaf_weight: 30.0,
+                bins: 64,
+                threads: NonZeroUsize::MIN,
+            },
+            minutes: 8000,
+            least: 720,
+        }
+    }
+}
+
+/// One row: what is known at a minute, and the rise that came.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    /// The minute, as a place in its series.
+    index: usize,
+    pub(crate) inputs: Inputs,
+    pub(crate) rise: f32,
+}
+
+/// The row of the minute `index`; `None` where too little is known before or after it.
+pub(crate) fn row(series: &Minutes, index: usize, window: usize, masks: Masks) -> Option<Row> {
+    let inputs = inputs(&series.past(index), window, masks)?;
+    let end = series.past(index + window);
+    if index + window >= series.values().len() {
+        return None;
+    }
+    let loads = (0..window).map(|ago| end.minute(ago));
+    let largest = loads
+        .collect::<Option<Vec<f64>>>()?
+        .into_iter()
+        .reduce(f64::max)?;
+    #[expect(clippy::cast_possible_truncation, reason = "inputs are coarser by far")]
+    let rise = ((largest - inputs.last) / inputs.scale) as f32;
+    // Beyond this, a load that was next to nothing came alive; one such row outweighs thousands.
+    Some(Row {
+        index,
+        inputs,
+        rise: rise.clamp(-8.0, 8.0),
+    })
+}
+
+/// Weights of `global` from many series.
+///
+/// # Errors
+/// Where no series has a row.
+pub fn fit_global(
+    series: &[Minutes],
+    settings: &GlobalSettings,
+) -> Result<GlobalPeaks, BoostingError> {
+    let mut rows = Rows::new(INPUTS);
+    for (number, series) in series.iter().enumerate() {
+        let random = Random::new(settings.seed).stream(&format!("rows {number}"));
+        add_rows(&mut rows, series, settings, random);
+    }
+    let level = |index: usize| fit(&rows, LEVELS[index], &settings.boosting);
+    Ok(GlobalPeaks::new([
+        level(0)?,
+        level(1)?,
+        level(2)?,
+        level(3)?,
+    ]))
+}
+
+/// Adds the rows of one series, each for a window of those that are to be served.
+fn add_rows(rows: &mut Rows, series: &Minutes, settings: &GlobalSettings, random: Random) {
+    let length = series.values().len();
+    let stride = length.div_ceil(settings.rows_of_series).max(1);
+    let (windows, ages) = (random.stream("window"), random.stream("age"));
+    for (place, index) in (0_u64..).zip((0..length).step_by(stride)) {
+        let window = settings.windows[windows.below(place, settings.windows.len())];
+        let masks = Masks {
+            // A fifth of the rows is of targets that are new.
+            minutes: if ages.below(place, 5) == 0 {
+                15 + ages.stream("minutes").below(place, 225)
+            } else {
+                usize::MAX
+            },
+            // A third knows no day before.
+            day: random.stream("day").below(place, 10) >= 3,
+        };
+        if let Some(row) = row(series, index, window, masks) {
+            rows.push(&row.inputs.values, row.rise, 0.0);
+        }
+    }
+}
+
+/// Trees of one target's own for a window, from its past, going on from `global`; `None` where the past
+/// is too short.
+///
+/// # Errors
+/// Where the library refuses the rows.
+pub fn fit_own(
+    global: &GlobalPeaks,
+    past: &Minutes,
+    window: usize,
+    settings: &OwnSettings,
+) -> Result<Option<OwnPeaks>, BoostingError> {
+    let rows = own_rows(past, window, settings);
+    if rows.len() < settings.least {
+        return Ok(None);
+    }
+    fit_rows(global, &rows, window, settings).map(Some)
+}
+
+/// The rows that the trees of a target's own learn from, in the order of time.
+pub(crate) fn own_rows(past: &Minutes, window: usize, settings: &OwnSettings) -> Vec<Row> {
+    let length = past.values().len();
+    let minutes = length.saturating_sub(settings.minutes)..length;
+    let rows = minutes.filter_map(|index| row(past, index, window, Masks::NONE));
+    rows.collect()
+}
+
+/// Trees that learn from these rows.
+pub(crate) fn fit_rows(
+    global: &GlobalPeaks,
+    rows: &[Row],
+    window: usize,
+    settings: &OwnSettings,
+) -> Result<OwnPeaks, BoostingError> {
+    let level = |index: usize| {
+        let mut given = Rows::new(INPUTS);
+        for row in rows {
+            let begin = global.rise(index, &row.inputs);
+            given.push(&row.inputs.values, row.rise, begin);
+        }
+        fit(&given, LEVELS[index], &settings.boosting)
+    };
+    Ok(OwnPeaks::new(window, [level(1)?, level(2)?, level(3)?]))
+}
+
+/// Parts the rows into those whose windows are over before the newest part, and that part of at most
+/// `newest` rows.
+pub(crate) fn part(rows: &[Row], newest: usize, window: usize) -> (&[Row], &[Row]) {
+    let (older, newest) = rows.split_at(rows.len().saturating_sub(newest));
+    let begin = newest.first().map_or(usize::MAX, |row| row.index);
+    let over = older.partition_point(|row| row.index.saturating_add(window) <= begin);
+    (&older[..over], newest)
+}

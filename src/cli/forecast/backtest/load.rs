@@ -1,0 +1,41 @@
+//! A load to be tested on, with the name that it has in tables.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use evenkeel_core::forecast::backtest::Recorded;
+
+use crate::cli::forecast::grid::Sample;
+
+pub(super) struct Load {
+    /// The name of the file without `.csv`.
+    pub(super) name: String,
+    pub(super) recorded: Recorded,
+}
+
+impl Load {
+    /// The samples of the file `path`, to be judged up to `horizon`.
+    pub(super) fn new(
+        path: &Path,
+        samples: &[Sample],
+        horizon: NonZeroUsize,
+    ) -> Result<Self, String> {
+        let values = samples.iter().map(|&Sample { at, value }| {
+            let missing = || {
+                format!("the value at {at} is missing; accepted: a value at each step of the grid")
+            };
+            Ok((at, value.ok_or_else(missing)?))
+        });
+        let values: Vec<_> = values.collect::<Result<_, String>>()?;
+        let recorded = Recorded::new(&values, horizon).map_err(|error| error.to_string())?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = match &*name {
+            "-" => "stdin",
+            name => name.strip_suffix(".csv").unwrap_or(name),
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            recorded,
+        })
+    }
+}

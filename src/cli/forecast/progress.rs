@@ -1,0 +1,43 @@
+//! A line on the terminal that says how much of a long piece of work is done.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use crate::cli::output;
+
+/// A bar on standard error, where that is a terminal.
+pub(super) struct Bar {
+    shown: bool,
+    last: i32,
+}
+
+impl Bar {
+    /// A bar that is drawn where the work is `long` and somebody watches.
+    pub(super) fn new(long: bool) -> Self {
+        Self {
+            shown: long && std::io::stderr().is_terminal(),
+            last: -1,
+        }
+    }
+
+    /// Tells the share that is done, and what is being done.
+    pub(super) fn tell(&mut self, share: f64, what: &str) {
+        let done = evenkeel_core::units::replicas_ceil(share * 50.0);
+        if !self.shown || done == self.last {
+            return;
+        }
+        self.last = done;
+        let done = usize::try_from(done).unwrap_or(0).min(50);
+        let bar = "█".repeat(done) + &"░".repeat(50 - done);
+        // Nobody is left to tell if standard error is closed.
+        let share = output::percent(share);
+        let _ = write!(std::io::stderr(), "\r{bar} {share} {what}\u{1b}[K");
+    }
+
+    /// Takes the bar away.
+    pub(super) fn finish(&mut self) {
+        if self.shown {
+            let _ = write!(std::io::stderr(), "\r\u{1b}[K");
+            self.shown = false;
+        }
+    }
+}

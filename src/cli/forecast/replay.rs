@@ -1,0 +1,89 @@
+//! `evenkeel forecast replay`: what floors at several risks cost on the last days of loads, beside the
+//! plain HPA with lower targets, which buys safety with replicas too.
+
+mod args;
+mod entrant;
+mod own;
+mod picture;
+mod report;
+mod table;
+
+use std::sync::{Arc, Mutex};
+
+pub(super) use self::args::Args;
+use self::entrant::Entrant;
+use self::report::Replay;
+use super::progress::Bar;
+use super::values::Output;
+use super::{output_file, weights};
+use crate::cli::output::{self, Failure};
+use evenkeel_core::forecast::{GlobalPeaks, Minutes};
+use evenkeel_core::units::count_as_f64;
+use evenkeel_sandbox::parallel::{cores, in_parallel};
+use evenkeel_sandbox::target::{self, Knowledge, Policy, Replayed};
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let entrants = args.files.iter().map(|path| Entrant::read(path, args));
+    let entrants: Vec<Entrant> = entrants.collect::<Result<_, _>>()?;
+    let weights = args.weights.as_deref().map(weights::read).transpose()?;
+    let replayed = replay(
+        args,
+        &entrants,
+        &weights.unwrap_or_else(GlobalPeaks::shipped),
+    );
+    let replay = Replay::of(&entrants, replayed, args.points);
+    for wanted in &args.output {
+        match wanted {
+            Output::Numbers(format) => output::print(&replay, *format)?,
+            Output::Svg(path) => {
+                let svg = picture::svg(&replay, &args.time_zone);
+                output_file::write(path, &svg)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// All policies of each series with their outcomes, on all cores.
+fn replay(
+    args: &Args,
+    entrants: &[Entrant],
+    global: &Arc<GlobalPeaks>,
+) -> Vec<Vec<(Policy, Replayed)>> {
+    let jobs = entrants.iter().flat_map(|entrant| {
+        let policies = Policy::frontier(&entrant.target, args.model);
+        policies.into_iter().map(move |policy| (entrant, policy))
+    });
+    let jobs: Vec<(&Entrant, Policy)> = jobs.collect();
+    let bar = Mutex::new(Bar::new(true));
+    let all = count_as_f64(jobs.len());
+    let told = |done: usize| {
+        // A bar that panicked is shown no more.
+        if let Ok(mut bar) = bar.lock() {
+            bar.tell(count_as_f64(done) / all, "");
+        }
+    };
+    let work = |(entrant, policy): &(&Entrant, Policy)| {
+        let fit = |past: &Minutes, window| entrant.own.get(global, past, window);
+        let knowledge = Knowledge {
+            global: Arc::clone(global),
+            own: if args.without_own { None } else { Some(&fit) },
+        };
+        target::replay(
+            &entrant.target,
+            *policy,
+            &entrant.load,
+            &knowledge,
+            args.points,
+        )
+    };
+    let mut outcomes = in_parallel(cores(), &jobs, work, told).into_iter();
+    if let Ok(mut bar) = bar.lock() {
+        bar.finish();
+    }
+    let of = |entrant: &Entrant| {
+        let policies = Policy::frontier(&entrant.target, args.model);
+        policies.into_iter().zip(outcomes.by_ref()).collect()
+    };
+    entrants.iter().map(of).collect()
+}

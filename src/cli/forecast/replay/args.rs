@@ -1,0 +1,157 @@
+//! The flags of `evenkeel forecast replay`.
+
+use std::path::PathBuf;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::cli::forecast::file::{self, Unit};
+use crate::cli::forecast::values::{
+    Output, parse_duration, parse_noise, parse_output, parse_target, parse_zone,
+};
+use crate::cli::forecast::workload::Workload;
+use evenkeel_core::forecast::ModelSet;
+use evenkeel_core::units::{Quantity, Ratio, Resource};
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel forecast replay load.csv --request 500m --target 60% --min 2 --max 20 \\
+      --count-from 2026-03-08T00:00:00Z -o table -o frontier.svg
+  evenkeel forecast replay traces/*.csv --peak 6 --request 500m --target 60% --min 2 --max 60 \\
+      --noise 0.03 -o json
+
+Each file is one series: a column of times (RFC 3339 with an offset, or seconds since 1970), and one
+of values: the cpu load of all Pods together, in cores unless --unit says millicores, or in any
+unit with --peak. Samples lie at any regular distance up to an hour; between them the load is a line,
+on a grid of 15 s, and 3 or more missing ones are a gap. With --noise each value of the grid is
+multiplied by 1 + N(0, noise). All policies of a series have the same load.
+
+What lies before --count-from teaches the models; costs are counted from there on. Policies are
+Evenkeel's floors at risks of 0.1, 0.5, 1, 2 and 5 %, and the plain HPA at nine targets from its own
+down to two thirds of it.
+
+Under-provisioned is the time in which the ready Pods carry more than 1.1 times the target, which the
+HPA's tolerance allows; overloaded that in which they carry more than they request. At equal
+replica-hours: Evenkeel's seconds as a share of those of the plain HPA whose lower target costs as
+many replica-hours (on a line between two targets in the logarithms of replica-hours and of seconds
+plus 15); below 1 is better. With fewer replica-hours than the plain HPA at its own target it is held
+against that one; with more than at the lowest target nothing is said. A series' figure is the
+geometric mean over its risks.";
+
+/// Replay floors at several risks, and the plain HPA at lower targets, on past loads
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(in crate::cli::forecast) struct Args {
+    /// CSV files, one series each (`-` reads standard input)
+    #[arg(value_name = "FILE", required = true)]
+    pub(super) files: Vec<PathBuf>,
+
+    /// table, json or yaml for the numbers, or a file to draw, which ends in .svg (svg alone draws to
+    /// standard output); may be repeated
+    #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
+    pub(super) output: Vec<Output>,
+
+    /// Adds every 15 s of every policy to JSON and YAML, and a timeline to pictures
+    #[arg(long)]
+    pub(super) points: bool,
+
+    /// The clock of a timeline: UTC, local, or a name such as Europe/Berlin
+    #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = parse_zone)]
+    pub(super) time_zone: TimeZone,
+
+    #[command(flatten)]
+    pods: Pods,
+
+    #[command(flatten)]
+    pub(super) load: Load,
+
+    /// Weights of the model global, made by `evenkeel train` [default: those that are built in]
+    #[arg(long, value_name = "FILE")]
+    pub(super) weights: Option<PathBuf>,
+
+    /// Fit no trees of a series' own on its past: what a target has without a Prometheus, or on its
+    /// first day
+    #[arg(long)]
+    pub(super) without_own: bool,
+
+    /// Model of the forecasts: auto and s-hpa as the service uses them; tes, naive or
+    /// seasonal-naive alone
+    #[arg(long, value_name = "NAME", default_value_t)]
+    pub(super) model: ModelSet,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "The workload")]
+pub(super) struct Pods {
+    /// Request of one Pod, such as 500m
+    #[arg(long, value_name = "QUANTITY")]
+    request: Quantity,
+
+    /// The target utilisation of the request
+    #[arg(long, value_name = "PERCENT", value_parser = parse_target)]
+    target: Ratio,
+
+    /// Smallest number of replicas
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..))]
+    min: i32,
+
+    /// Largest number of replicas
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(i32).range(1..=100_000))]
+    max: i32,
+
+    /// Time that a new Pod takes until it is ready [default: the distance of the samples, from 15s to 5m]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    start_up: Option<SignedDuration>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "The load")]
+pub(super) struct Load {
+    /// Count costs from here on; what lies before teaches [default: the last 30 % of the samples, and
+    /// at most the last 3 days]
+    #[arg(long, value_name = "TIME", value_parser = file::time)]
+    pub(super) count_from: Option<Timestamp>,
+
+    /// Standard deviation of the noise on each value of the grid, as a share of it
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_noise)]
+    pub(super) noise: f64,
+
+    /// Seed of the noise
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(super) seed: u64,
+
+    /// Scale each series so that its largest sample is this, such as 6 or 6000m
+    #[arg(long, value_name = "QUANTITY", conflicts_with = "unit")]
+    pub(super) peak: Option<Quantity>,
+
+    /// Unit of the values, cores or millicores; needed where it is in doubt
+    #[arg(long, value_enum, value_name = "UNIT")]
+    pub(super) unit: Option<Unit>,
+
+    /// The column of values, where there are several
+    #[arg(long, value_name = "NAME")]
+    pub(super) column: Option<String>,
+}
+
+impl Args {
+    /// The workload of a series whose samples have this distance.
+    pub(super) fn workload(&self, step: SignedDuration) -> Workload {
+        let Pods {
+            request,
+            target,
+            min,
+            max,
+            start_up,
+        } = &self.pods;
+        let shortest = SignedDuration::from_secs(15);
+        let longest = SignedDuration::from_mins(5);
+        Workload {
+            resource: Resource::Cpu,
+            request: *request,
+            share: *target,
+            min: *min,
+            max: *max,
+            start_up: start_up.unwrap_or(step.clamp(shortest, longest)),
+        }
+    }
+}

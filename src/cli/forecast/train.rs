@@ -1,0 +1,227 @@
+//! `evenkeel train`: makes weights of models from recorded loads.
+
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use comfy_table::Cell;
+use serde::Serialize;
+
+use super::file::{self, Selection};
+use super::grid;
+use super::output_file;
+use super::progress::Bar;
+use crate::cli::output::{self, Failure, Format, Report, Style};
+use evenkeel_core::forecast::{GlobalPeaks, LEVELS, Minutes};
+use evenkeel_core::random::Random;
+use evenkeel_core::units::count_as_f64;
+use evenkeel_sandbox::parallel::cores;
+use evenkeel_sandbox::target::{minutes_of, with_noise};
+use evenkeel_training::{GlobalSettings, Judged, fit_global, judge, synthetic};
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel train --global traces/*.csv --synthetic 20 -o global.bin
+  evenkeel train --global traces/*.csv --leave-out nasa_ -o without-nasa.bin
+
+`global` forecasts the largest load of the time until there is capacity for it, for all targets, whatever
+their size and unit. Each file is one series: a column of times (RFC 3339 with an offset, or seconds
+since 1970), and one of values of any unit. Samples lie at any regular distance; between them the load
+is a line. Each 15 seconds are multiplied by 1 + N(0, 0.03), as measurements of real Pods are.
+
+It is fitted twice: first on the first 70 % of each series, and judged on the rest, which the table
+shows: the loss of its 80 % quantile as a share of that of the best factor on the last load, chosen in
+hindsight (what an HPA with a lower target covers; below 1 is better), and how many of the largest
+loads lay below its quantiles. Then it is fitted on all, which is what is written. The same files and
+seed give the same weights, on any number of threads.";
+
+/// Noise of a sample, as a share of it.
+const NOISE: f64 = 0.03;
+/// The window in minutes that is judged.
+const JUDGED_WINDOW: usize = 5;
+
+/// Make weights of the model global from recorded loads
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(in crate::cli) struct Args {
+    /// Make weights of the model global, which all targets share
+    #[arg(long, required = true)]
+    global: bool,
+
+    /// CSV files, one series each
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// The file that the weights are written to
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+
+    /// Series that nobody measured, drawn from the seed, beside the files
+    #[arg(long, value_name = "NUMBER", default_value_t = 20)]
+    synthetic: usize,
+
+    /// Leave out files whose names begin so, such as those that the weights are to be judged on; may be
+    /// repeated
+    #[arg(long, value_name = "PREFIX")]
+    leave_out: Vec<String>,
+
+    /// Seed of noise, synthetic series and the choice of rows
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+
+    /// Threads; they change the time and not the result [default: one for each core]
+    #[arg(long, value_name = "NUMBER")]
+    threads: Option<NonZeroUsize>,
+
+    /// Format of the table of accuracy
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    format: Format,
+}
+
+/// A series to learn from.
+struct Learnt {
+    name: String,
+    minutes: Minutes,
+}
+
+pub(in crate::cli) fn run(args: &Args) -> Result<(), Failure> {
+    let files = args.files.iter().filter(|path| !is_left_out(path, args));
+    let series = files.map(|path| learnt(path, args.seed));
+    let mut series: Vec<Learnt> = series.collect::<Result<_, _>>()?;
+    if series.is_empty() {
+        return Err(Failure::call("--leave-out leaves no file to learn from"));
+    }
+    let drawn = (0..args.synthetic).map(|number| Learnt {
+        name: format!("synthetic {number}"),
+        minutes: synthetic(args.seed, number),
+    });
+    series.extend(drawn);
+    let settings = GlobalSettings {
+        seed: args.seed,
+        ..GlobalSettings::with(args.threads.unwrap_or_else(cores))
+    };
+    let mut bar = Bar::new(true);
+    let halves = series.iter().map(|one| first(&one.minutes));
+    let trial = fit(&halves.collect::<Vec<_>>(), &settings)?;
+    bar.tell(0.45, "judged, and fitted on all");
+    let accuracy = Accuracy::of(&trial, &series);
+    let whole: Vec<Minutes> = series.into_iter().map(|one| one.minutes).collect();
+    let weights = fit(&whole, &settings)?.encode();
+    bar.finish();
+    output_file::write(&args.output, weights)?;
+    output::print(&accuracy, args.format)
+}
+
+fn is_left_out(path: &Path, args: &Args) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    args.leave_out.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// The series in a file, with noise.
+fn learnt(path: &Path, seed: u64) -> Result<Learnt, Failure> {
+    let named = |error: &str| Failure::call(format_args!("{}: {error}", path.display()));
+    let wanted = Selection {
+        column: None,
+        from: None,
+        to: None,
+    };
+    let samples = file::read(path, &wanted)?;
+    let gridded = grid::on_grid(&samples).map_err(|error| named(&error))?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let source = Random::new(seed).stream(&name);
+    let load = with_noise(gridded.load, NOISE, source);
+    let minutes = minutes_of(&load).ok_or_else(|| named("is shorter than a minute"))?;
+    Ok(Learnt {
+        name: name.into_owned(),
+        minutes,
+    })
+}
+
+/// The minute from which on a series is judged.
+fn judged_from(minutes: &Minutes) -> usize {
+    minutes.values().len() * 7 / 10
+}
+
+/// The part of a series that is not judged.
+fn first(minutes: &Minutes) -> Minutes {
+    let known = &minutes.values()[..judged_from(minutes)];
+    Minutes::new(minutes.start(), known.to_vec())
+}
+
+fn fit(series: &[Minutes], settings: &GlobalSettings) -> Result<GlobalPeaks, Failure> {
+    fit_global(series, settings).map_err(Failure::work)
+}
+
+/// How good the weights are on the parts of the series that they have not seen.
+#[derive(Debug, Serialize)]
+struct Accuracy {
+    series: Vec<Row>,
+    /// The geometric mean over the series.
+    mean_loss_ratio: f64,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    name: String,
+    forecasts: usize,
+    loss_ratio: Option<f64>,
+    /// The shares of largest loads below each quantile.
+    below: [f64; LEVELS.len()],
+}
+
+impl Accuracy {
+    fn of(weights: &GlobalPeaks, series: &[Learnt]) -> Self {
+        let rows = series.iter().filter_map(|one| {
+            let from = judged_from(&one.minutes);
+            let judged = judge(weights, &one.minutes, from, JUDGED_WINDOW)?;
+            let Judged {
+                forecasts,
+                ratio,
+                below,
+            } = judged;
+            Some(Row {
+                name: one.name.clone(),
+                forecasts,
+                loss_ratio: ratio,
+                below,
+            })
+        });
+        let series: Vec<Row> = rows.collect();
+        let logs = series.iter().filter_map(|row| row.loss_ratio.map(f64::ln));
+        let logs: Vec<f64> = logs.collect();
+        let mean = logs.iter().sum::<f64>() / count_as_f64(logs.len().max(1));
+        Self {
+            series,
+            mean_loss_ratio: mean.exp(),
+        }
+    }
+}
+
+impl Report for Accuracy {
+    fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
+        let levels = LEVELS.map(|level| Cell::new(format!("below {}%", level * 100.0)));
+        let header = ["series", "forecasts", "loss over best factor"].map(Cell::new);
+        let mut table = style.table(header.into_iter().chain(levels));
+        for row in &self.series {
+            let ratio = row
+                .loss_ratio
+                .map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"));
+            let below = row
+                .below
+                .map(|share| Cell::new(format!("{:.1}%", share * 100.0)));
+            let cells = [
+                Cell::new(&row.name),
+                Cell::new(row.forecasts),
+                Cell::new(ratio),
+            ];
+            table.add_row(cells.into_iter().chain(below).collect::<Vec<_>>());
+        }
+        writeln!(to, "{table}")?;
+        writeln!(
+            to,
+            "geometric mean of the losses: {:.3}",
+            self.mean_loss_ratio
+        )
+    }
+}

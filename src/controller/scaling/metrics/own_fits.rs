@@ -1,0 +1,85 @@
+//! Metrics of the fits of targets' own trees.
+
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+/// Upper bounds in seconds, around the part of a second that one fit takes.
+const FITS: [f64; 7] = [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 5.0];
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OutcomeLabel {
+    outcome: &'static str,
+}
+
+/// The metric families of the fits.
+#[derive(Debug, Clone)]
+pub(in crate::controller::scaling) struct FitMetrics {
+    fits: Family<OutcomeLabel, Counter>,
+    duration: Histogram,
+}
+
+/// The end of a fit of a target's own trees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::controller::scaling) enum FitOutcome {
+    /// It has trees that do no worse than what all targets share.
+    Fitted,
+    /// What all targets share does better.
+    GlobalIsBetter,
+    /// Too little of the past is known.
+    TooShort,
+    /// The past could not be had.
+    NoPast,
+    /// The trees could not be grown.
+    Failed,
+}
+
+impl FitOutcome {
+    const fn reason(self) -> &'static str {
+        match self {
+            Self::Fitted => "Fitted",
+            Self::GlobalIsBetter => "GlobalIsBetter",
+            Self::TooShort => "TooShort",
+            Self::NoPast => "NoPast",
+            Self::Failed => "Failed",
+        }
+    }
+}
+
+impl Default for FitMetrics {
+    fn default() -> Self {
+        Self {
+            fits: Family::default(),
+            duration: Histogram::new(FITS),
+        }
+    }
+}
+
+impl FitMetrics {
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "own_fits",
+            "Fits of the targets' own trees, by how they ended",
+            self.fits.clone(),
+        );
+        registry.register_with_unit(
+            "own_fit_duration",
+            "Time that a fit of a target's own trees takes on its core; each is made twice, once to be judged",
+            Unit::Seconds,
+            self.duration.clone(),
+        );
+    }
+
+    pub(in crate::controller::scaling) fn ended(&self, outcome: FitOutcome) {
+        let outcome = outcome.reason();
+        self.fits.get_or_create(&OutcomeLabel { outcome }).inc();
+    }
+
+    pub(in crate::controller::scaling) fn took(&self, took: Duration) {
+        self.duration.observe(took.as_secs_f64());
+    }
+}

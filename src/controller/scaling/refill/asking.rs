@@ -1,0 +1,97 @@
+//! Asking for a part of the past until there is an answer, at the pace that the database can follow.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use tokio::sync::Semaphore;
+
+use super::past::{Answer, Past, Question};
+use crate::controller::scaling::metrics::Metrics;
+use evenkeel_clock as clock;
+use evenkeel_core::scaling::refill::{Next, Outcome, Pace, Slots};
+use evenkeel_core::scaling::signal::Signal;
+
+/// Questions for the past of queries that are under way at once.
+const QUERIES_AT_ONCE: usize = 4;
+
+/// Whoever asks a source of the past.
+pub(in crate::controller::scaling) struct Asker {
+    past: Arc<dyn Past>,
+    metrics: Metrics,
+    /// The places for questions of queries.
+    queries: Semaphore,
+}
+
+/// The end of asking for some slots.
+pub(in crate::controller::scaling) enum Asking {
+    Answered(Answer),
+    /// Fewer slots are to be asked for.
+    TooMuch,
+    /// This part of the past cannot be had.
+    NotToBeHad,
+}
+
+impl Asker {
+    pub(in crate::controller::scaling) fn new(past: Arc<dyn Past>, metrics: Metrics) -> Self {
+        Self {
+            past,
+            metrics,
+            queries: Semaphore::new(QUERIES_AT_ONCE),
+        }
+    }
+
+    /// How long after a time its load is known.
+    pub(in crate::controller::scaling) fn lag(&self, signal: &Signal) -> SignedDuration {
+        self.past.lag(signal)
+    }
+
+    /// Asks for some slots until there is an answer, or it is not to be had.
+    pub(in crate::controller::scaling) async fn ask(
+        &self,
+        question: Question<'_>,
+        slots: Slots,
+        pace: &mut Pace,
+    ) -> Asking {
+        loop {
+            // A place of the queries is held while one is asked, and not while it rests.
+            let held = match question {
+                Question::Query(_) => self.queries.acquire().await.ok(),
+                Question::Sums(..) => None,
+            };
+            let begun = clock::instant();
+            let Some(answer) = question.ask(&*self.past, slots).await else {
+                return Asking::NotToBeHad;
+            };
+            drop(held);
+            self.metrics.refill(answer.as_ref().map(drop));
+            let outcome = match &answer {
+                Ok(answer) => Outcome::Answered {
+                    series: answer.series(),
+                    took: begun.elapsed(),
+                },
+                Err(error) => question.outcome(error, slots),
+            };
+            match (pace.after(slots.points, outcome), answer) {
+                (Next::Take(rest), Ok(answer)) => {
+                    tokio::time::sleep(rest).await;
+                    return Asking::Answered(answer);
+                }
+                (Next::AskForLess, _) => return Asking::TooMuch,
+                (Next::AskAgain(pause), answer) => {
+                    let error = answer.err().map(|error| error.to_string());
+                    tracing::debug!(
+                        error,
+                        ?pause,
+                        "the past of the load is asked for again later"
+                    );
+                    tokio::time::sleep(pause).await;
+                }
+                (Next::GiveUp | Next::Take(_), answer) => {
+                    let error = answer.err().map(|error| error.to_string());
+                    tracing::warn!(error, %question, "the past of the load cannot be had");
+                    return Asking::NotToBeHad;
+                }
+            }
+        }
+    }
+}
