@@ -4,7 +4,7 @@
 //! w_t − μ = Σ φ_i (w_{t−i} − μ) + ε_t + Σ θ_j ε_{t−j} (`[CLBP]` 3.3.1, `[Box]`). d (at most 2) comes from the
 //! KPSS test, p and q (at most 5 each) from a stepwise search by AICc, the parameters from exact maximum
 //! likelihood; what is left over is tested, which tells of the model and rejects none. It needs 40 values
-//! without a gap for an estimation, which takes 0.1 to 0.5 s of a core on 2,000, and one more than d after a
+//! without a gap for an estimation, which takes 0.2 to 0.8 s of a core on 2,000, and one more than d after a
 //! gap; an observation and a forecast of 12 steps take less than a microsecond each. Seasons longer than
 //! its five coefficients it does not see. It is deterministic.
 
